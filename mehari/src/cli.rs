@@ -1,0 +1,162 @@
+//! The subcommands: a name, one line of help, and the function that runs it.
+//!
+//! A command gets its arguments without the program's and its own name and answers the exit
+//! status: 0 done, 1 failed, 2 usage. The binary also answers to a command's name through a link.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+mod ab;
+mod bench;
+mod check;
+mod compare;
+mod crashme;
+mod directives;
+mod http_load;
+mod httperf;
+mod record;
+mod reload;
+mod replay;
+mod serve;
+mod status;
+mod stop;
+
+/// One subcommand.
+pub struct Command {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub run: fn(Vec<OsString>) -> ExitCode,
+}
+
+pub const COMMANDS: &[Command] = &[
+    Command {
+        name: "serve",
+        about: "serve a folder, a script, a PSGI app or a configuration",
+        run: serve::run,
+    },
+    Command {
+        name: "check",
+        about: "read a configuration and say what it means",
+        run: check::run,
+    },
+    Command {
+        name: "reload",
+        about: "build the next generation and roll over to it",
+        run: reload::run,
+    },
+    Command {
+        name: "stop",
+        about: "finish the requests under way and stop",
+        run: stop::run,
+    },
+    Command {
+        name: "status",
+        about: "what the front and each worker are doing",
+        run: status::run,
+    },
+    Command {
+        name: "directives",
+        about: "the configuration directives and their defaults",
+        run: directives::run,
+    },
+    Command {
+        name: "bench",
+        about: "load a server and report what can be trusted",
+        run: bench::run,
+    },
+    Command {
+        name: "compare",
+        about: "measure A against B in interleaved blocks",
+        run: compare::run,
+    },
+    Command {
+        name: "record",
+        about: "record a session through a small proxy",
+        run: record::run,
+    },
+    Command {
+        name: "replay",
+        about: "play a recorded session, once or for many users",
+        run: replay::run,
+    },
+    Command {
+        name: "ab",
+        about: "ApacheBench's flags and report",
+        run: ab::run,
+    },
+    Command {
+        name: "httperf",
+        about: "httperf's flags and report",
+        run: httperf::run,
+    },
+    Command {
+        name: "http_load",
+        about: "http_load's flags and report",
+        run: http_load::run,
+    },
+    Command {
+        name: "crashme",
+        about: "the mod_perl guide's benchmark script",
+        run: crashme::run,
+    },
+];
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next().unwrap_or_default();
+    let called_as = Path::new(&program)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("mehari");
+    if let Some(command) = named(called_as) {
+        return (command.run)(arguments.collect());
+    }
+    let Some(word) = arguments.next() else {
+        eprint!("{}", usage());
+        return ExitCode::from(2);
+    };
+    match word.to_str() {
+        Some("--help" | "-h" | "help") => {
+            print!("{}", usage());
+            ExitCode::SUCCESS
+        }
+        Some("--version" | "-V") => {
+            println!("mehari {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        Some(name) => match named(name) {
+            Some(command) => (command.run)(arguments.collect()),
+            None => unknown(name),
+        },
+        None => unknown(&word.to_string_lossy()),
+    }
+}
+
+fn named(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.name == name)
+}
+
+fn usage() -> String {
+    let mut text = String::from("Usage: mehari COMMAND [ARGUMENTS]\n\nCommands:\n");
+    for command in COMMANDS {
+        text.push_str(&format!("  {:<11} {}\n", command.name, command.about));
+    }
+    text.push_str("\n`mehari COMMAND --help` says more. Example: mehari serve demo\n");
+    text
+}
+
+fn unknown(word: &str) -> ExitCode {
+    let nearest = COMMANDS
+        .iter()
+        .map(|command| (mehari_config::distance(word, command.name), command.name))
+        .min()
+        .filter(|(distance, _)| *distance <= 2);
+    match nearest {
+        Some((_, name)) => {
+            eprintln!("mehari: there is no command `{word}`; did you mean `{name}`?")
+        }
+        None => eprintln!("mehari: there is no command `{word}`; `mehari --help` lists them"),
+    }
+    ExitCode::from(2)
+}

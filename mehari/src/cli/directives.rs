@@ -1,0 +1,9 @@
+//! `mehari directives`.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub fn run(_arguments: Vec<OsString>) -> ExitCode {
+    eprintln!("mehari directives: this command is not built yet");
+    ExitCode::from(2)
+}

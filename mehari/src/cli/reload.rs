@@ -1,0 +1,9 @@
+//! `mehari reload`.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub fn run(_arguments: Vec<OsString>) -> ExitCode {
+    eprintln!("mehari reload: this command is not built yet");
+    ExitCode::from(2)
+}

@@ -1,0 +1,9 @@
+//! `mehari status`.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub fn run(_arguments: Vec<OsString>) -> ExitCode {
+    eprintln!("mehari status: this command is not built yet");
+    ExitCode::from(2)
+}

@@ -1,0 +1,233 @@
+//! The typed meaning of a configuration: what the rest of the server reads.
+//!
+//! The parser fills a [`Site`]; the command line and the zero-configuration mode fill one too.
+//! Nothing here knows httpd.conf's syntax, HTTP or Perl.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a piece of Perl is run. See DESIGN "The ladder".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rung {
+    /// A process of its own for each request: any executable, CGI/1.1.
+    Cgi,
+    /// A fork of a warmed interpreter, run once.
+    Fork,
+    /// Compiled, run and its namespace flushed, in a worker.
+    PerlRun,
+    /// Compiled once, called for each request, in a worker.
+    Registry,
+    /// Registry's speed where it is proved clean, `Fork` where it is not.
+    Auto,
+}
+
+/// What answers a request.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handler {
+    /// The file itself.
+    File,
+    /// The file is a program, run on this rung.
+    Script(Rung),
+    /// `PerlResponseHandler My::Module` under `SetHandler modperl` or `perl-script`.
+    Perl {
+        /// As written: `My::Module`, `My::Module::sub`, `My::Module->method`.
+        name: String,
+        /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
+        perl_script: bool,
+    },
+    /// `SetHandler psgi` with this application file.
+    Psgi(PathBuf),
+}
+
+/// The settings in force for one request, after every matching section has been merged.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Settings {
+    /// `None`: decided by the file's name and mode (`Site::by_name`).
+    pub handler: Option<Handler>,
+    /// `AddHandler`: suffix without the dot, and what runs such a file.
+    pub add_handler: Vec<(String, Handler)>,
+    /// `AddType`: suffix without the dot, and the media type.
+    pub add_type: Vec<(String, String)>,
+    pub directory_index: Vec<String>,
+    /// `Options ExecCGI`: scripts may run here.
+    pub exec_cgi: bool,
+    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: what a script prints starts with its header block.
+    pub parse_headers: bool,
+    /// `PerlSetEnv`, `SetEnv`, `PassEnv` resolved, in order.
+    pub set_env: Vec<(String, String)>,
+    /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
+    pub set_var: Vec<(String, Vec<String>)>,
+    /// `Require all denied` (or `Deny from all`) without a later grant.
+    pub denied: bool,
+    /// Longest a request may run in Perl or a CGI program (`Timeout`).
+    pub request_timeout: Duration,
+    /// Largest request body, bytes (`LimitRequestBody`); 0 is no limit.
+    pub body_limit: u64,
+    /// `ErrorDocument`: status and a local path or a text.
+    pub error_documents: Vec<(u16, String)>,
+}
+
+/// A section of the configuration and what it changes.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Section {
+    pub scope: Scope,
+    /// Indexes into the parser's own change list are private to it; see `Site::settings`.
+    pub changes: Vec<crate::change::Change>,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub enum Scope {
+    /// `<Location /path>`: URL path prefix on segment boundaries.
+    Location(String),
+    /// `<Directory /path>`: file-system prefix on segment boundaries.
+    Directory(PathBuf),
+    /// `<Files name>`: last segment of the file name; `*` and `?` match.
+    Files(String),
+}
+
+/// `Alias /url /path`, `ScriptAlias /url /path`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Alias {
+    pub url: String,
+    pub path: PathBuf,
+    /// `ScriptAlias`: everything under it is a CGI program.
+    pub script: bool,
+}
+
+/// One thing the zygote loads before it forks, in configuration order.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preload {
+    /// `PerlModule Name`
+    Module(String),
+    /// `PerlRequire file`
+    Require(PathBuf),
+    /// A script compiled before the fork: rung and file.
+    Script(Rung, PathBuf),
+    /// A PSGI application file.
+    Psgi(PathBuf),
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct PerlSettings {
+    /// `PerlInterpreter`: the perl to run.
+    pub interpreter: PathBuf,
+    /// `PerlSwitches`: -w, -T, -Idir, -Mmodule, as words.
+    pub switches: Vec<String>,
+    pub preloads: Vec<Preload>,
+    /// `PerlPassEnv` names; `PerlSetEnv` at server level.
+    pub pass_env: Vec<String>,
+    pub set_env: Vec<(String, String)>,
+}
+
+/// `StartServers` and its family. A number that was not configured is `None`: the pool decides and says why.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct WorkerPolicy {
+    pub start: Option<u32>,
+    pub min_spare: Option<u32>,
+    pub max_spare: Option<u32>,
+    /// `MaxRequestWorkers`, alias `MaxClients`.
+    pub max: Option<u32>,
+    /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: requests a worker serves, +-20 %; `None` or 0 is no limit.
+    pub max_requests: Option<u32>,
+    /// `WorkerQueue`: requests that may wait for a worker.
+    pub queue: u32,
+    /// `WorkerQueueTimeout`: how long one may wait.
+    pub queue_timeout: Duration,
+    /// `WorkerDepth`: requests a worker may hold that it has not begun, 1 to 4.
+    pub depth: u32,
+    /// `GracefulShutdownTimeout`: how long a stop waits for requests under way.
+    pub stop_timeout: Duration,
+}
+
+/// What a connection may cost.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ConnectionLimits {
+    /// `LimitRequestLine`, bytes.
+    pub request_line: usize,
+    /// `LimitRequestFields`.
+    pub fields: usize,
+    /// `LimitRequestFieldSize`, bytes.
+    pub field_size: usize,
+    /// All of the header block, bytes.
+    pub header_size: usize,
+    /// `RequestReadTimeout header=`.
+    pub header_timeout: Duration,
+    /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
+    pub body_timeout: Duration,
+    /// Without the client taking a byte for this long the connection is closed (`Timeout`).
+    pub write_timeout: Duration,
+    /// `KeepAliveTimeout`; `None` is `KeepAlive Off`.
+    pub keep_alive: Option<Duration>,
+    /// `MaxKeepAliveRequests`; 0 is no limit.
+    pub keep_alive_requests: u64,
+    /// `MaxConnections`: open client connections.
+    pub connections: usize,
+    /// `ListenBacklog`.
+    pub backlog: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogTarget {
+    Stderr,
+    Off,
+    File(PathBuf),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessFormat {
+    Combined,
+    Json,
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct LogSettings {
+    pub access: LogTarget,
+    pub access_format: AccessFormat,
+    pub error: LogTarget,
+    pub level: LogLevel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    Emerg,
+    Alert,
+    Crit,
+    Error,
+    Warn,
+    Notice,
+    Info,
+    Debug,
+}
+
+/// Everything `mehari serve` needs to know.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Site {
+    /// `host:port` or `[v6]:port`, in order. Empty: the command line's default.
+    pub listen: Vec<String>,
+    pub server_root: PathBuf,
+    pub document_root: PathBuf,
+    /// `ServerName`; `None`: the request's Host, else the local address.
+    pub server_name: Option<String>,
+    pub server_admin: Option<String>,
+    /// `PidFile`.
+    pub pid_file: Option<PathBuf>,
+    pub aliases: Vec<Alias>,
+    /// The settings outside any section.
+    pub base: Settings,
+    /// In configuration order.
+    pub sections: Vec<Section>,
+    /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
+    pub by_name: Option<Rung>,
+    pub perl: PerlSettings,
+    pub workers: WorkerPolicy,
+    pub limits: ConnectionLimits,
+    pub logs: LogSettings,
+    /// The configuration files read, for `--watch` and for reload.
+    pub files: Vec<PathBuf>,
+}

@@ -1,0 +1,107 @@
+//! What the front asks of a worker, and what it gets back.
+
+use std::os::fd::OwnedFd;
+
+/// How a request is to be run. Paths and names are bytes as the worker's perl will see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task<'a> {
+    /// A script file on one of the rungs `Fork`, `PerlRun`, `Registry`, `Auto`.
+    Script {
+        rung: mehari_config::Rung,
+        file: &'a [u8],
+    },
+    /// `PerlResponseHandler`, as written in the configuration.
+    Handler { name: &'a [u8], perl_script: bool },
+    /// A PSGI application file.
+    Psgi { file: &'a [u8] },
+}
+
+/// The body of a request, complete.
+#[derive(Debug)]
+pub enum Body<'a> {
+    Empty,
+    Memory(&'a [u8]),
+    /// An unlinked temporary file and its length in bytes; read from offset 0.
+    File(OwnedFd, u64),
+}
+
+/// A complete request. Every slice is borrowed: `Pool::submit` copies it into a mailbox or the queue.
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub task: Task<'a>,
+    pub method: &'a [u8],
+    /// The request target as sent: path and query (REQUEST_URI).
+    pub target: &'a [u8],
+    /// Decoded path that names the script or mount (SCRIPT_NAME).
+    pub script_name: &'a [u8],
+    /// Decoded rest of the path (PATH_INFO).
+    pub path_info: &'a [u8],
+    /// Undecoded, without the `?`.
+    pub query: &'a [u8],
+    /// `HTTP/1.1`
+    pub protocol: &'a [u8],
+    /// `http` or `https`
+    pub scheme: &'a [u8],
+    pub server_name: &'a [u8],
+    pub server_port: u16,
+    pub server_addr: &'a [u8],
+    pub remote_addr: &'a [u8],
+    pub remote_port: u16,
+    pub document_root: &'a [u8],
+    /// Header fields in order of arrival, names as sent. Never `Proxy`, hop-by-hop fields or names with `_`.
+    pub fields: &'a [(&'a [u8], &'a [u8])],
+    /// Variables of the configuration (`SetEnv`, `PerlSetEnv`).
+    pub variables: &'a [(&'a [u8], &'a [u8])],
+    /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
+    pub parse_headers: bool,
+    pub timeout: std::time::Duration,
+    /// Unique within the front's life; the error log and the access log show it.
+    pub request_id: u64,
+    pub body: Body<'a>,
+}
+
+/// The head of a worker's response. The pool has checked it: no CR, LF or NUL inside a line, names are tokens.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub status: u16,
+    /// Header lines, each `Name: value\r\n`, as the script gave them; never Connection, Transfer-Encoding or Keep-Alive.
+    pub lines: Vec<u8>,
+    /// The value of Content-Length, if the script gave one.
+    pub content_length: Option<u64>,
+    /// `lines` has a Date field; likewise Server.
+    pub has_date: bool,
+    pub has_server: bool,
+}
+
+/// Why a request got no response from Perl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("the worker died")]
+    WorkerDied,
+    #[error("the request ran longer than its time limit")]
+    TimedOut,
+    #[error("the queue for workers is full")]
+    QueueFull,
+    #[error("no worker became free in time")]
+    QueueTimedOut,
+    #[error("the worker wrote something that is not a response")]
+    BadResponse,
+    #[error("the request does not fit a mailbox")]
+    TooLarge,
+    #[error("no generation is loaded")]
+    NotReady,
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl Fault {
+    /// The status the client is told.
+    pub fn status(self) -> u16 {
+        match self {
+            Fault::WorkerDied | Fault::BadResponse => 502,
+            Fault::TimedOut => 504,
+            Fault::QueueFull | Fault::QueueTimedOut | Fault::NotReady | Fault::Stopping => 503,
+            Fault::TooLarge => 431,
+        }
+    }
+}

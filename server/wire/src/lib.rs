@@ -1,0 +1,1 @@
+//! (opens with this crate's first module)
