@@ -53,6 +53,8 @@ struct State {
     reopen: bool,
     hurry: bool,
     closed: bool,
+    /// The writer has written and said everything.
+    ended: bool,
 }
 
 /// What the writer waits for, so that callers wake it only for that.
@@ -84,6 +86,7 @@ impl Spool {
                 reopen: false,
                 hurry: false,
                 closed: false,
+                ended: false,
             }),
             work: Condvar::new(),
             written: Condvar::new(),
@@ -146,9 +149,16 @@ impl Spool {
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        self.flush(PARTING);
-        self.shared.lock().closed = true;
+        let until = Instant::now() + PARTING;
+        let mut state = self.shared.lock();
+        state.closed = true;
         self.shared.work.notify_one();
+        while !state.ended {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            state = self.shared.wait(&self.shared.written, state, Some(left));
+        }
     }
 }
 

@@ -68,6 +68,8 @@ impl Writer {
             self.give_back(load.bytes, load.covers);
             self.complain(load.last);
             if load.last {
+                self.shared.lock().ended = true;
+                self.shared.written.notify_all();
                 return;
             }
         }
