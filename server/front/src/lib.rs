@@ -1,1 +1,3 @@
-//! (opens with this crate's first module)
+//! Listen, HTTP, route, and the handlers that answer.
+
+pub mod handler;

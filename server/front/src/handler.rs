@@ -1,0 +1,3 @@
+//! What answers a request: one module a way.
+
+pub mod cgi;
