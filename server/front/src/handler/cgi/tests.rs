@@ -98,6 +98,13 @@ impl Rig {
         self.script(name, &format!("#!/bin/sh\n{text}"))
     }
 
+    fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo runs").success());
+        path
+    }
+
     fn start(&self, file: &Path, request: Request<'_>) -> Result<Exchange, StartError> {
         let target = format!("/cgi-bin/a/x%20y?{}", request.query);
         let call = Call {
@@ -173,6 +180,13 @@ impl Rig {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
+}
+
+/// Lets the program go that reads a line from this fifo.
+async fn open(gate: &Path) {
+    let gate = gate.to_path_buf();
+    let opened = tokio::task::spawn_blocking(move || std::fs::write(gate, "go\n"));
+    opened.await.expect("joined").expect("opened");
 }
 
 async fn head(exchange: &mut Exchange) -> Result<ScriptHead, Fault> {

@@ -96,9 +96,8 @@ impl Running {
         match decided {
             None => {
                 self.report();
-                match timeout(LINGER, verdict).await {
-                    Ok(Err(_)) => self.stop().await,
-                    Ok(Ok(_)) | Err(_) => {}
+                if let Ok(Err(_)) = timeout(LINGER, verdict).await {
+                    self.stop().await;
                 }
             }
             Some(Ok(rest)) => self.let_finish(rest).await,

@@ -72,12 +72,12 @@ async fn the_program_waits_while_nobody_reads() {
     );
     // Less time than the pause below: what the client costs is not charged to the program.
     let request = Request {
-        timeout: Duration::from_millis(2000),
+        timeout: Duration::from_millis(3000),
         ..Request::default()
     };
     let mut exchange = rig.start(&script, request).expect("starts");
     head(&mut exchange).await.expect("a head");
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    tokio::time::sleep(Duration::from_millis(3500)).await;
     assert!(!done.exists(), "a pipe holds no megabyte");
     let mut total = 0;
     let end = read(&mut exchange, |part| total += part.len()).await;
@@ -186,9 +186,7 @@ async fn programs_beyond_the_limit_wait_their_turn() {
         queue_timeout: PATIENCE,
     });
     let script = rig.shell("turn.cgi", "echo; read line < \"$0.gate\"; echo ok\n");
-    let gate = rig.path("turn.cgi.gate");
-    let made = std::process::Command::new("mkfifo").arg(&gate).status();
-    assert!(made.expect("mkfifo runs").success());
+    let gate = rig.fifo("turn.cgi.gate");
     let mut first = rig.start(&script, Request::default()).expect("runs");
     head(&mut first).await.expect("a head");
     let mut second = rig.start(&script, Request::default()).expect("waits");
@@ -196,15 +194,12 @@ async fn programs_beyond_the_limit_wait_their_turn() {
     assert!(matches!(third, Some(StartError::Busy)));
     let waits = poll_fn(|cx| std::task::Poll::Ready(second.poll_head(cx).is_pending()));
     assert!(waits.await && second.worker().is_none());
-    let open = |gate: PathBuf| tokio::task::spawn_blocking(move || std::fs::write(gate, "go\n"));
-    let opened = open(gate.clone());
-    assert_eq!(read(&mut first, |_| ()).await, Ok(()));
-    opened.await.expect("joined").expect("opened");
+    let (opened, read_first) = tokio::join!(open(&gate), read(&mut first, |_| ()));
+    assert_eq!((opened, read_first), ((), Ok(())));
     head(&mut second).await.expect("its turn came");
     assert!(second.queued() > Duration::ZERO);
-    let opened = open(gate);
-    assert_eq!(read(&mut second, |_| ()).await, Ok(()));
-    opened.await.expect("joined").expect("opened");
+    let (opened, read_second) = tokio::join!(open(&gate), read(&mut second, |_| ()));
+    assert_eq!((opened, read_second), ((), Ok(())));
 }
 
 #[tokio::test]
