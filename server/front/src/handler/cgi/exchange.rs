@@ -114,7 +114,7 @@ impl Exchange {
                 _ => Err(Fault::BadResponse),
             });
         };
-        let before = into.len();
+        let (before, room) = (into.len(), room.max(1));
         let arrival = match body.early.is_empty() {
             false => {
                 let count = body.early.len().min(room);
