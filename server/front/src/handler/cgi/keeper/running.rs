@@ -32,7 +32,18 @@ pub struct Running {
     end: AsyncFd<OwnedFd>,
     tell_exit: Option<oneshot::Sender<Exit>>,
     permit: Option<OwnedSemaphorePermit>,
+    reaped: bool,
     _group: Group,
+}
+
+/// The server ends and its programs with it: nothing is left behind, not even a zombie.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reaped {
+            signal(self.child.id(), Signal::Kill);
+            let _ = self.child.wait();
+        }
+    }
 }
 
 /// The group's entry among those that run.
@@ -69,6 +80,7 @@ impl Running {
                     end,
                     tell_exit: Some(tell_exit),
                     permit: Some(permit),
+                    reaped: false,
                 };
                 let started = Started {
                     pid,
@@ -104,6 +116,7 @@ impl Running {
             Some(Err(_)) => self.stop().await,
         }
         // It has ended: this reaps and does not wait.
+        self.reaped = true;
         if let Err(error) = self.child.wait() {
             self.log(LogLevel::Warn, &format!("cannot reap it: {error}"));
         }

@@ -165,6 +165,29 @@ async fn the_end_of_the_server_kills_what_runs() {
     assert_eq!(read(&mut exchange, |_| ()).await, Err(Fault::WorkerDied));
 }
 
+#[test]
+fn a_runtime_that_ends_leaves_no_program_behind() {
+    let rig = Rig::new();
+    let script = rig.shell("left.cgi", STUBBORN);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    let (exchange, left) = runtime.block_on(async {
+        let mut exchange = rig.start(&script, Request::default()).expect("starts");
+        head(&mut exchange).await.expect("a head");
+        (exchange, pids(&rig, "left.cgi").await)
+    });
+    drop(runtime);
+    drop(exchange);
+    assert!(rig.cgi.shared.groups().is_empty());
+    let leader = &left[1];
+    assert!(
+        !Path::new(&format!("/proc/{leader}")).exists(),
+        "not reaped"
+    );
+}
+
 #[tokio::test]
 async fn a_client_that_wants_no_more_lets_the_program_finish() {
     let rig = Rig::new();
