@@ -142,24 +142,23 @@ impl Reader {
         }
     }
 
-    /// Perl documentation in between, and `<Perl>` blocks.
+    /// Perl documentation in between (`=over apache` to `=back` within it is configuration), and
+    /// `<Perl>` blocks.
     fn skip_foreign(&mut self, characters: &[Character]) -> bool {
-        let text = line::text(characters);
+        let text = line::text(characters).to_ascii_lowercase();
+        let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
         match self.foreign_until {
-            Some(end) => {
-                let shown = text.trim_start().to_ascii_lowercase();
-                if shown.starts_with(end) {
-                    self.foreign_until = None;
-                }
-                true
+            Some("=cut") if begins(&["=over apache", "=cut"]) => self.foreign_until = None,
+            Some("</perl>") if text.trim_start().starts_with("</perl>") => {
+                self.foreign_until = None
             }
-            None if text.starts_with("=pod") || text.starts_with("=head") => {
-                self.foreign_until = Some("=cut");
-                true
+            Some(_) => {}
+            None if begins(&["=pod", "=head", "=back", "=begin"]) => {
+                self.foreign_until = Some("=cut")
             }
-            // `=over apache` to `=back` inside documentation is configuration.
-            None => text.starts_with("=cut") || text.starts_with("=back"),
+            None => return begins(&["=cut", "=over apache"]),
         }
+        true
     }
 
     fn read_line(&mut self, content: &[Character]) -> Result<(), Fault> {
@@ -317,18 +316,19 @@ impl Reader {
 
     fn open_section(&mut self, name: &Word, words: &[Word], at: At) -> Result<(), Fault> {
         let lower = name.text.to_ascii_lowercase();
+        if lower == "perl" {
+            return self.perl_block(name);
+        }
         let (kind, fault) = match self.is_skipping() {
             true => (OpenKind::Skip, None),
             false => self.kind_of(&lower, name, words),
         };
-        if self.foreign_until.is_none() {
-            self.open.push(Open {
-                name: name.text.clone(),
-                file: self.file.clone(),
-                at,
-                kind,
-            });
-        }
+        self.open.push(Open {
+            name: name.text.clone(),
+            file: self.file.clone(),
+            at,
+            kind,
+        });
         fault.map_or(Ok(()), Err)
     }
 
@@ -349,16 +349,23 @@ impl Reader {
                 let (section, fault) = self.scoped(lower, name, words);
                 (OpenKind::Scoped(section), fault)
             }
-            "perl" => {
-                self.foreign_until = Some("</perl>");
-                let message = "<Perl> is not read yet; expected `PerlPostConfigRequire FILE` with the same code";
-                (OpenKind::Skip, Some(Fault::new(name.at, message)))
-            }
             _ => {
                 let known = SECTIONS.iter().map(|kind| kind.name);
                 let fault = Fault::new(name.at, format!("there is no section <{}>", name.text));
                 (OpenKind::Skip, Some(fault.or_nearest(&name.text, known)))
             }
+        }
+    }
+
+    /// Its lines are Perl, which may look like anything: they are passed over even where a
+    /// condition does not hold.
+    fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
+        self.foreign_until = Some("</perl>");
+        let message =
+            "<Perl> is not read yet; expected `PerlPostConfigRequire FILE` with the same code";
+        match self.is_skipping() {
+            true => Ok(()),
+            false => Err(Fault::new(name.at, message)),
         }
     }
 
@@ -428,10 +435,11 @@ impl Reader {
                     "expected </{}>, which line {} opened, not </{name}>",
                     open.name, open.at.line
                 );
-                // A section further out is meant: the inner ones were left open.
-                if let Some(meant) = self.open.iter().rposition(here) {
-                    self.open.truncate(meant);
-                }
+                // Either a section further out is meant and the inner ones were left open, or
+                // the name is wrong and the innermost is meant.
+                let innermost = self.open.len() - 1;
+                let meant = self.open.iter().rposition(here).unwrap_or(innermost);
+                self.open.truncate(meant);
                 return Err(Fault::new(at, expected));
             }
             _ => {
@@ -477,11 +485,13 @@ impl Reader {
             mut site,
             environment,
             base,
-            problems,
+            mut problems,
             notes,
             ..
         } = self;
         if !problems.is_empty() {
+            let place = |file: &PathBuf| site.files.iter().position(|known| known == file);
+            problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
             return Err(Problems { problems, notes });
         }
         site.base_handlers.apply(&mut site.base, &base);

@@ -36,8 +36,8 @@ pub const GROUP: Group = Group {
         Directive::ignored("CoreDumpDirectory", "core dumps are the system's business"),
         Directive::ignored("SendBufferSize", KERNEL),
         Directive::ignored("ReceiveBufferSize", KERNEL),
-        Directive::ignored("EnableMMAP", "files are sent the fastest way there is"),
-        Directive::ignored("EnableSendfile", "files are sent the fastest way there is"),
+        Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
+        Directive::ignored("EnableSendfile", "the server chooses how a file is sent"),
         Directive::ignored(
             "HostnameLookups",
             "addresses are never looked up while a request waits",
@@ -49,11 +49,8 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored("NameVirtualHost", ONE_SITE),
         Directive::ignored("ServerAlias", ONE_SITE),
-        Directive::ignored(
-            "ServerSignature",
-            "pages of the server's own are not signed",
-        ),
-        Directive::ignored("ServerTokens", "the Server field names no version"),
+        Directive::ignored("ServerSignature", "error pages are not signed"),
+        Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
         Directive::ignored(
             "AllowOverride",
