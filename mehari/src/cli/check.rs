@@ -11,6 +11,7 @@ use clap::Parser;
 use mehari_config::{Note, NoteKind, Problems, Site};
 
 mod meaning;
+mod settings;
 
 #[derive(Parser)]
 #[command(
