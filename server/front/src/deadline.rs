@@ -61,7 +61,8 @@ impl Watch {
     pub fn enter(&self, clock: &Clock, phase: Phase, limit: Duration) {
         self.phase.set(phase);
         self.since.set(clock.tick());
-        self.deadline.set(clock.tick().saturating_add(limit + SWEEP));
+        let limit = limit.saturating_add(SWEEP);
+        self.deadline.set(clock.tick().saturating_add(limit));
         if self.alarm.get() == Some(Alarm::Late) {
             self.alarm.set(None);
         }

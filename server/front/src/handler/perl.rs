@@ -39,12 +39,20 @@ pub fn submit<D: Dispatch>(
         document_root: site.document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
-        parse_headers: settings.parse_headers,
+        parse_headers: parses_headers(route),
         timeout: settings.request_timeout,
         request_id: request.id,
         body,
     };
     Some(pool.submit(call))
+}
+
+/// Handlers and PSGI applications answer through their API unless they ask for the other way.
+fn parses_headers(route: &Route) -> bool {
+    match &route.handler {
+        Handler::Script(rung) => route.settings.parses_headers(*rung),
+        _ => route.settings.parse_headers,
+    }
 }
 
 /// `None`: the route is not Perl's.

@@ -3,7 +3,7 @@
 use super::walk::Found;
 use crate::handler::file::suffix;
 use crate::problem::Problem;
-use mehari_config::{Handler, Rung, Scope, Section, Settings, Site};
+use mehari_config::{Change, Handler, Rung, Scope, Section, Settings, Site};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -25,7 +25,7 @@ pub fn choose(
     let by_suffix = || {
         let mut known = settings.add_handler.iter();
         known
-            .find(|(known, _)| known.trim_start_matches('.').eq_ignore_ascii_case(suffix))
+            .find(|(known, _)| known.eq_ignore_ascii_case(suffix))
             .map(|(_, handler)| handler.clone())
     };
     match settings.handler.clone().or_else(by_suffix) {
@@ -69,14 +69,10 @@ fn interpreter(file: &[u8]) -> Interpreter {
     let mut start = [0; 128];
     let path = std::ffi::OsStr::from_bytes(file);
     let count = File::open(path).and_then(|mut file| file.read(&mut start));
-    let line = count.ok().and_then(|count| start[..count].strip_prefix(b"#!"));
-    let Some(line) = line else {
-        return Interpreter::None;
-    };
-    let line = line.split(|&byte| byte == b'\n').next().unwrap_or(line);
-    match memchr::memmem::find(line, b"perl") {
-        Some(_) => Interpreter::Perl,
-        None => Interpreter::Other,
+    match &start[..count.unwrap_or(0)] {
+        line if Settings::is_perl_shebang(line) => Interpreter::Perl,
+        line if line.starts_with(b"#!") => Interpreter::Other,
+        _ => Interpreter::None,
     }
 }
 
@@ -92,7 +88,8 @@ pub fn mount<'s>(site: &'s Site, path: &[u8]) -> &'s str {
 }
 
 fn sets_program(section: &Section) -> bool {
-    !section.changes.is_empty()
+    let sets = |change: &Change| matches!(change, Change::SetHandler(_) | Change::PsgiApp(_));
+    section.changes.iter().any(sets)
 }
 
 fn covers(location: &str, path: &[u8]) -> bool {

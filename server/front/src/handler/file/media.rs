@@ -6,7 +6,7 @@ use mehari_config::Settings;
 pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
     let suffix = suffix(name)?;
     let mut types = settings.add_type.iter();
-    let known = types.find(|(known, _)| known.trim_start_matches('.').eq_ignore_ascii_case(suffix));
+    let known = types.find(|(known, _)| known.eq_ignore_ascii_case(suffix));
     match known {
         Some((_, media_type)) => Some(media_type),
         None => mime_guess::from_ext(suffix).first_raw(),
