@@ -128,6 +128,7 @@ impl Rig {
             fields: request.fields,
             variables: &[(b"COLOUR", b"red")],
             parse_headers: true,
+            cgi_world: true,
             timeout: request.timeout,
             request_id: 4711,
             body: request.body,
