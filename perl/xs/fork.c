@@ -110,14 +110,22 @@ static void look_for_new(pTHX_ SV *object, void *found)
     *(bool *)found = true;
 }
 
+static void run_end_blocks(pTHX)
+{
+  while (PL_endav && av_top_index(PL_endav) >= 0) {
+    SV *block = av_shift(PL_endav);
+    call_sv(block, G_VOID | G_DISCARD | G_EVAL | G_KEEPERR);
+  }
+}
+
 /* perl's own end costs milliseconds in a large interpreter: every object is looked for and unshared. It is
- * due when the script has END blocks or left an object whose destructor may do something. */
+ * due when the script left an object whose destructor may do something. */
 static void end_program(pTHX_ void *argument)
 {
-  bool due = PL_endav && av_top_index(PL_endav) >= 0;
+  bool due = false;
   PERL_UNUSED_ARG(argument);
-  if (!due)
-    each_object(aTHX_ look_for_new, &due);
+  run_end_blocks(aTHX);
+  each_object(aTHX_ look_for_new, &due);
   CvDEPTH(PL_main_cv) = 0;
   if (due)
     perl_destruct(aTHX);
