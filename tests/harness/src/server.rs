@@ -156,7 +156,10 @@ impl Builder {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.args(&self.arguments).current_dir(root);
-        command.env_remove("PORT").env_remove("WEB_CONCURRENCY");
+        // What the tester's own shell sets is not part of any test.
+        for name in ["PORT", "WEB_CONCURRENCY", "LANG", "LC_ALL", "LC_CTYPE"] {
+            command.env_remove(name);
+        }
         command
     }
 }
@@ -210,7 +213,8 @@ impl Server {
     /// Sends a request on a connection of its own.
     #[track_caller]
     pub fn send(&self, request: &Request) -> Answer {
-        let request = request.clone().closing();
+        let mut request = request.clone().closing();
+        self.address(&mut request);
         match self.connect().send(&request) {
             Ok(answer) => answer,
             Err(error) => panic!(
@@ -219,6 +223,15 @@ impl Server {
                 request.target,
                 self.log.text()
             ),
+        }
+    }
+
+    /// Completes a Host that does not say the port: without one a client means port 80.
+    pub fn address(&self, request: &mut Request) {
+        for (name, value) in &mut request.fields {
+            if name == "Host" && value == "127.0.0.1" {
+                *value = self.address.to_string();
+            }
         }
     }
 
