@@ -33,7 +33,11 @@ fn nap(server: &Server, rung: Rung, name: &str) -> (Connection, i32) {
     let note = format!("htdocs/napping.{name}");
     let begun = eventually(PATIENCE, || !server.site.read(&note).is_empty());
     assert!(begun, "nap.pl did not begin:\n{}", server.log.text());
-    let pid = server.site.read(&note).parse().expect("nap.pl writes its pid");
+    let pid = server
+        .site
+        .read(&note)
+        .parse()
+        .expect("nap.pl writes its pid");
     (connection, pid)
 }
 
@@ -56,7 +60,10 @@ fn killed_worker_costs_its_own_request_only() {
         let answer = other.read_answer("GET").expect("an answer");
         assert_eq!(answer.expect(200), "rested", "{}", rung.name());
         let line = server.log.expect(&pid.to_string());
-        assert!(line.contains("signal 9") || line.contains("SIGKILL"), "{line}");
+        assert!(
+            line.contains("signal 9") || line.contains("SIGKILL"),
+            "{line}"
+        );
         std::fs::remove_file(server.site.path("htdocs/napping.other")).expect("it was written");
     }
     is_well(&server);
@@ -93,14 +100,21 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         (outcome, killer.join().expect("the killer ends"))
     });
-    assert!(killed > 0, "the load was over before a worker could be killed");
+    assert!(
+        killed > 0,
+        "the load was over before a worker could be killed"
+    );
     assert!(
         outcome.failed <= killed,
         "{} failed, {killed} workers killed: {:?}",
         outcome.failed,
         outcome.failures
     );
-    assert!(outcome.failures.iter().all(|why| why.contains(": 502 ")), "{:?}", outcome.failures);
+    assert!(
+        outcome.failures.iter().all(|why| why.contains(": 502 ")),
+        "{:?}",
+        outcome.failures
+    );
     is_well(&server);
 }
 
@@ -122,7 +136,11 @@ fn killed_zygote_is_replaced_while_everything_goes_on() {
     assert!(replaced, "zygotes: {:?}", server.zygotes());
     is_well(&server);
     // The new zygote can do its work: a worker that dies now is replaced.
-    let pid = server.get("/registry/pid.pl").expect(200).parse().expect("a pid");
+    let pid = server
+        .get("/registry/pid.pl")
+        .expect(200)
+        .parse()
+        .expect("a pid");
     processes::signal(pid, Signal::Kill);
     let well = eventually(PATIENCE, || server.get("/registry/hello.pl").status == 200);
     assert!(well, "no worker came back");
@@ -133,7 +151,10 @@ fn script_that_sleeps_for_ever_is_ended_with_504_and_its_stack_logged() {
     let text = "#!/usr/bin/perl\nsub inner {\n    sleep 1000 while 1;\n}\nsub outer {\n    inner();\n}\nouter();\n";
     let server = Server::builder()
         .file("scripts/forever.pl", text)
-        .file("scripts/spin.pl", "#!/usr/bin/perl\nsub busy {\n    1 while 1;\n}\nbusy();\n")
+        .file(
+            "scripts/spin.pl",
+            "#!/usr/bin/perl\nsub busy {\n    1 while 1;\n}\nbusy();\n",
+        )
         .file("scripts/hello.pl", &script("print 'Hello';"))
         .ladder()
         .conf(&workers(2))
@@ -148,7 +169,12 @@ fn script_that_sleeps_for_ever_is_ended_with_504_and_its_stack_logged() {
         }
     }
     // `cgi` runs any program: what it was doing cannot be asked.
-    for words in ["forever.pl line 3", "forever.pl line 6", "forever.pl line 8", "spin.pl line 3"] {
+    for words in [
+        "forever.pl line 3",
+        "forever.pl line 6",
+        "forever.pl line 8",
+        "spin.pl line 3",
+    ] {
         server.log.expect(words);
     }
     server.log.expect("inner");
@@ -165,7 +191,11 @@ fn timed_out_program_takes_its_children_with_it() {
         .start();
     for rung in Rung::ISOLATED {
         assert_eq!(server.get(&rung.url("parent.pl")).status, 504);
-        let pid: i32 = server.site.read(note).parse().expect("the child wrote its pid");
+        let pid: i32 = server
+            .site
+            .read(note)
+            .parse()
+            .expect("the child wrote its pid");
         let gone = eventually(PATIENCE, || !processes::is_alive(pid));
         assert!(gone, "{}: the child lives on", rung.name());
     }
@@ -173,20 +203,80 @@ fn timed_out_program_takes_its_children_with_it() {
 
 /// Scripts that end badly, and the statuses that say so.
 const BAD_ENDS: &[(&str, &str, &[u16], &str)] = &[
-    ("segfault", "kill SEGV => $$; select undef, undef, undef, 5;", &[502], "signal 11"),
-    ("real segfault", "my $x = unpack 'p', pack 'Q', 8; print $x;", &[502], "signal 11"),
-    ("killed", "kill KILL => $$; select undef, undef, undef, 5;", &[502], "signal 9"),
-    ("aborts", "use POSIX (); POSIX::abort();", &[502], "signal 6"),
+    (
+        "segfault",
+        "kill SEGV => $$; select undef, undef, undef, 5;",
+        &[502],
+        "signal 11",
+    ),
+    (
+        "real segfault",
+        "my $x = unpack 'p', pack 'Q', 8; print $x;",
+        &[502],
+        "signal 11",
+    ),
+    (
+        "killed",
+        "kill KILL => $$; select undef, undef, undef, 5;",
+        &[502],
+        "signal 9",
+    ),
+    (
+        "aborts",
+        "use POSIX (); POSIX::abort();",
+        &[502],
+        "signal 6",
+    ),
     ("no header", "print 'no header at all';", &[500], "header"),
     ("nothing", "1;", &[500], "header"),
-    ("header without end", "print \"Content-type: text/plain\\n\";", &[500], "header"),
-    ("not a field", "print \"Content-type: text/plain\\nthis is no field\\n\\nbody\";", &[500], "header"),
-    ("space in a name", "print \"Bad Name: x\\n\\nbody\";", &[500], "header"),
-    ("NUL in a value", "print \"Content-type: text/plain\\nX-A: a\\0b\\n\\nbody\";", &[500], "header"),
-    ("CR in a value", "print \"Content-type: text/plain\\nX-A: a\\rX-B: b\\n\\nbody\";", &[500], "header"),
-    ("bad status", "print \"Status: maybe\\n\\nbody\";", &[500], "tatus"),
-    ("status out of range", "print \"Status: 99\\n\\nbody\";", &[500], "tatus"),
-    ("closes everything", "close STDOUT; close STDERR; close STDIN;", &[500], "header"),
+    (
+        "header without end",
+        "print \"Content-type: text/plain\\n\";",
+        &[500],
+        "header",
+    ),
+    (
+        "not a field",
+        "print \"Content-type: text/plain\\nthis is no field\\n\\nbody\";",
+        &[500],
+        "header",
+    ),
+    (
+        "space in a name",
+        "print \"Bad Name: x\\n\\nbody\";",
+        &[500],
+        "header",
+    ),
+    (
+        "NUL in a value",
+        "print \"Content-type: text/plain\\nX-A: a\\0b\\n\\nbody\";",
+        &[500],
+        "header",
+    ),
+    (
+        "CR in a value",
+        "print \"Content-type: text/plain\\nX-A: a\\rX-B: b\\n\\nbody\";",
+        &[500],
+        "header",
+    ),
+    (
+        "bad status",
+        "print \"Status: maybe\\n\\nbody\";",
+        &[500],
+        "tatus",
+    ),
+    (
+        "status out of range",
+        "print \"Status: 99\\n\\nbody\";",
+        &[500],
+        "tatus",
+    ),
+    (
+        "closes everything",
+        "close STDOUT; close STDERR; close STDIN;",
+        &[500],
+        "header",
+    ),
     ("_exit", "use POSIX (); POSIX::_exit(3);", &[500, 502], ""),
 ];
 
@@ -197,7 +287,10 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
         .ladder()
         .conf(&workers(2));
     for (number, (_, text, _, _)) in BAD_ENDS.iter().enumerate() {
-        builder = builder.file(&format!("scripts/bad{number}.pl"), &format!("#!/usr/bin/perl\n{text}\n"));
+        builder = builder.file(
+            &format!("scripts/bad{number}.pl"),
+            &format!("#!/usr/bin/perl\n{text}\n"),
+        );
     }
     let server = builder.start();
     let mut wrong = Vec::new();
@@ -209,13 +302,24 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
             let fits = statuses.contains(&answer.status)
                 || rung == Rung::Cgi && [500, 502].contains(&answer.status);
             if !fits {
-                wrong.push(format!("{name} on {}: {} {:?}", rung.name(), answer.status, answer.text()));
+                wrong.push(format!(
+                    "{name} on {}: {} {:?}",
+                    rung.name(),
+                    answer.status,
+                    answer.text()
+                ));
             }
             let logged = eventually(Duration::from_secs(5), || {
-                server.log.lines()[before..].iter().any(|line| line.contains(words) && line.contains("bad"))
+                server.log.lines()[before..]
+                    .iter()
+                    .any(|line| line.contains(words) && line.contains("bad"))
             });
             if !words.is_empty() && !logged {
-                wrong.push(format!("{name} on {}: no {words:?} in {:?}", rung.name(), &server.log.lines()[before..]));
+                wrong.push(format!(
+                    "{name} on {}: no {words:?} in {:?}",
+                    rung.name(),
+                    &server.log.lines()[before..]
+                ));
             }
         }
     }
@@ -234,13 +338,21 @@ fn field_of_a_handler_with_cr_or_lf_is_refused_with_500_and_a_log_line() {
         .file("app.psgi", app)
         .conf("PerlSwitches -I@ROOT@/lib\nPerlModule Split\n<Location /split>\n    SetHandler modperl\n    PerlResponseHandler Split\n</Location>\n<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/app.psgi\n</Location>\n")
         .start();
-    for target in ["/split?lf", "/split?cr", "/split?crlf", "/split?nul", "/psgi"] {
+    for target in [
+        "/split?lf",
+        "/split?cr",
+        "/split?crlf",
+        "/split?nul",
+        "/psgi",
+    ] {
         let before = server.log.lines().len();
         let answer = server.get(target);
         assert_eq!(answer.status, 500, "{target}");
         assert_eq!(answer.all("x-evil"), Vec::<String>::new(), "{target}");
         let logged = eventually(PATIENCE, || {
-            server.log.lines()[before..].iter().any(|line| line.contains("X-Split"))
+            server.log.lines()[before..]
+                .iter()
+                .any(|line| line.contains("X-Split"))
         });
         assert!(logged, "{target}: {}", server.log.text());
     }
@@ -264,7 +376,12 @@ fn script_that_dies_half_way_never_looks_complete() {
         // The process was killed: a client that got 200 must see that the body is not whole.
         let answer = server.get(&rung.url("killed.pl"));
         let cut = answer.status == 200 && !answer.complete;
-        assert!(cut || answer.status == 502, "{}: {} complete", rung.name(), answer.status);
+        assert!(
+            cut || answer.status == 502,
+            "{}: {} complete",
+            rung.name(),
+            answer.status
+        );
     }
     is_well(&server);
 }
@@ -273,7 +390,10 @@ fn script_that_dies_half_way_never_looks_complete() {
 fn gigabyte_of_output_streams_through_without_growing_the_front() {
     const SIZE: usize = 1 << 30;
     let text = "my $piece = 'x' x 65536; print $piece for 1 .. 16384;";
-    let server = Server::builder().file("scripts/big.pl", &script(text)).ladder().start();
+    let server = Server::builder()
+        .file("scripts/big.pl", &script(text))
+        .ladder()
+        .start();
     for rung in [Rung::Cgi, Rung::Fork, Rung::Registry] {
         let mut connection = server.connect();
         connection.patience(Duration::from_secs(60));
@@ -289,16 +409,27 @@ fn gigabyte_of_output_streams_through_without_growing_the_front() {
         }
         // With the framing of chunks and a header it is a little more than what was printed.
         assert!(received >= SIZE, "{}: only {received} bytes", rung.name());
-        assert!(received < SIZE + SIZE / 100, "{}: {received} bytes", rung.name());
+        assert!(
+            received < SIZE + SIZE / 100,
+            "{}: {received} bytes",
+            rung.name()
+        );
         let peak = processes::kilobytes(server.pid(), "VmHWM").expect("the front runs");
-        assert!(peak < 300_000, "{}: the front grew to {peak} kB", rung.name());
+        assert!(
+            peak < 300_000,
+            "{}: the front grew to {peak} kB",
+            rung.name()
+        );
     }
 }
 
 #[test]
 fn slow_reader_of_a_large_response_holds_no_other_request() {
     let server = server(2, "");
-    server.site.write("scripts/big.pl", &script("print 'x' x 65536 for 1 .. 1600;"));
+    server.site.write(
+        "scripts/big.pl",
+        &script("print 'x' x 65536 for 1 .. 1600;"),
+    );
     let mut slow = server.connect();
     slow.write(&Request::get("/registry/big.pl").bytes());
     slow.fill().expect("the response begins");
@@ -320,8 +451,14 @@ fn request_of_a_client_that_left_the_queue_is_never_run() {
     }
     let mut last = server.connect();
     last.write(&Request::get("/registry/hello.pl").bytes());
-    assert_eq!(first.read_answer("GET").expect("an answer").expect(200), "rested");
-    assert_eq!(last.read_answer("GET").expect("an answer").expect(200), "Hello");
+    assert_eq!(
+        first.read_answer("GET").expect("an answer").expect(200),
+        "rested"
+    );
+    assert_eq!(
+        last.read_answer("GET").expect("an answer").expect(200),
+        "Hello"
+    );
     for name in ["left1", "left2", "left3"] {
         let note = server.site.read(&format!("htdocs/napping.{name}"));
         assert_eq!(note, "", "{name} was run though nobody waited for it");
@@ -331,7 +468,10 @@ fn request_of_a_client_that_left_the_queue_is_never_run() {
 #[test]
 fn full_queue_answers_503_with_retry_after_and_files_go_on() {
     let server = Server::builder()
-        .file("scripts/nap.pl", &script("select undef, undef, undef, 1; print 'rested';"))
+        .file(
+            "scripts/nap.pl",
+            &script("select undef, undef, undef, 1; print 'rested';"),
+        )
         .file("htdocs/file.txt", "a file\n")
         .ladder()
         .conf(&workers(1))
@@ -349,13 +489,18 @@ fn full_queue_answers_503_with_retry_after_and_files_go_on() {
         .iter_mut()
         .map(|connection| connection.read_answer("GET").expect("an answer"))
         .collect();
-    let refused: Vec<&Answer> = answers.iter().filter(|answer| answer.status == 503).collect();
+    let refused: Vec<&Answer> = answers
+        .iter()
+        .filter(|answer| answer.status == 503)
+        .collect();
     let served = answers.iter().filter(|answer| answer.status == 200).count();
     assert_eq!(served + refused.len(), 12);
     // One runs, four wait, and a worker may hold up to four that it has not begun.
     assert!((5..=9).contains(&served), "{served} were served");
     for answer in refused {
-        let after = answer.field("retry-after").expect("503 says when to come back");
+        let after = answer
+            .field("retry-after")
+            .expect("503 says when to come back");
         assert!(after.parse::<u32>().is_ok(), "Retry-After: {after}");
     }
 }
@@ -363,8 +508,16 @@ fn full_queue_answers_503_with_retry_after_and_files_go_on() {
 #[test]
 fn request_that_waited_too_long_in_the_queue_answers_503() {
     let server = Server::builder()
-        .file("scripts/nap.pl", &script("select undef, undef, undef, 3; print 'rested';"))
-        .file("scripts/ran.pl", &script("open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/ran}; print $f 1; close $f; print 'ran';"))
+        .file(
+            "scripts/nap.pl",
+            &script("select undef, undef, undef, 3; print 'rested';"),
+        )
+        .file(
+            "scripts/ran.pl",
+            &script(
+                "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/ran}; print $f 1; close $f; print 'ran';",
+            ),
+        )
         .ladder()
         .conf(&workers(1))
         .conf("WorkerQueueTimeout 1\n")
@@ -375,8 +528,15 @@ fn request_that_waited_too_long_in_the_queue_answers_503() {
     let answer = server.get("/registry/ran.pl");
     assert_eq!(answer.status, 503, "{}", answer.text());
     assert!(answer.field("retry-after").is_some());
-    assert_eq!(first.read_answer("GET").expect("an answer").expect(200), "rested");
-    assert_eq!(server.site.read("htdocs/ran"), "", "it was run after it was refused");
+    assert_eq!(
+        first.read_answer("GET").expect("an answer").expect(200),
+        "rested"
+    );
+    assert_eq!(
+        server.site.read("htdocs/ran"),
+        "",
+        "it was run after it was refused"
+    );
 }
 
 #[test]
@@ -392,7 +552,10 @@ fn reaching_max_clients_is_logged_in_the_words_of_the_guide_once_a_minute() {
             })
             .collect();
         for connection in &mut waiting[..1] {
-            assert_eq!(connection.read_answer("GET").expect("an answer").status, 200);
+            assert_eq!(
+                connection.read_answer("GET").expect("an answer").status,
+                200
+            );
         }
     }
     server.log.expect(WORDS);
@@ -408,7 +571,9 @@ fn aborted_clients_leave_nothing_busy() {
     }
     for _ in 0..50 {
         let mut connection = server.connect();
-        connection.write(b"POST /registry/hello.pl HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf");
+        connection.write(
+            b"POST /registry/hello.pl HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+        );
     }
     is_well(&server);
     // The judge of the harness counts descriptors; here it is processor time that must come to rest.
@@ -438,7 +603,9 @@ fn worker_retires_after_its_requests_without_failing_one() {
     let mut seen = std::collections::HashSet::new();
     let mut connection = server.connect();
     for _ in 0..300 {
-        let answer = connection.send(&Request::get("/registry/pid.pl")).expect("an answer");
+        let answer = connection
+            .send(&Request::get("/registry/pid.pl"))
+            .expect("an answer");
         seen.insert(answer.expect(200));
     }
     // 300 requests at 20 a worker, give or take a fifth: at least a dozen workers.
@@ -449,8 +616,14 @@ fn worker_retires_after_its_requests_without_failing_one() {
 #[test]
 fn script_that_forks_and_exits_in_the_child_answers_once() {
     let server = Server::builder()
-        .file("scripts/fork.pl", &script("my $kid = fork; if (!$kid) { exit 0 } waitpid $kid, 0; print 'one answer';"))
-        .file("scripts/fall.pl", &script("my $kid = fork; if ($kid) { waitpid $kid, 0; print 'one answer' }"))
+        .file(
+            "scripts/fork.pl",
+            &script("my $kid = fork; if (!$kid) { exit 0 } waitpid $kid, 0; print 'one answer';"),
+        )
+        .file(
+            "scripts/fall.pl",
+            &script("my $kid = fork; if ($kid) { waitpid $kid, 0; print 'one answer' }"),
+        )
         .ladder()
         .conf(&workers(2))
         .start();
@@ -458,10 +631,22 @@ fn script_that_forks_and_exits_in_the_child_answers_once() {
         for name in ["fork.pl", "fall.pl"] {
             let mut connection = server.connect();
             for _ in 0..5 {
-                let answer = connection.send(&Request::get(&rung.url(name))).expect("an answer");
-                assert_eq!(answer.expect(200), "one answer", "{name} on {}", rung.name());
+                let answer = connection
+                    .send(&Request::get(&rung.url(name)))
+                    .expect("an answer");
+                assert_eq!(
+                    answer.expect(200),
+                    "one answer",
+                    "{name} on {}",
+                    rung.name()
+                );
             }
-            assert_eq!(connection.unread(), b"", "{name} on {} answered twice", rung.name());
+            assert_eq!(
+                connection.unread(),
+                b"",
+                "{name} on {} answered twice",
+                rung.name()
+            );
         }
     }
     assert_eq!(server.workers().len(), 2, "a child became a worker");

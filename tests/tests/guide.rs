@@ -238,9 +238,17 @@ fn redirect_of_cgi_pm_keeps_its_cookie() {
         let answer = server.get(&rung.url("redirect.pl"));
         answer.expect(302);
         let location = answer.field("location");
-        assert_eq!(location.as_deref(), Some("http://www.example.com/elsewhere"));
+        assert_eq!(
+            location.as_deref(),
+            Some("http://www.example.com/elsewhere")
+        );
         let cookie = answer.field("set-cookie");
-        assert_eq!(cookie.as_deref(), Some("seen=yes; path=/"), "{}", rung.name());
+        assert_eq!(
+            cookie.as_deref(),
+            Some("seen=yes; path=/"),
+            "{}",
+            rung.name()
+        );
     }
 }
 
@@ -266,7 +274,12 @@ fn uploaded_file_arrives_whole() {
             let request = Request::post(&rung.url("upload.pl"), body)
                 .field("Content-Type", "multipart/form-data; boundary=edge");
             let expected = format!("notes.txt text/plain {size} {digest}\ncomment with a word\n");
-            assert_eq!(server.send(&request).expect(200), expected, "{}", rung.name());
+            assert_eq!(
+                server.send(&request).expect(200),
+                expected,
+                "{}",
+                rung.name()
+            );
         }
     }
 }
@@ -280,8 +293,15 @@ fn detached_child_outlives_the_request_and_finishes() {
             let log = server.site.path(&name);
             let url = format!("{}?log={}", rung.url(script), log.display());
             let answer = server.get(&url);
-            assert_eq!(answer.expect(200), "Parent has finished\n", "{}", rung.name());
-            let done = eventually(PATIENCE, || server.site.read(&name).ends_with("completed\n"));
+            assert_eq!(
+                answer.expect(200),
+                "Parent has finished\n",
+                "{}",
+                rung.name()
+            );
+            let done = eventually(PATIENCE, || {
+                server.site.read(&name).ends_with("completed\n")
+            });
             let text = server.site.read(&name);
             assert!(done, "{script} on {}: {text:?}", rung.name());
             assert_eq!(text, "started\n1\n2\n3\n4\n5\ncompleted\n");
@@ -311,13 +331,20 @@ fn printenv_shows_cgi_variables_on_every_rung() {
             &format!("SERVER_PORT => {}", server.port()),
             &format!("SCRIPT_NAME => {}", rung.url("printenv.pl")),
             &format!("SCRIPT_FILENAME => {}", script.display()),
-            &format!("REQUEST_URI => {}/extra/path?a=b%20c", rung.url("printenv.pl")),
+            &format!(
+                "REQUEST_URI => {}/extra/path?a=b%20c",
+                rung.url("printenv.pl")
+            ),
         ] {
             let found = text.lines().any(|other| other == line);
             assert!(found, "{}: no line {line:?} in\n{text}", rung.name());
         }
         assert!(!text.contains("CONTENT_LENGTH"), "{}", rung.name());
-        assert_eq!(text.contains("MOD_PERL => "), Rung::SHARED.contains(&rung), "{text}");
+        assert_eq!(
+            text.contains("MOD_PERL => "),
+            Rung::SHARED.contains(&rung),
+            "{text}"
+        );
     }
 }
 
@@ -336,7 +363,11 @@ fn environment_is_the_request_under_perl_script_and_not_under_modperl() {
     let server = guide();
     let request = |path: &str| Request::get(path).field("X-Mine", "1");
     let text = server.send(&request("/dumpenv?q=1")).expect(200);
-    for line in ["QUERY_STRING => q=1", "HTTP_X_MINE => 1", "GUIDE_PLACE => here"] {
+    for line in [
+        "QUERY_STRING => q=1",
+        "HTTP_X_MINE => 1",
+        "GUIDE_PLACE => here",
+    ] {
         assert!(text.lines().any(|other| other == line), "{line}:\n{text}");
     }
     assert!(text.contains("MOD_PERL => mod_perl/2"), "{text}");
@@ -354,7 +385,10 @@ fn handler_reads_the_request_and_sets_headers() {
     assert_eq!(answer.all("x-guide"), ["one", "two"]);
     for size in [0usize, 10, 100_000] {
         let answer = server.send(&Request::post("/request", vec![b'x'; size]));
-        assert_eq!(answer.expect(200), format!("POST\n/request\n-\n-\n{size}\n"));
+        assert_eq!(
+            answer.expect(200),
+            format!("POST\n/request\n-\n-\n{size}\n")
+        );
     }
 }
 

@@ -63,7 +63,11 @@ fn visits(scripts: &[String], rungs: &[Rung]) -> Vec<Visit> {
     for round in 0..ROUNDS {
         for script in scripts {
             for &rung in rungs {
-                visits.push(Visit { script: script.clone(), rung, number: 7 + round });
+                visits.push(Visit {
+                    script: script.clone(),
+                    rung,
+                    number: 7 + round,
+                });
             }
         }
     }
@@ -74,7 +78,9 @@ fn visits(scripts: &[String], rungs: &[Rung]) -> Vec<Visit> {
 fn shuffle<T>(items: &mut [T]) {
     let seed = match std::env::var("MEHARI_TEST_SEED") {
         Ok(text) => text.parse().expect("MEHARI_TEST_SEED is a number"),
-        Err(_) => std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64),
+        Err(_) => std::time::UNIX_EPOCH
+            .elapsed()
+            .map_or(1, |time| time.as_nanos() as u64),
     };
     println!("MEHARI_TEST_SEED={seed}");
     let mut state = seed | 1;
@@ -96,7 +102,10 @@ fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync)
             scope.spawn(|| {
                 while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Some(complaint) = work(item) {
-                        complaints.lock().expect("no panic under the lock").push(complaint);
+                        complaints
+                            .lock()
+                            .expect("no panic under the lock")
+                            .push(complaint);
                     }
                 }
             });
@@ -116,7 +125,10 @@ impl Expected {
             return known.clone();
         }
         let found = fresh::run(&folder.join(&visit.script), visit.rung, &visit.request());
-        self.0.lock().expect("no panic under the lock").insert(key, found.clone());
+        self.0
+            .lock()
+            .expect("no panic under the lock")
+            .insert(key, found.clone());
         found
     }
 }
@@ -187,7 +199,11 @@ fn dirty_script_harms_nobody_else_on_any_rung() {
         }
         let clean = server.get(&visit.rung.url("clean.pl"));
         (clean.status != 200 || clean.text() != "clean").then(|| {
-            format!("after {visit:?} clean.pl answers {} {:?}", clean.status, clean.text())
+            format!(
+                "after {visit:?} clean.pl answers {} {:?}",
+                clean.status,
+                clean.text()
+            )
         })
     });
     assert!(

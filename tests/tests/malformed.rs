@@ -63,7 +63,10 @@ fn malformed_request_gets_4xx_and_a_closed_connection() {
             match connection.read_answer("GET") {
                 Ok(answer) if (400..600).contains(&answer.status) && answer.status != 500 => {
                     if !connection.is_closed_by_server() {
-                        wrong.push(format!("{name}: {} but the connection stays", answer.status));
+                        wrong.push(format!(
+                            "{name}: {} but the connection stays",
+                            answer.status
+                        ));
                     }
                 }
                 Ok(answer) => wrong.push(format!("{name}: {} {:?}", answer.status, answer.text())),
@@ -99,7 +102,8 @@ fn body_smuggled_behind_two_lengths_is_never_a_request() {
         let mut connection = server.connect();
         let smuggled = "5c\r\nGET /registry/env.pl?SMUGGLED HTTP/1.1\r\nHost: x\r\n\r\n0\r\n\r\n";
         connection.write(
-            format!("POST /registry/env.pl HTTP/1.1\r\nHost: x\r\n{framing}\r\n{smuggled}").as_bytes(),
+            format!("POST /registry/env.pl HTTP/1.1\r\nHost: x\r\n{framing}\r\n{smuggled}")
+                .as_bytes(),
         );
         connection.half_close();
         while connection.fill().expect("no hang") > 0 {}
@@ -132,9 +136,17 @@ fn underscore_in_a_name_never_stands_for_a_hyphen() {
             .field("X_USER-ID", "forged")
             .field("Content_Length", "7");
         let text = server.send(&honest).expect(200);
-        assert!(text.contains("HTTP_X_USER_ID=real\n"), "{}: {text}", rung.name());
+        assert!(
+            text.contains("HTTP_X_USER_ID=real\n"),
+            "{}: {text}",
+            rung.name()
+        );
         assert!(!text.contains("forged"), "{}: {text}", rung.name());
-        assert!(!text.contains("CONTENT_LENGTH=7"), "{}: {text}", rung.name());
+        assert!(
+            !text.contains("CONTENT_LENGTH=7"),
+            "{}: {text}",
+            rung.name()
+        );
     }
 }
 
@@ -148,9 +160,21 @@ fn repeated_fields_are_joined_and_cookies_by_semicolon() {
             .field("Cookie", "one=1")
             .field("Cookie", "two=2");
         let text = server.send(&request).expect(200);
-        assert!(text.contains("HTTP_X_MANY=a, b\n"), "{}: {text}", rung.name());
-        let joined = if against_apache() { "one=1, two=2" } else { "one=1; two=2" };
-        assert!(text.contains(&format!("HTTP_COOKIE={joined}\n")), "{}: {text}", rung.name());
+        assert!(
+            text.contains("HTTP_X_MANY=a, b\n"),
+            "{}: {text}",
+            rung.name()
+        );
+        let joined = if against_apache() {
+            "one=1, two=2"
+        } else {
+            "one=1; two=2"
+        };
+        assert!(
+            text.contains(&format!("HTTP_COOKIE={joined}\n")),
+            "{}: {text}",
+            rung.name()
+        );
     }
 }
 
@@ -168,23 +192,48 @@ fn credentials_are_not_put_into_the_environment() {
 fn no_spelling_of_dot_dot_reaches_a_file_outside() {
     let server = server();
     let steps = [
-        "../", "%2e%2e/", "%2E%2E%2F", "..%2f", ".%2e/", "%2e./", "..%5c", "..\\", "%252e%252e%252f", "..;/",
-        "%c0%ae%c0%ae/", "....//", "./../", "//../", "%uff0e%uff0e/", "..%00/",
+        "../",
+        "%2e%2e/",
+        "%2E%2E%2F",
+        "..%2f",
+        ".%2e/",
+        "%2e./",
+        "..%5c",
+        "..\\",
+        "%252e%252e%252f",
+        "..;/",
+        "%c0%ae%c0%ae/",
+        "....//",
+        "./../",
+        "//../",
+        "%uff0e%uff0e/",
+        "..%00/",
     ];
     let mut places = vec![String::from("/"), String::from("/sub/")];
     places.extend(Rung::ALL.iter().map(|rung| format!("/{}/", rung.name())));
     for place in &places {
         for step in steps {
             for depth in 1..=8 {
-                for file in ["outside.txt", "etc/passwd", "scripts/data.txt", "htdocs/.hidden"] {
+                for file in [
+                    "outside.txt",
+                    "etc/passwd",
+                    "scripts/data.txt",
+                    "htdocs/.hidden",
+                ] {
                     let target = format!("{place}{}{file}", step.repeat(depth));
                     let mut connection = server.connect();
-                    connection.write(format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes());
+                    connection.write(
+                        format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                            .as_bytes(),
+                    );
                     let answer = connection
                         .read_answer("GET")
                         .unwrap_or_else(|error| panic!("{target}: {error}"));
                     let text = answer.text();
-                    assert!(!text.contains("SECRET") && !text.contains("root:"), "{target}: {text}");
+                    assert!(
+                        !text.contains("SECRET") && !text.contains("root:"),
+                        "{target}: {text}"
+                    );
                 }
             }
         }
@@ -206,7 +255,15 @@ fn dot_files_are_not_served() {
         .dir("tree")
         .start();
     assert_eq!(server.get("/page.html").expect(200), "<p>page</p>\n");
-    for target in ["/.htpasswd", "/.git/config", "/page.html~", "/page.html.bak", "/%23page.html%23", "/.page.html.swp", "/run.pl~"] {
+    for target in [
+        "/.htpasswd",
+        "/.git/config",
+        "/page.html~",
+        "/page.html.bak",
+        "/%23page.html%23",
+        "/.page.html.swp",
+        "/run.pl~",
+    ] {
         assert_eq!(server.get(target).status, 404, "{target}");
     }
 }
@@ -218,20 +275,42 @@ fn over_long_parts_get_their_status_and_never_a_hang() {
     let long = "x".repeat(200_000);
     let many = "X-A: 1\r\n".repeat(20_000);
     for (bytes, statuses) in [
-        (format!("GET {url}?{long} HTTP/1.1\r\nHost: x\r\n\r\n"), [414, 431]),
-        (format!("GET {url} HTTP/1.1\r\nHost: x\r\nX-Long: {long}\r\n\r\n"), [431, 400]),
-        (format!("GET {url} HTTP/1.1\r\nHost: x\r\n{long}: 1\r\n\r\n"), [431, 400]),
-        (format!("GET {url} HTTP/1.1\r\nHost: x\r\n{many}\r\n"), [431, 400]),
-        (format!("{long} {url} HTTP/1.1\r\nHost: x\r\n\r\n"), [400, 414]),
+        (
+            format!("GET {url}?{long} HTTP/1.1\r\nHost: x\r\n\r\n"),
+            [414, 431],
+        ),
+        (
+            format!("GET {url} HTTP/1.1\r\nHost: x\r\nX-Long: {long}\r\n\r\n"),
+            [431, 400],
+        ),
+        (
+            format!("GET {url} HTTP/1.1\r\nHost: x\r\n{long}: 1\r\n\r\n"),
+            [431, 400],
+        ),
+        (
+            format!("GET {url} HTTP/1.1\r\nHost: x\r\n{many}\r\n"),
+            [431, 400],
+        ),
+        (
+            format!("{long} {url} HTTP/1.1\r\nHost: x\r\n\r\n"),
+            [400, 414],
+        ),
     ] {
         let mut connection = server.connect();
         connection.write(bytes.as_bytes());
         let shown = &bytes[..40];
         match connection.read_answer("GET") {
-            Ok(answer) => assert!(statuses.contains(&answer.status), "{shown}: {}", answer.status),
+            Ok(answer) => assert!(
+                statuses.contains(&answer.status),
+                "{shown}: {}",
+                answer.status
+            ),
             Err(error) => panic!("{shown}: {error}"),
         }
-        assert!(connection.is_closed_by_server(), "{shown}: the connection stays");
+        assert!(
+            connection.is_closed_by_server(),
+            "{shown}: the connection stays"
+        );
     }
 }
 
@@ -243,11 +322,19 @@ fn body_beyond_the_limit_answers_413_without_reaching_perl() {
         .conf("LimitRequestBody 1000\n")
         .start();
     let url = "/registry/ran.pl";
-    for request in [Request::post(url, vec![b'x'; 1001]), Request::post(url, vec![b'x'; 5000]).chunked()] {
+    for request in [
+        Request::post(url, vec![b'x'; 1001]),
+        Request::post(url, vec![b'x'; 5000]).chunked(),
+    ] {
         assert_eq!(server.send(&request).status, 413);
     }
     assert_eq!(server.site.read("htdocs/ran"), "", "the script was run");
-    assert_eq!(server.send(&Request::post(url, vec![b'x'; 1000])).expect(200), "ran");
+    assert_eq!(
+        server
+            .send(&Request::post(url, vec![b'x'; 1000]))
+            .expect(200),
+        "ran"
+    );
 }
 
 #[test]

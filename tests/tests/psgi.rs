@@ -28,8 +28,14 @@ fn suite_passes_over(protocol: &str) {
     let errors = String::from_utf8_lossy(&output.stderr);
     let passed = told.lines().filter(|line| line.starts_with("ok ")).count();
     assert!(output.status.success(), "{told}\n{errors}");
-    assert!(passed >= LEAST_SUITE_TESTS, "only {passed} tests ran:\n{told}");
-    assert!(!told.contains("# skip") && !told.contains("# SKIP"), "{told}");
+    assert!(
+        passed >= LEAST_SUITE_TESTS,
+        "only {passed} tests ran:\n{told}"
+    );
+    assert!(
+        !told.contains("# skip") && !told.contains("# SKIP"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -45,7 +51,10 @@ fn plack_test_suite_passes_over_http_2() {
 #[test]
 fn plackup_runs_the_suite_through_the_mehari_handler() {
     let output = Command::new("perl")
-        .arg(format!("-I{}", binary::workspace().join("perl/lib").display()))
+        .arg(format!(
+            "-I{}",
+            binary::workspace().join("perl/lib").display()
+        ))
         .args(["-MTest::More", "-MPlack::Test::Suite", "-e"])
         .arg("Plack::Test::Suite->run_server_tests('Mehari'); done_testing")
         .env("MEHARI_BIN", binary::mehari())
@@ -55,18 +64,26 @@ fn plackup_runs_the_suite_through_the_mehari_handler() {
     let told = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}\n{errors}");
-    assert!(told.lines().filter(|line| line.starts_with("ok ")).count() >= LEAST_SUITE_TESTS, "{told}");
+    assert!(
+        told.lines().filter(|line| line.starts_with("ok ")).count() >= LEAST_SUITE_TESTS,
+        "{told}"
+    );
 }
 
 fn features() -> Server {
     let text = std::fs::read_to_string(folder().join("features.psgi")).expect("the application");
-    Server::builder().file("features.psgi", &text).dir("features.psgi").start()
+    Server::builder()
+        .file("features.psgi", &text)
+        .dir("features.psgi")
+        .start()
 }
 
 #[test]
 fn environment_has_what_the_specification_asks() {
     let server = features();
-    let request = Request::new("GET", "/env?a=b%20c").field("X-Two-Words", "yes").field("Proxy", "evil");
+    let request = Request::new("GET", "/env?a=b%20c")
+        .field("X-Two-Words", "yes")
+        .field("Proxy", "evil");
     let text = server.send(&request).expect(200);
     for line in [
         "REQUEST_METHOD=GET",
@@ -93,19 +110,26 @@ fn environment_has_what_the_specification_asks() {
         &format!("SERVER_PORT={}", server.port()),
     ] {
         let found = text.lines().any(|other| {
-            let false_value = line.starts_with("psgi.") && line.ends_with('=') && other == format!("{line}0");
+            let false_value =
+                line.starts_with("psgi.") && line.ends_with('=') && other == format!("{line}0");
             other == line || false_value
         });
         assert!(found, "no line {line:?} in\n{text}");
     }
-    assert!(!text.contains("psgix.io") && !text.contains("evil"), "{text}");
+    assert!(
+        !text.contains("psgix.io") && !text.contains("evil"),
+        "{text}"
+    );
 }
 
 #[test]
 fn input_can_be_read_again_after_seeking() {
     let server = features();
     for size in [0usize, 10, 60_000, 70_000, 2_000_000] {
-        for request in [Request::post("/input", vec![b'x'; size]), Request::post("/input", vec![b'x'; size]).chunked()] {
+        for request in [
+            Request::post("/input", vec![b'x'; size]),
+            Request::post("/input", vec![b'x'; size]).chunked(),
+        ] {
             assert_eq!(server.send(&request).expect(200), format!("{size} {size}"));
         }
     }
@@ -119,7 +143,11 @@ fn every_kind_of_body_arrives() {
     assert_eq!(server.get("/delayed").expect(200), "delayed");
     assert_eq!(server.get("/iterator").expect(200), "abc");
     let large = server.get("/large");
-    assert!(large.complete && large.body.len() == 10_000_000, "{}", large.body.len());
+    assert!(
+        large.complete && large.body.len() == 10_000_000,
+        "{}",
+        large.body.len()
+    );
     let empty = server.get("/no-body");
     assert_eq!((empty.status, empty.body.len()), (204, 0));
     let cookies = server.get("/cookies");
@@ -151,7 +179,9 @@ fn cleanup_runs_after_the_client_has_its_answer() {
     let answer = server.get(&format!("/cleanup?file={}", file.display()));
     assert_eq!(answer.expect(200), "before the cleanup");
     assert!(!file.exists(), "the client had to wait for the cleanup");
-    let cleaned = eventually(PATIENCE, || server.site.read("htdocs/cleaned") == "cleaned\n");
+    let cleaned = eventually(PATIENCE, || {
+        server.site.read("htdocs/cleaned") == "cleaned\n"
+    });
     assert!(cleaned, "the cleanup did not run");
 }
 
@@ -183,7 +213,11 @@ fn app_that_goes_wrong_harms_its_own_request_only() {
     server.get("/nonsense").expect(500);
     server.get("/wide").expect(500);
     let half = server.get("/dies-later");
-    assert!(!half.complete || half.status == 500, "{} looks complete", half.status);
+    assert!(
+        !half.complete || half.status == 500,
+        "{} looks complete",
+        half.status
+    );
     server.log.expect("the app dies half way");
     let status = server.get("/exits").status;
     assert!([500, 502].contains(&status), "{status}");

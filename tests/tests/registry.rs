@@ -19,11 +19,23 @@ struct Row {
 }
 
 const fn row(name: &'static str, script: &'static str, both: &'static str) -> Row {
-    Row { name, script, first: both, second: both, better: false }
+    Row {
+        name,
+        script,
+        first: both,
+        second: both,
+        better: false,
+    }
 }
 
 const fn better(name: &'static str, script: &'static str, both: &'static str) -> Row {
-    Row { name, script, first: both, second: both, better: true }
+    Row {
+        name,
+        script,
+        first: both,
+        second: both,
+        better: true,
+    }
 }
 
 /// Rows that hold under Registry and PerlRun alike. Each script prints after this line.
@@ -117,11 +129,36 @@ fn scripts_keep_what_they_depend_on_under_registry_and_perlrun() {
 
 /// Rows where the two differ: what Registry keeps and PerlRun flushes.
 const KEPT: &[(&str, &str, [&str; 2], [&str; 2])] = &[
-    ("a package variable", "our $n; print ++$n;", ["1", "2"], ["1", "1"]),
-    ("a hash of the package", "our %h; $h{$$}++; print $h{$$};", ["1", "2"], ["1", "1"]),
-    ("a lexical in a named sub", "my $x = 0; sub up { print ++$x } up();", ["1", "2"], ["1", "1"]),
-    ("BEGIN runs at each compilation", "our $b; BEGIN { $b .= 'b' } print $b; $b = '';", ["b", ""], ["b", "b"]),
-    ("a module's variable", "use Kept; print ++$Kept::count;", ["1", "2"], ["3", "4"]),
+    (
+        "a package variable",
+        "our $n; print ++$n;",
+        ["1", "2"],
+        ["1", "1"],
+    ),
+    (
+        "a hash of the package",
+        "our %h; $h{$$}++; print $h{$$};",
+        ["1", "2"],
+        ["1", "1"],
+    ),
+    (
+        "a lexical in a named sub",
+        "my $x = 0; sub up { print ++$x } up();",
+        ["1", "2"],
+        ["1", "1"],
+    ),
+    (
+        "BEGIN runs at each compilation",
+        "our $b; BEGIN { $b .= 'b' } print $b; $b = '';",
+        ["b", ""],
+        ["b", "b"],
+    ),
+    (
+        "a module's variable",
+        "use Kept; print ++$Kept::count;",
+        ["1", "2"],
+        ["3", "4"],
+    ),
 ];
 
 #[test]
@@ -132,7 +169,10 @@ fn registry_keeps_package_variables_and_perlrun_flushes_them() {
         .conf(ONE_WORKER)
         .file("lib/Kept.pm", "package Kept; our $count = 0; 1;\n");
     for (number, row) in KEPT.iter().enumerate() {
-        builder = builder.file(&format!("scripts/kept{number}.pl"), &format!("{HEADER}{}\n", row.1));
+        builder = builder.file(
+            &format!("scripts/kept{number}.pl"),
+            &format!("{HEADER}{}\n", row.1),
+        );
     }
     let server = builder.start();
     for (number, (name, _, registry, perlrun)) in KEPT.iter().enumerate() {
@@ -186,8 +226,19 @@ fn header_block_of_a_script_becomes_the_header() {
         for rung in Rung::SHARED {
             for _ in 0..2 {
                 let answer = server.get(&rung.url(&format!("header{number}.pl")));
-                assert_eq!(answer.status, row.status, "{}\n{}", row.script, answer.text());
-                assert_eq!(answer.field(row.field.0).as_deref(), row.field.1, "{}", row.script);
+                assert_eq!(
+                    answer.status,
+                    row.status,
+                    "{}\n{}",
+                    row.script,
+                    answer.text()
+                );
+                assert_eq!(
+                    answer.field(row.field.0).as_deref(),
+                    row.field.1,
+                    "{}",
+                    row.script
+                );
                 // A redirect without a body gets a short text from the server.
                 if !(300..400).contains(&row.status) {
                     assert_eq!(answer.text(), row.body, "{}", row.script);
@@ -218,7 +269,10 @@ fn nph_script_sends_its_own_status_line() {
 #[test]
 fn head_gets_the_header_and_no_body() {
     let server = Server::builder()
-        .file("scripts/page.pl", "#!/usr/bin/perl\nprint \"Content-type: text/plain\\nX-Own: v\\n\\nbody\";\n")
+        .file(
+            "scripts/page.pl",
+            "#!/usr/bin/perl\nprint \"Content-type: text/plain\\nX-Own: v\\n\\nbody\";\n",
+        )
         .ladder()
         .start();
     for rung in Rung::ALL {
@@ -245,7 +299,10 @@ fn body_is_read_in_every_way_perl_has() {
     ];
     let mut builder = Server::builder().ladder();
     for (number, (script, _)) in WAYS.iter().enumerate() {
-        builder = builder.file(&format!("scripts/read{number}.pl"), &format!("{HEADER}{script}\n"));
+        builder = builder.file(
+            &format!("scripts/read{number}.pl"),
+            &format!("{HEADER}{script}\n"),
+        );
     }
     let server = builder.start();
     for (number, (script, expected)) in WAYS.iter().enumerate() {
@@ -255,12 +312,18 @@ fn body_is_read_in_every_way_perl_has() {
                 if chunked && against_apache() {
                     continue;
                 }
-                let mut request = Request::post(&rung.url(&format!("read{number}.pl")), "one\ntwo\n");
+                let mut request =
+                    Request::post(&rung.url(&format!("read{number}.pl")), "one\ntwo\n");
                 if chunked {
                     request = request.chunked();
                 }
                 let answer = server.send(&request);
-                assert_eq!(answer.expect(200), *expected, "{} chunked={chunked}: {script}", rung.name());
+                assert_eq!(
+                    answer.expect(200),
+                    *expected,
+                    "{} chunked={chunked}: {script}",
+                    rung.name()
+                );
             }
         }
     }
@@ -302,7 +365,12 @@ fn header_fields_of_one_request_are_gone_in_the_next() {
             server.send(&full).expect(200),
             "CONTENT_LENGTH=3,CONTENT_TYPE=application/x-www-form-urlencoded,HTTP_X_SECRET=of-a,PATH_INFO=/more,QUERY_STRING=q=1"
         );
-        assert_eq!(server.get(&url).expect(200), "QUERY_STRING=", "{}", rung.name());
+        assert_eq!(
+            server.get(&url).expect(200),
+            "QUERY_STRING=",
+            "{}",
+            rung.name()
+        );
     }
 }
 
@@ -313,11 +381,20 @@ fn changed_script_is_compiled_again() {
         .ladder()
         .start();
     for rung in Rung::ALL {
-        server.site.replace("scripts/page.pl", &format!("{HEADER}print 'old';\n"));
+        server
+            .site
+            .replace("scripts/page.pl", &format!("{HEADER}print 'old';\n"));
         assert_eq!(server.get(&rung.url("page.pl")).expect(200), "old");
-        server.site.replace("scripts/page.pl", &format!("{HEADER}print 'new';\n"));
+        server
+            .site
+            .replace("scripts/page.pl", &format!("{HEADER}print 'new';\n"));
         for _ in 0..8 {
-            assert_eq!(server.get(&rung.url("page.pl")).expect(200), "new", "{}", rung.name());
+            assert_eq!(
+                server.get(&rung.url("page.pl")).expect(200),
+                "new",
+                "{}",
+                rung.name()
+            );
         }
     }
 }
@@ -336,13 +413,18 @@ fn script_that_does_not_compile_answers_500_and_the_log_says_where() {
         });
         assert!(told, "{}: {}", rung.name(), server.log.text());
     }
-    server.log.expect("Global symbol \"$undeclared\" requires explicit package name");
+    server
+        .log
+        .expect("Global symbol \"$undeclared\" requires explicit package name");
 }
 
 #[test]
 fn script_that_dies_answers_500_and_the_log_says_where() {
     let server = Server::builder()
-        .file("scripts/dies.pl", "#!/usr/bin/perl\nmy $x = 1;\ndie 'no way on';\n")
+        .file(
+            "scripts/dies.pl",
+            "#!/usr/bin/perl\nmy $x = 1;\ndie 'no way on';\n",
+        )
         .ladder()
         .start();
     for rung in Rung::ALL {
@@ -368,14 +450,21 @@ fn files_that_are_no_scripts_get_their_own_answer() {
     let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(&path, plain).expect("own file");
     for rung in Rung::SHARED {
-        assert_eq!(server.get(&rung.url("plain.pl")).expect(200), "ran", "no x bit is needed");
+        assert_eq!(
+            server.get(&rung.url("plain.pl")).expect(200),
+            "ran",
+            "no x bit is needed"
+        );
     }
     for rung in Rung::ALL {
         server.get(&rung.url("missing.pl")).expect(404);
     }
     let status = server.get("/cgi/plain.pl").status;
     // mod_cgi finds out by trying and answers 500.
-    assert!(status == 403 || against_apache() && status == 500, "{status}");
+    assert!(
+        status == 403 || against_apache() && status == 500,
+        "{status}"
+    );
     server.get("/noexec/plain.pl").expect(403);
 }
 
@@ -396,9 +485,17 @@ fn scripts_of_one_name_in_two_folders_do_not_share_variables() {
 #[test]
 fn names_of_scripts_may_hold_any_character() {
     let mut builder = Server::builder().ladder();
-    let names = [("it's.pl", "it's.pl"), ("two words.pl", "two%20words.pl"), ("caf\u{e9}.pl", "caf%C3%A9.pl"), ("a+b$c.pl", "a+b$c.pl")];
+    let names = [
+        ("it's.pl", "it's.pl"),
+        ("two words.pl", "two%20words.pl"),
+        ("caf\u{e9}.pl", "caf%C3%A9.pl"),
+        ("a+b$c.pl", "a+b$c.pl"),
+    ];
     for (name, _) in names {
-        builder = builder.file(&format!("scripts/{name}"), &format!("{HEADER}print 'ran';\n"));
+        builder = builder.file(
+            &format!("scripts/{name}"),
+            &format!("{HEADER}print 'ran';\n"),
+        );
     }
     let server = builder.start();
     for (name, url) in names {
@@ -407,7 +504,12 @@ fn names_of_scripts_may_hold_any_character() {
             if against_apache() && name.contains('\'') && Rung::SHARED.contains(&rung) {
                 continue;
             }
-            assert_eq!(server.get(&rung.url(url)).expect(200), "ran", "{name} on {}", rung.name());
+            assert_eq!(
+                server.get(&rung.url(url)).expect(200),
+                "ran",
+                "{name} on {}",
+                rung.name()
+            );
         }
     }
 }
@@ -415,13 +517,22 @@ fn names_of_scripts_may_hold_any_character() {
 #[test]
 fn required_file_is_read_again_under_perlrun() {
     let server = Server::builder()
-        .file("scripts/settings.pl", "$color = 'red'; sub shout { uc shift } 1;\n")
-        .file("scripts/page.pl", &format!("{HEADER}require '@/settings.pl'; print $color, shout('x');\n"))
+        .file(
+            "scripts/settings.pl",
+            "$color = 'red'; sub shout { uc shift } 1;\n",
+        )
+        .file(
+            "scripts/page.pl",
+            &format!("{HEADER}require '@/settings.pl'; print $color, shout('x');\n"),
+        )
         .ladder()
         .conf(ONE_WORKER)
         .start();
     let folder = server.site.path("scripts");
-    let text = format!("{HEADER}require '{}/settings.pl'; print $color, shout('x');\n", folder.display());
+    let text = format!(
+        "{HEADER}require '{}/settings.pl'; print $color, shout('x');\n",
+        folder.display()
+    );
     server.site.replace("scripts/page.pl", &text);
     for _ in 0..3 {
         assert_eq!(server.get("/perlrun/page.pl").expect(200), "redX");
@@ -461,6 +572,11 @@ fn worker_outlives_exit_and_die() {
             server.get(&rung.url("exit.pl")).expect(200);
             server.get(&rung.url("die.pl")).expect(500);
         }
-        assert_eq!(server.get(&rung.url("pid.pl")).expect(200), pid, "{}", rung.name());
+        assert_eq!(
+            server.get(&rung.url("pid.pl")).expect(200),
+            pid,
+            "{}",
+            rung.name()
+        );
     }
 }

@@ -90,23 +90,42 @@ fn while_reloading(server: &Server, load: impl FnOnce() -> Outcome) -> (Outcome,
 /// A quarter of the load each: GET and POST, with keep-alive and without.
 fn reload_under_load(keep_alive: bool, requests: usize) {
     let server = server();
-    let crowd = Crowd { address: server.address, clients: 20, requests, keep_alive };
+    let crowd = Crowd {
+        address: server.address,
+        clients: 20,
+        requests,
+        keep_alive,
+    };
     let request = |number: usize| match number % 2 {
         0 => Request::get("/registry/hello.pl"),
         _ => Request::post("/registry/echo.pl", format!("body {number}")),
     };
     let is_right = |number: usize, answer: &mehari_harness::Answer| {
-        let expected = if number % 2 == 0 { "Hello".to_owned() } else { format!("body {number}") };
+        let expected = if number % 2 == 0 {
+            "Hello".to_owned()
+        } else {
+            format!("body {number}")
+        };
         answer.status == 200 && answer.text() == expected
     };
     let (outcome, reloads) = while_reloading(&server, || crowd.run(request, is_right));
-    println!("{} requests, {reloads} reloads, {} connections reopened", outcome.succeeded, outcome.reopened);
+    println!(
+        "{} requests, {reloads} reloads, {} connections reopened",
+        outcome.succeeded, outcome.reopened
+    );
     assert_eq!(outcome.failed, 0, "{:?}", outcome.failures);
     assert_eq!(outcome.succeeded, requests);
     assert!(reloads >= 2, "the load was over before a second reload");
     // It settles: one generation, and no more workers than it may have.
-    let settled = eventually(PATIENCE, || server.zygotes().len() == 1 && server.workers().len() <= 4);
-    assert!(settled, "zygotes {:?}, workers {:?}", server.zygotes(), server.workers());
+    let settled = eventually(PATIENCE, || {
+        server.zygotes().len() == 1 && server.workers().len() <= 4
+    });
+    assert!(
+        settled,
+        "zygotes {:?}, workers {:?}",
+        server.zygotes(),
+        server.workers()
+    );
 }
 
 #[test]
@@ -128,7 +147,9 @@ fn request_under_way_at_a_reload_is_finished_by_the_old_generation() {
         let answer = connection.read_answer("GET").expect("an answer");
         assert_eq!(answer.expect(200), "rested", "{}", rung.name());
         // The connection lives on and its next request goes to the new generation.
-        let answer = connection.send(&Request::get("/registry/hello.pl")).expect("an answer");
+        let answer = connection
+            .send(&Request::get("/registry/hello.pl"))
+            .expect("an answer");
         assert_eq!(answer.expect(200), "Hello", "{}", rung.name());
     }
 }
@@ -142,7 +163,11 @@ fn new_code_is_live_after_hup_and_after_the_reload_command() {
     settles_on(&server, "two");
     server.site.replace("lib/Version.pm", &version("three"));
     let output = server.control(&["reload"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     // The command waits until the new generation serves.
     assert_eq!(server.get("/version").expect(200), "three");
     settles_on(&server, "three");
@@ -153,15 +178,28 @@ fn generation_that_does_not_load_is_reported_and_thrown_away() {
     let server = server();
     settles_on(&server, "one");
     let before = server.workers();
-    server.site.replace("lib/Version.pm", "package Version;\nsub handler { this is not perl\n");
+    server.site.replace(
+        "lib/Version.pm",
+        "package Version;\nsub handler { this is not perl\n",
+    );
     let output = server.control(&["reload"]);
-    assert_eq!(output.status.code(), Some(1), "a reload that failed says so");
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "a reload that failed says so"
+    );
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("Version.pm"), "{told}");
     let line = server.log.expect("Version.pm line");
-    assert!(line.contains("syntax error") || line.contains("Missing right curly"), "{line}");
+    assert!(
+        line.contains("syntax error") || line.contains("Missing right curly"),
+        "{line}"
+    );
     settles_on(&server, "one");
-    assert!(server.workers().iter().any(|pid| before.contains(pid)), "the workers were replaced");
+    assert!(
+        server.workers().iter().any(|pid| before.contains(pid)),
+        "the workers were replaced"
+    );
     let one = eventually(PATIENCE, || server.zygotes().len() == 1);
     assert!(one, "zygotes: {:?}", server.zygotes());
     server.site.replace("lib/Version.pm", &version("mended"));
@@ -173,11 +211,16 @@ fn generation_that_does_not_load_is_reported_and_thrown_away() {
 fn configuration_that_does_not_parse_is_reported_and_thrown_away() {
     let server = server();
     let good = server.site.read("httpd.conf");
-    server.site.replace("httpd.conf", &format!("{good}MaxRequestWorkerz 3\n"));
+    server
+        .site
+        .replace("httpd.conf", &format!("{good}MaxRequestWorkerz 3\n"));
     let output = server.control(&["reload"]);
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("MaxRequestWorkerz") && told.contains("MaxRequestWorkers"), "{told}");
+    assert!(
+        told.contains("MaxRequestWorkerz") && told.contains("MaxRequestWorkers"),
+        "{told}"
+    );
     assert!(told.contains("httpd.conf:"), "{told}");
     settles_on(&server, "one");
 }
@@ -187,7 +230,8 @@ fn changed_configuration_is_live_after_reload() {
     let server = server();
     let good = server.site.read("httpd.conf");
     server.get("/late").expect(404);
-    let more = "<Location /late>\n    SetHandler modperl\n    PerlResponseHandler Version\n</Location>\n";
+    let more =
+        "<Location /late>\n    SetHandler modperl\n    PerlResponseHandler Version\n</Location>\n";
     server.site.replace("httpd.conf", &format!("{good}{more}"));
     assert!(server.control(&["reload"]).status.success());
     assert_eq!(server.get("/late").expect(200), "one");
@@ -199,7 +243,9 @@ fn watch_reloads_when_a_module_changes_and_keeps_the_old_when_it_is_broken() {
     settles_on(&server, "one");
     server.site.replace("lib/Version.pm", &version("two"));
     settles_on(&server, "two");
-    server.site.replace("lib/Version.pm", "package Version;\nthis is not perl\n");
+    server
+        .site
+        .replace("lib/Version.pm", "package Version;\nthis is not perl\n");
     server.log.expect("Version.pm line");
     settles_on(&server, "two");
     server.site.replace("lib/Version.pm", &version("three"));
@@ -212,7 +258,8 @@ fn term_and_quit_finish_what_is_under_way() {
         for rung in [Rung::Registry, Rung::Fork, Rung::Cgi] {
             let mut server = server();
             let mut idle = server.connect();
-            idle.send(&Request::get("/registry/hello.pl")).expect("an answer");
+            idle.send(&Request::get("/registry/hello.pl"))
+                .expect("an answer");
             let mut connection = nap(&server, rung);
             server.signal(signal);
             // It takes no more connections while it finishes.
@@ -235,9 +282,15 @@ fn int_stops_at_once() {
     server.signal(Signal::Int);
     let status = server.wait().expect("it ends");
     // nap.pl would go on for two seconds.
-    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_millis(1500),
+        "{:?}",
+        start.elapsed()
+    );
     assert!(status.success() || status.code() == Some(130), "{status}");
-    assert!(!connection.read_answer("GET").is_ok_and(|answer| answer.status == 200));
+    assert!(!connection
+        .read_answer("GET")
+        .is_ok_and(|answer| answer.status == 200));
 }
 
 #[test]
@@ -257,14 +310,22 @@ fn deadline_of_a_graceful_stop_is_kept() {
     let start = Instant::now();
     server.signal(Signal::Term);
     assert!(server.wait().is_some(), "it does not end");
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
 fn stop_command_ends_the_server() {
     let mut server = server();
     let output = server.control(&["stop"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let status = server.wait().expect("it ends");
     assert!(status.success(), "{status}");
     // Nobody is there any more: the commands say so in words and status.
@@ -282,13 +343,19 @@ fn status_tells_the_front_and_every_worker() {
     let status = server.status();
     assert_eq!(status["pid"], server.pid(), "{status}");
     let workers = status["workers"].as_array().expect("a list of workers");
-    let mut pids: Vec<i64> = workers.iter().filter_map(|worker| worker["pid"].as_i64()).collect();
+    let mut pids: Vec<i64> = workers
+        .iter()
+        .filter_map(|worker| worker["pid"].as_i64())
+        .collect();
     let mut real: Vec<i64> = server.workers().into_iter().map(i64::from).collect();
     pids.sort_unstable();
     real.sort_unstable();
     assert_eq!(pids, real, "{status}");
     assert_eq!(busy(&server), 1, "{status}");
-    assert_eq!(connection.read_answer("GET").expect("an answer").status, 200);
+    assert_eq!(
+        connection.read_answer("GET").expect("an answer").status,
+        200
+    );
     let rests = eventually(PATIENCE, || busy(&server) == 0);
     assert!(rests, "{}", server.status());
     let text = server.control(&["status"]);
@@ -297,7 +364,9 @@ fn status_tells_the_front_and_every_worker() {
 
 fn busy(server: &Server) -> u64 {
     let status = server.status();
-    status["busy"].as_u64().unwrap_or_else(|| panic!("no count of busy workers: {status}"))
+    status["busy"]
+        .as_u64()
+        .unwrap_or_else(|| panic!("no count of busy workers: {status}"))
 }
 
 #[test]
@@ -312,9 +381,8 @@ fn usr1_reopens_the_logs() {
         server.get(&format!("/registry/hello.pl?visit={number}"));
         server.get("/registry/die.pl");
     };
-    let has = |name: &str, words: &str| {
-        eventually(PATIENCE, || server.site.read(name).contains(words))
-    };
+    let has =
+        |name: &str, words: &str| eventually(PATIENCE, || server.site.read(name).contains(words));
     visit(1);
     assert!(has("logs/access.log", "visit=1") && has("logs/error.log", "into the log"));
     for name in ["access", "error"] {
@@ -365,10 +433,16 @@ fn port_that_is_taken_is_an_error_with_the_address_in_it() {
 #[test]
 fn processes_of_an_old_generation_end() {
     let server = server();
-    let before: Vec<_> = server.zygotes().into_iter().chain(server.workers()).collect();
+    let before: Vec<_> = server
+        .zygotes()
+        .into_iter()
+        .chain(server.workers())
+        .collect();
     for _ in 0..3 {
         assert!(server.control(&["reload"]).status.success());
     }
-    let gone = eventually(PATIENCE, || !before.iter().any(|&pid| processes::is_alive(pid)));
+    let gone = eventually(PATIENCE, || {
+        !before.iter().any(|&pid| processes::is_alive(pid))
+    });
     assert!(gone, "some of {before:?} live on");
 }

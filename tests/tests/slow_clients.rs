@@ -25,7 +25,9 @@ fn crawl(address: SocketAddr, request: &[u8]) -> Vec<TcpStream> {
     (0..CLIENTS)
         .map(|_| {
             let mut stream = slow_stream(address);
-            stream.write_all(request).expect("a request fits the send buffer");
+            stream
+                .write_all(request)
+                .expect("a request fits the send buffer");
             stream.set_nonblocking(true).expect("a socket");
             stream
         })
@@ -34,7 +36,8 @@ fn crawl(address: SocketAddr, request: &[u8]) -> Vec<TcpStream> {
 
 fn slow_stream(address: SocketAddr) -> TcpStream {
     use rustix::net::{sockopt, AddressFamily, SocketType};
-    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    let socket =
+        rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
     // Before connecting: the window is agreed on then.
     sockopt::set_socket_recv_buffer_size(&socket, 4096).expect("a socket option");
     match address {
@@ -45,7 +48,11 @@ fn slow_stream(address: SocketAddr) -> TcpStream {
 }
 
 /// Moves each connection on by about 1 kB every second, until told to stop.
-fn keep_crawling(streams: &mut [TcpStream], stop: &AtomicBool, step: impl Fn(&mut TcpStream) -> std::io::Result<usize>) -> usize {
+fn keep_crawling(
+    streams: &mut [TcpStream],
+    stop: &AtomicBool,
+    step: impl Fn(&mut TcpStream) -> std::io::Result<usize>,
+) -> usize {
     let mut moved = 0;
     while !stop.load(Ordering::Relaxed) {
         let round = Instant::now();
@@ -67,15 +74,26 @@ fn keep_crawling(streams: &mut [TcpStream], stop: &AtomicBool, step: impl Fn(&mu
 fn normal_load(server: &Server) -> (Duration, Duration) {
     let times = std::sync::Mutex::new(Vec::with_capacity(REQUESTS));
     let begun: Vec<_> = (0..REQUESTS).map(|_| std::sync::Mutex::new(None)).collect();
-    let crowd = Crowd { address: server.address, clients: 8, requests: REQUESTS, keep_alive: true };
+    let crowd = Crowd {
+        address: server.address,
+        clients: 8,
+        requests: REQUESTS,
+        keep_alive: true,
+    };
     let outcome = crowd.run(
         |number| {
             *begun[number].lock().expect("no panic under the lock") = Some(Instant::now());
             Request::get("/registry/hello.pl")
         },
         |number, answer| {
-            let start = begun[number].lock().expect("no panic under the lock").expect("it was sent");
-            times.lock().expect("no panic under the lock").push(start.elapsed());
+            let start = begun[number]
+                .lock()
+                .expect("no panic under the lock")
+                .expect("it was sent");
+            times
+                .lock()
+                .expect("no panic under the lock")
+                .push(start.elapsed());
             answer.status == 200 && answer.body == b"Hello"
         },
     );
@@ -85,7 +103,11 @@ fn normal_load(server: &Server) -> (Duration, Duration) {
     (times[times.len() / 2], times[times.len() * 99 / 100])
 }
 
-fn beside(server: &Server, streams: &mut [TcpStream], step: impl Fn(&mut TcpStream) -> std::io::Result<usize> + Send) {
+fn beside(
+    server: &Server,
+    streams: &mut [TcpStream],
+    step: impl Fn(&mut TcpStream) -> std::io::Result<usize> + Send,
+) {
     let stop = AtomicBool::new(false);
     let alone = normal_load(server);
     let (beside, moved) = std::thread::scope(|scope| {

@@ -334,7 +334,10 @@ fn parse_status_line(line: &[u8]) -> io::Result<(String, u16, String)> {
 
 fn parse_field(line: &[u8]) -> io::Result<(String, Vec<u8>)> {
     let wrong = || malformed(&format!("field line {}", line.escape_ascii()));
-    let colon = line.iter().position(|&byte| byte == b':').ok_or_else(wrong)?;
+    let colon = line
+        .iter()
+        .position(|&byte| byte == b':')
+        .ok_or_else(wrong)?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);
     if name.is_empty() || !name.iter().all(|&byte| is_token(byte)) {
         return Err(wrong());

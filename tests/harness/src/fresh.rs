@@ -19,7 +19,10 @@ pub struct Fresh {
 /// Runs `script` as the only thing its interpreter ever does.
 pub fn run(script: &Path, rung: Rung, request: &Request) -> Fresh {
     let folder = script.parent().expect("a script lies in a folder");
-    let name = script.file_name().expect("a script has a name").to_string_lossy();
+    let name = script
+        .file_name()
+        .expect("a script has a name")
+        .to_string_lossy();
     let mut command = Command::new(script);
     command
         .current_dir(folder)

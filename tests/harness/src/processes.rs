@@ -107,7 +107,11 @@ fn kind(target: &Path) -> String {
 pub fn kilobytes(pid: Pid, field: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-    line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
+    line.trim_start_matches(':')
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 pub fn is_alive(pid: Pid) -> bool {

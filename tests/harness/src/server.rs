@@ -31,7 +31,7 @@ impl Builder {
     /// Configuration in httpd.conf's language; `@ROOT@` stands for the folder of the site.
     pub fn conf(mut self, text: &str) -> Builder {
         let text = text.replace("@ROOT@", &self.site.root().to_string_lossy());
-        self.conf.get_or_insert_default().push_str(&text);
+        self.conf.get_or_insert_with(String::new).push_str(&text);
         self
     }
 
@@ -59,7 +59,8 @@ impl Builder {
     }
 
     pub fn args(mut self, words: &[&str]) -> Builder {
-        self.arguments.extend(words.iter().map(|&word| word.to_owned()));
+        self.arguments
+            .extend(words.iter().map(|&word| word.to_owned()));
         self
     }
 
@@ -396,7 +397,10 @@ impl Server {
             !has_grown(&self.base, &now)
         });
         if !settled {
-            faults.push(format!("descriptors leaked: {:?} became {now:?}", self.base));
+            faults.push(format!(
+                "descriptors leaked: {:?} became {now:?}",
+                self.base
+            ));
         }
     }
 }

@@ -23,7 +23,11 @@ impl Site {
             .expect("a temporary folder can be made");
         let site = Site { folder };
         // Apache's children run as another user than the tests do.
-        let mode = if crate::against_apache() { 0o777 } else { 0o755 };
+        let mode = if crate::against_apache() {
+            0o777
+        } else {
+            0o755
+        };
         fs::set_permissions(site.root(), fs::Permissions::from_mode(mode)).expect("own folder");
         for name in ["htdocs", "scripts", "lib", "logs"] {
             fs::create_dir(site.path(name)).expect("an empty folder takes a new one");
@@ -69,7 +73,10 @@ impl Site {
         }
         if let Some(before) = before {
             // mod_perl compares whole seconds, so the new file claims to be a few seconds newer.
-            let file = fs::File::options().write(true).open(&fresh).expect("own file");
+            let file = fs::File::options()
+                .write(true)
+                .open(&fresh)
+                .expect("own file");
             file.set_modified(before + std::time::Duration::from_secs(3))
                 .expect("own file");
         }
@@ -83,8 +90,8 @@ impl Site {
 
 fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder of the site");
-    let entries = fs::read_dir(from)
-        .unwrap_or_else(|error| panic!("fixture {}: {error}", from.display()));
+    let entries =
+        fs::read_dir(from).unwrap_or_else(|error| panic!("fixture {}: {error}", from.display()));
     for entry in entries {
         let entry = entry.expect("a readable fixture");
         let target = to.join(entry.file_name());
