@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub struct Builder {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     no_listen: bool,
+    /// Another program in the place of mehari: how the harness is tested.
+    program: Option<PathBuf>,
     /// Lines of the log that would otherwise fail the test.
     expected: Vec<String>,
     leaves_processes: bool,
@@ -72,6 +75,11 @@ impl Builder {
     /// Leaves `--listen` out: the test checks where the address comes from.
     pub fn without_listen(mut self) -> Builder {
         self.no_listen = true;
+        self
+    }
+
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Builder {
+        self.program = Some(path.into());
         self
     }
 
@@ -140,7 +148,8 @@ impl Builder {
         if crate::against_apache() {
             return crate::apache::command(&self.site, self.conf.as_deref().unwrap_or_default());
         }
-        let mut command = Command::new(crate::binary::mehari());
+        let program = self.program.clone();
+        let mut command = Command::new(program.unwrap_or_else(crate::binary::mehari));
         command.arg("serve");
         if let Some(path) = &self.path {
             command.arg(path);
@@ -190,7 +199,7 @@ pub struct Server {
     expected: Vec<String>,
     leaves_processes: bool,
     stopped: bool,
-    conf_path: Option<std::path::PathBuf>,
+    conf_path: Option<PathBuf>,
 }
 
 impl Server {
