@@ -1,7 +1,8 @@
 //! Many clients at once, each on a thread of its own, and an honest count of what failed.
 
-use crate::client::{Connection, Request};
+use crate::client::Connection;
 use crate::Answer;
+use crate::Request;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;

@@ -1,7 +1,8 @@
 //! A script run by a perl of its own, as CGI/1.1 (RFC 3875) has it: the answer a rung must equal.
 
 use crate::answer::Essence;
-use crate::client::{position, Request};
+use crate::head::position;
+use crate::Request;
 use crate::Rung;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;

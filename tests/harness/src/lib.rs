@@ -10,19 +10,27 @@
 pub mod answer;
 pub mod apache;
 pub mod binary;
+pub mod builder;
 pub mod client;
 pub mod crowd;
 pub mod fresh;
+mod head;
+mod judge;
 pub mod log;
 pub mod processes;
+pub mod request;
 pub mod rungs;
+pub mod scripts;
 pub mod server;
+mod session;
 pub mod site;
 
 pub use answer::Answer;
-pub use client::{Connection, Request};
+pub use builder::Builder;
+pub use client::Connection;
+pub use request::Request;
 pub use rungs::Rung;
-pub use server::{Builder, Server};
+pub use server::Server;
 
 use std::time::{Duration, Instant};
 
