@@ -14,6 +14,9 @@ const MIRROR_APP: &str = "sub { my $env = shift; my $body = '';\n\
     [200, ['Content-Type', 'text/plain'], [join '|', map { $_ // '-' } \
     @$env{qw(REQUEST_METHOD QUERY_STRING HTTP_COOKIE HTTP_X_NAME CONTENT_LENGTH)}, $body]] };\n";
 
+const PSGI: &str =
+    "<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/mirror.psgi\n</Location>\n";
+
 /// Every third request has no cookie, every fourth no body: what is left out must not be filled in
 /// from somebody else's.
 fn request(url: &str, number: usize) -> (Request, String) {
@@ -42,27 +45,25 @@ fn request(url: &str, number: usize) -> (Request, String) {
 
 #[test]
 fn no_request_sees_the_data_of_another() {
-    let server = Server::builder()
+    let mut builder = Server::builder()
         .file("scripts/mirror.pl", &plain(MIRROR))
         .file("mirror.psgi", MIRROR_APP)
         .ladder()
-        .conf(
-            "<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/mirror.psgi\n</Location>\n",
-        )
-        .conf(&workers(4))
-        .start();
+        .conf(&workers(4));
+    if !against_apache() {
+        builder = builder.conf(PSGI);
+    }
+    let server = builder.start();
+    let requests = |rung: &Rung| {
+        if Rung::SHARED.contains(rung) {
+            5000
+        } else {
+            500
+        }
+    };
     let mut places: Vec<(String, usize)> = Rung::ALL
         .iter()
-        .map(|rung| {
-            (
-                rung.url("mirror.pl"),
-                if Rung::SHARED.contains(rung) {
-                    5000
-                } else {
-                    500
-                },
-            )
-        })
+        .map(|rung| (rung.url("mirror.pl"), requests(rung)))
         .collect();
     if !against_apache() {
         places.push(("/psgi".to_owned(), 5000));
