@@ -3,6 +3,7 @@
 use mehari_harness::scripts::{is_well, nap, simple};
 use mehari_harness::{eventually, processes, Request, Rung, PATIENCE};
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ fn killed_worker_costs_its_own_request_only() {
         let (mut connection, pid) = nap(&server, rung, rung.name());
         processes::signal(pid, Signal::Kill);
         let answer = connection.read_answer("GET").expect("an answer");
-        assert_eq!(answer.status, 502, "{}: {}", rung.name(), answer.text());
+        // A process of its own that ends without a word is a bad script to CGI: 500.
+        let fits = answer.status == 502 || Rung::ISOLATED.contains(&rung) && answer.status == 500;
+        assert!(fits, "{}: {} {}", rung.name(), answer.status, answer.text());
         let answer = other.read_answer("GET").expect("an answer");
         assert_eq!(answer.expect(200), "rested", "{}", rung.name());
         let line = server.log.expect(&pid.to_string());
@@ -78,7 +81,8 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
 
 #[test]
 fn killed_zygote_is_replaced_while_everything_goes_on() {
-    let server = simple(2).start();
+    let mut server = simple(2).start();
+    let descriptors = server.descriptors();
     let before = server.zygotes();
     assert_eq!(before.len(), 1, "one generation has one zygote");
     let (mut connection, _) = nap(&server, Rung::Registry, "a");
@@ -102,6 +106,10 @@ fn killed_zygote_is_replaced_while_everything_goes_on() {
     processes::signal(pid, Signal::Kill);
     let well = eventually(PATIENCE, || server.get("/registry/hello.pl").status == 200);
     assert!(well, "no worker came back");
+    // The workers of the old zygote write to its pipe as long as they live: one pipe more is no leak.
+    let pipes = |kinds: &BTreeMap<String, usize>| kinds.get("pipe").copied().unwrap_or(0);
+    assert!(pipes(&server.descriptors()) <= pipes(&descriptors) + 1);
+    server.rebase();
 }
 
 #[test]

@@ -238,7 +238,8 @@ fn no_spelling_of_dot_dot_reaches_a_file_outside() {
             }
         }
     }
-    assert_eq!(server.get("/sub/../inside.txt").expect(200), "inside\n");
+    // One that stays inside may be refused as well, but a plain path is not.
+    assert_eq!(server.get("/inside.txt").expect(200), "inside\n");
 }
 
 #[test]

@@ -158,7 +158,8 @@ fn request_that_waited_too_long_in_the_queue_answers_503() {
 
 #[test]
 fn reaching_max_clients_is_logged_in_the_words_of_the_guide_once_a_minute() {
-    const WORDS: &str = "server reached MaxRequestWorkers setting, consider raising";
+    const WORDS: &str =
+        "server reached MaxClients setting, consider raising the MaxClients setting";
     let server = simple(1).start();
     for _ in 0..3 {
         let mut waiting: Vec<Connection> = (0..4)
