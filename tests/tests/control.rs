@@ -95,7 +95,9 @@ fn status_tells_the_front_and_every_worker() {
     let (mut connection, _) = nap(&server, Rung::Registry, "x");
     let status = server.status();
     assert_eq!(status["pid"], server.pid(), "{status}");
-    let workers = status["workers"].as_array().expect("a list of workers");
+    let workers = status["pool"]["workers"]
+        .as_array()
+        .expect("a list of workers");
     let mut pids: Vec<i64> = workers
         .iter()
         .filter_map(|worker| worker["pid"].as_i64())
@@ -104,22 +106,15 @@ fn status_tells_the_front_and_every_worker() {
     pids.sort_unstable();
     real.sort_unstable();
     assert_eq!(pids, real, "{status}");
-    assert_eq!(busy(&server), 1, "{status}");
+    assert_eq!(server.busy(), 1, "{status}");
     assert_eq!(
         connection.read_answer("GET").expect("an answer").status,
         200
     );
-    let rests = eventually(PATIENCE, || busy(&server) == 0);
+    let rests = eventually(PATIENCE, || server.busy() == 0);
     assert!(rests, "{}", server.status());
     let text = server.control(&["status"]);
     assert!(String::from_utf8_lossy(&text.stdout).contains(&server.pid().to_string()));
-}
-
-fn busy(server: &Server) -> u64 {
-    let status = server.status();
-    status["busy"]
-        .as_u64()
-        .unwrap_or_else(|| panic!("no count of busy workers: {status}"))
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn beside(
         let crawler = scope.spawn(|| keep_crawling(streams, &stop, step));
         let beside = normal_load(server);
         // Nobody holds a worker while the slow ones are half way.
-        let idle = eventually(PATIENCE, || server.status()["busy"] == 0);
+        let idle = eventually(PATIENCE, || server.busy() == 0);
         assert!(idle, "slow clients hold workers: {}", server.status());
         stop.store(true, Ordering::Relaxed);
         (beside, crawler.join().expect("the crawler ends"))

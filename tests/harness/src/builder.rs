@@ -121,6 +121,7 @@ impl Builder {
         if !self.no_listen {
             command.args(["--listen", "127.0.0.1:0"]);
         }
+        command.arg("--control").arg(self.site.path("control"));
         command.args(&self.arguments).current_dir(root);
         // What the tester's own shell sets is not part of any test.
         for name in ["PORT", "WEB_CONCURRENCY", "LANG", "LC_ALL", "LC_CTYPE"] {

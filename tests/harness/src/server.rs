@@ -9,7 +9,6 @@ use crate::{Answer, Builder, PATIENCE};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -29,7 +28,6 @@ pub struct Server {
     /// False until the line of readiness has come.
     pub(crate) ready: bool,
     pub(crate) stopped: bool,
-    pub(crate) conf_path: Option<PathBuf>,
 }
 
 impl Server {
@@ -64,7 +62,6 @@ impl Server {
             leaves_processes: builder.leaves_processes,
             ready: false,
             stopped: false,
-            conf_path: builder.conf.map(|_| builder.site.path("httpd.conf")),
             site: builder.site,
         };
         server.ready = server.wait_until_ready();
@@ -127,10 +124,10 @@ impl Server {
     /// Runs `mehari WORD...` against this server's control socket.
     pub fn control(&self, words: &[&str]) -> Output {
         let mut command = Command::new(crate::binary::mehari());
-        command.args(words).current_dir(self.site.root());
-        if let Some(path) = &self.conf_path {
-            command.arg("-f").arg(path);
-        }
+        command
+            .args(words)
+            .arg("--control")
+            .arg(self.site.path("control"));
         command.output().expect("mehari can be run")
     }
 
@@ -149,6 +146,15 @@ impl Server {
                 String::from_utf8_lossy(&output.stdout)
             )
         })
+    }
+
+    /// How many workers are busy, as `mehari status` counts them.
+    #[track_caller]
+    pub fn busy(&self) -> u64 {
+        let status = self.status();
+        status["pool"]["busy"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no count of busy workers: {status}"))
     }
 
     /// The zygotes, by the name they give themselves: one for each generation.
