@@ -113,7 +113,8 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
   if (compiling && pure)
     judge_purity(aTHX_ word, length);
-  if (!compiling || !((length == 7 && memEQ(word, "__END__", 7)) || (length == 8 && memEQ(word, "__DATA__", 8))))
+  /* A file that the script requires has a source of its own. */
+  if (!compiling || PL_parser->rsfp || !((length == 7 && memEQ(word, "__END__", 7)) || (length == 8 && memEQ(word, "__DATA__", 8))))
     return next_keyword(aTHX_ word, length, op);
   char *at = PL_parser->bufptr, *end = PL_parser->bufend, *after = at;
   while (after < end && isSPACE(*after))
@@ -124,6 +125,8 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
   char *text_end = end;
   while (text_end - at >= (ptrdiff_t)footer && memNE(text_end - footer, FOOTER, footer))
     text_end--;
+  if (text_end - at < (ptrdiff_t)footer) /* the text of a string eval */
+    return next_keyword(aTHX_ word, length, op);
   text_end -= footer;
   char *feed = memchr(at, '\n', end - at);
   data_found = true;
