@@ -1,0 +1,71 @@
+# Every target works as the first command after a clone: it installs the Debian packages it needs
+# (packaging/install-needs, silent when they are there), builds what it uses, and runs. `make help` lists them.
+
+PERL      ?= perl
+CARGO     ?= $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo),cargo)
+CARGO_FLAGS ?= --locked
+LISTEN    ?= 127.0.0.1:8080
+
+# Cargo shares one target folder between all of them; an absolute path keeps it right in every sub-folder.
+TARGET    := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+RELEASE   := $(TARGET)/release/mehari
+DEBUG     := $(TARGET)/debug/mehari
+
+.DEFAULT_GOAL := build
+.PHONY: build serve test check peers fuzz soak clean help perl debug rust
+
+build: rust ## build target/release/mehari and the Perl side of a worker
+	@packaging/install-needs build
+	@$(MAKE) --no-print-directory perl
+	$(CARGO) build --release $(CARGO_FLAGS) -p mehari
+
+serve: ## serve demo/ on http://127.0.0.1:8080/ (LISTEN=host:port for another place)
+	@packaging/install-needs build demo
+	@$(MAKE) --no-print-directory build
+	exec $(RELEASE) serve -f demo/mehari.conf --listen $(LISTEN)
+
+test: ## run everything that must hold; the last line is `N passed, N failed`
+	@packaging/install-needs build demo test
+	@$(MAKE) --no-print-directory debug
+	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" CARGO="$(CARGO)" CARGO_FLAGS="$(CARGO_FLAGS)" $(PERL) tests/all
+
+check: rust ## formatting and clippy, no warnings allowed
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
+
+peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, nginx and lighttpd (PEERS="--only registry")
+	@packaging/install-needs build peers
+	@$(MAKE) --no-print-directory build
+	$(PERL) peers/run --mehari $(RELEASE) $(PEERS)
+
+# Endless by nature: each takes its length in seconds from SECONDS.
+ifneq ($(wildcard fuzz/run),)
+fuzz: build ## feed the parsers and a live server with broken input (SECONDS=600)
+	fuzz/run $(or $(SECONDS),600)
+endif
+ifneq ($(wildcard tests/soak),)
+soak: build ## load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
+	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
+endif
+
+clean: ## remove what was built
+	$(CARGO) clean
+	@if [ -f perl/Makefile ]; then $(MAKE) -C perl realclean >/dev/null; fi
+	rm -rf perl/build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  make %-8s %s\n' "$$name" "$$what"; done
+
+# The Perl side: an XS distribution, built in place for $(PERL).
+perl: perl/Makefile
+	@$(MAKE) --no-print-directory -C perl >/dev/null
+
+perl/Makefile: perl/Makefile.PL
+	cd perl && $(PERL) Makefile.PL >/dev/null
+
+# The tests run the debug binary: it checks overflow and its own assertions, and needs no second build of every crate.
+debug: rust perl
+	$(CARGO) build $(CARGO_FLAGS) -p mehari
+
+rust:
+	@command -v $(CARGO) >/dev/null || { echo "Rust is missing: install it from https://rustup.rs and run make again." >&2; exit 1; }
