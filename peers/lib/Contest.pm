@@ -24,7 +24,7 @@ sub measure {
     my $url = $server->url($contender->{class}->path_of($contender->{rung}, $contest->{page}) . query($contest->{page}));
     check($server, $url, $contest->{page});
     my %load = (url => $url, connections => $settings->{connections}, keep_alive => $contest->{keep_alive});
-    Wrk::run(%load, seconds => $WARM_SECONDS);
+    my $warm   = Wrk::run(%load, seconds => $WARM_SECONDS);
     my $before = Processes::cpu_seconds($server->tree);
     my $result = Wrk::run(%load, seconds => $settings->{seconds});
     my $after  = Processes::cpu_seconds($server->tree);
@@ -32,6 +32,10 @@ sub measure {
     $result->{private_kib} = mean(grep { defined } map { Processes::private_kib($_) } $server->workers);
     $result->{processes} = scalar(my @tree = $server->tree);
     $server->stop;
+    my $logged = lines_of($server->file('access.log'));
+    my $answered = $warm->{requests} + $result->{requests};
+    my $unlogged = $logged < $answered ? "only $logged of $answered answers in the access log" : '';
+    $result->{faults} = join '; ', grep { length } $result->{faults}, $unlogged;
     return $result;
 }
 
@@ -45,6 +49,15 @@ sub check {
     return if $answer->{status} == 200 && $answer->{content} =~ $proof;
     $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
     return;
+}
+
+# A server that does not write its log has less to do than one that does.
+sub lines_of {
+    my ($path) = @_;
+    open my $file, '<:raw', $path or return 0;
+    my $lines = 0;
+    while (read $file, my $block, 1 << 20) { $lines += $block =~ tr/\n// }
+    return $lines;
 }
 
 sub mean { return @_ ? sum(@_) / @_ : undef }

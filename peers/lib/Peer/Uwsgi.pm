@@ -19,7 +19,7 @@ sub configure {
     my $workers = $self->{keep_alive} ? $self->{connections} : $self->{workers};
     $self->write_file('uwsgi.ini', <<"END");
 [uwsgi]
-plugin = psgi
+plugins = logfile,psgi
 psgi = $self->{site}/app.psgi
 $socket = 127.0.0.1:$self->{port}
 master = true
