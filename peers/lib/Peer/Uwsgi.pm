@@ -19,14 +19,13 @@ sub configure {
     my $workers = $self->{keep_alive} ? $self->{connections} : $self->{workers};
     $self->write_file('uwsgi.ini', <<"END");
 [uwsgi]
-plugins = logfile,psgi
+plugin = psgi
 psgi = $self->{site}/app.psgi
 $socket = 127.0.0.1:$self->{port}
 master = true
 workers = $workers
 listen = 100
-req-logger = file:$self->{folder}/access.log
-logger = file:$self->{folder}/error.log
+logto = $self->{folder}/access.log
 log-format = %(addr) - %(user) [%(ltime)] "%(method) %(uri) %(proto)" %(status) %(rsize) "%(referer)" "%(uagent)"
 END
     return;
