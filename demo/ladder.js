@@ -8,7 +8,7 @@ const RUNGS = [
   { name: 'fork', url: 'fork/page.pl', says: 'forks one that is ready' },
   { name: 'perlrun', url: 'perlrun/page.pl', kind: 'worker', says: 'compiles in a worker' },
   { name: 'registry', url: 'registry/page.pl', kind: 'worker', says: 'calls a subroutine in a worker' },
-  { name: 'auto', url: 'auto/page.pl', kind: 'worker', says: 'registry, as long as the script proves clean' },
+  { name: 'auto', url: 'auto/page.pl', kind: 'worker', says: 'registry for a script known to be clean, else fork' },
 ];
 
 const list = document.getElementById('rungs');
@@ -80,6 +80,12 @@ function draw(rungs) {
   });
 }
 
+// A rung must not always follow the same other one: what that one leaves to be done would be counted here.
+function shuffled(rungs) {
+  const order = rungs.map((rung) => [Math.random(), rung]);
+  return order.sort((a, b) => a[0] - b[0]).map(([, rung]) => rung);
+}
+
 async function measure() {
   button.disabled = true;
   list.replaceChildren();
@@ -87,7 +93,7 @@ async function measure() {
   for (const rung of rungs) await sample(rung, false);
   for (const rung of rungs) rung.processes.clear();
   for (let turn = 1; turn <= REQUESTS; turn += 1) {
-    for (const rung of rungs) await sample(rung, true);
+    for (const rung of shuffled(rungs)) await sample(rung, true);
     state.textContent = `request ${turn} of ${REQUESTS} on each rung`;
     draw(rungs);
   }

@@ -51,7 +51,7 @@ END
 sub table {
     my @rows = @_;
     my $body = join "\n", map { '<tr><th scope="row"><code>' . escape($_->[0]) . '</code></th><td><code>' . escape($_->[1]) . '</code></td></tr>' } @rows;
-    return qq(<div class="scroll"><table>\n<tbody>\n$body\n</tbody></table></div>);
+    return qq(<div class="scroll"><table class="facts">\n<tbody>\n$body\n</tbody></table></div>);
 }
 
 1;
