@@ -30,7 +30,6 @@ sub open {
 sub prepare_tables {
     my ($self) = @_;
     my $database = $self->{database};
-    $database->do('PRAGMA journal_mode = WAL');
     $database->do('BEGIN IMMEDIATE');
     $database->do($_) for @TABLES;
     $database->do('INSERT INTO secret SELECT ? WHERE NOT EXISTS (SELECT 1 FROM secret)', undef, random_hex());
