@@ -86,6 +86,10 @@ pub enum Fault {
     QueueTimedOut,
     #[error("the worker wrote something that is not a response")]
     BadResponse,
+    #[error("the script gave no valid response header")]
+    BadHeader,
+    #[error("the script cannot be run")]
+    CannotRun,
     #[error("the request does not fit a mailbox")]
     TooLarge,
     #[error("no generation is loaded")]
@@ -99,6 +103,7 @@ impl Fault {
     pub fn status(self) -> u16 {
         match self {
             Fault::WorkerDied | Fault::BadResponse => 502,
+            Fault::BadHeader | Fault::CannotRun => 500,
             Fault::TimedOut => 504,
             Fault::QueueFull | Fault::QueueTimedOut | Fault::NotReady | Fault::Stopping => 503,
             Fault::TooLarge => 431,

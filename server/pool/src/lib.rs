@@ -4,6 +4,8 @@
 //! polls the [`Exchange`] it gets; nothing here knows HTTP.
 
 mod call;
+pub mod script_head;
+pub mod variables;
 
 pub use call::{Body, Call, Fault, Head, Task};
 
