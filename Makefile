@@ -50,18 +50,14 @@ endif
 
 clean: ## remove what was built
 	$(CARGO) clean
-	@if [ -f perl/Makefile ]; then $(MAKE) -C perl realclean >/dev/null; fi
 	rm -rf perl/build
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  make %-8s %s\n' "$$name" "$$what"; done
 
-# The Perl side: an XS distribution, built in place for $(PERL).
-perl: perl/Makefile
-	@$(MAKE) --no-print-directory -C perl >/dev/null
-
-perl/Makefile: perl/Makefile.PL
-	cd perl && $(PERL) Makefile.PL >/dev/null
+# The Perl side, built once for $(PERL) and kept under perl/build/.
+perl:
+	@$(PERL) perl/build.pl >/dev/null
 
 # The tests run the debug binary: it checks overflow and its own assertions, and needs no second build of every crate.
 debug: rust perl
