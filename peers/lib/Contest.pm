@@ -28,7 +28,7 @@ sub measure {
     my $before = Processes::cpu_seconds($server->tree);
     my $result = Wrk::run(%load, seconds => $settings->{seconds});
     my $after  = Processes::cpu_seconds($server->tree);
-    $result->{cpu_us} = 1e6 * ($after - $before) / ($result->{requests} || 1);
+    $result->{cpu_us} = 1e6 * ($after - $before) / $result->{requests} if $result->{requests};
     $result->{private_kib} = mean(grep { defined } map { Processes::private_kib($_) } $server->workers);
     $result->{processes} = scalar(my @tree = $server->tree);
     $server->stop;

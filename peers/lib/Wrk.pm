@@ -3,13 +3,16 @@ package Wrk;
 use strict;
 use warnings;
 
+# A slow answer is one that took long, not a fault.
+my $PATIENCE = '30s';
+
 my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 # url, connections, seconds, keep_alive. Returns {requests, rate, p50, p99 (µs), faults}: faults is a text, '' when there were none.
 sub run {
     my (%run) = @_;
     my @close = $run{keep_alive} ? () : ('-H', 'Connection: close');
-    open my $output, '-|', 'wrk', '-t1', "-c$run{connections}", "-d$run{seconds}s", '--latency', @close, $run{url}
+    open my $output, '-|', 'wrk', '-t1', "-c$run{connections}", "-d$run{seconds}s", '--latency', '--timeout', $PATIENCE, @close, $run{url}
         or die "cannot run wrk: $!\n";
     my $said = do { local $/; <$output> } // '';
     close $output or die "wrk failed on $run{url}:\n$said";
@@ -21,6 +24,7 @@ sub read_report {
     my ($requests) = $said =~ /(\d+) requests in/      or die "wrk's report is not understood:\n$said";
     my ($rate)     = $said =~ /Requests\/sec:\s+([\d.]+)/ or die "wrk's report is not understood:\n$said";
     my %result = (requests => $requests, rate => $rate, faults => faults($said));
+    return {%result, faults => join '; ', 'no answer within the run', grep { length } $result{faults}} unless $requests;
     for my $percent (50, 99) {
         my ($time, $unit) = $said =~ /^\s+$percent%\s+([\d.]+)(us|ms|s)$/m or next;
         $result{"p$percent"} = $time * $MICROSECONDS{$unit};

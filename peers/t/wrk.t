@@ -36,6 +36,10 @@ my %FAULTS = (
 );
 is(Wrk::faults($GOOD . $_), $FAULTS{$_}, "fault: $FAULTS{$_}") for sort keys %FAULTS;
 
+my $none = Wrk::read_report("  Latency Distribution\n     50%    0.00us\n     99%    0.00us\n  0 requests in 1.00s, 0.00B read\nRequests/sec:      0.00\n");
+is $none->{p50}, undef, 'without an answer there is no time of one';
+is $none->{faults}, 'no answer within the run', '... and that is said';
+
 ok !eval { Wrk::read_report("unable to connect to 127.0.0.1:1 Connection refused\n") }, 'a report without figures is refused';
 like $@, qr/not understood/, '... in words';
 
