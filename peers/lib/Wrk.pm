@@ -26,7 +26,7 @@ sub read_report {
     my %result = (requests => $requests, rate => $rate, faults => faults($said));
     return {%result, faults => join '; ', 'no answer within the run', grep { length } $result{faults}} unless $requests;
     for my $percent (50, 99) {
-        my ($time, $unit) = $said =~ /^\s+$percent%\s+([\d.]+)(us|ms|s)$/m or next;
+        my ($time, $unit) = $said =~ /^\s+$percent%\s+([\d.]+)(us|ms|s)\s*$/m or next;
         $result{"p$percent"} = $time * $MICROSECONDS{$unit};
     }
     return \%result;

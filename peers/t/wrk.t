@@ -16,7 +16,7 @@ Running 1s test @ http://127.0.0.1:8080/hello
      50%  398.00us
      75%    1.20ms
      90%    2.00ms
-     99%    1.25s
+     99%    1.25s 
   76543 requests in 1.10s, 9.00MB read
 Requests/sec:  69584.55
 Transfer/sec:      8.18MB
