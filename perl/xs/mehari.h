@@ -177,7 +177,7 @@ extern volatile bool mehari_running_perl;
 void mehari_request_boot(pTHX);
 SV *mehari_request_object(pTHX);
 void mehari_request_drop(pTHX);
-mehari_head *mehari_request_error_head(void);
+void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
 
 /* zygote.c */
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute__((noreturn));

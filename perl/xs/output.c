@@ -439,7 +439,7 @@ void mehari_output_reset_handles(pTHX)
 void mehari_output_begin(pTHX)
 {
   mehari_head_clear(&mehari_response);
-  mehari_output_fill_head = NULL;
+  mehari_output_fill_head = mehari_request_fill_head;
   phase = HEAD_OPEN;
   filled = 0;
   body_bytes = 0;

@@ -150,7 +150,7 @@ static void add_table(pTHX_ HV *held)
   LEAVE;
 }
 
-static void fill_head(pTHX)
+void mehari_request_fill_head(pTHX)
 {
   mehari_response.status = now.status;
   if (now.content_type) {
@@ -253,7 +253,6 @@ void mehari_handler_serve(pTHX)
 {
   handler_call this = {mehari_request_text(MEHARI_TEXT_TASK), NULL, NULL, 500, false};
   int exit_status = 0;
-  mehari_output_fill_head = fill_head;
   mehari_outcome outcome = mehari_guard(aTHX_ load_in_guard, &this, &exit_status);
   if (outcome == MEHARI_RAN && this.returned == 0) {
     outcome = mehari_guard(aTHX_ call_handler, &this, &exit_status);

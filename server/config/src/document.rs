@@ -1,6 +1,51 @@
-//! docs/directives.md, written from the table.
+//! The table for readers: docs/directives.md and `mehari directives --json`.
 
-use crate::{Directive, Place, DIRECTIVES, SECTIONS};
+use serde_json::{json, Value};
+
+use crate::{Directive, Place, Shape, DIRECTIVES, SECTIONS};
+
+/// Every directive with all that is known of it; a part that does not apply is null.
+pub fn directives_json() -> Value {
+    let mut all = Vec::new();
+    for group in DIRECTIVES {
+        for row in group.rows {
+            all.push(directive_json(group.title, row));
+        }
+    }
+    json!({ "directives": all, "sections": SECTIONS })
+}
+
+fn directive_json(group: &str, row: &Directive) -> Value {
+    let said = |text: &str| match text {
+        "" => Value::Null,
+        text => text.into(),
+    };
+    let (kind, least, most) = match row.shape {
+        Shape::Flag => ("flag", None, None),
+        Shape::Number { least, most } => ("number", Some(least), Some(most)),
+        Shape::Time { least, most } => ("time", Some(least), Some(most)),
+        Shape::Choice(_) => ("choice", None, None),
+        Shape::Path => ("path", None, None),
+        Shape::Words { .. } => ("words", None, None),
+    };
+    json!({
+        "name": row.name,
+        "aliases": row.aliases,
+        "group": group,
+        "place": row.place,
+        "usage": row.usage(),
+        "kind": kind,
+        "least": least,
+        "most": most,
+        "default": said(row.default),
+        "otherwise": said(row.otherwise),
+        "unit": said(row.unit),
+        "about": said(row.about),
+        "tune": row.tune.map(|(least, most)| json!({ "least": least, "most": most })),
+        "ignored": row.ignored,
+        "example": said(row.example),
+    })
+}
 
 /// The whole page.
 pub fn markdown() -> String {

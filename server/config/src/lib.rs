@@ -27,7 +27,7 @@ mod zero;
 pub use change::{Change, HandlerName, Order};
 pub use directive::{Directive, Group, Place, Shape};
 pub use directives::DIRECTIVES;
-pub use document::markdown;
+pub use document::{directives_json, markdown};
 pub use map::Mapped;
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use scope::Pattern;

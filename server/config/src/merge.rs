@@ -49,6 +49,14 @@ impl Site {
         self.merged_for(matching)
     }
 
+    /// The settings where only this section matches: what `mehari check` tells of it.
+    pub fn settings_of(&self, section: &Section) -> Settings {
+        let mut settings = self.base.clone();
+        let mut words = self.base_handlers.clone();
+        words.apply(&mut settings, &section.changes);
+        settings
+    }
+
     fn merged_for(&self, matching: &[u64]) -> Arc<Settings> {
         let known = self.merged.known.read();
         let known = known.unwrap_or_else(PoisonError::into_inner);

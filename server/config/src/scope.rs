@@ -44,6 +44,20 @@ impl std::fmt::Display for Pattern {
     }
 }
 
+/// As the section's opening line.
+impl std::fmt::Display for Scope {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scope::Location(path) => write!(out, "<Location {path}>"),
+            Scope::Directory(path) => write!(out, "<Directory {}>", path.display()),
+            Scope::Files(name) => write!(out, "<Files {name}>"),
+            Scope::LocationMatch(pattern) => write!(out, "<LocationMatch {pattern}>"),
+            Scope::DirectoryMatch(pattern) => write!(out, "<DirectoryMatch {pattern}>"),
+            Scope::FilesMatch(pattern) => write!(out, "<FilesMatch {pattern}>"),
+        }
+    }
+}
+
 impl Section {
     pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
         let inside = |folder: &PathBuf| file.is_some_and(|file| is_inside(folder, file));

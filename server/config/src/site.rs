@@ -90,6 +90,22 @@ pub enum Handler {
     Psgi(PathBuf),
 }
 
+/// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
+impl std::fmt::Display for Handler {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Handler::File => out.write_str("file"),
+            Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
+            Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
+            Handler::Perl {
+                name,
+                perl_script: true,
+            } => write!(out, "perl-script {name}"),
+            Handler::Perl { name, .. } => write!(out, "modperl {name}"),
+        }
+    }
+}
+
 /// The settings in force for one request, after every matching section has been merged.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Settings {

@@ -93,7 +93,7 @@ impl ErrorLog {
         self.write(level, origin, message);
         if level <= LogLevel::Crit {
             // What is this grave may be the last thing we say.
-            self.flush(Duration::from_millis(500));
+            self.write_out(Duration::from_millis(500));
         }
     }
 
@@ -135,8 +135,13 @@ impl ErrorLog {
         }
     }
 
-    /// Waits until everything logged is written. False: it took more than `limit`.
+    /// Waits until everything logged is written, counts of repeated messages too. False: it took more than `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
+        self.shared.flood.end_windows();
+        self.write_out(limit)
+    }
+
+    fn write_out(&self, limit: Duration) -> bool {
         let spool = self.shared.spool.as_ref();
         spool.map_or(true, |spool| spool.flush(limit))
     }

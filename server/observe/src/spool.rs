@@ -134,6 +134,8 @@ impl Spool {
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut state = self.shared.lock();
+        // Counted like a line, so that lines due by time alone are waited for as well.
+        state.appended += 1;
         let goal = state.appended;
         state.hurry = true;
         self.shared.work.notify_one();

@@ -54,6 +54,9 @@ pub struct Call<'a> {
     pub variables: &'a [(&'a [u8], &'a [u8])],
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
     pub parse_headers: bool,
+    /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped
+    /// lexicals. False under `ModPerl::Registry` in a site's configuration, where mod_perl's ways stay.
+    pub cgi_world: bool,
     pub timeout: std::time::Duration,
     /// Unique within the front's life; the error log and the access log show it.
     pub request_id: u64,

@@ -19,6 +19,20 @@ pub enum ScriptHead {
     LocalRedirect(Vec<u8>),
 }
 
+impl ScriptHead {
+    /// For a caller that cannot answer with another resource: the client is sent there.
+    pub fn into_response(self) -> Head {
+        match self {
+            ScriptHead::Response(head) => head,
+            ScriptHead::LocalRedirect(target) => Head {
+                status: 302,
+                lines: [b"Location: ", target.as_slice(), b"\r\n"].concat(),
+                ..Head::default()
+            },
+        }
+    }
+}
+
 /// Which first line is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {

@@ -44,7 +44,7 @@ pub const GROUP: Group = Group {
             "The Content-Type of files with these suffixes.",
             add_type,
         )
-        .otherwise("a built-in table of about a thousand suffixes")
+        .otherwise("a built-in table")
         .example("text/x-perl-source .pod", "perl .pod"),
         Directive::everywhere(
             "ErrorDocument",

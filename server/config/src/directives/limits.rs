@@ -73,7 +73,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Requests a connection serves; 0 is no limit. An idle connection costs a few kilobytes and no worker, so there is none by default.",
+            "Requests a connection serves; 0 is no limit. An idle connection holds no worker, so there is none by default.",
             |target, arguments| {
                 target.site.limits.keep_alive_requests = arguments.number()?;
                 Ok(())

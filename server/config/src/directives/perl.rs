@@ -190,7 +190,7 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
         let known = |option: &&str| option.eq_ignore_ascii_case(name);
-        if !KNOWN.iter().any(|option| known(&option)) {
+        if !KNOWN.iter().any(known) {
             let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
             return Err(arguments
                 .fault(index, message)

@@ -96,6 +96,13 @@ impl Guard {
         seen.count <= LIMIT
     }
 
+    /// Ends every window: what was counted is due now. For the end of the server.
+    pub fn end_windows(&self) {
+        for seen in self.lock().seen.values_mut() {
+            seen.since = seen.since.checked_sub(WINDOW).unwrap_or(seen.since);
+        }
+    }
+
     /// True once within `pause` for a key.
     pub fn is_due(&self, key: &'static str, pause: Duration, now: Instant) -> bool {
         let mut state = self.lock();

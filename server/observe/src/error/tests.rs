@@ -62,15 +62,7 @@ fn a_flood_of_one_message_is_summarised_and_others_pass() {
         log.warn("the same again");
     }
     log.warn("another");
-    let begun = Instant::now();
-    let lines = loop {
-        let lines = written(&folder, &log);
-        if lines.iter().any(|line| line.contains("more times")) {
-            break lines;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "no summary");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let lines = summarised(&folder, &log);
     let whole = lines
         .iter()
         .filter(|line| line.ends_with("] the same again"));
@@ -82,6 +74,34 @@ fn a_flood_of_one_message_is_summarised_and_others_pass() {
         1000 - flood::LIMIT
     );
     assert!(summary.ends_with(&expected), "{summary}");
+}
+
+/// The lines once a summary is among them, which nobody asked for.
+fn summarised(folder: &tempfile::TempDir, log: &ErrorLog) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        assert!(log.write_out(Duration::from_secs(20)));
+        let text = std::fs::read_to_string(folder.path().join("error.log")).expect("read");
+        if text.contains("more times") {
+            return text.lines().map(str::to_string).collect();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "no summary");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_flush_says_what_was_counted_so_far() {
+    let (folder, log) = open(LogLevel::Info);
+    for _ in 0..flood::LIMIT + 5 {
+        log.warn("again");
+    }
+    let lines = written(&folder, &log);
+    let last = lines.last().expect("has lines");
+    assert!(
+        last.ends_with("the same warn came 5 more times: again"),
+        "{last}"
+    );
 }
 
 #[test]

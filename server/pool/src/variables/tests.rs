@@ -24,6 +24,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         fields,
         variables: &[(b"COLOUR", b"red")],
         parse_headers: true,
+        cgi_world: true,
         timeout: Duration::from_secs(1),
         request_id: 7,
         body,
