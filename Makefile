@@ -5,6 +5,7 @@ PERL      ?= perl
 CARGO     ?= $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo),cargo)
 CARGO_FLAGS ?= --locked
 LISTEN    ?= 127.0.0.1:8080
+PREFIX    ?= /usr/local
 
 # Cargo shares one target folder between all of them; an absolute path keeps it right in every sub-folder.
 TARGET    := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
@@ -12,7 +13,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test check peers fuzz soak clean help perl debug rust
+.PHONY: build serve test check peers fuzz soak install clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -47,6 +48,15 @@ ifneq ($(wildcard tests/soak),)
 soak: build # load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
 	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
 endif
+
+# The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
+SHARE = $(DESTDIR)$(PREFIX)/share/mehari
+install: build ## copy the program and its Perl side below PREFIX (/usr/local; DESTDIR for a package)
+	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
+	install -D -m 644 packaging/systemd/mehari.service $(DESTDIR)$(PREFIX)/lib/systemd/system/mehari.service
+	install -d $(SHARE)/perl
+	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
+	@if [ -z "$(DESTDIR)" ]; then $(PERL) $(SHARE)/perl/build.pl >/dev/null; fi
 
 clean: ## remove what was built
 	$(CARGO) clean
