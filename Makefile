@@ -51,7 +51,8 @@ endif
 
 # The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari
-install: build ## copy the program and its Perl side below PREFIX (/usr/local; DESTDIR for a package)
+install: ## copy the program and its Perl side below PREFIX (/usr/local; DESTDIR for a package)
+	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
 	install -D -m 644 packaging/systemd/mehari.service $(DESTDIR)$(PREFIX)/lib/systemd/system/mehari.service
 	install -d $(SHARE)/perl
