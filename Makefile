@@ -37,7 +37,8 @@ check: rust ## formatting and clippy, no warnings allowed
 peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, nginx and lighttpd (PEERS="--only registry")
 	@packaging/install-needs build peers
 	@$(MAKE) --no-print-directory build
-	$(PERL) peers/run --mehari $(RELEASE) $(PEERS)
+	@mkdir -p peers/results
+	$(PERL) peers/run --mehari $(RELEASE) --json peers/results/latest.json $(PEERS)
 
 # Endless by nature: each takes its length in seconds from SECONDS.
 ifneq ($(wildcard fuzz/run),)

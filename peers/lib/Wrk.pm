@@ -8,6 +8,8 @@ my $PATIENCE = '30s';
 
 my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
+sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
+
 # url, connections, seconds, keep_alive. Returns {requests, rate, p50, p99 (µs), faults}: faults is a text, '' when there were none.
 sub run {
     my (%run) = @_;
