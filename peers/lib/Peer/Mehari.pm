@@ -50,7 +50,7 @@ MaxSpareServers $self->{workers}
 MaxRequestWorkers $self->{workers}
 MaxConnectionsPerChild 0
 Include $self->{site}/perl.conf
-
+@{[$self->application]}
 Alias /fork/ $self->{site}/scripts/
 Alias /auto/ $self->{site}/scripts/
 
@@ -67,13 +67,14 @@ Alias /auto/ $self->{site}/scripts/
     PerlOptions +ParseHeaders
     Options +ExecCGI
 </Location>
-
-<Location /psgi>
-    SetHandler psgi
-    PSGIApp $self->{site}/app.psgi
-</Location>
 END
     return;
+}
+
+# Only where it is measured: Apache does not load an application beside its scripts either.
+sub application {
+    my ($self) = @_;
+    return $self->{rung} eq 'psgi' ? "<Location /psgi>\n    SetHandler psgi\n    PSGIApp $self->{site}/app.psgi\n</Location>\n" : '';
 }
 
 1;
