@@ -30,8 +30,15 @@ fn main() -> std::io::Result<()> {
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".into());
     let site = Arc::new(site::site(&std::path::absolute(root)?));
     let listener = Listener::from(std::net::TcpListener::bind(address)?);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let (_stop, stopped) = tokio::sync::watch::channel(Stop::No);
-    let front = Front::new(site, pool::StandIn::default(), vec![listener], Rc::new(Quiet));
+    let front = Front::new(
+        site,
+        pool::StandIn::default(),
+        vec![listener],
+        Rc::new(Quiet),
+    );
     runtime.block_on(front.run(stopped))
 }

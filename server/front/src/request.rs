@@ -74,10 +74,6 @@ impl<'a> Request<'a> {
     pub fn host_name(&self) -> &'a [u8] {
         split_port(self.host).0
     }
-
-    pub fn is_head(&self) -> bool {
-        self.method == b"HEAD"
-    }
 }
 
 /// A list that lives on the stack while it is short, so that a request of usual size allocates nothing.

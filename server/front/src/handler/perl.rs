@@ -88,7 +88,9 @@ pub fn server_name<'a>(request: &Request<'a>, site: &'a Site) -> &'a [u8] {
 /// stand for `X-Y` in the environment), not what concerns this connection only. Fields that
 /// `Connection` names are kept: we are the server they were sent to, and a client could otherwise
 /// take away a field that a proxy in front of us added.
-pub fn visible_fields<'r, 'a: 'r>(request: &'r Request<'a>) -> impl Iterator<Item = Field<'a>> + 'r {
+pub fn visible_fields<'r, 'a: 'r>(
+    request: &'r Request<'a>,
+) -> impl Iterator<Item = Field<'a>> + 'r {
     request
         .fields
         .iter()
@@ -110,7 +112,9 @@ fn is_visible(name: &[u8]) -> bool {
         17 => &[b"transfer-encoding"],
         _ => &[],
     };
-    !hidden.iter().any(|hidden| name.eq_ignore_ascii_case(hidden))
+    !hidden
+        .iter()
+        .any(|hidden| name.eq_ignore_ascii_case(hidden))
         && memchr::memchr(b'_', name).is_none()
 }
 
@@ -121,12 +125,30 @@ mod tests {
     #[test]
     fn programs_see_no_field_that_could_stand_for_another_or_concerns_the_connection() {
         for name in [
-            "Proxy", "proxy", "X_Forwarded_For", "Content_Length", "X-A_B", "Connection", "Keep-Alive",
-            "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "HTTP2-Settings",
+            "Proxy",
+            "proxy",
+            "X_Forwarded_For",
+            "Content_Length",
+            "X-A_B",
+            "Connection",
+            "Keep-Alive",
+            "Proxy-Connection",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "HTTP2-Settings",
         ] {
             assert!(!is_visible(name.as_bytes()), "{name}");
         }
-        for name in ["Host", "Cookie", "X-Forwarded-For", "Authorization", "Proxy-Authorization", "T"] {
+        for name in [
+            "Host",
+            "Cookie",
+            "X-Forwarded-For",
+            "Authorization",
+            "Proxy-Authorization",
+            "T",
+        ] {
             assert!(is_visible(name.as_bytes()), "{name}");
         }
     }

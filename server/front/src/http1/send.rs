@@ -1,6 +1,6 @@
 //! Sending responses: answers that are there, and the stream of a program.
 
-use super::connection::{Connection, Gone, Turn};
+use super::connection::{Connection, Current, Gone};
 use super::reply::{Length, Reply};
 use super::stream::Stream;
 use crate::answer::{Answer, Content};
@@ -9,9 +9,7 @@ use crate::dispatch::Dispatch;
 use crate::handler::file::body::FileBody;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
-use crate::log::Entry;
 use crate::page;
-use crate::request::Protocol;
 use crate::status;
 use mehari_config::LogLevel;
 use mehari_pool::{Fault, Head};
@@ -59,7 +57,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    pub(super) async fn send_answer(&mut self, turn: &mut Turn, answer: Answer) -> Result<(), Gone> {
+    pub(super) async fn send_answer(
+        &mut self,
+        turn: &mut Current,
+        answer: Answer,
+    ) -> Result<(), Gone> {
         turn.status = answer.status;
         let length = match status::has_no_body(answer.status) {
             true => Length::Unsaid,
@@ -87,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         self.flush_if_large().await
     }
 
-    fn push_body(&mut self, turn: &mut Turn, bytes: &[u8]) {
+    fn push_body(&mut self, turn: &mut Current, bytes: &[u8]) {
         self.output.bytes.extend_from_slice(bytes);
         turn.sent += bytes.len() as u64;
     }
@@ -101,7 +103,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
 
     /// A window at a time. A file that shrinks while it is sent cannot be told from within the
     /// response, so the connection ends before the length it promised.
-    async fn send_file(&mut self, turn: &mut Turn, mut body: FileBody) -> Result<(), Gone> {
+    async fn send_file(&mut self, turn: &mut Current, mut body: FileBody) -> Result<(), Gone> {
         loop {
             let before = self.output.bytes.len();
             let more = body.read(&mut self.output.bytes).await;
@@ -111,7 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
                 Ok(false) => return self.flush_if_large().await,
                 Err(error) => {
                     let text = format!("a file became unreadable while it was sent: {error}");
-                    self.log_error(LogLevel::Error, turn, &text);
+                    self.log(turn, &text);
                     return Err(Gone);
                 }
             }
@@ -120,7 +122,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
 
     pub(super) async fn send_backend(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
     ) -> Result<(), Gone> {
         let head = match self.backend_head(backend).await? {
@@ -131,7 +133,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             Ok(lines) if (200..=999).contains(&head.status) => {
                 self.send_program(turn, backend, head, lines).await
             }
-            Ok(_) => self.send_bad_head(turn, "a status outside 200 to 999").await,
+            Ok(_) => {
+                self.send_bad_head(turn, "a status outside 200 to 999")
+                    .await
+            }
             Err(problem) => self.send_bad_head(turn, problem).await,
         }
     }
@@ -167,31 +172,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
 
     async fn send_fault(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut Current,
         backend: &Backend<D::Exchange>,
         fault: Fault,
     ) -> Result<(), Gone> {
-        turn.worker = backend.worker();
-        let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
-        self.log_error(LogLevel::Error, turn, &format!("{target}: {fault}"));
+        turn.credit(backend);
+        self.log(turn, &fault.to_string());
         self.send_page(turn, fault.status()).await
     }
 
-    async fn send_bad_head(&mut self, turn: &mut Turn, problem: &str) -> Result<(), Gone> {
-        let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
-        let text = format!("{target}: the program's response has {problem}; answered 500");
-        self.log_error(LogLevel::Error, turn, &text);
+    async fn send_bad_head(&mut self, turn: &mut Current, problem: &str) -> Result<(), Gone> {
+        self.log(
+            turn,
+            &format!("the program's response has {problem}; answered 500"),
+        );
         self.send_page(turn, 500).await
     }
 
-    async fn send_page(&mut self, turn: &mut Turn, status: u16) -> Result<(), Gone> {
-        let answer = self.with_request(turn, |request| page::answer(status, request.field("accept")));
+    async fn send_page(&mut self, turn: &mut Current, status: u16) -> Result<(), Gone> {
+        let answer = self.with_request(turn, |request| {
+            page::answer(status, request.field("accept"))
+        });
         self.send_answer(turn, answer).await
     }
 
     async fn send_program(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
         head: Head,
         lines: Lines,
@@ -219,13 +226,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             time: turn.time,
         };
         reply.push(&self.shared.clock, &mut self.output.bytes);
-        stream.push_known(&mut self.shared.scratch.borrow_mut(), &mut self.output.bytes);
+        stream.push_known(
+            &mut self.shared.scratch.borrow_mut(),
+            &mut self.output.bytes,
+        );
         let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
         turn.sent = stream.sent;
         if let Some(remark) = stream.remark() {
-            turn.worker = backend.worker();
-            let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
-            self.log_error(LogLevel::Error, turn, &format!("{target}: {remark}"));
+            turn.credit(backend);
+            self.log(turn, &remark);
         }
         result?;
         if stream.is_cut_off() {
@@ -268,7 +277,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             if self.output.pending() > 0 {
                 return self.poll_stalled(cx, &mut stream.stalled);
             }
-            self.seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            self.seat
+                .enter(&self.shared.clock, Phase::Work, Duration::MAX);
             return match self.seat.poll_alarm(cx) {
                 Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
                 _ => Poll::Pending,
@@ -276,43 +286,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    pub(super) fn log_error(&self, level: LogLevel, turn: &Turn, text: &str) {
-        self.shared.journal.error(level, Some(turn.id), turn.worker, text);
+    fn log(&self, turn: &Current, text: &str) {
+        let target = self.head.target(self.input.bytes());
+        turn.log(&self.shared, LogLevel::Error, target, text);
     }
 
-    /// The request's line in the access log, and its end in the counts.
-    pub(super) fn record(&self, turn: &Turn) {
-        self.shared.request_ends(turn.sent);
+    pub(super) fn record(&self, turn: &Current) {
         let bytes = self.input.bytes();
-        let unread = self.head.length == 0;
-        let (mut referer, mut user_agent) = (None, None);
-        for (name, value) in &self.head.fields {
-            let name = name.of(bytes);
-            match name.len() {
-                7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value.of(bytes)),
-                10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value.of(bytes)),
-                _ => {}
-            }
-        }
-        self.shared.journal.access(&Entry {
-            remote: self.peer.remote_addr.as_bytes(),
-            user: None,
-            time: turn.time,
-            method: self.head.method.of(bytes),
-            target: if unread { b"" } else { self.head.target(bytes) },
-            protocol: if unread { b"" } else { protocol_name(turn.protocol) },
-            status: turn.status,
-            bytes: turn.sent,
-            referer,
-            user_agent,
-            request_id: turn.id,
-            worker: turn.worker,
-            queue_us: turn.queued.as_micros() as u64,
-            total_us: turn.began.elapsed().as_micros() as u64,
-        });
+        let line =
+            (self.head.length > 0).then(|| (self.head.method.of(bytes), self.head.target(bytes)));
+        let fields = self.head.fields.iter();
+        let fields = fields.map(|(name, value)| (name.of(bytes), value.of(bytes)));
+        turn.end(&self.shared, &self.peer, line, fields);
     }
-}
-
-fn protocol_name(protocol: Protocol) -> &'static [u8] {
-    protocol.name()
 }

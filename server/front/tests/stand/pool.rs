@@ -2,16 +2,15 @@
 
 use mehari_front::{Dispatch, Exchange};
 use mehari_pool::{Body, Call, Fault, Head, Task};
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Read;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 #[derive(Clone, Default)]
 pub struct StandIn {
-    pub heard: Rc<RefCell<Vec<String>>>,
+    pub heard: Arc<Mutex<Vec<String>>>,
 }
 
 /// What the stand-in says, piece by piece.
@@ -28,7 +27,7 @@ impl Dispatch for StandIn {
 
     fn submit(&self, call: Call<'_>) -> Said {
         let text = describe(&call);
-        self.heard.borrow_mut().push(text.clone());
+        self.heard.lock().expect("one user").push(text.clone());
         let name = match call.task {
             Task::Script { file, .. } => file.rsplit(|&byte| byte == b'/').next().unwrap_or(b""),
             Task::Handler { name, .. } => name,
@@ -66,7 +65,9 @@ fn describe(call: &Call<'_>) -> String {
 }
 
 pub fn sum(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(7, |sum: u32, &byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
+    bytes.iter().fold(7, |sum: u32, &byte| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+    })
 }
 
 fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<Head, Fault>> {
@@ -82,7 +83,10 @@ fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<
 fn answer(name: &str, text: String, call: Call<'_>) -> Said {
     let said = |head, pieces: &[&str], complete| Said {
         head,
-        body: pieces.iter().map(|piece| Ok(piece.as_bytes().to_vec())).collect(),
+        body: pieces
+            .iter()
+            .map(|piece| Ok(piece.as_bytes().to_vec()))
+            .collect(),
         complete,
         silent: false,
         worker: Some(4711),
@@ -94,8 +98,16 @@ fn answer(name: &str, text: String, call: Call<'_>) -> Said {
         "stream.pl" => said(head(200, plain, None), &["one ", "two ", "three\n"], false),
         "long.pl" => said(head(200, plain, Some(3)), &["hello", "\n"], false),
         "short.pl" => said(head(200, plain, Some(30)), &["hello\n"], false),
-        "split.pl" => said(head(200, "X: a\r\nSet-Cookie: b\nEvil: c\r\n", None), &["x"], true),
-        "nobody.pl" => said(head(204, "Content-Length: 5\r\n", Some(5)), &["hello"], true),
+        "split.pl" => said(
+            head(200, "X: a\r\nSet-Cookie: b\nEvil: c\r\n", None),
+            &["x"],
+            true,
+        ),
+        "nobody.pl" => said(
+            head(204, "Content-Length: 5\r\n", Some(5)),
+            &["hello"],
+            true,
+        ),
         "big.pl" => {
             let piece = "0123456789abcdef".repeat(4096);
             let pieces: Vec<&str> = (0..64).map(|_| piece.as_str()).collect();

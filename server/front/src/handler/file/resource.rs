@@ -106,12 +106,20 @@ impl FileTarget {
         let identity = Identity::of(&stat);
         let mut kept = self.kept.borrow_mut();
         kept.resize(self.neighbours.len() + 1, None);
-        if let Some(resource) = kept[place].as_ref().filter(|known| known.identity == identity) {
+        if let Some(resource) = kept[place]
+            .as_ref()
+            .filter(|known| known.identity == identity)
+        {
             return Ok(resource.clone());
         }
         let coding = at.and(coding);
         let media_type = media::media_type(self.path.as_bytes(), settings);
-        let resource = Rc::new(Resource::load(path, coding, self.has_neighbours(), media_type)?);
+        let resource = Rc::new(Resource::load(
+            path,
+            coding,
+            self.has_neighbours(),
+            media_type,
+        )?);
         kept[place] = Some(resource.clone());
         Ok(resource)
     }
@@ -119,7 +127,10 @@ impl FileTarget {
     /// Bytes of file content held.
     pub fn weight(&self) -> usize {
         let kept = self.kept.borrow();
-        kept.iter().flatten().map(|resource| resource.body().len()).sum()
+        kept.iter()
+            .flatten()
+            .map(|resource| resource.body().len())
+            .sum()
     }
 }
 
@@ -228,7 +239,10 @@ impl Resource {
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
         match Identity::of(&stat) == self.identity {
             true => Ok(file),
-            false => Err(Problem::refused(503, "the file changed while it was asked for")),
+            false => Err(Problem::refused(
+                503,
+                "the file changed while it was asked for",
+            )),
         }
     }
 }
@@ -250,5 +264,9 @@ fn etag(identity: &Identity, coding: Option<Coding>) -> String {
     identity.hash(&mut low);
     let coding = coding.map_or("", Coding::name);
     let dash = if coding.is_empty() { "" } else { "-" };
-    format!("\"{:x}-{:016x}{dash}{coding}\"", identity.size, low.finish())
+    format!(
+        "\"{:x}-{:016x}{dash}{coding}\"",
+        identity.size,
+        low.finish()
+    )
 }
