@@ -5,7 +5,8 @@ use crate::handler::Backend;
 use crate::log::Entry;
 use crate::request::{Field, Peer, Protocol};
 use crate::shared::Shared;
-use mehari_config::LogLevel;
+use mehari_config::{LogLevel, Settings};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub struct Turn {
@@ -19,6 +20,8 @@ pub struct Turn {
     /// Bytes of the body handed to the socket.
     pub sent: u64,
     pub worker: Option<u32>,
+    /// Of its route, once it has one: they say what its error pages look like.
+    pub settings: Option<Arc<Settings>>,
     queued: Duration,
 }
 
@@ -36,6 +39,7 @@ impl Turn {
             status: 0,
             sent: 0,
             worker: None,
+            settings: None,
             queued: Duration::ZERO,
         }
     }

@@ -58,7 +58,7 @@ pub fn begin<D: Dispatch>(
         if let Outcome::File(_) = route.outcome {
             shared.routes.forget(request.path());
         }
-        refusal(shared, request, Some(&route.settings), problem)
+        refusal(shared, request, Some(&route.settings), problem.status)
     }))
 }
 
@@ -78,10 +78,10 @@ pub fn refusal<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     settings: Option<&Settings>,
-    problem: Problem,
+    status: u16,
 ) -> Answer {
-    document(shared, settings, problem.status)
-        .unwrap_or_else(|| page::answer(problem.status, request.field("accept")))
+    document(shared, settings, status)
+        .unwrap_or_else(|| page::answer(status, request.field("accept")))
 }
 
 /// `ErrorDocument`: an address elsewhere, a local file, or a text.

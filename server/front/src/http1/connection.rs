@@ -203,6 +203,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     }
 
     async fn work(&mut self, turn: &mut Current, route: &Route) -> Result<Work<D>, Gone> {
+        turn.settings = Some(route.settings.clone());
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {
@@ -280,8 +281,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     fn refusal(&self, turn: &mut Current, problem: Problem) -> Answer {
         turn.keep &= !problem.closes;
         turn.refused |= problem.closes;
+        let turn = &*turn;
         self.with_request(turn, |request| {
-            work::refusal(&self.shared, request, None, problem)
+            work::refusal(
+                &self.shared,
+                request,
+                turn.settings.as_deref(),
+                problem.status,
+            )
         })
     }
 

@@ -9,8 +9,8 @@ use crate::dispatch::Dispatch;
 use crate::handler::file::body::FileBody;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
-use crate::page;
 use crate::status;
+use crate::work;
 use mehari_config::LogLevel;
 use mehari_pool::{Fault, Head};
 use std::future::poll_fn;
@@ -191,7 +191,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
 
     async fn send_page(&mut self, turn: &mut Current, status: u16) -> Result<(), Gone> {
         let answer = self.with_request(turn, |request| {
-            page::answer(status, request.field("accept"))
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
         });
         self.send_answer(turn, answer).await
     }

@@ -6,9 +6,9 @@ use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
-use crate::page;
 use crate::status;
 use crate::turn::Turn;
+use crate::work;
 use bytes::Bytes;
 use h2::SendStream;
 use http::{HeaderName, HeaderValue, Response};
@@ -105,7 +105,7 @@ impl<D: Dispatch> Stream<D> {
 
     async fn send_page(&mut self, turn: &mut Turn, head: &Head, status: u16) -> Result<(), Gone> {
         let answer = self.with_request(turn, head, |request| {
-            page::answer(status, request.field("accept"))
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
         });
         self.send_answer(turn, head, answer).await
     }

@@ -76,35 +76,46 @@ impl<D: Dispatch> Stream<D> {
         }
     }
 
-    async fn work(&mut self, turn: &Turn, head: &Head, body: RecvStream) -> Result<Work<D>, Gone> {
+    async fn work(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        body: RecvStream,
+    ) -> Result<Work<D>, Gone> {
         let site = self.shared.site();
-        let refuse = |stream: &Self, problem| {
+        let refuse = |stream: &Self, turn: &Turn, problem: Problem| {
             let answer = stream.with_request(turn, head, |request| {
-                work::refusal(&stream.shared, request, None, problem)
+                work::refusal(
+                    &stream.shared,
+                    request,
+                    turn.settings.as_deref(),
+                    problem.status,
+                )
             });
             Ok(Work::Answer(answer))
         };
         if let Err(problem) = head.check(&site.limits) {
-            return refuse(self, problem);
+            return refuse(self, turn, problem);
         }
         if head.target == "*" {
             return match head.method == "OPTIONS" {
                 true => Ok(Work::Answer(work::server_options())),
-                false => refuse(self, bad("* is for OPTIONS")),
+                false => refuse(self, turn, bad("* is for OPTIONS")),
             };
         }
         let path = head.target.split('?').next().unwrap_or_default();
         let route = match self.shared.route(path.as_bytes()) {
             Ok(route) => route,
-            Err(problem) => return refuse(self, problem),
+            Err(problem) => return refuse(self, turn, problem),
         };
+        turn.settings = Some(route.settings.clone());
         let spooled = match work::wants_body(&route) {
             true => self.read_body(body, route.settings.body_limit).await?,
             false => Ok(Spooled::Memory(Vec::new())),
         };
         let spooled = match spooled {
             Ok(spooled) => spooled,
-            Err(problem) => return refuse(self, problem),
+            Err(problem) => return refuse(self, turn, problem),
         };
         self.seat
             .enter(&self.shared.clock, Phase::Work, Duration::MAX);

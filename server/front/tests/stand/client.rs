@@ -50,6 +50,11 @@ impl Client {
         self.socket.shutdown(Shutdown::Write).expect("a socket");
     }
 
+    /// The same when the front may have closed before.
+    pub fn half_close_quietly(&mut self) {
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+
     pub fn get(&mut self, path: &str) -> Response {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
     }

@@ -161,10 +161,12 @@ async fn answer(
 ) {
     while let Some(question) = questions.recv().await {
         match question {
-            Question::Stats(asked) => drop(asked.send(handle.stats())),
+            Question::Stats(asked) => {
+                let _ = asked.send(handle.stats());
+            }
             Question::Replace(site, asked) => {
                 handle.replace_site(site);
-                drop(asked.send(()));
+                let _ = asked.send(());
             }
         }
     }
