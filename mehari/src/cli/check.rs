@@ -11,6 +11,7 @@ use clap::Parser;
 use mehari_config::{Note, NoteKind, Problems, Site};
 
 mod meaning;
+mod settings;
 
 #[derive(Parser)]
 #[command(
@@ -30,7 +31,7 @@ struct Options {
     )]
     conf: Option<PathBuf>,
     /// Define a name for <IfDefine> and ${NAME}.
-    #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", conflicts_with = "path")]
     define: Vec<String>,
     /// The folder, script or application `mehari serve PATH` would serve.
     #[arg(value_name = "PATH")]

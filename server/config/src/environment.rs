@@ -29,6 +29,20 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
 
+/// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
+/// does not find them, loaded or not. Any other loaded module is found, so that what it was told
+/// to do is a problem and not passed over.
+const DONE_WITHOUT: &[&str] = &[
+    "autoindex_module",
+    "deflate_module",
+    "filter_module",
+    "info_module",
+    "mime_magic_module",
+    "negotiation_module",
+    "setenvif_module",
+    "status_module",
+];
+
 /// Asked for by `Include`; the reader takes it after the directive has been applied.
 pub(crate) struct IncludeRequest {
     pub pattern: String,
@@ -62,12 +76,16 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// Makes `<IfModule>` find the module, unless a site can do without it.
     pub fn load_module(&mut self, identifier: &str) {
-        self.loaded.insert(identifier.to_string());
-    }
-
-    pub fn stands_in_for(identifier: &str) -> bool {
-        STOOD_IN_FOR.iter().any(|(_, known)| *known == identifier)
+        if STOOD_IN_FOR.iter().any(|(_, known)| *known == identifier) {
+            self.ignore("Mehari does this module's work itself");
+        } else if DONE_WITHOUT.contains(&identifier) {
+            self.ignore("Mehari does without this module, and <IfModule> does not find it");
+        } else {
+            self.loaded.insert(identifier.to_string());
+            self.remark("nothing is loaded, and what this module does is not done");
+        }
     }
 
     /// Whether a module is there, by file name (`mod_perl.c`) or identifier (`perl_module`).

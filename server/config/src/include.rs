@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::glob;
 
-/// Enough for any site; what stops a pattern over a whole disk.
-const MOST_FILES: usize = 10_000;
+/// Enough for any site; what stops a pattern over a whole disk, and files that include each other
+/// over and over.
+pub(crate) const MOST_FILES: usize = 10_000;
 
 /// The files `pattern` (relative to `root`) stands for, sorted; a folder is everything below it.
 /// Errors are one line for the reader.

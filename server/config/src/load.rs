@@ -9,15 +9,17 @@ use std::path::{Path, PathBuf};
 use crate::arguments::Arguments;
 use crate::directive::{Directive, Place, Target};
 use crate::environment::{Environment, IncludeRequest};
-use crate::line::{self, Character, Lines, Word};
+use crate::include::{self, MOST_FILES};
+use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
-use crate::{condition, include, section};
-use crate::{
-    Change, HandlerName, Note, NoteKind, Problem, Problems, Scope, Section, Site, SECTIONS,
-};
+use crate::{Change, Note, NoteKind, Problem, Problems, Site};
 
-/// Files that include files that include ...
-const DEEPEST: usize = 32;
+mod finish;
+mod sections;
+mod unknown;
+
+use sections::{Open, OpenKind};
+
 /// No configuration file is longer; a device or a database might be.
 const LONGEST_FILE: u64 = 16 << 20;
 
@@ -31,24 +33,6 @@ impl Site {
     }
 }
 
-/// An opened section that waits for its closing line.
-struct Open {
-    /// As written, for messages.
-    name: String,
-    file: PathBuf,
-    at: At,
-    kind: OpenKind,
-}
-
-enum OpenKind {
-    /// Its lines count: a condition that holds, a virtual host.
-    Read,
-    /// Its lines do not count.
-    Skip,
-    /// Its lines change a scope.
-    Scoped(Section),
-}
-
 struct Reader {
     site: Site,
     environment: Environment,
@@ -57,7 +41,8 @@ struct Reader {
     problems: Vec<Problem>,
     notes: Vec<Note>,
     file: PathBuf,
-    depth: usize,
+    /// The files on the way from the first to this one, by their real paths.
+    reading: Vec<PathBuf>,
     virtual_hosts: usize,
     /// `SetHandler psgi` with no `PSGIApp` beside it.
     without_app: Vec<(PathBuf, At)>,
@@ -80,7 +65,7 @@ impl Reader {
             problems: Vec::new(),
             notes: Vec::new(),
             file: PathBuf::new(),
-            depth: 0,
+            reading: Vec::new(),
             virtual_hosts: 0,
             without_app: Vec::new(),
             foreign_until: None,
@@ -93,6 +78,7 @@ impl Reader {
             Ok(real) => {
                 let folder = real.parent().unwrap_or(Path::new("/"));
                 self.site.server_root = folder.to_path_buf();
+                self.reading.push(real);
                 self.read_file(conf);
             }
             Err(error) => self.refuse_file(format!("cannot be read: {error}")),
@@ -187,7 +173,7 @@ impl Reader {
         let Some((name, rest)) = words.split_first() else {
             return Ok(());
         };
-        let row = Directive::named(&name.text).ok_or_else(|| unknown(name))?;
+        let row = Directive::named(&name.text).ok_or_else(|| unknown::fault(name))?;
         let scoped = self
             .open
             .iter()
@@ -262,204 +248,29 @@ impl Reader {
 
     fn include(&mut self, request: IncludeRequest) -> Result<(), Fault> {
         let at = request.at;
-        if self.depth >= DEEPEST {
-            let message =
-                format!("files include files {DEEPEST} deep here; does one include itself?");
-            return Err(Fault::new(at, message));
-        }
         let files = include::files(&self.site.server_root, &request.pattern)
             .map_err(|message| Fault::new(at, message))?;
         if files.is_empty() && !request.optional {
-            let message = format!(
-                "no file is called `{}`; IncludeOptional would accept that",
-                request.pattern
-            );
+            let pattern = request.pattern;
+            let message =
+                format!("no file is called `{pattern}`; expected one, or IncludeOptional");
             return Err(Fault::new(at, message));
         }
         let including = self.file.clone();
-        self.depth += 1;
         for file in files {
+            let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+            if self.reading.contains(&real) {
+                let message = format!("`{}` includes itself here", file.display());
+                return Err(Fault::new(at, message));
+            }
+            if self.site.files.len() >= MOST_FILES {
+                let message = format!("more than {MOST_FILES} files are read here");
+                return Err(Fault::new(at, message));
+            }
+            self.reading.push(real);
             self.read_file(&file);
-        }
-        self.depth -= 1;
-        self.file = including;
-        Ok(())
-    }
-
-    fn section_line(&mut self, content: &[Character]) -> Result<(), Fault> {
-        let (_, at) = content[0];
-        let Some(((end, _), inner)) = content[1..]
-            .split_last()
-            .filter(|((end, _), _)| *end == '>')
-        else {
-            return match self.is_skipping() {
-                true => Ok(()),
-                false => Err(Fault::new(at, "expected `>` at the end of this line")),
-            };
-        };
-        debug_assert_eq!(*end, '>');
-        let words = match line::words(inner) {
-            Err(_) if self.is_skipping() => Vec::new(),
-            words => words?,
-        };
-        let Some((name, rest)) = words.split_first() else {
-            return match self.is_skipping() {
-                true => Ok(()),
-                false => Err(Fault::new(at, "expected the name of a section behind `<`")),
-            };
-        };
-        match name.text.strip_prefix('/') {
-            Some(closing) => self.close(closing, at),
-            None => self.open_section(name, rest, at),
-        }
-    }
-
-    fn open_section(&mut self, name: &Word, words: &[Word], at: At) -> Result<(), Fault> {
-        let lower = name.text.to_ascii_lowercase();
-        if lower == "perl" {
-            return self.perl_block(name);
-        }
-        let (kind, fault) = match self.is_skipping() {
-            true => (OpenKind::Skip, None),
-            false => self.kind_of(&lower, name, words),
-        };
-        self.open.push(Open {
-            name: name.text.clone(),
-            file: self.file.clone(),
-            at,
-            kind,
-        });
-        fault.map_or(Ok(()), Err)
-    }
-
-    /// What an opening line opens. Beside a fault it is something harmless, so that what is inside
-    /// is still read for its own faults.
-    fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
-        match lower {
-            "ifmodule" | "ifdefine" | "ifversion" => {
-                match condition::holds(lower, name, words, &self.environment) {
-                    Ok(true) => (OpenKind::Read, None),
-                    Ok(false) => (OpenKind::Skip, None),
-                    Err(fault) => (OpenKind::Read, Some(fault)),
-                }
-            }
-            "virtualhost" => (OpenKind::Read, self.virtual_host(name).err()),
-            "directory" | "directorymatch" | "files" | "filesmatch" | "location"
-            | "locationmatch" => {
-                let (section, fault) = self.scoped(lower, name, words);
-                (OpenKind::Scoped(section), fault)
-            }
-            _ => {
-                let known = SECTIONS.iter().map(|kind| kind.name);
-                let fault = Fault::new(name.at, format!("there is no section <{}>", name.text));
-                (OpenKind::Skip, Some(fault.or_nearest(&name.text, known)))
-            }
-        }
-    }
-
-    /// Its lines are Perl, which may look like anything: they are passed over even where a
-    /// condition does not hold.
-    fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
-        self.foreign_until = Some("</perl>");
-        let message =
-            "<Perl> is not read yet; expected `PerlPostConfigRequire FILE` with the same code";
-        match self.is_skipping() {
-            true => Ok(()),
-            false => Err(Fault::new(name.at, message)),
-        }
-    }
-
-    fn virtual_host(&mut self, name: &Word) -> Result<(), Fault> {
-        if !self
-            .open
-            .iter()
-            .all(|open| matches!(open.kind, OpenKind::Read))
-        {
-            return Err(Fault::new(
-                name.at,
-                "<VirtualHost> cannot stand in another section",
-            ));
-        }
-        self.virtual_hosts += 1;
-        if self.virtual_hosts > 1 {
-            let message = "a second <VirtualHost>: one site answers every name so far; expected one, or a `mehari serve` for each";
-            return Err(Fault::new(name.at, message));
-        }
-        let message = "one virtual host: what it says holds for every name and address".to_string();
-        self.add_note("VirtualHost", name.at, NoteKind::Remark, message);
-        Ok(())
-    }
-
-    fn scoped(&self, lower: &str, name: &Word, words: &[Word]) -> (Section, Option<Fault>) {
-        let around = self.open.iter().rev().find_map(|open| match &open.kind {
-            OpenKind::Scoped(section) => Some((open, section)),
-            _ => None,
-        });
-        let is_files = lower.starts_with("files");
-        let (within, misplaced) = match around {
-            None => (None, None),
-            Some((
-                _,
-                Section {
-                    scope: Scope::Directory(folder),
-                    within: None,
-                    ..
-                },
-            )) if is_files => (Some(folder.clone()), None),
-            Some((open, _)) => {
-                let message = format!("<{}> cannot stand in <{}>", name.text, open.name);
-                (None, Some(Fault::new(name.at, message)))
-            }
-        };
-        let (scope, fault) = match section::scope(lower, name, words, &self.site.server_root) {
-            Ok(scope) => (scope, misplaced),
-            Err(fault) => (Scope::Location("/".into()), Some(fault)),
-        };
-        let changes = Vec::new();
-        (
-            Section {
-                scope,
-                within,
-                changes,
-            },
-            fault,
-        )
-    }
-
-    fn close(&mut self, name: &str, at: At) -> Result<(), Fault> {
-        let here = |open: &Open| open.file == self.file && open.name.eq_ignore_ascii_case(name);
-        match self.open.last() {
-            Some(open) if here(open) => {}
-            Some(open) if open.file == self.file => {
-                let expected = format!(
-                    "expected </{}>, which line {} opened, not </{name}>",
-                    open.name, open.at.line
-                );
-                // Either a section further out is meant and the inner ones were left open, or
-                // the name is wrong and the innermost is meant.
-                let innermost = self.open.len() - 1;
-                let meant = self.open.iter().rposition(here).unwrap_or(innermost);
-                self.open.truncate(meant);
-                return Err(Fault::new(at, expected));
-            }
-            _ => {
-                return Err(Fault::new(
-                    at,
-                    format!("</{name}> closes nothing that is open in this file"),
-                ))
-            }
-        }
-        if let Some(Open {
-            kind: OpenKind::Scoped(section),
-            file,
-            at,
-            ..
-        }) = self.open.pop()
-        {
-            if wants_app(&section.changes) {
-                self.without_app.push((file, at));
-            }
-            self.site.sections.push(section);
+            self.reading.pop();
+            self.file.clone_from(&including);
         }
         Ok(())
     }
@@ -476,131 +287,4 @@ impl Reader {
     fn refuse_file(&mut self, message: String) {
         self.refuse(Fault::new(At::default(), message));
     }
-
-    /// What can only be known at the end.
-    fn finish(mut self) -> Result<Site, Problems> {
-        self.check_applications();
-        self.check_spare_workers();
-        let Reader {
-            mut site,
-            environment,
-            base,
-            mut problems,
-            notes,
-            ..
-        } = self;
-        if !problems.is_empty() {
-            let place = |file: &PathBuf| site.files.iter().position(|known| known == file);
-            problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
-            return Err(Problems { problems, notes });
-        }
-        site.base_handlers.apply(&mut site.base, &base);
-        site.document_root = site.server_root.join(&site.document_root);
-        if environment.keep_alive_off {
-            site.limits.keep_alive = None;
-        }
-        let mut preloads = environment.preloads;
-        preloads.sort_by_key(|(stage, _)| *stage);
-        site.perl.preloads = preloads.into_iter().map(|(_, preload)| preload).collect();
-        site.notes = notes;
-        Ok(site)
-    }
-
-    fn check_applications(&mut self) {
-        if self
-            .base
-            .iter()
-            .any(|change| matches!(change, Change::PsgiApp(_)))
-        {
-            return;
-        }
-        let mut missing = std::mem::take(&mut self.without_app);
-        if wants_app(&self.base) {
-            let line = self
-                .notes
-                .iter()
-                .find(|note| note.directive.ends_with("Handler"));
-            let at = line.map_or(At::default(), |note| At {
-                line: note.line,
-                column: note.column,
-            });
-            missing.push((line.map_or(self.file.clone(), |note| note.file.clone()), at));
-        }
-        for (file, at) in missing {
-            self.file = file;
-            let message = "the psgi handler has no application here; expected `PSGIApp FILE` beside it or outside of sections";
-            self.refuse(Fault::new(at, message));
-        }
-    }
-
-    fn check_spare_workers(&mut self) {
-        let workers = &self.site.workers;
-        let (Some(least), Some(most)) = (workers.min_spare, workers.max_spare) else {
-            return;
-        };
-        let line = self
-            .notes
-            .iter()
-            .rfind(|note| note.directive == "MaxSpareServers");
-        if let (true, Some(note)) = (least > most, line) {
-            let message = format!("expected MaxSpareServers to be at least MinSpareServers, which is {least}, not {most}");
-            self.problems.push(Problem {
-                file: note.file.clone(),
-                line: note.line,
-                column: note.column,
-                message,
-            });
-        }
-    }
-}
-
-/// Whether changes name the psgi handler and bring no application.
-fn wants_app(changes: &[Change]) -> bool {
-    let names_psgi = |change: &Change| {
-        matches!(
-            change,
-            Change::SetHandler(HandlerName::Psgi) | Change::AddHandler(_, HandlerName::Psgi)
-        )
-    };
-    let has_app = changes
-        .iter()
-        .any(|change| matches!(change, Change::PsgiApp(_)));
-    !has_app && changes.iter().any(names_psgi)
-}
-
-/// An unknown name: what it would have belonged to, or the nearest name.
-fn unknown(name: &Word) -> Fault {
-    let lower = name.text.to_ascii_lowercase();
-    let fault = Fault::new(name.at, format!("there is no directive `{}`", name.text));
-    let all = Directive::all().flat_map(|row| row.names());
-    let nearer = fault.clone().or_nearest(&name.text, all);
-    if nearer != fault {
-        return nearer;
-    }
-    let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
-    let belongs_to = match () {
-        _ if begins(&["perl"]) && lower.ends_with("handler") => "mod_perl's other request phases",
-        _ if begins(&["ssl"]) => "TLS",
-        _ if begins(&["auth"]) => "authentication",
-        _ if begins(&["rewrite", "redirect"]) => "rewriting and redirects",
-        _ if begins(&["proxy", "balancer"]) => "proxying",
-        _ if begins(&["header", "requestheader", "expires"]) => "response headers",
-        _ if begins(&[
-            "addoutputfilter",
-            "setoutputfilter",
-            "deflate",
-            "perlsetoutput",
-        ]) =>
-        {
-            "filters"
-        }
-        _ => return fault,
-    };
-    Fault::new(
-        name.at,
-        format!(
-            "`{}` belongs to {belongs_to}, which Mehari does not do yet",
-            name.text
-        ),
-    )
 }

@@ -212,6 +212,51 @@ fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
 }
 
 #[test]
+fn a_loaded_module_is_found_unless_a_site_can_do_without_it() {
+    let found = problems(
+        "LoadModule rewrite_module x.so\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n",
+    );
+    assert_eq!(
+        found,
+        ["3:1: `RewriteEngine` belongs to rewriting and redirects, which Mehari does not do yet"]
+    );
+    let found = problems("LoadModule authz_host_module x.so\n<IfModule authz_host_module>\nRequire ip 10.0.0.1\n</IfModule>\n");
+    assert!(found[0].starts_with("3:9: "), "{found:?}");
+    site("LoadModule autoindex_module x.so\n<IfModule mod_autoindex.c>\nIndexOptions FancyIndexing\n</IfModule>\n");
+}
+
+#[test]
+fn preloads_come_in_mod_perls_order_and_once() {
+    let site = site(
+        "PSGIApp /srv/a.psgi\nPerlPostConfigRequire /srv/last.pl\nPerlModule A B\nPerlRequire /srv/start.pl\n\
+         PerlPreloadScript registry /srv/x.pl\nPerlConfigRequire /srv/first.pl\nPerlModule B\n",
+    );
+    assert_eq!(
+        site.perl.preloads,
+        [
+            Preload::Require("/srv/first.pl".into()),
+            Preload::Require("/srv/start.pl".into()),
+            Preload::Module("A".into()),
+            Preload::Module("B".into()),
+            Preload::Require("/srv/last.pl".into()),
+            Preload::Psgi("/srv/a.psgi".into()),
+            Preload::Script(Rung::Registry, "/srv/x.pl".into()),
+        ]
+    );
+}
+
+#[test]
+fn a_tilde_makes_a_regular_expression() {
+    let site = site("<Files ~ \"\\.(pl|cgi)$\">\nSetHandler cgi-script\n</Files>\n<Location ~ ^/x\\d+$>\nRequire all denied\n</Location>\n");
+    assert_eq!(
+        at(&site, "/a.cgi").handler,
+        Some(Handler::Script(Rung::Cgi))
+    );
+    assert!(at(&site, "/a.txt").handler.is_none());
+    assert!(at(&site, "/x12").denied && !at(&site, "/x12a").denied);
+}
+
+#[test]
 fn variables_are_put_in_and_an_unknown_one_is_told() {
     let site = site("Define ROOT /srv\nDefine SITE ${ROOT}/www\nDocumentRoot \"${SITE}/htdocs\"\n");
     assert_eq!(site.document_root, Path::new("/srv/www/htdocs"));
@@ -242,9 +287,7 @@ fn includes_are_read_in_order_and_a_loop_ends_in_a_problem() {
     let looped = Files::new(&[("httpd.conf", "Include httpd.conf\n")]).load(&[]);
     let looped = looped.expect_err("a loop");
     assert_eq!(looped.problems.len(), 1);
-    assert!(looped.problems[0]
-        .message
-        .contains("does one include itself"));
+    assert!(looped.problems[0].message.contains("includes itself here"));
 }
 
 #[test]

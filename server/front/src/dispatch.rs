@@ -1,5 +1,6 @@
 //! Who runs Perl, as the front sees it: `mehari_pool` in the server, a stand-in in the front's own tests.
 
+use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Call, Fault, Head};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +13,8 @@ pub trait Dispatch: Clone + 'static {
 
 /// The meaning of each function is `mehari_pool::Exchange`'s.
 pub trait Exchange: Unpin + 'static {
-    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head, Fault>>;
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>>;
+    fn take_interim(&mut self) -> Option<Head>;
     fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -33,8 +35,12 @@ impl Dispatch for mehari_pool::Pool {
 }
 
 impl Exchange for mehari_pool::Exchange {
-    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head, Fault>> {
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         mehari_pool::Exchange::poll_head(self, cx)
+    }
+
+    fn take_interim(&mut self) -> Option<Head> {
+        mehari_pool::Exchange::take_interim(self)
     }
 
     fn poll_body(

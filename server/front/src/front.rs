@@ -2,6 +2,7 @@
 
 use crate::deadline::{Alarm, SWEEP};
 use crate::dispatch::Dispatch;
+use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended};
 use crate::http2;
 use crate::log::Journal;
@@ -79,12 +80,13 @@ impl<D: Dispatch> Front<D> {
     pub fn new(
         site: Arc<Site>,
         pool: D,
+        cgi: Cgi,
         listeners: Vec<Listener>,
         journal: Rc<dyn Journal>,
     ) -> Front<D> {
         Front {
             listeners,
-            shared: Rc::new(Shared::new(site, pool, journal)),
+            shared: Rc::new(Shared::new(site, pool, cgi, journal)),
         }
     }
 

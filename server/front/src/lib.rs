@@ -9,7 +9,7 @@ mod clock;
 mod deadline;
 mod dispatch;
 mod front;
-mod handler;
+pub mod handler;
 mod http1;
 mod http2;
 mod lines;

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
+use crate::handler::cgi::Cgi;
 use crate::log::Journal;
 use crate::problem::Problem;
 use crate::route::table::RouteTable;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
+    pub cgi: Cgi,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
     pub registry: Rc<Registry>,
@@ -38,10 +40,11 @@ pub struct Counts {
 }
 
 impl<D: Dispatch> Shared<D> {
-    pub fn new(site: Arc<Site>, pool: D, journal: Rc<dyn Journal>) -> Shared<D> {
+    pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
         Shared {
             site: RefCell::new(site),
             pool,
+            cgi,
             journal,
             clock: Clock::new(),
             registry: Rc::default(),

@@ -2,14 +2,17 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
-use crate::handler::{file, perl, Backend};
+use crate::handler::{cgi, file, perl, Backend};
 use crate::page;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
-use mehari_config::Settings;
+use mehari_config::{Handler, Rung, Settings, Site};
 use mehari_pool::Body;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 pub enum Work<D: Dispatch> {
     Answer(Answer),
@@ -45,9 +48,9 @@ pub fn begin<D: Dispatch>(
     let done = match &route.outcome {
         Outcome::Program => {
             let site = shared.site();
-            match perl::submit(&shared.pool, request, route, &site, body) {
-                Some(exchange) => return Work::Backend(Backend::Perl(exchange)),
-                None => Err(Problem::refused(501, "no handler for CGI programs")),
+            match start(shared, request, route, &site, body) {
+                Ok(backend) => return Work::Backend(backend),
+                Err(problem) => Err(problem),
             }
         }
         Outcome::File(target) => file::answer(request, target, &route.settings),
@@ -60,6 +63,32 @@ pub fn begin<D: Dispatch>(
         }
         refusal(shared, request, Some(&route.settings), problem.status)
     }))
+}
+
+/// A program goes to the pool, or is a CGI program: a process of its own.
+fn start<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+) -> Result<Backend<D::Exchange>, Problem> {
+    if route.handler != Handler::Script(Rung::Cgi) {
+        let exchange = perl::submit(&shared.pool, request, route, site, body);
+        return Ok(Backend::Perl(exchange));
+    }
+    perl::with_call(request, route, site, body, |call| {
+        let program = cgi::Program {
+            call,
+            file: Path::new(OsStr::from_bytes(&route.file)),
+            admin: site.server_admin.as_deref().map(str::as_bytes),
+            user: None,
+            auth_type: None,
+            authorization: false,
+        };
+        shared.cgi.start(program).map(Backend::Cgi)
+    })
+    .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))
 }
 
 fn moved(location: &[u8], query: &[u8]) -> Answer {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use mehari_config::{NoteKind, Preload, Settings, Site};
+use mehari_config::{NoteKind, Preload, Site};
 use serde_json::json;
+
+use super::settings;
 
 /// The site as JSON, with what each section comes to.
 pub fn json(site: &Site) -> serde_json::Value {
@@ -31,31 +33,31 @@ pub fn text(site: &Site, what: &Path) -> String {
     });
     server(&mut page, site);
     page.heading("\nEverywhere");
-    settings(&mut page, site, &site.base);
+    settings::base(&mut page, site);
     for section in &site.sections {
         let within = section.within.as_ref();
         let within = within.map_or(String::new(), |folder| {
             format!(" in <Directory {}>", folder.display())
         });
         page.heading(&format!("\n{}{within}", section.scope));
-        settings(&mut page, site, &site.settings_of(section));
+        settings::section(&mut page, site, &site.settings_of(section));
     }
     notes(&mut page, site);
     page.0
 }
 
-struct Page(String);
+pub(super) struct Page(String);
 
 impl Page {
     fn heading(&mut self, text: &str) {
         self.0.push_str(&format!("{text}\n"));
     }
 
-    fn line(&mut self, label: &str, value: impl std::fmt::Display) {
+    pub fn line(&mut self, label: &str, value: impl std::fmt::Display) {
         self.0.push_str(&format!("  {label:<16} {value}\n"));
     }
 
-    fn list(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
+    pub fn list(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
         for value in values {
             self.line(label, value);
         }
@@ -157,101 +159,6 @@ fn target(log: &mehari_config::LogTarget) -> String {
         mehari_config::LogTarget::Off => "off".into(),
         mehari_config::LogTarget::File(file) => file.display().to_string(),
     }
-}
-
-/// The base in full; of a section, what differs from the base.
-fn settings(page: &mut Page, site: &Site, settings: &Settings) {
-    let base = &site.base;
-    let whole = std::ptr::eq(settings, base);
-    if settings.denied {
-        return page.line("access", "denied");
-    }
-    if whole || settings.denied != base.denied {
-        page.line("access", "granted");
-    }
-    if whole || settings.handler != base.handler {
-        page.line(
-            "handler",
-            match (&settings.handler, site.by_name) {
-                (Some(handler), _) => handler.to_string(),
-                (None, Some(rung)) => format!(
-                    "by name: *.pl, *.cgi and perl scripts on the rung `{}`, else the file",
-                    rung.name()
-                ),
-                (None, None) => "the file".to_string(),
-            },
-        );
-    }
-    if whole || settings.exec_cgi != base.exec_cgi {
-        page.line(
-            "scripts",
-            if settings.exec_cgi {
-                "allowed"
-            } else {
-                "not allowed (Options +ExecCGI allows them)"
-            },
-        );
-    }
-    if settings.parse_headers && (whole || !base.parse_headers) {
-        page.line("headers", "printed by the script");
-    }
-    let pairs = |a: &str, b: &dyn std::fmt::Display| format!("{a} = {b}");
-    let fresh = |list: &[(String, String)], item: &(String, String)| whole || !list.contains(item);
-    page.list(
-        "*.suffix",
-        settings
-            .add_handler
-            .iter()
-            .filter(|h| whole || !base.add_handler.contains(h))
-            .map(|(suffix, handler)| format!(".{suffix}: {handler}")),
-    );
-    page.list(
-        "type",
-        settings
-            .add_type
-            .iter()
-            .filter(|t| fresh(&base.add_type, t))
-            .map(|(suffix, media)| format!(".{suffix}: {media}")),
-    );
-    page.list(
-        "%ENV",
-        settings
-            .set_env
-            .iter()
-            .filter(|e| fresh(&base.set_env, e))
-            .map(|(name, value)| pairs(name, value)),
-    );
-    page.list(
-        "dir_config",
-        settings
-            .set_var
-            .iter()
-            .filter(|v| whole || !base.set_var.contains(v))
-            .map(|(name, values)| pairs(name, &values.join(", "))),
-    );
-    if whole || settings.directory_index != base.directory_index {
-        page.line("index", settings.directory_index.join(" "));
-    }
-    if whole || settings.request_timeout != base.request_timeout {
-        page.line("longest request", format!("{:?}", settings.request_timeout));
-    }
-    if whole || settings.body_limit != base.body_limit {
-        page.line(
-            "largest body",
-            match settings.body_limit {
-                0 => "no limit".to_string(),
-                bytes => format!("{bytes} bytes"),
-            },
-        );
-    }
-    let documents = settings
-        .error_documents
-        .iter()
-        .filter(|d| whole || !base.error_documents.contains(d));
-    page.list(
-        "error page",
-        documents.map(|(status, document)| format!("{status}: {document}")),
-    );
 }
 
 fn notes(page: &mut Page, site: &Site) {

@@ -31,6 +31,14 @@ pub const GROUP: Group = Group {
         )
         .example("APP_MODE", "A=B"),
         Directive::everywhere(
+            "BrowserMatch",
+            words("REGEX NAME...", 2, ANY),
+            "Accepted for the quirks of old browsers, which nothing needs any more; nothing else can be set by it.",
+            browser_match,
+        )
+        .aliases(&["BrowserMatchNoCase"])
+        .example("\"MSIE [2-5]\" nokeepalive", "MSIE is_old"),
+        Directive::everywhere(
             "PassEnv",
             words("NAME...", 1, ANY),
             "Hands variables of the server's own environment on.",
@@ -122,5 +130,32 @@ fn pass_env(target: &mut Target, arguments: &Arguments) -> Applied {
             )),
         }
     }
+    Ok(())
+}
+
+fn browser_match(target: &mut Target, arguments: &Arguments) -> Applied {
+    const QUIRKS: &[&str] = &[
+        "nokeepalive",
+        "downgrade-1.0",
+        "force-response-1.0",
+        "redirect-carefully",
+        "no-gzip",
+        "gzip-only-text/html",
+        "ssl-unclean-shutdown",
+    ];
+    for index in 1..arguments.words.len() {
+        let text = arguments.filled(index)?;
+        let name = text.strip_prefix('!').unwrap_or(text);
+        if !QUIRKS.contains(&name) {
+            let message = format!(
+                "expected one of {}, not `{text}`: a request's fields do not set variables yet",
+                QUIRKS.join(", ")
+            );
+            return Err(arguments.fault(index, message));
+        }
+    }
+    target
+        .environment
+        .ignore("no browser in use needs another protocol");
     Ok(())
 }

@@ -25,6 +25,10 @@ pub const GROUP: Group = Group {
             words("cgi-script|perl-script|modperl|psgi SUFFIX...", 2, ANY),
             "What runs files with these suffixes.",
             |target, arguments| {
+                if arguments.text(0)? == "type-map" {
+                    target.environment.ignore("a URL path stands for one file, whatever its language");
+                    return Ok(());
+                }
                 let name = handler_name(arguments, false)?;
                 for index in 1..arguments.words.len() {
                     let suffix = suffix(arguments, index)?;

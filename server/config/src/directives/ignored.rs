@@ -9,6 +9,8 @@ const NO_LOCKS: &str = "one process accepts all connections, so nothing is locke
 const KERNEL: &str = "buffers are the kernel's choice";
 const ONE_SITE: &str = "one site answers every name";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
+const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
+const NOT_LISTED: &str = "folders are not listed";
 const USER: &str = "the server keeps the user that started it: start it as that user";
 
 pub const GROUP: Group = Group {
@@ -51,6 +53,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("ServerAlias", ONE_SITE),
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
+        Directive::ignored("TraceEnable", "TRACE is never served"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
         Directive::ignored(
             "AllowOverride",
@@ -69,6 +72,21 @@ pub const GROUP: Group = Group {
             "media types are built in; AddType adds to them",
         ),
         Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
+        Directive::ignored("AddLanguage", NOT_NEGOTIATED),
+        Directive::ignored("AddCharset", NOT_NEGOTIATED),
+        Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
+        Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
+        Directive::ignored("RemoveType", "the built-in media types stay"),
+        Directive::ignored("IndexOptions", NOT_LISTED),
+        Directive::ignored("IndexIgnore", NOT_LISTED),
+        Directive::ignored("IndexOrderDefault", NOT_LISTED),
+        Directive::ignored("AddIcon", NOT_LISTED),
+        Directive::ignored("AddIconByType", NOT_LISTED),
+        Directive::ignored("AddIconByEncoding", NOT_LISTED),
+        Directive::ignored("AddDescription", NOT_LISTED),
+        Directive::ignored("DefaultIcon", NOT_LISTED),
+        Directive::ignored("HeaderName", NOT_LISTED),
+        Directive::ignored("ReadmeName", NOT_LISTED),
         Directive::ignored("LogFormat", "an access line is `combined` or `json`"),
         Directive::ignored("PerlInterpStart", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpMax", NO_INTERPRETER_POOL),

@@ -1,7 +1,7 @@
 //! The server: where it listens, who it is, what else is read.
 
 use super::row::*;
-use crate::environment::{Environment, IncludeRequest};
+use crate::environment::IncludeRequest;
 
 pub const GROUP: Group = Group {
     title: "The server",
@@ -182,13 +182,5 @@ fn load_module(target: &mut Target, arguments: &Arguments) -> Applied {
         return Err(arguments.fault(0, message));
     }
     target.environment.load_module(name);
-    match Environment::stands_in_for(name) {
-        true => target
-            .environment
-            .ignore("Mehari does this module's work itself"),
-        false => target
-            .environment
-            .remark("nothing is loaded, and what this module does is not done"),
-    }
     Ok(())
 }

@@ -14,7 +14,18 @@ pub fn submit<D: Dispatch>(
     route: &Route,
     site: &Site,
     body: Body<'_>,
-) -> Option<D::Exchange> {
+) -> D::Exchange {
+    with_call(request, route, site, body, |call| pool.submit(call))
+}
+
+/// The request as a program gets it, for the time of `give`.
+pub fn with_call<T>(
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+    give: impl FnOnce(Call<'_>) -> T,
+) -> T {
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
     let variables: Table = settings
@@ -22,8 +33,8 @@ pub fn submit<D: Dispatch>(
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
-    let call = Call {
-        task: task(route)?,
+    give(Call {
+        task: task(route),
         method: request.method,
         target: request.target,
         script_name: &route.script_name,
@@ -40,11 +51,11 @@ pub fn submit<D: Dispatch>(
         fields: fields.as_slice(),
         variables: variables.as_slice(),
         parse_headers: parses_headers(route),
+        cgi_world: site.by_name.is_some(),
         timeout: settings.request_timeout,
         request_id: request.id,
         body,
-    };
-    Some(pool.submit(call))
+    })
 }
 
 /// Handlers and PSGI applications answer through their API unless they ask for the other way.
@@ -55,21 +66,24 @@ fn parses_headers(route: &Route) -> bool {
     }
 }
 
-/// `None`: the route is not Perl's.
-fn task(route: &Route) -> Option<Task<'_>> {
+/// What the program is. A route that is a file has none and does not come here.
+fn task(route: &Route) -> Task<'_> {
     match &route.handler {
-        Handler::File | Handler::Script(Rung::Cgi) => None,
-        Handler::Script(rung) => Some(Task::Script {
+        Handler::Script(rung) => Task::Script {
             rung: *rung,
             file: &route.file,
-        }),
-        Handler::Perl { name, perl_script } => Some(Task::Handler {
+        },
+        Handler::File => Task::Script {
+            rung: Rung::Cgi,
+            file: &route.file,
+        },
+        Handler::Perl { name, perl_script } => Task::Handler {
             name: name.as_bytes(),
             perl_script: *perl_script,
-        }),
-        Handler::Psgi(file) => Some(Task::Psgi {
+        },
+        Handler::Psgi(file) => Task::Psgi {
             file: file.as_os_str().as_bytes(),
-        }),
+        },
     }
 }
 

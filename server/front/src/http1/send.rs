@@ -12,6 +12,7 @@ use crate::lines::{self, Lines};
 use crate::status;
 use crate::work;
 use mehari_config::LogLevel;
+use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Fault, Head};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -149,7 +150,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         let mut ended = self.client_ended;
         poll_fn(|cx| {
             if let Poll::Ready(head) = backend.poll_head(cx) {
-                return Poll::Ready(Ok(head));
+                return Poll::Ready(Ok(head.map(ScriptHead::into_response)));
             }
             if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
                 return Poll::Ready(Err(Gone));
