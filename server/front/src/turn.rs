@@ -3,7 +3,7 @@
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::Entry;
-use crate::request::{Field, Peer, Protocol};
+use crate::request::{path_of, Field, Peer, Protocol, Redirect, REDIRECTS};
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub struct Turn {
     pub worker: Option<u32>,
     /// Of its route, once it has one: they say what its error pages look like.
     pub settings: Option<Arc<Settings>>,
+    /// Where the server itself led the request, if it did.
+    pub redirect: Option<Redirect>,
     queued: Duration,
 }
 
@@ -40,7 +42,31 @@ impl Turn {
             sent: 0,
             worker: None,
             settings: None,
+            redirect: None,
             queued: Duration::ZERO,
+        }
+    }
+
+    /// Leads the request on to another local target. False: it has been led around for too long.
+    pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        let before = self.redirect.take();
+        let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
+        let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
+        let from = path_of(&from).to_vec();
+        self.redirect = Some(Redirect {
+            target,
+            from,
+            status,
+            count,
+        });
+        count <= REDIRECTS
+    }
+
+    /// The status of a response that says `status`: an error document keeps the error's.
+    pub fn status_for(&self, status: u16) -> u16 {
+        match &self.redirect {
+            Some(redirect) if status == 200 => redirect.status,
+            _ => status,
         }
     }
 

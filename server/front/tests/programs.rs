@@ -182,3 +182,55 @@ fn an_error_document_takes_the_place_of_the_page() {
         (302, Some("https://status.example/"))
     );
 }
+
+#[test]
+fn a_local_redirect_is_followed_within_the_server() {
+    let stand = Stand::plain();
+    let request = "POST /away.pl/x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
+    let mut client = stand.client();
+    let text = client.ask(request).text();
+    assert_eq!(
+        text,
+        "method GET\ntarget /away.pl/x?y\nscript /echo.pl\ninfo /info\nquery from=away\n\
+         server a\nREDIRECT_STATUS=200\nREDIRECT_URL=/away.pl/x\nHost: a\nno body\n"
+    );
+    assert_eq!(client.get("/circle.pl").status, 500);
+    assert!(stand
+        .errors()
+        .contains("/circle.pl: redirected within the server too often"));
+    assert_eq!(client.get("/file.txt").status, 200);
+}
+
+#[test]
+fn an_error_document_may_be_a_program_and_keeps_the_status() {
+    let stand = Stand::new(|site| {
+        site.base.error_documents =
+            vec![(404, "/echo.pl?missing".into()), (502, "/died.pl".into())];
+    });
+    let mut client = stand.client();
+    let missing = client.get("/none.txt?x");
+    assert_eq!(missing.status, 404);
+    let text = missing.text();
+    assert!(
+        text.contains("REDIRECT_STATUS=404\nREDIRECT_URL=/none.txt\n"),
+        "{text}"
+    );
+    assert!(text.contains("query missing\n"), "{text}");
+    assert_eq!(client.get("/died.pl").status, 502, "no circle");
+}
+
+#[test]
+fn early_hints_come_before_the_response() {
+    let stand = Stand::plain();
+    let mut client = stand.client();
+    client.send("GET /hints.pl HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (status, head) = client.head();
+    assert_eq!(status, 103);
+    assert!(
+        head.contains("\r\nLink: </style.css>; rel=preload\r\n\r\n"),
+        "{head}"
+    );
+    assert_eq!(client.response(false).text(), "hello\n");
+    client.send("GET /hints.pl HTTP/1.0\r\n\r\n");
+    assert_eq!(client.head().0, 200);
+}

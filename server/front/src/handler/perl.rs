@@ -28,11 +28,17 @@ pub fn with_call<T>(
 ) -> T {
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
-    let variables: Table = settings
+    let mut variables: Table = settings
         .set_env
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
+    let status;
+    if let Some(redirect) = request.redirect {
+        status = redirect.status.to_string();
+        variables.push((b"REDIRECT_STATUS", status.as_bytes()));
+        variables.push((b"REDIRECT_URL", &redirect.from));
+    }
     give(Call {
         task: task(route),
         method: request.method,
@@ -109,6 +115,10 @@ pub fn visible_fields<'r, 'a: 'r>(
         .fields
         .iter()
         .filter(|(name, _)| is_visible(name))
+        // An internal redirect leaves the body behind.
+        .filter(|(name, _)| {
+            request.redirect.is_none() || !name.eq_ignore_ascii_case(b"content-length")
+        })
         .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {
             true => (name, request.host),
             false => (name, value),

@@ -5,12 +5,11 @@ use super::input::Input;
 use super::output::Output;
 use super::receive::{Arrival, Gathered};
 use super::scan::Scan;
-use crate::answer::Answer;
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::page;
 use crate::problem::{bad, Problem};
-use crate::request::{Peer, Protocol, Request, Table};
+use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
@@ -184,21 +183,44 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
 
     /// Routes, reads the body, has the work done and sends what comes of it.
     async fn answer_in(&mut self, turn: &mut Current) -> Result<(), Gone> {
-        let work = match self.route() {
-            Err(problem) => Work::Answer(self.refusal(turn, problem)),
+        let mut work = match self.route() {
+            Err(problem) => self.refusal(turn, problem),
             Ok(None) => {
                 self.skip_body(turn).await?;
                 Work::Answer(work::server_options())
             }
             Ok(Some(route)) => self.work(turn, &route).await?,
         };
-        match work {
-            Work::Answer(answer) => self.send_answer(turn, answer).await,
-            Work::Backend(mut backend) => {
-                let sent = self.send_backend(turn, &mut backend).await;
-                turn.credit(&backend);
-                sent
+        loop {
+            work = match work {
+                Work::Answer(answer) => return self.send_answer(turn, answer).await,
+                Work::Elsewhere(target, status) => self.go_elsewhere(turn, target, status),
+                Work::Backend(mut backend) => {
+                    let sent = self.send_backend(turn, &mut backend).await;
+                    turn.credit(&backend);
+                    match sent? {
+                        None => return Ok(()),
+                        Some(work) => work,
+                    }
+                }
             }
+        }
+    }
+
+    /// An internal redirect: the same request, without its body, for another path.
+    fn go_elsewhere(&self, turn: &mut Current, target: Vec<u8>, status: u16) -> Work<D> {
+        let asked = self.head.target(self.input.bytes());
+        if !turn.lead_to(target, status, asked) {
+            self.log(turn, "redirected within the server too often");
+            return Work::Answer(page::answer(500, None));
+        }
+        let path = turn
+            .redirect
+            .as_ref()
+            .map(|redirect| path_of(&redirect.target).to_vec());
+        match self.shared.route(&path.unwrap_or_default()) {
+            Ok(route) => self.begin(turn, &route, Gathered::Empty),
+            Err(problem) => self.refusal(turn, problem),
         }
     }
 
@@ -212,7 +234,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             }
         };
         Ok(match body {
-            Err(problem) => Work::Answer(self.refusal(turn, problem)),
+            Err(problem) => self.refusal(turn, problem),
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
                 self.seat
@@ -234,8 +256,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
                 _ => Err(bad("* is for OPTIONS")),
             };
         }
-        let end = memchr::memchr(b'?', target).unwrap_or(target.len());
-        self.shared.route(&target[..end]).map(Some)
+        self.shared.route(path_of(target)).map(Some)
     }
 
     fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
@@ -267,8 +288,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             .map(|(name, value)| (name.of(bytes), value.of(bytes)))
             .collect();
         what(&Request {
-            method: self.head.method.of(bytes),
+            method: match (&turn.redirect, turn.is_head) {
+                (Some(_), false) => b"GET",
+                _ => self.head.method.of(bytes),
+            },
             target: self.head.target(bytes),
+            resource: match &turn.redirect {
+                Some(redirect) => &redirect.target,
+                None => self.head.target(bytes),
+            },
+            redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
             fields: fields.as_slice(),
             host: self.head.host.map_or(&[], |host| host.of(bytes)),
@@ -278,7 +307,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     }
 
     /// The page of a problem found before the request's handler was.
-    fn refusal(&self, turn: &mut Current, problem: Problem) -> Answer {
+    fn refusal(&self, turn: &mut Current, problem: Problem) -> Work<D> {
         turn.keep &= !problem.closes;
         turn.refused |= problem.closes;
         let turn = &*turn;

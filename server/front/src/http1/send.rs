@@ -1,7 +1,7 @@
 //! Sending responses: answers that are there, and the stream of a program.
 
 use super::connection::{Connection, Current, Gone};
-use super::reply::{Length, Reply};
+use super::reply::{self, Length, Reply};
 use super::stream::Stream;
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
@@ -9,8 +9,9 @@ use crate::dispatch::Dispatch;
 use crate::handler::file::body::FileBody;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
+use crate::request::Protocol;
 use crate::status;
-use crate::work;
+use crate::work::{self, Work};
 use mehari_config::LogLevel;
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Fault, Head};
@@ -121,36 +122,66 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
+    /// Sends what a program says. Work instead of `None`: something else has to answer.
     pub(super) async fn send_backend(
         &mut self,
         turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<(), Gone> {
-        let head = match self.backend_head(backend).await? {
-            Ok(head) => head,
-            Err(fault) => return self.send_fault(turn, backend, fault).await,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let mut head = match self.backend_head(turn, backend).await? {
+            Ok(ScriptHead::Response(head)) => head,
+            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Err(fault) => {
+                turn.credit(backend);
+                self.log(turn, &fault.to_string());
+                return Ok(Some(self.page(turn, fault.status())));
+            }
         };
+        head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
             Ok(lines) if (200..=999).contains(&head.status) => {
-                self.send_program(turn, backend, head, lines).await
+                self.send_program(turn, backend, head, lines).await?;
+                Ok(None)
             }
-            Ok(_) => {
-                self.send_bad_head(turn, "a status outside 200 to 999")
-                    .await
+            other => {
+                let problem = other.err().unwrap_or("a status outside 200 to 999");
+                let text = format!("the program's response has {problem}; answered 500");
+                self.log(turn, &text);
+                Ok(Some(self.page(turn, 500)))
             }
-            Err(problem) => self.send_bad_head(turn, problem).await,
+        }
+    }
+
+    fn page(&self, turn: &Current, status: u16) -> Work<D> {
+        self.with_request(turn, |request| {
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
+        })
+    }
+
+    /// A 1xx head of the program's, for clients that know such a thing (RFC 9110 section 15.2).
+    fn push_interim(&mut self, turn: &Current, head: &Head) {
+        let known = turn.protocol == Protocol::Http11 && (102..200).contains(&head.status);
+        if known && lines::examine(&head.lines).is_ok() {
+            reply::push_status_line(head.status, &mut self.output.bytes);
+            self.output.bytes.extend_from_slice(&head.lines);
+            self.output.bytes.extend_from_slice(b"\r\n");
         }
     }
 
     /// Waits for the head; earlier answers leave meanwhile, and a client that goes ends it all.
     async fn backend_head(
         &mut self,
+        turn: &Current,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<Result<Head, Fault>, Gone> {
+    ) -> Result<Result<ScriptHead, Fault>, Gone> {
         let mut ended = self.client_ended;
         poll_fn(|cx| {
-            if let Poll::Ready(head) = backend.poll_head(cx) {
-                return Poll::Ready(Ok(head.map(ScriptHead::into_response)));
+            let said = backend.poll_head(cx);
+            while let Some(head) = backend.take_interim() {
+                self.push_interim(turn, &head);
+            }
+            if let Poll::Ready(head) = said {
+                return Poll::Ready(Ok(head));
             }
             if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
                 return Poll::Ready(Err(Gone));
@@ -169,32 +200,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             }
         })
         .await
-    }
-
-    async fn send_fault(
-        &mut self,
-        turn: &mut Current,
-        backend: &Backend<D::Exchange>,
-        fault: Fault,
-    ) -> Result<(), Gone> {
-        turn.credit(backend);
-        self.log(turn, &fault.to_string());
-        self.send_page(turn, fault.status()).await
-    }
-
-    async fn send_bad_head(&mut self, turn: &mut Current, problem: &str) -> Result<(), Gone> {
-        self.log(
-            turn,
-            &format!("the program's response has {problem}; answered 500"),
-        );
-        self.send_page(turn, 500).await
-    }
-
-    async fn send_page(&mut self, turn: &mut Current, status: u16) -> Result<(), Gone> {
-        let answer = self.with_request(turn, |request| {
-            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
-        });
-        self.send_answer(turn, answer).await
     }
 
     async fn send_program(
@@ -287,7 +292,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    fn log(&self, turn: &Current, text: &str) {
+    pub(super) fn log(&self, turn: &Current, text: &str) {
         let target = self.head.target(self.input.bytes());
         turn.log(&self.shared, LogLevel::Error, target, text);
     }

@@ -8,11 +8,12 @@ use crate::handler::Backend;
 use crate::lines::{self, Lines};
 use crate::status;
 use crate::turn::Turn;
-use crate::work;
+use crate::work::{self, Work};
 use bytes::Bytes;
 use h2::SendStream;
 use http::{HeaderName, HeaderValue, Response};
 use mehari_config::LogLevel;
+use mehari_pool::script_head::ScriptHead;
 use mehari_pool::Fault;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -65,49 +66,72 @@ impl<D: Dispatch> Stream<D> {
         }
     }
 
+    /// Sends what a program says. Work instead of `None`: something else has to answer.
     pub(super) async fn send_backend(
         &mut self,
         turn: &mut Turn,
         head: &Head,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<(), Gone> {
-        let answered = poll_fn(|cx| {
-            if let Poll::Ready(answered) = backend.poll_head(cx) {
-                return Poll::Ready(Ok(answered));
-            }
-            let reset = self.respond.poll_reset(cx).is_ready();
-            match self.seat.poll_alarm(cx) {
-                Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
-                _ if reset => Poll::Ready(Err(Gone)),
-                _ => Poll::Pending,
-            }
-        });
-        let said = match answered.await? {
-            Ok(said) => said,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
+            Ok(ScriptHead::Response(said)) => said,
+            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, head, &fault.to_string());
-                return self.send_page(turn, head, fault.status()).await;
+                return Ok(Some(self.page(turn, head, fault.status())));
             }
         };
+        said.status = turn.status_for(said.status);
         match lines::examine(&said.lines) {
             Ok(lines) if (200..=999).contains(&said.status) => {
-                self.send_program(turn, head, backend, said, lines).await
+                self.send_program(turn, head, backend, said, lines).await?;
+                Ok(None)
             }
             other => {
                 let problem = other.err().unwrap_or("a status outside 200 to 999");
                 let text = format!("the program's response has {problem}; answered 500");
                 self.log(turn, head, &text);
-                self.send_page(turn, head, 500).await
+                Ok(Some(self.page(turn, head, 500)))
             }
         }
     }
 
-    async fn send_page(&mut self, turn: &mut Turn, head: &Head, status: u16) -> Result<(), Gone> {
-        let answer = self.with_request(turn, head, |request| {
+    /// Waits for the head; a stream that the client resets ends it all.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Poll<Result<Result<ScriptHead, Fault>, Gone>> {
+        let said = backend.poll_head(cx);
+        while let Some(interim) = backend.take_interim() {
+            self.send_interim(&interim)?;
+        }
+        if let Poll::Ready(said) = said {
+            return Poll::Ready(Ok(said));
+        }
+        let reset = self.respond.poll_reset(cx).is_ready();
+        match self.seat.poll_alarm(cx) {
+            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+            _ if reset => Poll::Ready(Err(Gone)),
+            _ => Poll::Pending,
+        }
+    }
+
+    fn send_interim(&mut self, interim: &mehari_pool::Head) -> Result<(), Gone> {
+        if !(102..200).contains(&interim.status) || lines::examine(&interim.lines).is_err() {
+            return Ok(());
+        }
+        let mut response = Response::new(());
+        *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
+        push_lines(&mut response, &interim.lines)?;
+        self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {
+        self.with_request(turn, head, |request| {
             work::refusal(&self.shared, request, turn.settings.as_deref(), status)
-        });
-        self.send_answer(turn, head, answer).await
+        })
     }
 
     async fn send_program(
@@ -169,9 +193,24 @@ impl<D: Dispatch> Stream<D> {
         stream: &mut SendStream<Bytes>,
         piece: &mut Vec<u8>,
     ) -> Poll<Result<Result<bool, Fault>, Gone>> {
-        if let Poll::Ready(taken) = backend.poll_body(cx, piece, ROOM) {
-            return Poll::Ready(Ok(taken));
+        // Clients count small frames as a flood: what has come goes together.
+        while piece.len() < ROOM {
+            match backend.poll_body(cx, piece, ROOM) {
+                Poll::Ready(Ok(true)) => {}
+                Poll::Ready(taken) => return Poll::Ready(Ok(taken)),
+                Poll::Pending if piece.is_empty() => return self.poll_reset(cx, stream),
+                Poll::Pending => break,
+            }
         }
+        Poll::Ready(Ok(Ok(true)))
+    }
+
+    /// Nothing to send: a client that resets the stream has no more use for it.
+    fn poll_reset<T>(
+        &self,
+        cx: &mut Context<'_>,
+        stream: &mut SendStream<Bytes>,
+    ) -> Poll<Result<T, Gone>> {
         let reset = stream.poll_reset(cx).is_ready();
         match self.seat.poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
@@ -253,7 +292,7 @@ impl<D: Dispatch> Stream<D> {
         Ok(response)
     }
 
-    fn log(&self, turn: &Turn, head: &Head, text: &str) {
+    pub(super) fn log(&self, turn: &Turn, head: &Head, text: &str) {
         turn.log(&self.shared, LogLevel::Error, head.target.as_bytes(), text);
     }
 }

@@ -3,8 +3,9 @@
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::http1::head::check_host;
+use crate::page;
 use crate::problem::{bad, Problem};
-use crate::request::{Peer, Protocol, Request, Table};
+use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::turn::Turn;
@@ -34,6 +35,8 @@ pub(super) struct Head {
     pub target: String,
     host: Vec<u8>,
     cookie: Vec<u8>,
+    /// Fields as they were sent, crumbs of cookies one by one.
+    count: usize,
     fields: http::HeaderMap,
 }
 
@@ -66,14 +69,38 @@ impl<D: Dispatch> Stream<D> {
     }
 
     async fn answer(&mut self, turn: &mut Turn, head: &Head, body: RecvStream) -> Result<(), Gone> {
-        match self.work(turn, head, body).await? {
-            Work::Answer(answer) => self.send_answer(turn, head, answer).await,
-            Work::Backend(mut backend) => {
-                let sent = self.send_backend(turn, head, &mut backend).await;
-                turn.credit(&backend);
-                sent
+        let mut work = self.work(turn, head, body).await?;
+        loop {
+            work = match work {
+                Work::Answer(answer) => return self.send_answer(turn, head, answer).await,
+                Work::Elsewhere(target, status) => self.go_elsewhere(turn, head, target, status),
+                Work::Backend(mut backend) => {
+                    let sent = self.send_backend(turn, head, &mut backend).await;
+                    turn.credit(&backend);
+                    match sent? {
+                        None => return Ok(()),
+                        Some(work) => work,
+                    }
+                }
             }
         }
+    }
+
+    /// An internal redirect: the same request, without its body, for another path.
+    fn go_elsewhere(&self, turn: &mut Turn, head: &Head, target: Vec<u8>, status: u16) -> Work<D> {
+        if !turn.lead_to(target, status, head.target.as_bytes()) {
+            self.log(turn, head, "redirected within the server too often");
+            return Work::Answer(page::answer(500, None));
+        }
+        let path = turn
+            .redirect
+            .as_ref()
+            .map(|redirect| path_of(&redirect.target).to_vec());
+        let routed = self.shared.route(&path.unwrap_or_default());
+        self.with_request(turn, head, |request| match &routed {
+            Ok(route) => work::begin(&self.shared, request, route, Body::Empty),
+            Err(problem) => work::refusal(&self.shared, request, None, problem.status),
+        })
     }
 
     async fn work(
@@ -84,15 +111,14 @@ impl<D: Dispatch> Stream<D> {
     ) -> Result<Work<D>, Gone> {
         let site = self.shared.site();
         let refuse = |stream: &Self, turn: &Turn, problem: Problem| {
-            let answer = stream.with_request(turn, head, |request| {
+            Ok(stream.with_request(turn, head, |request| {
                 work::refusal(
                     &stream.shared,
                     request,
                     turn.settings.as_deref(),
                     problem.status,
                 )
-            });
-            Ok(Work::Answer(answer))
+            }))
         };
         if let Err(problem) = head.check(&site.limits) {
             return refuse(self, turn, problem);
@@ -103,8 +129,7 @@ impl<D: Dispatch> Stream<D> {
                 false => refuse(self, turn, bad("* is for OPTIONS")),
             };
         }
-        let path = head.target.split('?').next().unwrap_or_default();
-        let route = match self.shared.route(path.as_bytes()) {
+        let route = match self.shared.route(path_of(head.target.as_bytes())) {
             Ok(route) => route,
             Err(problem) => return refuse(self, turn, problem),
         };
@@ -142,8 +167,16 @@ impl<D: Dispatch> Stream<D> {
         what: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
         what(&Request {
-            method: head.method.as_str().as_bytes(),
+            method: match (&turn.redirect, turn.is_head) {
+                (Some(_), false) => b"GET",
+                _ => head.method.as_str().as_bytes(),
+            },
             target: head.target.as_bytes(),
+            resource: match &turn.redirect {
+                Some(redirect) => &redirect.target,
+                None => head.target.as_bytes(),
+            },
+            redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
             fields: head.fields().as_slice(),
             host: &head.host,
@@ -156,6 +189,7 @@ impl<D: Dispatch> Stream<D> {
 impl Head {
     /// `:authority` counts instead of Host; a cookie sent in pieces is one (RFC 9113 section 8.2.3).
     fn new(mut parts: Parts) -> Head {
+        let count = parts.headers.len();
         let host = match parts.uri.authority() {
             Some(authority) => authority.as_str().as_bytes().to_vec(),
             None => match parts.headers.get("host") {
@@ -181,6 +215,7 @@ impl Head {
             target: target.to_string(),
             host,
             cookie,
+            count,
             fields: parts.headers,
         }
     }
@@ -205,7 +240,7 @@ impl Head {
         if self.target.len() > limits.request_line {
             return Err(Problem::malformed(414, "the target is too long"));
         }
-        if self.fields.len() > limits.fields {
+        if self.count > limits.fields {
             return Err(Problem::malformed(431, "too many header fields"));
         }
         let too_long = |(_, value): (_, &http::HeaderValue)| value.len() > limits.field_size;

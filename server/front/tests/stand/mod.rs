@@ -5,8 +5,10 @@ pub mod client;
 pub mod pool;
 pub mod site;
 
-use mehari_config::{LogLevel, Site};
+use mehari_config::{LogLevel, LogTarget, Site};
+use mehari_front::handler::cgi::{Cgi, Limits};
 use mehari_front::{Entry, Front, Handle, Journal, Listener, Stats, Stop};
+use mehari_observe::ErrorLog;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -77,7 +79,7 @@ impl Stand {
                 .build()
                 .expect("a runtime");
             let listeners = vec![Listener::from(listener)];
-            let front = Front::new(Arc::new(site), perl, listeners, Rc::new(journal));
+            let front = Front::new(Arc::new(site), perl, cgi(), listeners, Rc::new(journal));
             let answering = answer(front.handle(), questions);
             runtime.block_on(async {
                 tokio::select! {
@@ -155,6 +157,17 @@ impl Drop for Stand {
     }
 }
 
+/// No program of these tests is a CGI program; the handler has tests of its own.
+pub fn cgi() -> Cgi {
+    let limits = Limits {
+        processes: 1,
+        queue: 1,
+        queue_timeout: std::time::Duration::from_secs(1),
+    };
+    let log = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("no log");
+    Cgi::new(limits, "Mehari", log)
+}
+
 async fn answer(
     handle: Handle<pool::StandIn>,
     mut questions: tokio::sync::mpsc::UnboundedReceiver<Question>,
@@ -173,9 +186,9 @@ async fn answer(
     std::future::pending().await
 }
 
-const SCRIPTS: [&str; 14] = [
-    "hello", "unsized", "stream", "long", "short", "split", "nobody", "big", "died", "busy",
-    "half", "silent", "queued", "echo",
+const SCRIPTS: [&str; 17] = [
+    "away", "circle", "hints", "hello", "unsized", "stream", "long", "short", "split", "nobody",
+    "big", "died", "busy", "half", "silent", "queued", "echo",
 ];
 
 fn furnish(root: &Path) {

@@ -1,6 +1,7 @@
 //! A stand-in for the workers: answers by script name, keeps what it was asked.
 
 use mehari_front::{Dispatch, Exchange};
+use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Body, Call, Fault, Head, Task};
 use std::collections::VecDeque;
 use std::io::Read;
@@ -15,6 +16,7 @@ pub struct StandIn {
 
 /// What the stand-in says, piece by piece.
 pub struct Said {
+    interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
     body: VecDeque<Result<Vec<u8>, Fault>>,
     complete: bool,
@@ -47,6 +49,9 @@ fn describe(call: &Call<'_>) -> String {
         format!("query {}", text(call.query)),
         format!("server {}", text(call.server_name)),
     ];
+    for (name, value) in call.variables {
+        lines.push(format!("{}={}", text(name), text(value)));
+    }
     for (name, value) in call.fields {
         lines.push(format!("{}: {}", text(name), text(value)));
     }
@@ -82,6 +87,7 @@ fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<
 
 fn answer(name: &str, text: String, call: Call<'_>) -> Said {
     let said = |head, pieces: &[&str], complete| Said {
+        interim: VecDeque::new(),
         head,
         body: pieces
             .iter()
@@ -113,6 +119,19 @@ fn answer(name: &str, text: String, call: Call<'_>) -> Said {
             let pieces: Vec<&str> = (0..64).map(|_| piece.as_str()).collect();
             said(head(200, plain, None), &pieces, false)
         }
+        "away.pl" => said(
+            head(200, "Location: /echo.pl/info?from=away\r\n", None),
+            &[],
+            true,
+        ),
+        "circle.pl" => said(head(200, "Location: /circle.pl\r\n", None), &[], true),
+        "hints.pl" => {
+            let mut said = said(head(200, plain, Some(6)), &["hello\n"], true);
+            let hint = head(103, "Link: </style.css>; rel=preload\r\n", None);
+            said.interim
+                .push_back(hint.expect("a head").expect("no fault"));
+            said
+        }
         "died.pl" => said(Some(Err(Fault::WorkerDied)), &[], true),
         "busy.pl" => said(Some(Err(Fault::QueueFull)), &[], true),
         "half.pl" => {
@@ -137,11 +156,26 @@ fn answer(name: &str, text: String, call: Call<'_>) -> Said {
 }
 
 impl Exchange for Said {
-    fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<Head, Fault>> {
+    fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         match self.silent {
             true => Poll::Pending,
-            false => Poll::Ready(self.head.take().expect("asked for the head once")),
+            false => Poll::Ready(
+                self.head
+                    .take()
+                    .expect("asked for the head once")
+                    .map(|head| match head.lines.strip_prefix(b"Location: /") {
+                        Some(rest) if head.status == 200 => {
+                            let target = rest.strip_suffix(b"\r\n").expect("one line");
+                            ScriptHead::LocalRedirect([b"/", target].concat())
+                        }
+                        _ => ScriptHead::Response(head),
+                    }),
+            ),
         }
+    }
+
+    fn take_interim(&mut self) -> Option<Head> {
+        self.interim.pop_front()
     }
 
     fn poll_body(
