@@ -112,7 +112,7 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
                     answer.text()
                 ));
             }
-            let logged = eventually(Duration::from_secs(5), || {
+            let logged = eventually(Duration::from_millis(500), || {
                 server.log.lines()[before..]
                     .iter()
                     .any(|line| line.contains(words) && line.contains("bad"))
