@@ -107,6 +107,8 @@ impl<D: Dispatch> Front<D> {
                     accepting.push(spawn_local(accept(shared.clone(), acceptor)));
                 }
                 let sweeping = spawn_local(sweep(shared.clone()));
+                let turning = shared.clone();
+                let turning = spawn_local(async move { turning.rounds.turn().await });
                 let how = asked_to_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
                 if how == Stop::Gracefully {
@@ -115,6 +117,7 @@ impl<D: Dispatch> Front<D> {
                 shared.registry.raise(Alarm::Abandon);
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
+                turning.abort();
                 Ok(())
             })
             .await

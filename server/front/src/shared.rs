@@ -1,6 +1,6 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
@@ -19,6 +19,7 @@ pub struct Shared<D: Dispatch> {
     pub cgi: Cgi,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
+    pub rounds: Rounds,
     pub registry: Rc<Registry>,
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
@@ -47,6 +48,7 @@ impl<D: Dispatch> Shared<D> {
             cgi,
             journal,
             clock: Clock::new(),
+            rounds: Rounds::default(),
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
