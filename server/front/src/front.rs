@@ -8,13 +8,13 @@ use crate::http2;
 use crate::log::Journal;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Listener, Socket};
+use crate::socket::{Acceptor, Listener, Socket, Stream};
 use mehari_config::{LogLevel, Site};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -199,7 +199,7 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
 
 async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer)
 where
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: Stream,
     D: Dispatch,
 {
     match Connection::new(shared.clone(), socket, peer).serve().await {
