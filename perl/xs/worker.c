@@ -155,6 +155,7 @@ static void serve(pTHX)
   mehari_errors_end(aTHX);
   mehari_mailbox_done(mehari_retire);
   mehari_request_drop(aTHX);
+  FREETMPS;
 }
 
 /* A template of the fork rung is no worker: it sleeps in a read and answers to its worker only. */

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Config ();
 use Mehari;
+use Mehari::Handler ();
 
 my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler);
 
@@ -46,7 +47,6 @@ sub _psgi {
 
 sub _handler {
     my ($name) = @_;
-    require Mehari::Handler;
     Mehari::Handler::resolve($name);
 }
 
@@ -63,6 +63,12 @@ my $PREFIX = $Config::Config{prefixexp} . '/';
 sub _is_standard {
     my ($path) = @_;
     return defined $path && !ref $path && $path =~ /\.(?:pm|pl|al|ix)\z/ && (index($path, $PREFIX) == 0 || index($path, '/etc/perl/') == 0);
+}
+
+# What `--watch` looks at: files that are neither perl's nor ours.
+sub own_files {
+    my ($ours) = __FILE__ =~ m{\A(.*)/Mehari/Zygote\.pm\z};
+    return grep { defined && !ref && m{\A/} && !_is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } values %INC;
 }
 
 my %known;
