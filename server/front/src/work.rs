@@ -90,7 +90,8 @@ fn start<D: Dispatch>(
             auth_type: None,
             authorization: false,
         };
-        shared.cgi.start(program).map(Backend::Cgi)
+        let exchange = shared.cgi.start(program);
+        exchange.map(|exchange| Backend::Cgi(Box::new(exchange)))
     })
     .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))
 }

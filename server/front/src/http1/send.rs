@@ -245,7 +245,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     ) -> Result<(), Gone> {
         turn.status = head.status;
         let mut stream = Body::new(turn, &head, lines.content_length.or(head.content_length));
-        stream.learn_length(backend, &mut self.shared.scratch.borrow_mut());
+        poll_fn(|cx| {
+            let mut scratch = self.shared.scratch.borrow_mut();
+            stream.learn_length(cx, backend, &mut scratch);
+            Poll::Ready(())
+        })
+        .await;
         turn.keep &= stream.length != Length::Close;
         let mut kept = Vec::new();
         let block: &[u8] = match lines.dropped.is_empty() {

@@ -8,7 +8,7 @@ use crate::request::Protocol;
 use crate::status;
 use crate::turn::Turn;
 use mehari_pool::{Fault, Head};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// Unsent bytes at which the program has to wait for the client.
 const HIGH: usize = 256 * 1024;
@@ -61,14 +61,18 @@ impl Stream {
 
     /// A body that has arrived whole has a length, even if the program did not say it: then no
     /// chunks are needed, and HTTP/1.0 can keep its connection.
-    pub fn learn_length<P: Exchange>(&mut self, backend: &mut Backend<P>, scratch: &mut Vec<u8>) {
+    pub fn learn_length<P: Exchange>(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend<P>,
+        scratch: &mut Vec<u8>,
+    ) {
         if !matches!(self.length, Length::Chunked | Length::Close) || !backend.is_complete() {
             return;
         }
         scratch.clear();
-        let mut cx = Context::from_waker(Waker::noop());
         loop {
-            match backend.poll_body(&mut cx, scratch, usize::MAX) {
+            match backend.poll_body(cx, scratch, usize::MAX) {
                 Poll::Ready(Ok(true)) => {}
                 Poll::Ready(Ok(false)) => break self.state = State::Done,
                 Poll::Ready(Err(fault)) => break self.state = State::CutOff(fault),
