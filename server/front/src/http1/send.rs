@@ -276,6 +276,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             &mut self.output.bytes,
         );
         let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
+        stream.hold(0, &self.shared.held);
         turn.sent = stream.sent;
         if let Some(remark) = stream.remark() {
             turn.credit(backend);
@@ -299,7 +300,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         backend: &mut Backend<D::Exchange>,
     ) -> Poll<Result<(), Gone>> {
         loop {
-            let took = stream.poll_take(cx, backend, &mut self.output);
+            let took = stream.poll_take(cx, backend, &mut self.output, &self.shared.held);
             if stream.is_done() {
                 return Poll::Ready(Ok(()));
             }
