@@ -121,10 +121,11 @@ static bool is_the_script(pTHX)
  * __DATA__ is known from one in a here-document or a hash key. */
 static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
-  if (compiling && pure)
+  if (!is_the_script(aTHX))
+    return next_keyword(aTHX_ word, length, op);
+  if (pure)
     judge_purity(aTHX_ word, length);
-  /* A file that the script requires has a source of its own. */
-  if (!compiling || PL_parser->rsfp || !((length == 7 && memEQ(word, "__END__", 7)) || (length == 8 && memEQ(word, "__DATA__", 8))))
+  if (!is_word(word, length, "__END__") && !is_word(word, length, "__DATA__"))
     return next_keyword(aTHX_ word, length, op);
   char *at = PL_parser->bufptr, *end = PL_parser->bufend, *after = at;
   while (after < end && isSPACE(*after))
