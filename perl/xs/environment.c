@@ -121,6 +121,21 @@ static pin *field_pin(pTHX_ const char *name, STRLEN length)
   return &fields[at];
 }
 
+SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash)
+{
+  pin *this = field_pin(aTHX_ name, length);
+  if (this) {
+    *hash = this->hash;
+    return this->key;
+  }
+  char variable[512];
+  if (length > sizeof variable - 6)
+    return NULL;
+  *hash = 0;
+  STRLEN variable_length = variable_name(variable, name, length);
+  return newSVpvn_flags(variable, variable_length, SVs_TEMP);
+}
+
 static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari_text more)
 {
   sv_catpvn(value, name_length == 6 && !strncasecmp(name, "Cookie", 6) ? "; " : ", ", 2);
@@ -282,6 +297,22 @@ void mehari_environment_begin(pTHX)
   set_variables(aTHX_ env);
   used_after = HvUSEDKEYS(env);
   SvFLAGS(env) |= magic;
+}
+
+/* For a request that gets no %ENV: nothing of the last one that did may be left in it. */
+void mehari_environment_forget(pTHX)
+{
+  if (!request)
+    return;
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  drop_stale(aTHX_ env);
+  drop_foreign(aTHX_ env);
+  for (int i = 0; i < FIXED; i++)
+    (void)hv_delete_ent(env, fixed[i].key, G_DISCARD, fixed[i].hash);
+  SvFLAGS(env) |= magic;
+  request = 0;
 }
 
 void mehari_environment_export(pTHX)
