@@ -11,6 +11,7 @@ mod ab;
 mod bench;
 mod check;
 mod compare;
+mod control;
 mod crashme;
 mod directives;
 mod http_load;

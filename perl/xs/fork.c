@@ -61,6 +61,7 @@ static OP *end_of_program(pTHX)
 static void destroy_interpreter(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);
+  CvDEPTH(PL_main_cv) = 0;
   perl_destruct(aTHX);
 }
 

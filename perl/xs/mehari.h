@@ -78,6 +78,7 @@ void mehari_output_flush(void);   /* to the client, if the head is complete */
 void mehari_output_spill(void);   /* to descriptor 1, for a child process */
 bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
 size_t mehari_output_bytes(void);
+bool mehari_output_has_body(pTHX); /* something of the body was printed */
 void mehari_output_discard(void); /* what is buffered and not sent */
 void mehari_output_end(pTHX);     /* completes the response */
 void mehari_output_error(int status); /* an empty response of this status, or a broken end when the head is sent */

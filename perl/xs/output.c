@@ -217,6 +217,28 @@ void mehari_output_flush(void)
 
 bool mehari_output_sent(void) { return phase == HEAD_SENT; }
 size_t mehari_output_bytes(void) { return body_bytes + filled; }
+static void flush_handles(pTHX)
+{
+  PerlIO *now = stdout_io ? IoOFP(stdout_io) : NULL;
+  PL_op = NULL;
+  if (now && PerlIOValid(now))
+    PerlIO_flush(now);
+  if (layer_handle && layer_handle != now && PerlIOValid(layer_handle))
+    PerlIO_flush(layer_handle);
+  if (__fpending(stdout))
+    fflush(stdout);
+}
+
+bool mehari_output_has_body(pTHX)
+{
+  flush_handles(aTHX);
+  drain_descriptor();
+  if (phase == HEAD_SENT || !filled)
+    return phase == HEAD_SENT;
+  size_t head = mehari_parse_headers ? mehari_head_measure(buffer, filled) : 0;
+  return mehari_parse_headers ? head && filled > head : true;
+}
+
 void mehari_output_discard(void) { filled = 0; }
 
 static void finish(void)
@@ -246,18 +268,6 @@ static void finish_at_once(size_t skip)
   mehari_ring_put(MEHARI_RECORD_RESPONSE, mehari_response.status, parts, 3);
   atomic_store(mehari_mailbox_progress(), 2);
   filled = 0;
-}
-
-static void flush_handles(pTHX)
-{
-  PerlIO *now = stdout_io ? IoOFP(stdout_io) : NULL;
-  PL_op = NULL;
-  if (now && PerlIOValid(now))
-    PerlIO_flush(now);
-  if (layer_handle && layer_handle != now && PerlIOValid(layer_handle))
-    PerlIO_flush(layer_handle);
-  if (__fpending(stdout))
-    fflush(stdout);
 }
 
 void mehari_output_end(pTHX)

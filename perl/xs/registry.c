@@ -124,9 +124,9 @@ static void serve(pTHX_ mehari_script *script)
     outcome = MEHARI_DIED;
   }
   mehari_call_list(aTHX_ script->ends);
-  if (outcome == MEHARI_DIED) {
-    /* What was printed before goes out when its head did; otherwise the answer is a clean 500. */
-    mehari_output_flush();
+  /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
+  if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
+    mehari_output_discard();
     mehari_output_error(500);
   } else
     mehari_output_end(aTHX);

@@ -118,7 +118,7 @@ enum {
   MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
   MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
   MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
-  MEHARI_CONTROL_SETTING      /* front: server-wide words for the Perl side, name=value */
+  MEHARI_CONTROL_LOADED       /* zygote: a file of the site's own it loaded; before READY */
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER };
 #define MEHARI_CONTROL_TEXT 8192u

@@ -86,6 +86,28 @@ static void run_preload(pTHX_ message *in)
   }
 }
 
+/* The files `--watch` looks at. */
+static void report_loaded(pTHX_ void *argument)
+{
+  PERL_UNUSED_ARG(argument);
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  PUTBACK;
+  int count = call_pv("Mehari::Zygote::own_files", G_LIST | G_EVAL);
+  SPAGAIN;
+  for (int i = 0; i < count; i++) {
+    STRLEN length;
+    const char *path = SvPV(SP[-i], length);
+    report(MEHARI_CONTROL_LOADED, 0, 0, 0, path, length);
+  }
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
 /* ---- workers ---- */
 
 static void fork_worker(pTHX_ message *in, int bell, int bell_event)
@@ -158,6 +180,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
       }
+      mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
       break;
     case MEHARI_CONTROL_FORK:

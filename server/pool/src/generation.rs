@@ -12,7 +12,10 @@ use mehari_wire::layout::control;
 use mehari_wire::{Mailbox, Message};
 use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +45,8 @@ pub(crate) struct Generation {
     pub zygote: Option<Rc<Zygote>>,
     pub site: Arc<Site>,
     pub failed_forks: u32,
+    /// Files the zygote loaded that are not perl's own.
+    pub loaded: Vec<PathBuf>,
 }
 
 impl Pool {
@@ -83,6 +88,7 @@ impl Pool {
                 zygote: None,
                 site: site.clone(),
                 failed_forks: 0,
+                loaded: Vec::new(),
             });
             number
         };
@@ -116,12 +122,16 @@ impl Pool {
         }
         zygote.ask_ready().map_err(|_| LoadError::Died)?;
         let mut failures = Vec::new();
+        let mut loaded = Vec::new();
         loop {
             match next_message(&zygote.control).await? {
                 None => return Err(LoadError::Died),
                 Some(message) if message.head.kind == control::READY => break,
                 Some(message) if message.head.kind == control::FAILED => {
                     failures.push(String::from_utf8_lossy(&message.text).trim_end().to_owned());
+                }
+                Some(message) if message.head.kind == control::LOADED => {
+                    loaded.push(PathBuf::from(OsString::from_vec(message.text)));
                 }
                 Some(_) => {}
             }
@@ -132,6 +142,7 @@ impl Pool {
         let zygote = Rc::new(zygote);
         if let Some(generation) = self.borrow().generation(number) {
             generation.zygote = Some(zygote.clone());
+            generation.loaded = loaded;
         }
         tokio::task::spawn_local(listen(self.clone(), number, zygote));
         Ok(())

@@ -12,6 +12,7 @@ use rustix::fd::OwnedFd;
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -150,6 +151,17 @@ impl Pool {
     /// Requests under way, waiting ones included.
     pub fn under_way(&self) -> usize {
         self.borrow().exchanges.open_count()
+    }
+
+    /// Files whose change means a new generation: the configuration's, and what the zygote loaded from the site's own folders.
+    pub fn watched_files(&self) -> Vec<PathBuf> {
+        let inner = self.borrow();
+        let loaded = inner
+            .generations
+            .iter()
+            .filter(|generation| generation.number == inner.current)
+            .flat_map(|generation| generation.loaded.iter().cloned());
+        inner.site.files.iter().cloned().chain(loaded).collect()
     }
 
     /// From now on requests are refused; those under way go on.

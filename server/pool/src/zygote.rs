@@ -38,6 +38,7 @@ impl Zygote {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
+            .process_group(0)
             .kill_on_drop(true);
         // The three descriptors cross the exec; the zygote marks them again as soon as it runs. The front
         // has one thread that starts processes, so no other child can inherit them in between.

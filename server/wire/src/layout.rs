@@ -155,7 +155,7 @@ pub mod control {
     pub const FORK: u32 = 4;
     pub const FORKED: u32 = 5;
     pub const ENDED: u32 = 6;
-    pub const SETTING: u32 = 7;
+    pub const LOADED: u32 = 7;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;
