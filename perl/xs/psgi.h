@@ -31,7 +31,7 @@ void mehari_psgi_put(pTHX_ SV *part, bool at_once);  /* one part of a body */
 void mehari_psgi_interim(pTHX_ SV *status, SV *headers); /* a 1xx response */
 
 /* psgi_xs.c */
-void mehari_psgi_boot(pTHX);
+void mehari_psgi_descriptors_boot(pTHX); /* psgi_descriptors.c */
 extern CV *mehari_psgi_run; /* serves one request; called under G_EVAL */
 void mehari_psgi_serve_one(pTHX);
 

@@ -112,5 +112,6 @@ void mehari_psgi_boot(pTHX)
   };
   for (size_t i = 0; i < C_ARRAY_LENGTH(subs); i++)
     newXS(subs[i].name, subs[i].body, __FILE__);
+  mehari_psgi_descriptors_boot(aTHX);
   mehari_psgi_run = get_cv("Mehari::PSGI::run", 0);
 }

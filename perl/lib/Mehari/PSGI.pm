@@ -15,9 +15,13 @@ my $BLOCK = 65536;
 
 my %compiled;
 
+# The application of a process that was started with one (Mehari::PSGI::Keeper): every file stands for it.
+our $given;
+
 # The application a file ends with, as a code reference; dies with Perl's message. Called by `load`.
 sub compile {
     my ($file) = @_;
+    return $given if $given;
     $ENV{PLACK_ENV} ||= 'deployment';
     my $app = _evaluate(File::Spec->rel2abs($file));
     return $app if ref $app eq 'CODE';
