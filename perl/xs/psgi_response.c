@@ -59,6 +59,8 @@ static bool is_plain(SV *value)
 
 /* ---- status and headers ---- */
 
+static bool framed; /* by the headers last taken */
+
 static void take_status(pTHX_ SV *value)
 {
   IV status = looks_like_number(value) ? SvIV(value) : 0;
@@ -74,8 +76,15 @@ static AV *list_of(pTHX_ SV *value, const char *what)
   return (AV *)SvRV(value);
 }
 
+/* An application that says how its body is framed knows its length. */
+static bool is_framing(mehari_text name)
+{
+  return (name.length == 14 && !strncasecmp(name.at, "Content-Length", 14)) || (name.length == 17 && !strncasecmp(name.at, "Transfer-Encoding", 17));
+}
+
 static void take_headers(pTHX_ mehari_head *head, SV *value)
 {
+  framed = false;
   AV *list = list_of(aTHX_ value, "headers");
   SSize_t count = av_count(list);
   if (count % 2)
@@ -84,11 +93,15 @@ static void take_headers(pTHX_ mehari_head *head, SV *value)
     mehari_text name = bytes_of(aTHX_ element(aTHX_ list, i), "the name of a header");
     mehari_text held = bytes_of(aTHX_ element(aTHX_ list, i + 1), "the value of a header");
     mehari_head_add(head, name.at, name.length, held.at, held.length);
+    framed = framed || is_framing(name);
   }
 }
 
-/* RFC 9110 6.4.1. A HEAD answer's body is dropped by the front, which counts it for Content-Length. */
-static bool has_body(void) { return mehari_response.status != 204 && mehari_response.status != 304; }
+/* RFC 9110 6.4.1. */
+static bool may_have_body(void) { return mehari_response.status != 204 && mehari_response.status != 304; }
+
+/* The front drops the body of an answer to HEAD, and counts a short one for its Content-Length. */
+static bool is_head(void) { return mehari_now.frame->flags & MEHARI_FLAG_HEAD; }
 
 /* ---- bodies ---- */
 
@@ -112,13 +125,28 @@ static bool all_plain(pTHX_ AV *parts)
   return true;
 }
 
+/* What is more than one record would go out in chunks. */
+static void add_length(size_t length)
+{
+  if (framed || length < MEHARI_RECORD_LIMIT / 2)
+    return;
+  char digits[24];
+  int count = snprintf(digits, sizeof digits, "%zu", length);
+  mehari_head_add(&mehari_response, "Content-Length", 14, digits, count);
+}
+
 static void write_parts(pTHX_ AV *parts)
 {
   if (!all_plain(aTHX_ parts))
     parts = copied(aTHX_ parts);
-  if (has_body())
-    for (SSize_t i = 0; i <= AvFILLp(parts); i++)
-      mehari_output_write(SvPVX(AvARRAY(parts)[i]), SvCUR(AvARRAY(parts)[i]));
+  if (!may_have_body())
+    return;
+  size_t length = 0;
+  for (SSize_t i = 0; i <= AvFILLp(parts); i++)
+    length += SvCUR(AvARRAY(parts)[i]);
+  add_length(length);
+  for (SSize_t i = 0; i <= AvFILLp(parts); i++)
+    mehari_output_write(SvPVX(AvARRAY(parts)[i]), SvCUR(AvARRAY(parts)[i]));
 }
 
 /* A handle or an object that gives lines: rare enough for Perl. */
@@ -136,7 +164,7 @@ static void write_body(pTHX_ SV *body)
   if (SvROK(body) && SvTYPE(SvRV(body)) == SVt_PVAV && !SvOBJECT(SvRV(body)))
     write_parts(aTHX_ (AV *)SvRV(body));
   else if (SvROK(body))
-    call_perl(aTHX_ "Mehari::PSGI::send", body);
+    call_perl(aTHX_ may_have_body() && !is_head() ? "Mehari::PSGI::send" : "Mehari::PSGI::withhold", body);
   else
     croak("the application answered %s as its body; expected an array reference, a file handle or an object with getline\n", describe(aTHX_ body));
 }
@@ -144,7 +172,7 @@ static void write_body(pTHX_ SV *body)
 void mehari_psgi_put(pTHX_ SV *part, bool at_once)
 {
   mehari_text bytes = bytes_of(aTHX_ part, "its body");
-  if (has_body() && bytes.length)
+  if (bytes.length && may_have_body() && !is_head())
     mehari_output_write(bytes.at, bytes.length);
   if (at_once)
     mehari_output_flush();

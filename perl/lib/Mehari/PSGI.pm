@@ -8,7 +8,8 @@ use warnings;
 use Carp ();
 use File::Spec ();
 use IO::File ();
-use Scalar::Util qw(blessed openhandle reftype);
+use Scalar::Util qw(blessed openhandle);
+use overload ();
 use Mehari ();
 
 my $BLOCK = 65536;
@@ -38,7 +39,7 @@ sub _evaluate {
     local @ARGV = ();
     local $SIG{__WARN__} = _without_redefinitions() if $compiled{$file}++;
     my ($app, $exception, $error) = _do($file, $package);
-    return $app if $app;
+    return $app if defined $app;
     die $exception if $exception;
     die "$file: $error\n" unless -r $file;
     return $app;
@@ -79,9 +80,7 @@ sub delay {
 # Sends a body that is a handle or an object with getline.
 sub send {
     my ($body) = @_;
-    my $is_file = openhandle($body) && !tied *$body && fileno $body >= 0 && -f $body;
-    $is_file || reftype $body eq 'GLOB' || blessed $body && $body->can('getline')
-        or die 'the application answered ', _describe($body), " as its body; expected an array reference, a file handle or an object with getline\n";
+    my $is_file = _is_handle($body) && !tied *$body && -f $body;
     local $/ = \$BLOCK;
     if ($is_file) {
         while (defined(my $part = readline $body)) { put($part, 0) }
@@ -89,6 +88,29 @@ sub send {
     else {
         while (defined(my $part = $body->getline)) { put($part, 1) }
     }
+    _close($body);
+    return;
+}
+
+# The response has no body to send, or none is wanted: the head goes out alone, without a length of ours.
+sub withhold {
+    my ($body) = @_;
+    _is_handle($body);
+    put('', 1);
+    _close($body);
+    return;
+}
+
+# False: an object that is none but has getline.
+sub _is_handle {
+    my ($body) = @_;
+    return 1 if openhandle($body);
+    return 0 if blessed $body && $body->can('getline');
+    die 'the application answered ', _describe($body), " as its body; expected an array reference, a file handle or an object with getline\n";
+}
+
+sub _close {
+    my ($body) = @_;
     $body->close if !blessed $body || $body->can('close');
     return;
 }
