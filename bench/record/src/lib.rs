@@ -5,10 +5,13 @@
 //! docs/records.md describes the file.
 
 mod error;
+mod file;
 mod latency;
 mod machine;
+mod merge;
 mod plan;
 mod run;
+pub mod statistics;
 mod timeline;
 mod verdict;
 mod wall_clock;
@@ -16,6 +19,7 @@ mod wall_clock;
 pub use error::Error;
 pub use latency::{Latency, Quantile};
 pub use machine::{GeneratorCost, Machine};
+pub use merge::merge;
 pub use plan::{Plan, Stage};
 pub use run::{Counts, Durations, Lag, Record, FORMAT, VERSION};
 pub use timeline::{Bucket, Event, Timeline, MAXIMUM_BUCKETS};
