@@ -52,7 +52,12 @@ impl Latency {
     /// Counts one time; zero counts as one nanosecond, more than an hour as an hour.
     #[inline]
     pub fn count(&mut self, ns: u64) {
-        self.0.saturating_record(ns.clamp(1, LONGEST_NS));
+        let ns = ns.clamp(1, LONGEST_NS);
+        // Plain `record` lets a small histogram grow, where saturating would not; only one of a
+        // foreign shape refuses.
+        if self.0.record(ns).is_err() {
+            self.0.saturating_record(ns);
+        }
     }
 
     /// Adds the other's counts. Exact, because the shapes are the same or it is refused.

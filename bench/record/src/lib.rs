@@ -5,22 +5,26 @@
 //! docs/records.md describes the file.
 
 mod error;
+pub mod export;
+pub mod figures;
 mod file;
 mod latency;
 mod machine;
 mod merge;
 mod plan;
+mod points;
 mod run;
 pub mod statistics;
 mod timeline;
 mod verdict;
-mod wall_clock;
+pub mod wall_clock;
 
 pub use error::Error;
 pub use latency::{Latency, Quantile};
 pub use machine::{GeneratorCost, Machine};
 pub use merge::merge;
 pub use plan::{Plan, Stage};
+pub use points::Point;
 pub use run::{Counts, Durations, Lag, Record, FORMAT, VERSION};
 pub use timeline::{Bucket, Event, Timeline, MAXIMUM_BUCKETS};
 pub use verdict::{Judgement, Reason, Verdict};

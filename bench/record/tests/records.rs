@@ -177,6 +177,16 @@ fn timeline_of_a_day_stays_bounded_and_complete() {
     let completed: u64 = timeline.buckets.iter().map(|b| b.completed).sum();
     let failed: u64 = timeline.buckets.iter().map(|b| b.failed).sum();
     assert_eq!((completed, failed), (77_760, 8_640));
+    let most = timeline
+        .buckets
+        .iter()
+        .map(|b| b.response.max())
+        .max()
+        .unwrap();
+    assert!(
+        most.abs_diff(1_000_000) < 10_000,
+        "{most} ns is not within 1 % of 1 ms"
+    );
 }
 
 #[test]
