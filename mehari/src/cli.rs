@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 mod ab;
+mod arguments;
 mod bench;
 mod check;
 mod compare;
