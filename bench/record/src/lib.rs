@@ -14,6 +14,7 @@ mod merge;
 mod plan;
 mod points;
 mod run;
+pub mod session;
 pub mod statistics;
 mod timeline;
 mod verdict;
