@@ -1,0 +1,1 @@
+//! Cookie jars of sessions.
