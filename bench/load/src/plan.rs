@@ -115,8 +115,6 @@ pub struct Connection {
     pub timeout: Duration,
     pub receive_buffer: Option<usize>,
     pub send_buffer: Option<usize>,
-    /// Bodies that do not say their length end with the connection; with this, all responses do.
-    pub read_to_close: bool,
 }
 
 impl Default for Connection {
@@ -131,7 +129,6 @@ impl Default for Connection {
             timeout: Duration::from_secs(30),
             receive_buffer: None,
             send_buffer: None,
-            read_to_close: false,
         }
     }
 }

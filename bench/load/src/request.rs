@@ -54,6 +54,19 @@ impl Request {
         }
     }
 
+    /// The path and query of its request line; `/` when the line has none.
+    pub fn path(&self) -> String {
+        let mut words = self.head.split(|byte| matches!(byte, b' ' | b'\r'));
+        let path = words
+            .nth(1)
+            .map(String::from_utf8_lossy)
+            .unwrap_or_default();
+        match path.starts_with('/') {
+            true => path.into_owned(),
+            false => Url::parse(&path).map_or("/".into(), |url| url.path),
+        }
+    }
+
     /// All bytes of the request for an HTTP/1 connection, with `extra` field lines (each with CRLF).
     pub fn bytes(&self, extra: &[u8]) -> Vec<u8> {
         [&self.head, extra, b"\r\n", &self.body].concat()

@@ -11,7 +11,9 @@ pub struct Session {
     pub weight: u32,
     /// Send back what `Set-Cookie` brought, within this run of the session.
     pub cookies: bool,
-    /// What a failed call or an unwanted status means for the rest.
+    /// An answer with this status counts as a failed call here (it is a `Sample` all the same).
+    pub unwanted_status: Option<u16>,
+    /// What a failed call means for the rest.
     pub on_failure: OnFailure,
 }
 
@@ -50,6 +52,7 @@ impl Session {
             bursts,
             weight: 1,
             cookies: false,
+            unwanted_status: None,
             on_failure: OnFailure::End,
         }
     }

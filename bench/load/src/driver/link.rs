@@ -56,9 +56,10 @@ pub struct Link {
     /// Requests begun and answered on this connection.
     pub calls: u32,
     pub answered: u32,
-    pub visit: Option<u32>,
     /// A slow client reads no earlier than this.
     pub next_read: Moment,
+    /// A timer will let it read on.
+    pub paused: bool,
 }
 
 impl Link {
@@ -78,8 +79,8 @@ impl Link {
             reader: Reader::new(),
             calls: 0,
             answered: 0,
-            visit: None,
             next_read: Moment::ZERO,
+            paused: false,
         }
     }
 

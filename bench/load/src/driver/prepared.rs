@@ -22,6 +22,8 @@ pub struct Rendered {
     pub bytes: Vec<u8>,
     pub endpoint: usize,
     pub bodiless: bool,
+    /// For the cookies of sessions.
+    pub path: String,
 }
 
 impl<'p> Prepared<'p> {
@@ -46,6 +48,7 @@ impl<'p> Prepared<'p> {
                 bytes: request.bytes(b""),
                 endpoint,
                 bodiless: request.bodiless_response,
+                path: request.path(),
             });
         }
         Ok(Prepared {

@@ -6,6 +6,7 @@
 mod exchange;
 mod failure;
 mod opening;
+mod visiting;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use super::socket::Source;
 use super::supply::Supply;
 use super::timers::{Due, Timers};
 use super::usage::Usage;
+use super::visit::Visits;
 use super::{quota, Control};
 
 /// Which thread of how many.
@@ -42,6 +44,7 @@ pub struct Worker<'p, O> {
     /// Open connections without work, by endpoint, the latest used last.
     idle: Vec<Vec<u64>>,
     timers: Timers,
+    visits: Visits,
     source: Source,
     /// Arrivals that may still be begun beside those under way.
     permits: usize,
@@ -56,6 +59,16 @@ pub struct Worker<'p, O> {
     untold: (u64, u64),
 }
 
+/// An arrival that is due and has its permit.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    intended: Moment,
+    permitted: Moment,
+}
+
+/// A user of a closed loop waits this long after a connection did not come about, lest a refusing
+/// server be asked a hundred thousand times a second.
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(10);
 const RECEIVE_BYTES: usize = 128 * 1024;
 /// The longest a thread sleeps, so that a stop from another thread is seen.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
@@ -84,6 +97,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             links: Links::default(),
             idle: prepared.endpoints.iter().map(|_| Vec::new()).collect(),
             timers: Timers::default(),
+            visits: Visits::default(),
             source: Source::new(&plan.connection.sources, share.thread),
             permits,
             starved_until: Moment::ZERO,
@@ -103,11 +117,11 @@ impl<'p, O: Observer> Worker<'p, O> {
         let mut planning_ended = None;
         loop {
             let mut now = self.clock.now();
-            self.do_what_is_due(now);
+            self.do_what_is_due(now, &mut buffer);
             if self.supply.is_over(now) {
                 let since = *planning_ended.get_or_insert(now);
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
-                if self.under_way == 0 || now > since.after(drain) {
+                if (self.under_way == 0 && self.visits.active == 0) || now > since.after(drain) {
                     break;
                 }
             }
@@ -131,18 +145,30 @@ impl<'p, O: Observer> Worker<'p, O> {
     }
 
     /// Everything whose time has come: time-outs, timers, arrivals.
-    fn do_what_is_due(&mut self, now: Moment) {
+    fn do_what_is_due(&mut self, now: Moment, buffer: &mut [u8]) {
         if now >= self.next_deadline {
             self.time_out(now);
         }
-        while let Some((_, due)) = self.timers.take(now) {
+        while let Some((at, due)) = self.timers.take(now) {
             match due {
                 Due::Permit => self.give_permit(now),
-                Due::Burst(_) | Due::Read(_) => {}
+                Due::Burst(visit) => self.play_burst(visit, at, now),
+                Due::Read(token) => self.read_on(token, buffer),
             }
         }
-        while let Some(job) = self.next_job(now) {
-            self.dispatch(job, now);
+        self.begin_arrivals(now);
+    }
+
+    /// Begins what is due and permitted.
+    fn begin_arrivals(&mut self, now: Moment) {
+        if self.plan.sessions.is_empty() {
+            while let Some(job) = self.next_job(now) {
+                self.dispatch(job, now);
+            }
+        } else {
+            while let Some(arrival) = self.next_arrival(now) {
+                self.begin_visit(arrival, now);
+            }
         }
     }
 
@@ -164,7 +190,7 @@ impl<'p, O: Observer> Worker<'p, O> {
     }
 
     /// The next arrival that is due and permitted; takes its permit.
-    fn next_job(&mut self, now: Moment) -> Option<Job> {
+    fn next_arrival(&mut self, now: Moment) -> Option<Arrival> {
         if self.permits == 0 {
             return None;
         }
@@ -178,6 +204,18 @@ impl<'p, O: Observer> Worker<'p, O> {
             false => (now, now),
         };
         self.permits -= 1;
+        Some(Arrival {
+            intended,
+            permitted,
+        })
+    }
+
+    /// The same as a single request.
+    fn next_job(&mut self, now: Moment) -> Option<Job> {
+        let Arrival {
+            intended,
+            permitted,
+        } = self.next_arrival(now)?;
         self.under_way += 1;
         self.totals.planned += 1;
         self.totals.most_under_way = self.totals.most_under_way.max(self.under_way);

@@ -1,24 +1,34 @@
 //! Writing requests and reading responses on open links.
 
 use std::io;
+use std::time::Duration;
 
 use crate::moment::Moment;
 use crate::observe::{Exchange, FailureKind, Observer, Sample};
 use crate::response::{Head, Listener};
 
+use super::super::cookies::Jar;
 use super::super::epoll::Event;
-use super::super::link::{Flight, Links, Phase};
+use super::super::link::{Links, Phase};
+use super::super::timers::Due;
 use super::Worker;
+
+/// Into so many small reads a slow client's second is divided.
+const SLOW_READS_A_SECOND: u64 = 50;
 
 /// Passes the parts of a response on to the observer.
 struct Ear<'a, O> {
     observer: &'a mut O,
     exchange: Exchange,
+    jar: Option<(usize, &'a mut Jar)>,
 }
 
 impl<O: Observer> Listener for Ear<'_, O> {
     fn head(&mut self, head: &Head, bytes: &[u8]) {
         self.exchange.status = head.status;
+        if let Some((endpoint, jar)) = &mut self.jar {
+            jar.take(*endpoint, bytes);
+        }
         self.observer.head(&self.exchange, bytes);
     }
 
@@ -116,22 +126,74 @@ impl<O: Observer> Worker<'_, O> {
         link.sent_of_next = 0;
     }
 
+    /// A slow client's pause is over.
+    pub(super) fn read_on(&mut self, token: u64, buffer: &mut [u8]) {
+        let Some(index) = self.links.index(token) else {
+            return;
+        };
+        if let Some(link) = self.links.get(index) {
+            link.paused = false;
+            self.read(index, true, buffer);
+        }
+    }
+
+    /// How much may be read now; `None` when a slow client has to wait for its timer.
+    fn allowance(&mut self, index: usize) -> Option<usize> {
+        let Some(rate) = self.plan.connection.throttle else {
+            return Some(usize::MAX);
+        };
+        let now = self.clock.now();
+        let link = self.links.get(index)?;
+        if now >= link.next_read {
+            return Some(
+                usize::try_from(rate / SLOW_READS_A_SECOND)
+                    .unwrap_or(usize::MAX)
+                    .max(1),
+            );
+        }
+        if !link.paused {
+            link.paused = true;
+            let due = Due::Read(Links::token(index, link.serial));
+            self.timers.add(link.next_read, due);
+        }
+        None
+    }
+
+    /// Charges a slow client for what it read; a timer's own lateness is not lost to it.
+    fn charge(&mut self, index: usize, count: usize, now: Moment) {
+        let Some(rate) = self.plan.connection.throttle else {
+            return;
+        };
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let kept = now.0.saturating_sub(1_000_000_000 / SLOW_READS_A_SECOND);
+        let cost = count as u128 * 1_000_000_000 / u128::from(rate);
+        link.next_read =
+            Moment(link.next_read.0.max(kept)).after(Duration::from_nanos(cost as u64));
+    }
+
     /// Reads what has come. `ending`: the connection is to be read to its end.
     fn read(&mut self, index: usize, ending: bool, buffer: &mut [u8]) {
         loop {
+            let Some(allowance) = self.allowance(index) else {
+                return;
+            };
             let Some(link) = self.links.get(index) else {
                 return;
             };
-            let result = link.receive(buffer);
+            let most = buffer.len().min(allowance);
+            let result = link.receive(&mut buffer[..most]);
             let now = self.clock.now();
             match result {
                 Ok(0) => return self.ended(index, now),
                 Ok(count) => {
                     self.totals.received_bytes += count as u64;
+                    self.charge(index, count, now);
                     if !self.take(index, &buffer[..count], now) {
                         return;
                     }
-                    if count < buffer.len() && !ending {
+                    if count < most && !ending && self.plan.connection.throttle.is_none() {
                         return;
                     }
                 }
@@ -158,9 +220,15 @@ impl<O: Observer> Worker<'_, O> {
             if let Some(flight) = link.in_flight.front_mut() {
                 flight.first_byte = flight.first_byte.min(now);
             }
+            let visit = link.in_flight.front().and_then(|flight| flight.job.visit);
+            let endpoint = link.endpoint;
+            let jar = visit
+                .and_then(|visit| self.visits.get(visit))
+                .map(|visit| (endpoint, &mut visit.jar));
             let mut ear = Ear {
                 observer: &mut self.observer,
                 exchange,
+                jar,
             };
             match link.reader.feed(bytes, &mut ear) {
                 Ok(progress) => {
@@ -244,12 +312,23 @@ impl<O: Observer> Worker<'_, O> {
         self.totals.completed += 1;
         self.untold.0 += 1;
         self.under_way -= 1;
-        self.give_permit(now);
-        self.go_on(index, &flight, reusable, now);
+        match flight.job.visit {
+            None => {
+                self.give_permit(now);
+                self.go_on(index, reusable, now);
+            }
+            Some(_) => {
+                if !reusable {
+                    self.fail_link(index, FailureKind::Reset, None, now);
+                }
+                self.visit_answered(&flight, facts.status, now);
+                self.begin_arrivals(now);
+            }
+        }
     }
 
     /// What the connection and the freed permit are used for next.
-    fn go_on(&mut self, index: usize, _flight: &Flight, reusable: bool, now: Moment) {
+    fn go_on(&mut self, index: usize, reusable: bool, now: Moment) {
         let job = self.next_job(now);
         let Some(link) = self.links.get(index) else {
             return;

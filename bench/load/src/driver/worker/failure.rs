@@ -1,7 +1,6 @@
 //! Requests that are not answered: broken connections, time-outs, the end of the run.
 
 use std::io;
-use std::time::Duration;
 
 use crate::moment::Moment;
 use crate::observe::{Closed, Failure, FailureKind, Observer};
@@ -10,11 +9,7 @@ use crate::response::Facts;
 use super::super::link::{Flight, Job, Link};
 use super::super::timers::Due;
 use super::opening::connect_failure;
-use super::Worker;
-
-/// A user of a closed loop waits this long after a connection did not come about, lest a refusing
-/// server be asked a hundred thousand times a second.
-const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(10);
+use super::{Worker, PAUSE_AFTER_REFUSAL};
 
 impl<O: Observer> Worker<'_, O> {
     /// No connection could even be begun for this job.
@@ -107,6 +102,9 @@ impl<O: Observer> Worker<'_, O> {
             at.kind,
             FailureKind::Connect | FailureKind::NoPort | FailureKind::NoDescriptor
         );
+        if let Some(visit) = job.visit {
+            return self.visit_failed(visit, refused, at.now);
+        }
         match refused && !self.supply.is_open() {
             true => self
                 .timers
@@ -139,6 +137,9 @@ impl<O: Observer> Worker<'_, O> {
     pub(super) fn report_unfinished(&mut self, now: Moment) {
         for index in self.links.indices() {
             self.fail_link(index, FailureKind::Unfinished, None, now);
+        }
+        for visit in self.visits.indices() {
+            self.end_visit(visit, false, now);
         }
         while self.supply.is_open() && self.supply.next_open() <= now {
             let intended = self.supply.take_open();

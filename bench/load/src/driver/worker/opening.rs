@@ -30,7 +30,7 @@ impl<O: Observer> Worker<'_, O> {
         None
     }
 
-    fn open(&mut self, endpoint: usize, job: Job, now: Moment) {
+    pub(super) fn open(&mut self, endpoint: usize, job: Job, now: Moment) {
         let address = &self.prepared.endpoints[endpoint].address;
         let index = self.links.vacant();
         let serial = self.serial;
@@ -47,6 +47,9 @@ impl<O: Observer> Worker<'_, O> {
                 self.links
                     .put(index, Link::new(socket, serial, endpoint, now));
                 self.totals.most_connections = self.totals.most_connections.max(self.links.open);
+                if let Some(visit) = job.visit {
+                    self.visit_opened(visit, endpoint, Links::token(index, serial));
+                }
                 self.observer.connecting(serial, now);
                 self.begin(index, job, now, true);
             }
@@ -62,6 +65,7 @@ impl<O: Observer> Worker<'_, O> {
         self.next_deadline = self
             .next_deadline
             .min(now.after(self.plan.connection.timeout));
+        let own_bytes = self.own_bytes(&job);
         let Some(link) = self.links.get(index) else {
             return;
         };
@@ -78,12 +82,22 @@ impl<O: Observer> Worker<'_, O> {
             written: Moment::NEVER,
             first_byte: Moment::NEVER,
             sent_bytes: 0,
-            own_bytes: None,
+            own_bytes,
         });
         link.calls += 1;
         if link.phase == Phase::Open {
             self.write(index, now);
         }
+    }
+
+    /// The bytes of a request that carries a session's cookies.
+    fn own_bytes(&mut self, job: &Job) -> Option<Box<[u8]>> {
+        let line = self.cookie_line(job)?;
+        Some(
+            self.plan.requests[job.request]
+                .bytes(&line)
+                .into_boxed_slice(),
+        )
     }
 
     /// The socket of a connecting link became writable.
