@@ -1,0 +1,60 @@
+//! What all threads of a run read: the plan, its addresses, and each request's bytes.
+
+use std::net::SocketAddr;
+
+use crate::plan::{Plan, PlanError};
+use crate::url::Endpoint;
+
+pub struct Prepared<'p> {
+    pub plan: &'p Plan,
+    pub endpoints: Vec<Target>,
+    pub rendered: Vec<Rendered>,
+}
+
+/// An endpoint with its resolved address.
+pub struct Target {
+    pub endpoint: Endpoint,
+    pub address: SocketAddr,
+}
+
+/// One request as the driver sends it.
+pub struct Rendered {
+    pub bytes: Vec<u8>,
+    pub endpoint: usize,
+    pub bodiless: bool,
+    /// For the cookies of sessions.
+    pub path: String,
+}
+
+impl<'p> Prepared<'p> {
+    pub fn new(plan: &'p Plan) -> Result<Prepared<'p>, PlanError> {
+        let mut endpoints: Vec<Target> = Vec::new();
+        let mut rendered = Vec::with_capacity(plan.requests.len());
+        for request in &plan.requests {
+            let known = endpoints
+                .iter()
+                .position(|target| target.endpoint == request.endpoint);
+            let endpoint = match known {
+                Some(place) => place,
+                None => {
+                    endpoints.push(Target {
+                        address: request.endpoint.resolve()?[0],
+                        endpoint: request.endpoint.clone(),
+                    });
+                    endpoints.len() - 1
+                }
+            };
+            rendered.push(Rendered {
+                bytes: request.bytes(b""),
+                endpoint,
+                bodiless: request.bodiless_response,
+                path: request.path(),
+            });
+        }
+        Ok(Prepared {
+            plan,
+            endpoints,
+            rendered,
+        })
+    }
+}
