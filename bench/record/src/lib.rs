@@ -18,6 +18,7 @@ pub mod session;
 pub mod statistics;
 mod timeline;
 mod verdict;
+pub mod versus;
 pub mod wall_clock;
 
 pub use error::Error;
