@@ -249,7 +249,8 @@ impl<'p, O: Observer> Worker<'p, O> {
         ThreadOutcome {
             observer: self.observer,
             totals: self.totals,
-            cpu: after.cpu.saturating_sub(before.cpu),
+            cpu_user: after.user.saturating_sub(before.user),
+            cpu_system: after.system.saturating_sub(before.system),
             run_queue_delay: after.run_queue_delay.saturating_sub(before.run_queue_delay),
             preemptions: after.preemptions.saturating_sub(before.preemptions),
             ended: now,
