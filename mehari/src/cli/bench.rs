@@ -1,9 +1,9 @@
 //! `mehari bench`: the load generator's own command.
 
-mod arguments;
+pub(super) mod arguments;
 mod live;
-mod parse;
-mod plan;
+pub(super) mod parse;
+pub(super) mod plan;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
