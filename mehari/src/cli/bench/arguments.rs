@@ -15,7 +15,7 @@ Examples:
   mehari bench --rate 5000 --arrivals poisson -d 30s --warm-up 5s http://127.0.0.1:8080/
   mehari bench --stage 30s:0/s..1000/s --stage 1m:1000/s http://127.0.0.1:8080/";
 
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 #[command(
     name = "mehari bench",
     about = "Loads a server and reports what can be trusted",
