@@ -1,0 +1,192 @@
+//! Who runs when: blocks of ABBA and BAAB, each run reduced to its numbers.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use mehari_load::live::Watched;
+use mehari_load::{measure, Control, Measurement, Plan, PlanError};
+use mehari_record::versus::{Block, Run};
+use mehari_record::{Judgement, Latency, Record};
+
+use super::server::Server;
+use super::side::Side;
+use super::{bench, interrupt, Failure, Options};
+
+/// All that was measured of A and B.
+pub struct Measured {
+    pub blocks: Vec<Block>,
+    /// The load in words.
+    pub words: String,
+    /// Response times of all runs of A and of B.
+    pub response: [Latency; 2],
+    /// What the generators said against themselves: text, and in how many runs.
+    pub doubts: Doubts,
+    pub interrupted: bool,
+}
+
+/// Reasons that runs were not VALID, with the worst judgement and how many runs had each.
+#[derive(Default)]
+pub struct Doubts(pub BTreeMap<String, (Judgement, u64, String)>);
+
+impl Doubts {
+    pub fn add(&mut self, record: &Record) {
+        for reason in &record.verdict.reasons {
+            let new = || (reason.judgement, 0, reason.text.clone());
+            let doubt = self.0.entry(reason.check.clone()).or_insert_with(new);
+            doubt.1 += 1;
+            if reason.judgement > doubt.0 {
+                (doubt.0, doubt.2) = (reason.judgement, reason.text.clone());
+            }
+        }
+    }
+}
+
+/// A before B, then B before A, and the other way round in the next block: whatever drifts
+/// steadily hits both alike.
+pub fn blocks(
+    sides: &[Side; 2],
+    options: &Options,
+    progress: &Progress,
+) -> Result<Measured, Failure> {
+    let mut generator = Generator::new(options)?;
+    let mut measured = Measured {
+        blocks: Vec::new(),
+        words: String::new(),
+        response: [Latency::new(), Latency::new()],
+        doubts: Doubts::default(),
+        interrupted: false,
+    };
+    for number in 0..options.blocks {
+        let order = if number % 2 == 0 {
+            [0, 1, 1, 0]
+        } else {
+            [1, 0, 0, 1]
+        };
+        let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
+        for which in order {
+            progress.say(&format!(
+                "block {} of {}, {}",
+                number + 1,
+                options.blocks,
+                ["A", "B"][which]
+            ));
+            let record = generator.run(&sides[which])?;
+            if generator.is_interrupted() {
+                measured.interrupted = true;
+                return Ok(measured);
+            }
+            progress.step();
+            measured.doubts.add(&record);
+            measured.words.clone_from(&record.plan.words);
+            measured.response[which]
+                .add(&record.response)
+                .map_err(|cause| Failure::Failed(cause.to_string()))?;
+            runs[which].push(Run::of(&record));
+        }
+        if let [Ok(a), Ok(b)] = runs.map(<[Run; 2]>::try_from) {
+            measured.blocks.push(Block { a, b });
+        }
+    }
+    Ok(measured)
+}
+
+/// Makes one run after the other; the generator's own ceiling is measured before the first.
+pub struct Generator<'o> {
+    options: &'o Options,
+    control: Control,
+    ceiling: bool,
+}
+
+impl<'o> Generator<'o> {
+    pub fn new(options: &'o Options) -> Result<Generator<'o>, Failure> {
+        let control = Control::new();
+        interrupt::watch(control.clone())
+            .map_err(|cause| Failure::Failed(format!("cannot await signals: {cause}")))?;
+        Ok(Generator {
+            options,
+            control,
+            ceiling: !options.load.no_ceiling,
+        })
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.control.is_stopped()
+    }
+
+    pub fn run(&mut self, side: &Side) -> Result<Record, Failure> {
+        self.run_with(side, &self.options.load.clone(), &self.options.url)
+    }
+
+    /// Runs with another load, or another URL for commands, than the options'.
+    pub fn run_with(
+        &mut self,
+        side: &Side,
+        load: &bench::arguments::Arguments,
+        url: &str,
+    ) -> Result<Record, Failure> {
+        let mut load = load.clone();
+        load.urls.clear();
+        let usage = |error: PlanError| Failure::Usage(error.to_string());
+        let server = match side {
+            Side::Command(command) => {
+                // What the options make impossible must not start a server first.
+                load.urls = vec!["http://127.0.0.1/".into()];
+                bench::plan::from(&load).map_err(usage)?;
+                Some(Server::start(command, url, self.options.start_timeout)?)
+            }
+            _ => None,
+        };
+        match (side, &server) {
+            (_, Some(server)) => load.urls = vec![server.url.clone()],
+            (Side::Url(url), None) => load.urls = vec![url.clone()],
+            (Side::Requests(path), None) => load.url_file = Some(path.clone()),
+            _ => {
+                return Err(Failure::Usage(
+                    "a record compares with records only, not with something to be run".into(),
+                ))
+            }
+        }
+        let plan: Plan = bench::plan::from(&load).map_err(usage)?;
+        let measurement = Measurement {
+            ceiling: std::mem::take(&mut self.ceiling),
+        };
+        measure(&plan, &self.control, measurement, |_, recorder| {
+            Watched::new(recorder, None)
+        })
+        .map_err(usage)
+    }
+}
+
+/// A bar on a terminal, nothing elsewhere.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    pub fn new(options: &Options, runs: usize) -> Progress {
+        let wanted = !options.load.quiet
+            && std::io::stderr().is_terminal()
+            && std::io::stdout().is_terminal();
+        let bar = match wanted {
+            true => ProgressBar::new(runs as u64),
+            false => ProgressBar::hidden(),
+        };
+        if let Ok(style) =
+            ProgressStyle::with_template("{elapsed_precise} {bar:24} {percent:>3}%  {msg}")
+        {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+
+    pub fn say(&self, text: &str) {
+        self.0.set_message(text.to_owned());
+    }
+
+    pub fn step(&self) {
+        self.0.inc(1);
+    }
+
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
