@@ -17,6 +17,7 @@ mod directives;
 mod http_load;
 mod httperf;
 mod record;
+mod records;
 mod reload;
 mod replay;
 mod serve;
