@@ -22,7 +22,7 @@ impl Told<'_> {
             "A: {}\nB: {}\nEach run: {}\n{blocks} blocks of ABBA and BAAB, {} runs\n",
             self.names[0],
             self.names[1],
-            self.measured.words,
+            self.load(),
             4 * blocks
         );
         if self.measured.interrupted {
@@ -36,11 +36,17 @@ impl Told<'_> {
         text
     }
 
+    /// The words of a plan without its URLs, which are A's or B's.
+    fn load(&self) -> &str {
+        let words = &self.measured.words;
+        words.rsplit(" · ").next().unwrap_or(words)
+    }
+
     pub fn json(&self) -> String {
         let value = json!({
             "a": self.names[0],
             "b": self.names[1],
-            "load": self.measured.words,
+            "load": self.load(),
             "threshold": self.threshold,
             "interrupted": self.measured.interrupted,
             "result": self.result,
