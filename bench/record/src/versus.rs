@@ -192,7 +192,7 @@ fn cautions(blocks: &[Block], findings: &[Finding]) -> Vec<String> {
         .collect();
     if !missing.is_empty() {
         cautions.push(format!(
-            "{} not compared: a run had too few answers, or some that never came (run longer with -d)",
+            "{} not compared: a run had too few good answers, or some that never came (run longer with -d)",
             missing.join(", ")
         ));
     }

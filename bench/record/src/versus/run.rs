@@ -68,7 +68,8 @@ impl Run {
 
     pub fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
-            Metric::Throughput => Some(self.throughput),
+            // Of nothing there is no ratio.
+            Metric::Throughput => (self.throughput > 0.0).then_some(self.throughput),
             Metric::Mean => self.mean,
             Metric::P50 => self.p50,
             Metric::P99 => self.p99,
