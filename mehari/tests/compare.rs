@@ -1,5 +1,7 @@
 //! `mehari compare` as users run it.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use mehari_record::{Event, Machine, Plan, Record};
@@ -96,6 +98,28 @@ fn commands_are_started_found_by_the_url_they_print_and_ended_with_term() {
             format!("http://{site}/page?x")
         );
     }
+}
+
+#[test]
+fn command_that_prints_nothing_is_ready_when_its_url_accepts() {
+    let site = site();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("b.har").display().to_string();
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let program = env!("CARGO_BIN_EXE_mehari");
+    let serve =
+        |listen: &str| format!("{program} record --listen {listen} --to http://{site} -o {file}");
+    let silent = format!("{} >/dev/null", serve(&free.to_string()));
+    let url = format!("http://{free}/slow");
+    let result = compared(&[&serve("127.0.0.1:0"), &silent, "--url", "/", "--url", &url]);
+    assert_eq!(result["result"]["conclusion"], "slower");
+    let busy = format!("http://{site}/");
+    let output = run(&["compare", "sleep 60", "sleep 60", "--url", &busy]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("something serves at http://"));
 }
 
 #[test]

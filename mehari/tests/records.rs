@@ -1,5 +1,7 @@
 //! Saved records through `mehari bench merge` and `mehari bench export`.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use mehari_record::Record;

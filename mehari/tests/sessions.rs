@@ -1,5 +1,7 @@
 //! `mehari record` and `mehari replay` as users run them.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};

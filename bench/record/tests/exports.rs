@@ -1,5 +1,7 @@
 //! Exports of one run with a stall, an error burst and a quiet second, read back by other means.
 
+#![allow(clippy::unwrap_used)]
+
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::Histogram;

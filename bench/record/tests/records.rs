@@ -1,5 +1,7 @@
 //! Records: what is written is read back, other versions are refused, merging loses nothing.
 
+#![allow(clippy::unwrap_used)]
+
 use mehari_record::*;
 
 /// A record with something in every field, started at the given second of 2026-11-21T20:00Z.
@@ -212,4 +214,52 @@ fn percentile_above_a_request_that_never_ended_is_a_lower_bound() {
     unended.count(60);
     assert_eq!(latency.quantile(50.0, &unended), Quantile::Exactly(51));
     assert_eq!(latency.quantile(85.0, &unended), Quantile::AtLeast(85));
+}
+
+fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                // Statuses and failure classes are data, not fields.
+                if !["statuses", "failed", "other"].contains(&name.as_str()) {
+                    keys(value, found);
+                }
+                found.insert(name.clone());
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_a_record_is_documented() {
+    let documented = include_str!("../../../docs/records.md");
+    let mut record = example(0, &[(1_000, 200)]);
+    record.plan = Plan {
+        arrivals: Some("poisson".into()),
+        rate: Some(1.0),
+        stages: vec![Stage {
+            seconds: 1.0,
+            from: 1.0,
+            to: 2.0,
+        }],
+        requests: Some(1),
+        seconds: Some(1.0),
+        timeout_seconds: Some(1.0),
+        think_seconds: Some(1.0),
+        throttle: Some(1.0),
+        seed: Some(1),
+        other: [("x".to_owned(), 1.into())].into(),
+        ..record.plan
+    };
+    let mut found = std::collections::BTreeSet::new();
+    keys(&serde_json::to_value(&record).unwrap(), &mut found);
+    assert!(found.len() > 60, "{} fields", found.len());
+    for name in found {
+        assert!(
+            documented.contains(&format!("`{name}`")),
+            "{name} is not in docs/records.md"
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! Recording and replaying over real sockets, against a small site that hands out a fresh session
 //! cookie at each login and knows no other.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};

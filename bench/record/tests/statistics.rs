@@ -1,5 +1,7 @@
 //! The statistics against values worked out by other means; each derivation is beside its number.
 
+#![allow(clippy::unwrap_used)]
+
 use mehari_record::statistics::*;
 
 fn close(measured: f64, expected: f64) {

@@ -1,5 +1,7 @@
 //! Conclusions from made-up blocks whose truth is known.
 
+#![allow(clippy::unwrap_used)]
+
 use mehari_record::statistics::Conclusion;
 use mehari_record::versus::*;
 use mehari_record::*;

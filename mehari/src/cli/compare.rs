@@ -31,7 +31,7 @@ records with commas between, or a command that serves and prints its URL.
 
 Examples:
   mehari compare http://127.0.0.1:8080/old http://127.0.0.1:8080/new -c 16
-  mehari compare 'mehari serve app.psgi --listen 127.0.0.1:0' 'starman --port 5001 app.psgi' --url http://127.0.0.1:5001/
+  mehari compare 'mehari serve app.psgi --listen 127.0.0.1:0' 'starman --port 5001 app.psgi' --url / --url http://127.0.0.1:5001/
   mehari compare before.json after.json
   mehari compare -c 50 -n 5000 --matrix name=apache_args,apache_request,cgi_pm --matrix query_length=25,337 \\
       'http://127.0.0.1:8080/perl/processing_with_{name}.pl?{query_length:query}'
@@ -58,9 +58,9 @@ struct Options {
     /// What decides: throughput, mean, p50 or p99 [default: throughput, in an open loop p99]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
-    /// Where commands serve: a URL, or the path at the URL they print
+    /// Where commands serve: a URL, or the path at the URL they print; given twice, A's and B's
     #[arg(long, value_name = "URL", default_value = "/")]
-    url: String,
+    url: Vec<String>,
     /// How long a command may take to be ready
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = bench::parse::time)]
     start_timeout: Duration,
@@ -152,6 +152,9 @@ impl Options {
         if !(self.threshold > 0.0 && self.threshold < 100.0) {
             return refuse("--threshold must be more than 0 and less than 100 percent");
         }
+        if self.url.len() > 2 {
+            return refuse("--url is given once for both, or twice, for A and for B");
+        }
         if self.load.url_file.is_some() || self.load.session_file.is_some() {
             return refuse("give request files as A and B, not with --urls or --session");
         }
@@ -159,6 +162,14 @@ impl Options {
             return refuse("--output, --strict and --start-at are for `mehari bench`");
         }
         Ok(())
+    }
+
+    /// Of A (0) or B (1).
+    fn url_of(&self, which: usize) -> &str {
+        self.url
+            .get(which)
+            .or(self.url.first())
+            .map_or("/", String::as_str)
     }
 
     fn primary(&self) -> Metric {

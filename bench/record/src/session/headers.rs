@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn only_urls_of_the_origin_itself_are_moved() {
-        let from: Target = "http://a.test:80".parse().unwrap();
-        let to: Target = "http://b.test:81".parse().unwrap();
+        let from: Target = "http://a.test:80".parse().expect("a target");
+        let to: Target = "http://b.test:81".parse().expect("a target");
         for (before, after) in [
             ("http://a.test:80/x?y", Some("http://b.test:81/x?y")),
             ("http://a.test/", Some("http://b.test:81/")),

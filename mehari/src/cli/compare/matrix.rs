@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> Result<String, Failure> {
                 options.blocks,
                 row.labels.join(" ")
             ));
-            let record = generator.run_with(&row.side, &row.load, &row.url)?;
+            let record = generator.run(&row.side, &row.load, &row.url)?;
             if generator.is_interrupted() {
                 break 'passes;
             }
@@ -140,7 +140,7 @@ fn extended<'p>(
 
 fn row(options: &Options, template: &str, chosen: &[(&str, &Value)]) -> Result<Row, Failure> {
     let mut load = options.load.clone();
-    let (mut text, mut url) = (template.to_owned(), options.url.clone());
+    let (mut text, mut url) = (template.to_owned(), options.url_of(0).to_owned());
     for (name, value) in chosen {
         let mut used = false;
         let others = load.headers.iter_mut().map(|(_, value)| value);

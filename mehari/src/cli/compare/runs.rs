@@ -71,7 +71,8 @@ pub fn blocks(
                 options.blocks,
                 ["A", "B"][which]
             ));
-            let record = generator.run(&sides[which])?;
+            let (load, url) = (&options.load, options.url_of(which));
+            let record = generator.run(&sides[which], load, url)?;
             if generator.is_interrupted() {
                 measured.interrupted = true;
                 return Ok(measured);
@@ -114,12 +115,8 @@ impl<'o> Generator<'o> {
         self.control.is_stopped()
     }
 
-    pub fn run(&mut self, side: &Side) -> Result<Record, Failure> {
-        self.run_with(side, &self.options.load.clone(), &self.options.url)
-    }
-
-    /// Runs with another load, or another URL for commands, than the options'.
-    pub fn run_with(
+    /// Runs the load against a side; `url` is where a command serves.
+    pub fn run(
         &mut self,
         side: &Side,
         load: &bench::arguments::Arguments,

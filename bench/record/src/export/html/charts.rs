@@ -170,7 +170,7 @@ fn extent(series: &[Series]) -> (f64, f64) {
 fn time_axis(record: &Record, points: &[Point]) -> Axis {
     let asked = record.durations.measured_us as f64 / 1e6;
     let last = points.last().map_or(asked, |p| p.seconds.max(asked));
-    Axis::linear_to("seconds", last, |at| figures::plain(at))
+    Axis::linear_to("seconds", last, figures::plain)
 }
 
 /// 1/(1-p) by decades, marked as the percentiles they are.
