@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mehari_load::Url;
-use rustix::process::{kill_process_group, test_kill_process_group, Pid, Signal};
+use rustix::process::{kill_process_group, waitpgid, Pid, Signal, WaitOptions};
 
 use super::{interrupt, Failure};
 
@@ -38,6 +38,8 @@ impl Server {
                 "something serves at {url} already; `{command}` was not started"
             )));
         }
+        // Orphans of the shell come to us, not to an init that reaps when it pleases.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let mut child = Command::new("/bin/sh")
             .args(["-c", command])
             .stdin(Stdio::null())
@@ -99,6 +101,18 @@ impl Server {
         Err(self.never_ready(&format!("`{command}` did not {expected} within {waited} s")))
     }
 
+    /// No process of the group is left, not even one that waits to be reaped.
+    fn has_ended(&self) -> bool {
+        loop {
+            match waitpgid(self.group, WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => return false,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return true,
+            }
+        }
+    }
+
     fn never_ready(&self, what: &str) -> Failure {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         match said.lines().map(str::trim).rfind(|line| !line.is_empty()) {
@@ -112,16 +126,14 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = kill_process_group(self.group, Signal::Term);
         let begin = Instant::now();
-        while begin.elapsed() < PATIENCE {
-            // Reaping the shell is what lets its group become empty.
-            let ended = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_));
-            if ended && test_kill_process_group(self.group).is_err() {
-                break;
-            }
+        // What the shell started is ours to reap as well: see `start`.
+        while !self.has_ended() && begin.elapsed() < PATIENCE {
             std::thread::sleep(PAUSE);
         }
         let _ = kill_process_group(self.group, Signal::Kill);
-        let _ = self.child.wait();
+        while !self.has_ended() {
+            std::thread::sleep(PAUSE);
+        }
         interrupt::remember(None);
     }
 }
