@@ -12,6 +12,7 @@ mod arguments;
 mod bench;
 mod check;
 mod compare;
+mod control;
 mod crashme;
 mod directives;
 mod http_load;

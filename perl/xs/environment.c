@@ -1,0 +1,336 @@
+/* %ENV: the CGI variables of a request, stored in place in pinned elements.
+ *
+ * Our stores do not touch C's environ (that costs a microsecond each); before a child process
+ * starts, environ is rebuilt from %ENV as it then is.
+ */
+#include "mehari.h"
+#include <unistd.h>
+
+extern char **environ;
+
+typedef struct {
+  SV *key;
+  U32 hash;
+  U32 request; /* the last request that set it */
+  char field[56];
+  U8 field_length;
+} pin;
+
+enum {
+  GATEWAY_INTERFACE, SERVER_SOFTWARE, SERVER_PROTOCOL, SERVER_NAME, SERVER_ADDR, SERVER_PORT, REMOTE_ADDR, REMOTE_PORT,
+  DOCUMENT_ROOT, SCRIPT_FILENAME, SCRIPT_NAME, REQUEST_METHOD, REQUEST_URI, REQUEST_SCHEME, QUERY_STRING, FIXED
+};
+static const char *const fixed_names[FIXED] = {
+  "GATEWAY_INTERFACE", "SERVER_SOFTWARE", "SERVER_PROTOCOL", "SERVER_NAME", "SERVER_ADDR", "SERVER_PORT", "REMOTE_ADDR", "REMOTE_PORT",
+  "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
+};
+static pin fixed[FIXED], path_info, path_translated, https;
+
+#define FIELD_PINS 256 /* a power of two; half of it is used */
+static pin fields[FIELD_PINS];
+static int field_count;
+
+static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
+static int base_count;
+static AV *loose; /* names of this request without a pin */
+static U32 request;
+
+static void make_pin(pTHX_ pin *this, const char *name, STRLEN length)
+{
+  PERL_HASH(this->hash, name, length);
+  this->key = newSVpvn_share(name, length, this->hash);
+}
+
+static bool is_plain(SV *value)
+{
+  return SvREFCNT(value) == 1 && SvTYPE(value) >= SVt_PV && SvTYPE(value) <= SVt_PVMG && !SvROK(value) && !SvREADONLY(value) && !SvIsCOW(value);
+}
+
+static void store(pTHX_ HV *env, SV *key, U32 hash, const char *value, STRLEN length)
+{
+  HE *entry = hv_fetch_ent(env, key, 0, hash);
+  if (entry && is_plain(HeVAL(entry))) {
+    sv_setpvn(HeVAL(entry), value, length);
+    SvUTF8_off(HeVAL(entry));
+    SvTAINTED_off(HeVAL(entry));
+  } else
+    entry = hv_store_ent(env, key, newSVpvn(value, length), hash);
+  if (TAINTING_get && entry)
+    SvTAINTED_on(HeVAL(entry));
+}
+
+static void set(pTHX_ HV *env, pin *this, const char *value, STRLEN length)
+{
+  this->request = request;
+  store(aTHX_ env, this->key, this->hash, value, length);
+}
+
+static void set_text(pTHX_ HV *env, int which, int text)
+{
+  mehari_text value = mehari_request_text(text);
+  set(aTHX_ env, &fixed[which], value.at, value.length);
+}
+
+static void set_number(pTHX_ HV *env, int which, unsigned number)
+{
+  char digits[12];
+  char *at = digits + sizeof digits;
+  do {
+    *--at = '0' + number % 10;
+    number /= 10;
+  } while (number);
+  set(aTHX_ env, &fixed[which], at, digits + sizeof digits - at);
+}
+
+/* The variable a header field becomes. */
+static STRLEN variable_name(char *into, const char *name, STRLEN length)
+{
+  STRLEN at = 0;
+  if ((length == 12 && !strncasecmp(name, "Content-Type", 12)) || (length == 14 && !strncasecmp(name, "Content-Length", 14)))
+    ;
+  else {
+    memcpy(into, "HTTP_", 5);
+    at = 5;
+  }
+  for (STRLEN i = 0; i < length; i++)
+    into[at++] = name[i] == '-' ? '_' : toUPPER(name[i]);
+  return at;
+}
+
+static pin *field_pin(pTHX_ const char *name, STRLEN length)
+{
+  if (length > sizeof fields[0].field)
+    return NULL;
+  U32 at = (U32)length * 31;
+  for (STRLEN i = 0; i < length; i += 3)
+    at = at * 33 + (U8)name[i];
+  at = (at * 33 + (U8)name[length - 1]) & (FIELD_PINS - 1);
+  while (fields[at].field_length) {
+    if (fields[at].field_length == length && memEQ(fields[at].field, name, length))
+      return &fields[at];
+    at = (at + 1) & (FIELD_PINS - 1);
+  }
+  if (field_count >= FIELD_PINS / 2)
+    return NULL;
+  char variable[80];
+  STRLEN variable_length = variable_name(variable, name, length);
+  field_count++;
+  memcpy(fields[at].field, name, length);
+  fields[at].field_length = length;
+  make_pin(aTHX_ &fields[at], variable, variable_length);
+  return &fields[at];
+}
+
+static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari_text more)
+{
+  sv_catpvn(value, name_length == 6 && !strncasecmp(name, "Cookie", 6) ? "; " : ", ", 2);
+  sv_catpvn(value, more.at, more.length);
+}
+
+static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
+{
+  char variable[512];
+  if (name.length > sizeof variable - 6)
+    return;
+  SV *key = newSVpvn(variable, variable_name(variable, name.at, name.length));
+  HE *entry = hv_fetch_ent(env, key, 0, 0);
+  if (entry)
+    append(aTHX_ HeVAL(entry), name.at, name.length, value);
+  else
+    (void)hv_store_ent(env, key, newSVpvn(value.at, value.length), 0);
+  av_push(loose, key);
+}
+
+static void set_fields(pTHX_ HV *env)
+{
+  for (int i = 0; i < mehari_now.frame->field_count; i++) {
+    mehari_text name = mehari_span_text(mehari_now.fields[i].name), value = mehari_span_text(mehari_now.fields[i].value);
+    if (!name.length)
+      continue;
+    pin *this = field_pin(aTHX_ name.at, name.length);
+    if (!this)
+      set_loose(aTHX_ env, name, value);
+    else {
+      /* Other spellings of the name have a pin of their own but the same element. */
+      HE *entry = hv_fetch_ent(env, this->key, 0, this->hash);
+      bool again = false;
+      if (entry)
+        for (int j = 0; j < i && !again; j++) {
+          mehari_span other = mehari_now.fields[j].name;
+          mehari_text earlier = mehari_span_text(other);
+          again = earlier.length == name.length && !strncasecmp(earlier.at, name.at, name.length);
+        }
+      if (again)
+        append(aTHX_ HeVAL(entry), name.at, name.length, value);
+      else
+        set(aTHX_ env, this, value.at, value.length);
+      this->request = request;
+    }
+  }
+}
+
+static void set_variables(pTHX_ HV *env)
+{
+  for (int i = 0; i < mehari_now.frame->variable_count; i++) {
+    mehari_text name = mehari_span_text(mehari_now.variables[i].name), value = mehari_span_text(mehari_now.variables[i].value);
+    SV *key = newSVpvn(name.at, name.length);
+    (void)hv_store_ent(env, key, newSVpvn(value.at, value.length), 0);
+    av_push(loose, key);
+  }
+}
+
+static void drop(pTHX_ HV *env, pin *this)
+{
+  if (this->key && this->request && this->request != request) {
+    (void)hv_delete_ent(env, this->key, G_DISCARD, this->hash);
+    this->request = 0;
+  }
+}
+
+/* What the last request had and this one has not: fields, loose names, what the script itself stored. */
+static void drop_stale(pTHX_ HV *env)
+{
+  SSize_t last = av_top_index(loose);
+  for (SSize_t i = 0; i <= last; i++)
+    (void)hv_delete_ent(env, AvARRAY(loose)[i], G_DISCARD, 0);
+  if (last >= 0)
+    av_clear(loose);
+}
+
+static void drop_foreign(pTHX_ HV *env)
+{
+  AV *foreign = newAV();
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env))) {
+    SV *key = hv_iterkeysv(entry);
+    bool ours = false;
+    for (int i = 0; i < base_count && !ours; i++)
+      ours = sv_eq(base[i].key, key);
+    for (int i = 0; i < FIXED && !ours; i++)
+      ours = sv_eq(fixed[i].key, key);
+    if (!ours)
+      av_push(foreign, SvREFCNT_inc_NN(key));
+  }
+  for (SSize_t i = 0; i <= av_top_index(foreign); i++)
+    (void)hv_delete_ent(env, AvARRAY(foreign)[i], G_DISCARD, 0);
+  SvREFCNT_dec((SV *)foreign);
+  for (int i = 0; i < FIELD_PINS; i++)
+    fields[i].request = 0;
+  path_info.request = path_translated.request = https.request = 0;
+}
+
+static STRLEN used_after; /* keys in %ENV when the last request began */
+
+void mehari_environment_begin(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  bool disturbed = request && HvUSEDKEYS(env) != used_after;
+  if (++request == 0)
+    request = 1;
+  drop_stale(aTHX_ env);
+  if (disturbed)
+    drop_foreign(aTHX_ env);
+  for (int i = 0; i < base_count; i++) {
+    STRLEN length;
+    const char *value = SvPV(base[i].value, length);
+    store(aTHX_ env, base[i].key, base[i].hash, value, length);
+  }
+  set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
+  set(aTHX_ env, &fixed[SERVER_SOFTWARE], "Mehari/" MEHARI_RELEASE, sizeof("Mehari/" MEHARI_RELEASE) - 1);
+  set_text(aTHX_ env, SERVER_PROTOCOL, MEHARI_TEXT_PROTOCOL);
+  set_text(aTHX_ env, SERVER_NAME, MEHARI_TEXT_SERVER_NAME);
+  set_text(aTHX_ env, SERVER_ADDR, MEHARI_TEXT_SERVER_ADDR);
+  set_number(aTHX_ env, SERVER_PORT, mehari_now.frame->server_port);
+  set_text(aTHX_ env, REMOTE_ADDR, MEHARI_TEXT_REMOTE_ADDR);
+  set_number(aTHX_ env, REMOTE_PORT, mehari_now.frame->remote_port);
+  set_text(aTHX_ env, DOCUMENT_ROOT, MEHARI_TEXT_DOCUMENT_ROOT);
+  set_text(aTHX_ env, SCRIPT_FILENAME, MEHARI_TEXT_TASK);
+  set_text(aTHX_ env, SCRIPT_NAME, MEHARI_TEXT_SCRIPT_NAME);
+  set_text(aTHX_ env, REQUEST_METHOD, MEHARI_TEXT_METHOD);
+  set_text(aTHX_ env, REQUEST_URI, MEHARI_TEXT_TARGET);
+  set_text(aTHX_ env, REQUEST_SCHEME, MEHARI_TEXT_SCHEME);
+  set_text(aTHX_ env, QUERY_STRING, MEHARI_TEXT_QUERY);
+  mehari_text info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
+  if (info.length) {
+    set(aTHX_ env, &path_info, info.at, info.length);
+    mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT);
+    SV *translated = newSVpvn(root.at, root.length);
+    sv_catpvn(translated, info.at, info.length);
+    set(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
+    SvREFCNT_dec(translated);
+  }
+  if (mehari_request_text(MEHARI_TEXT_SCHEME).length == 5)
+    set(aTHX_ env, &https, "on", 2);
+  set_fields(aTHX_ env);
+  drop(aTHX_ env, &path_info);
+  drop(aTHX_ env, &path_translated);
+  drop(aTHX_ env, &https);
+  for (int i = 0; i < FIELD_PINS; i++)
+    if (fields[i].request && fields[i].request != request) {
+      /* Another spelling of the same name may hold the element now. */
+      bool held = false;
+      for (int j = 0; j < FIELD_PINS && !held; j++)
+        held = j != i && fields[j].request == request && fields[j].hash == fields[i].hash && sv_eq(fields[j].key, fields[i].key);
+      if (held)
+        fields[i].request = 0;
+      else
+        drop(aTHX_ env, &fields[i]);
+    }
+  set_variables(aTHX_ env);
+  used_after = HvUSEDKEYS(env);
+  SvFLAGS(env) |= magic;
+}
+
+void mehari_environment_export(pTHX)
+{
+  static char **built;
+  HV *env = GvHVn(PL_envgv);
+  if (built) {
+    for (char **each = built; *each; each++)
+      Safefree(*each);
+    Safefree(built);
+  }
+  Newx(built, HvUSEDKEYS(env) + 1, char *);
+  int count = 0;
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env))) {
+    STRLEN name_length, value_length;
+    const char *name = HePV(entry, name_length), *value = SvOK(HeVAL(entry)) ? SvPV_nomg(HeVAL(entry), value_length) : (value_length = 0, "");
+    char *line;
+    Newx(line, name_length + value_length + 2, char);
+    memcpy(line, name, name_length);
+    line[name_length] = '=';
+    memcpy(line + name_length + 1, value, value_length);
+    line[name_length + 1 + value_length] = '\0';
+    built[count++] = line;
+  }
+  built[count] = NULL;
+  environ = built;
+}
+
+/* Called once a worker, after the fork: %ENV holds only what is to be passed on. */
+void mehari_environment_open(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  for (int i = 0; i < FIXED; i++)
+    make_pin(aTHX_ &fixed[i], fixed_names[i], strlen(fixed_names[i]));
+  make_pin(aTHX_ &path_info, "PATH_INFO", 9);
+  make_pin(aTHX_ &path_translated, "PATH_TRANSLATED", 15);
+  make_pin(aTHX_ &https, "HTTPS", 5);
+  loose = newAV();
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env)) && base_count < (int)C_ARRAY_LENGTH(base)) {
+    STRLEN length;
+    const char *name = HePV(entry, length);
+    U32 hash;
+    PERL_HASH(hash, name, length);
+    base[base_count].key = newSVpvn_share(name, length, hash);
+    base[base_count].hash = hash;
+    base[base_count++].value = newSVsv(HeVAL(entry));
+  }
+}

@@ -1,0 +1,15 @@
+//! HTTP/1.0 and 1.1: a connection's own loop, written out because every byte of it is paid for each request.
+
+pub mod chunked;
+mod connection;
+mod framing;
+pub mod head;
+mod input;
+mod output;
+mod receive;
+mod reply;
+pub mod scan;
+mod send;
+mod stream;
+
+pub use connection::{Connection, Ended};

@@ -1,0 +1,296 @@
+//! One HTTP/1 connection from accept to close: a request at a time, in order.
+
+use super::head::{Head, Version};
+use super::input::Input;
+use super::output::Output;
+use super::receive::{Arrival, Gathered};
+use super::scan::Scan;
+use crate::answer::Answer;
+use crate::deadline::{Phase, Seat};
+use crate::dispatch::Dispatch;
+use crate::page;
+use crate::problem::{bad, Problem};
+use crate::request::{Peer, Protocol, Request, Table};
+use crate::route::Route;
+use crate::shared::Shared;
+use crate::work::{self, Work};
+use mehari_pool::Body;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// The connection is over without anything more to say: an error of the socket, or told to go.
+pub struct Gone;
+
+/// What became of a connection.
+pub enum Ended<S> {
+    Closed,
+    /// The client began with HTTP/2's preface.
+    Http2(Takeover<S>),
+}
+
+/// A connection for another protocol, with what has been read of it.
+pub struct Takeover<S> {
+    pub socket: S,
+    pub bytes: Vec<u8>,
+    pub seat: Seat,
+    pub peer: Peer,
+}
+
+pub struct Connection<S, D: Dispatch> {
+    pub(super) socket: S,
+    pub(super) shared: Rc<Shared<D>>,
+    pub(super) peer: Peer,
+    pub(super) seat: Seat,
+    pub(super) input: Input,
+    pub(super) output: Output,
+    pub(super) head: Head,
+    pub(super) scan: Scan,
+    pub(super) served: u64,
+    /// The client sends no more. It may still read: half-closing is legal.
+    pub(super) client_ended: bool,
+}
+
+/// The request being answered: what its log line and its response need.
+pub(super) struct Turn {
+    pub id: u64,
+    pub began: Instant,
+    pub time: SystemTime,
+    pub is_head: bool,
+    pub protocol: Protocol,
+    pub keep: bool,
+    /// Bytes of the input that are this request.
+    pub consumed: usize,
+    /// Its body has not been read.
+    pub refused: bool,
+    pub status: u16,
+    pub sent: u64,
+    pub worker: Option<u32>,
+    pub queued: Duration,
+}
+
+/// What follows a request.
+#[derive(PartialEq)]
+enum Next {
+    Request,
+    Close,
+    /// Close, but read on for a while: the client may be sending and must see the answer.
+    Linger,
+    Http2,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
+    pub fn new(shared: Rc<Shared<D>>, socket: S, peer: Peer) -> Connection<S, D> {
+        let seat = shared.registry.enter(&shared.clock);
+        seat.enter(&shared.clock, Phase::Head, shared.site().limits.header_timeout);
+        Connection {
+            socket,
+            shared,
+            peer,
+            seat,
+            input: Input::new(),
+            output: Output::default(),
+            head: Head::default(),
+            scan: Scan::default(),
+            served: 0,
+            client_ended: false,
+        }
+    }
+
+    pub async fn serve(mut self) -> Ended<S> {
+        loop {
+            match self.request().await {
+                Ok(Next::Request) => {}
+                Ok(Next::Linger) => {
+                    self.linger().await;
+                    return Ended::Closed;
+                }
+                Ok(Next::Http2) => {
+                    return Ended::Http2(Takeover {
+                        bytes: self.input.take(),
+                        socket: self.socket,
+                        seat: self.seat,
+                        peer: self.peer,
+                    })
+                }
+                Ok(Next::Close) | Err(Gone) => return Ended::Closed,
+            }
+        }
+    }
+
+    /// Waits for a request and answers it.
+    async fn request(&mut self) -> Result<Next, Gone> {
+        match self.next_head().await? {
+            Arrival::Request => self.answer().await,
+            Arrival::Refused(problem) => self.refuse_unread(problem).await,
+            Arrival::End => {
+                self.flush().await?;
+                Ok(Next::Close)
+            }
+            Arrival::Http2 => Ok(Next::Http2),
+        }
+    }
+
+    async fn answer(&mut self) -> Result<Next, Gone> {
+        let mut turn = self.turn();
+        let result = self.answer_in(&mut turn).await;
+        if turn.status == 0 {
+            // The client went before it was answered: nginx's number for it.
+            turn.status = 499;
+        }
+        self.record(&turn);
+        result?;
+        self.served += 1;
+        self.scan = Scan::default();
+        if turn.keep {
+            self.input.consume(turn.consumed);
+            return Ok(Next::Request);
+        }
+        self.flush().await?;
+        let unread = self.input.bytes().len() > turn.consumed || turn.refused;
+        match !unread || self.client_ended {
+            true => Ok(Next::Close),
+            false => Ok(Next::Linger),
+        }
+    }
+
+    fn turn(&self) -> Turn {
+        let site = self.shared.site();
+        let limits = &site.limits;
+        let more = limits.keep_alive_requests == 0 || self.served + 1 < limits.keep_alive_requests;
+        Turn {
+            id: self.shared.request_begins(),
+            began: Instant::now(),
+            time: SystemTime::now(),
+            is_head: self.head.method.of(self.input.bytes()) == b"HEAD",
+            protocol: match self.head.version {
+                Version::Http10 => Protocol::Http10,
+                Version::Http11 => Protocol::Http11,
+            },
+            keep: self.head.keep_alive
+                && limits.keep_alive.is_some()
+                && more
+                && !self.shared.stopping.get()
+                && !self.client_ended,
+            consumed: self.head.length,
+            refused: false,
+            status: 0,
+            sent: 0,
+            worker: None,
+            queued: Duration::ZERO,
+        }
+    }
+
+    /// Routes, reads the body, has the work done and sends what comes of it.
+    async fn answer_in(&mut self, turn: &mut Turn) -> Result<(), Gone> {
+        let work = match self.route() {
+            Err(problem) => Work::Answer(self.refusal(turn, problem)),
+            Ok(None) => {
+                self.skip_body(turn).await?;
+                Work::Answer(work::server_options())
+            }
+            Ok(Some(route)) => self.work(turn, &route).await?,
+        };
+        match work {
+            Work::Answer(answer) => self.send_answer(turn, answer).await,
+            Work::Backend(mut backend) => {
+                let sent = self.send_backend(turn, &mut backend).await;
+                turn.worker = backend.worker();
+                turn.queued = backend.queued();
+                sent
+            }
+        }
+    }
+
+    async fn work(&mut self, turn: &mut Turn, route: &Route) -> Result<Work<D>, Gone> {
+        let body = match work::wants_body(route) {
+            true => self.read_body(route.settings.body_limit).await?,
+            false => {
+                self.skip_body(turn).await?;
+                Ok(Gathered::Empty)
+            }
+        };
+        Ok(match body {
+            Err(problem) => Work::Answer(self.refusal(turn, problem)),
+            Ok(gathered) => {
+                turn.consumed = self.head.length + gathered.in_input();
+                self.seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+                self.begin(turn, route, gathered)
+            }
+        })
+    }
+
+    /// `Ok(None)`: `OPTIONS *`.
+    fn route(&self) -> Result<Option<Rc<Route>>, Problem> {
+        let bytes = self.input.bytes();
+        let method = self.head.method.of(bytes);
+        work::check_method(method)?;
+        let target = self.head.target(bytes);
+        if target == b"*" {
+            return match method {
+                b"OPTIONS" => Ok(None),
+                _ => Err(bad("* is for OPTIONS")),
+            };
+        }
+        let end = memchr::memchr(b'?', target).unwrap_or(target.len());
+        self.shared.route(&target[..end]).map(Some)
+    }
+
+    fn begin(&self, turn: &Turn, route: &Route, gathered: Gathered) -> Work<D> {
+        let bytes = self.input.bytes();
+        let body = match gathered {
+            Gathered::Empty => Body::Empty,
+            Gathered::InInput(length) => {
+                Body::Memory(&bytes[self.head.length..self.head.length + length])
+            }
+            Gathered::Memory(ref memory) => Body::Memory(memory),
+            Gathered::File(file, length) => Body::File(file.into(), length),
+        };
+        self.with_request(turn, |request| work::begin(&self.shared, request, route, body))
+    }
+
+    /// Calls `what` with the request as handlers see it.
+    pub(super) fn with_request<R>(&self, turn: &Turn, what: impl FnOnce(&Request<'_>) -> R) -> R {
+        let bytes = self.input.bytes();
+        let fields: Table = self
+            .head
+            .fields
+            .iter()
+            .map(|(name, value)| (name.of(bytes), value.of(bytes)))
+            .collect();
+        what(&Request {
+            method: self.head.method.of(bytes),
+            target: self.head.target(bytes),
+            protocol: turn.protocol,
+            fields: fields.as_slice(),
+            host: self.head.host.map_or(&[], |host| host.of(bytes)),
+            peer: &self.peer,
+            id: turn.id,
+        })
+    }
+
+    /// The page of a problem found before the request's handler was.
+    fn refusal(&self, turn: &mut Turn, problem: Problem) -> Answer {
+        turn.keep &= !problem.closes;
+        turn.refused |= problem.closes;
+        self.with_request(turn, |request| {
+            work::refusal(&self.shared, request, None, problem)
+        })
+    }
+
+    /// Answers bytes that are not a request, and ends.
+    async fn refuse_unread(&mut self, problem: Problem) -> Result<Next, Gone> {
+        let mut turn = Turn {
+            keep: false,
+            is_head: false,
+            ..self.turn()
+        };
+        self.head.forget();
+        let answer = page::answer(problem.status, None);
+        let sent = self.send_answer(&mut turn, answer).await;
+        self.record(&turn);
+        sent?;
+        self.flush().await?;
+        Ok(Next::Linger)
+    }
+}

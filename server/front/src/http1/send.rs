@@ -1,0 +1,319 @@
+//! Sending responses: answers that are there, and the stream of a program.
+
+use super::connection::{Connection, Gone, Turn};
+use super::reply::{Length, Reply};
+use super::stream::Stream;
+use crate::answer::{Answer, Content};
+use crate::deadline::{Alarm, Phase};
+use crate::dispatch::Dispatch;
+use crate::handler::file::body::FileBody;
+use crate::handler::Backend;
+use crate::lines::{self, Lines};
+use crate::log::Entry;
+use crate::page;
+use crate::request::Protocol;
+use crate::status;
+use mehari_config::LogLevel;
+use mehari_pool::script_head::ScriptHead;
+use mehari_pool::{Fault, Head};
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Beyond this the answers of pipelined requests leave before the next is begun.
+const GATHERED: usize = 64 * 1024;
+/// How long a client that half-closed while its request waits may keep its place in the queue.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
+    /// Writes all that is gathered.
+    pub(super) async fn flush(&mut self) -> Result<(), Gone> {
+        if self.output.pending() == 0 {
+            return Ok(());
+        }
+        let mut waits = false;
+        poll_fn(|cx| loop {
+            match self.output.poll_write(cx, &mut self.socket) {
+                Poll::Ready(Ok(true)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(false)) => waits = false,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return self.poll_stalled(cx, &mut waits),
+            }
+        })
+        .await
+    }
+
+    /// The client takes nothing: it has the write limit's time, from the last byte it took.
+    pub(super) fn poll_stalled(
+        &self,
+        cx: &mut Context<'_>,
+        waits: &mut bool,
+    ) -> Poll<Result<(), Gone>> {
+        if !std::mem::replace(waits, true) {
+            let limit = self.shared.site().limits.write_timeout;
+            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+        }
+        match self.seat.poll_alarm(cx) {
+            None | Some(Alarm::Leave) => Poll::Pending,
+            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    pub(super) async fn send_answer(&mut self, turn: &mut Turn, answer: Answer) -> Result<(), Gone> {
+        turn.status = answer.status;
+        let length = match status::has_no_body(answer.status) {
+            true => Length::Unsaid,
+            false => Length::Known(answer.content.length()),
+        };
+        let reply = Reply {
+            status: answer.status,
+            lines: answer.lines(),
+            has_date: false,
+            has_server: false,
+            length,
+            protocol: turn.protocol,
+            keep: turn.keep,
+            time: turn.time,
+        };
+        reply.push(&self.shared.clock, &mut self.output.bytes);
+        if turn.is_head || length == Length::Unsaid {
+            return self.flush_if_large().await;
+        }
+        match answer.content {
+            Content::Bytes(bytes) => self.push_body(turn, &bytes),
+            Content::Cached(resource) => self.push_body(turn, resource.body()),
+            Content::File(body) => return self.send_file(turn, body).await,
+        }
+        self.flush_if_large().await
+    }
+
+    fn push_body(&mut self, turn: &mut Turn, bytes: &[u8]) {
+        self.output.bytes.extend_from_slice(bytes);
+        turn.sent += bytes.len() as u64;
+    }
+
+    async fn flush_if_large(&mut self) -> Result<(), Gone> {
+        match self.output.pending() > GATHERED {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+
+    /// A window at a time. A file that shrinks while it is sent cannot be told from within the
+    /// response, so the connection ends before the length it promised.
+    async fn send_file(&mut self, turn: &mut Turn, mut body: FileBody) -> Result<(), Gone> {
+        loop {
+            let before = self.output.bytes.len();
+            let more = body.read(&mut self.output.bytes).await;
+            turn.sent += (self.output.bytes.len() - before) as u64;
+            match more {
+                Ok(true) => self.flush().await?,
+                Ok(false) => return self.flush_if_large().await,
+                Err(error) => {
+                    let text = format!("a file became unreadable while it was sent: {error}");
+                    self.log_error(LogLevel::Error, turn, &text);
+                    return Err(Gone);
+                }
+            }
+        }
+    }
+
+    pub(super) async fn send_backend(
+        &mut self,
+        turn: &mut Turn,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Result<(), Gone> {
+        let head = match self.backend_head(backend).await? {
+            Ok(head) => head,
+            Err(fault) => return self.send_fault(turn, backend, fault).await,
+        };
+        match lines::examine(&head.lines) {
+            Ok(lines) if (200..=999).contains(&head.status) => {
+                self.send_program(turn, backend, head, lines).await
+            }
+            Ok(_) => self.send_bad_head(turn, "a status outside 200 to 999").await,
+            Err(problem) => self.send_bad_head(turn, problem).await,
+        }
+    }
+
+    /// Waits for the head; earlier answers leave meanwhile, and a client that goes ends it all.
+    async fn backend_head(
+        &mut self,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Result<Result<Head, Fault>, Gone> {
+        let mut ended = self.client_ended;
+        poll_fn(|cx| {
+            if let Poll::Ready(head) = backend.poll_head(cx) {
+                return Poll::Ready(Ok(head.map(ScriptHead::into_response)));
+            }
+            if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
+                return Poll::Ready(Err(Gone));
+            }
+            if let Err(gone) = self.poll_client(cx) {
+                return Poll::Ready(Err(gone));
+            }
+            if self.client_ended && !std::mem::replace(&mut ended, true) {
+                self.seat.enter(&self.shared.clock, Phase::Work, PATIENCE);
+            }
+            match self.seat.poll_alarm(cx) {
+                Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+                // Still in the queue: most likely nobody waits for it any more.
+                Some(Alarm::Late) if backend.worker().is_none() => Poll::Ready(Err(Gone)),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    async fn send_fault(
+        &mut self,
+        turn: &mut Turn,
+        backend: &Backend<D::Exchange>,
+        fault: Fault,
+    ) -> Result<(), Gone> {
+        turn.worker = backend.worker();
+        let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
+        self.log_error(LogLevel::Error, turn, &format!("{target}: {fault}"));
+        self.send_page(turn, fault.status()).await
+    }
+
+    async fn send_bad_head(&mut self, turn: &mut Turn, problem: &str) -> Result<(), Gone> {
+        let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
+        let text = format!("{target}: the program's response has {problem}; answered 500");
+        self.log_error(LogLevel::Error, turn, &text);
+        self.send_page(turn, 500).await
+    }
+
+    async fn send_page(&mut self, turn: &mut Turn, status: u16) -> Result<(), Gone> {
+        let answer = self.with_request(turn, |request| page::answer(status, request.field("accept")));
+        self.send_answer(turn, answer).await
+    }
+
+    async fn send_program(
+        &mut self,
+        turn: &mut Turn,
+        backend: &mut Backend<D::Exchange>,
+        head: Head,
+        lines: Lines,
+    ) -> Result<(), Gone> {
+        turn.status = head.status;
+        let mut stream = Stream::new(turn, &head, lines.content_length.or(head.content_length));
+        stream.learn_length(backend, &mut self.shared.scratch.borrow_mut());
+        turn.keep &= stream.length != Length::Close;
+        let mut kept = Vec::new();
+        let block: &[u8] = match lines.dropped.is_empty() {
+            true => &head.lines,
+            false => {
+                lines.push_kept(&head.lines, &mut kept);
+                &kept
+            }
+        };
+        let reply = Reply {
+            status: head.status,
+            lines: [block, &[]],
+            has_date: head.has_date,
+            has_server: head.has_server,
+            length: stream.length,
+            protocol: turn.protocol,
+            keep: turn.keep,
+            time: turn.time,
+        };
+        reply.push(&self.shared.clock, &mut self.output.bytes);
+        stream.push_known(&mut self.shared.scratch.borrow_mut(), &mut self.output.bytes);
+        let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
+        turn.sent = stream.sent;
+        if let Some(remark) = stream.remark() {
+            turn.worker = backend.worker();
+            let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
+            self.log_error(LogLevel::Error, turn, &format!("{target}: {remark}"));
+        }
+        result?;
+        if stream.is_cut_off() {
+            turn.keep = false;
+            self.flush().await?;
+            return Err(Gone);
+        }
+        self.flush_if_large().await
+    }
+
+    /// Moves bytes from the program to the client until there are no more; a slow client slows the
+    /// program down, a program that pauses has what it said delivered.
+    fn poll_stream(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut Stream,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Poll<Result<(), Gone>> {
+        loop {
+            let took = stream.poll_take(cx, backend, &mut self.output);
+            if stream.is_done() {
+                return Poll::Ready(Ok(()));
+            }
+            let wrote = match self.output.pending() > 0 {
+                true => self.output.poll_write(cx, &mut self.socket),
+                false => Poll::Pending,
+            };
+            match wrote {
+                Poll::Ready(Ok(_)) => {
+                    stream.stalled = false;
+                    continue;
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending if took => continue,
+                Poll::Pending => {}
+            }
+            if let Err(gone) = self.poll_client(cx) {
+                return Poll::Ready(Err(gone));
+            }
+            if self.output.pending() > 0 {
+                return self.poll_stalled(cx, &mut stream.stalled);
+            }
+            self.seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            return match self.seat.poll_alarm(cx) {
+                Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+                _ => Poll::Pending,
+            };
+        }
+    }
+
+    pub(super) fn log_error(&self, level: LogLevel, turn: &Turn, text: &str) {
+        self.shared.journal.error(level, Some(turn.id), turn.worker, text);
+    }
+
+    /// The request's line in the access log, and its end in the counts.
+    pub(super) fn record(&self, turn: &Turn) {
+        self.shared.request_ends(turn.sent);
+        let bytes = self.input.bytes();
+        let unread = self.head.length == 0;
+        let (mut referer, mut user_agent) = (None, None);
+        for (name, value) in &self.head.fields {
+            let name = name.of(bytes);
+            match name.len() {
+                7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value.of(bytes)),
+                10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value.of(bytes)),
+                _ => {}
+            }
+        }
+        self.shared.journal.access(&Entry {
+            remote: self.peer.remote_addr.as_bytes(),
+            user: None,
+            time: turn.time,
+            method: self.head.method.of(bytes),
+            target: if unread { b"" } else { self.head.target(bytes) },
+            protocol: if unread { b"" } else { protocol_name(turn.protocol) },
+            status: turn.status,
+            bytes: turn.sent,
+            referer,
+            user_agent,
+            request_id: turn.id,
+            worker: turn.worker,
+            queue_us: turn.queued.as_micros() as u64,
+            total_us: turn.began.elapsed().as_micros() as u64,
+        });
+    }
+}
+
+fn protocol_name(protocol: Protocol) -> &'static [u8] {
+    protocol.name()
+}
