@@ -11,6 +11,7 @@ mod quota;
 mod socket;
 mod supply;
 mod timers;
+mod tls;
 mod usage;
 mod visit;
 mod worker;

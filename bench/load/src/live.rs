@@ -76,6 +76,7 @@ impl Watched {
 
 impl Observer for Watched {
     const WRITE_TIMES: bool = Recorder::WRITE_TIMES;
+    const TLS_FACTS: bool = Recorder::TLS_FACTS;
 
     fn begins(&mut self, origin: SystemTime) {
         self.recorder.begins(origin);

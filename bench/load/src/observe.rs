@@ -217,6 +217,9 @@ pub trait Observer: Send {
     /// Whether `written` is to be read from the clock after the write (20 ns), or may equal `write_begun`.
     const WRITE_TIMES: bool = true;
 
+    /// Whether `connected` is to be told the facts of TLS.
+    const TLS_FACTS: bool = true;
+
     /// Before the first request; `origin` is the wall-clock time of the moment zero.
     fn begins(&mut self, _origin: SystemTime) {}
     /// A connect was issued; a descriptor was available for it.

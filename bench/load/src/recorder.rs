@@ -110,6 +110,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     const WRITE_TIMES: bool = false;
+    const TLS_FACTS: bool = false;
 
     fn begins(&mut self, origin: SystemTime) {
         let since = origin
