@@ -86,6 +86,10 @@ impl Observer for Watched {
         self.recorder.connected(connected);
     }
 
+    fn wants_head(&self) -> bool {
+        self.recorder.wants_head()
+    }
+
     fn head(&mut self, exchange: &Exchange, head: &[u8]) {
         self.recorder.head(exchange, head);
     }

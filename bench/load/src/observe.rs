@@ -227,6 +227,10 @@ pub trait Observer: Send {
     fn connected(&mut self, _connected: &Connected<'_>) {}
     /// The last byte of a request went out.
     fn sent(&mut self, _exchange: &Exchange, _bytes: u64) {}
+    /// Whether `head` is to be called; asked only where a head costs something to make (HTTP/2).
+    fn wants_head(&self) -> bool {
+        true
+    }
     /// The whole head of a final response, with its blank line.
     fn head(&mut self, _exchange: &Exchange, _head: &[u8]) {}
     /// A piece of content, without framing.

@@ -125,6 +125,10 @@ impl Observer for Recorder {
             .count(connected.times.secured.since(connected.times.begun));
     }
 
+    fn wants_head(&self) -> bool {
+        self.server.is_empty()
+    }
+
     fn head(&mut self, _exchange: &Exchange, head: &[u8]) {
         if self.server.is_empty() {
             self.server = server_field(head).unwrap_or_else(|| "-".into());
