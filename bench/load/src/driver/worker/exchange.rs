@@ -269,7 +269,8 @@ impl<O: Observer> Worker<'_, O> {
                         return true;
                     }
                 }
-                Err(_) => {
+                Err(fault) => {
+                    self.observer.trouble(FailureKind::BadResponse, &fault);
                     self.fail_link(index, FailureKind::BadResponse, None, now);
                     return false;
                 }

@@ -14,6 +14,7 @@ use super::{Worker, PAUSE_AFTER_REFUSAL};
 impl<O: Observer> Worker<'_, O> {
     /// No connection could even be begun for this job.
     pub(super) fn refuse(&mut self, job: Job, now: Moment, error: &io::Error) {
+        self.observer.trouble(connect_failure(error), error);
         let flight = Flight::new(job, now, false, 0);
         let at = Broken {
             kind: connect_failure(error),
@@ -34,6 +35,9 @@ impl<O: Observer> Worker<'_, O> {
         let Some(mut link) = self.remove(index, now) else {
             return;
         };
+        if let Some(error) = error {
+            self.observer.trouble(kind, error);
+        }
         let at = Broken {
             kind,
             error: error.and_then(io::Error::raw_os_error),

@@ -152,6 +152,8 @@ impl<O: Observer> Worker<'_, O> {
                     self.stream_failed(index, stream, FailureKind::Reset, now);
                 }
                 Err(_) => {
+                    let why = "the bytes are not HTTP/2";
+                    self.observer.trouble(FailureKind::BadResponse, &why);
                     self.fail_link(index, FailureKind::BadResponse, None, now);
                     return false;
                 }

@@ -176,7 +176,11 @@ impl<O: Observer> Worker<'_, O> {
         match shaken {
             Ok(Handshake::Waiting) => {}
             Ok(Handshake::Done) if agreed => self.is_open(index, now),
-            Ok(Handshake::Done) => self.fail_link(index, FailureKind::Tls, None, now),
+            Ok(Handshake::Done) => {
+                let why = "the server does not speak HTTP/2";
+                self.observer.trouble(FailureKind::Tls, &why);
+                self.fail_link(index, FailureKind::Tls, None, now);
+            }
             Err(error) => self.fail_link(index, FailureKind::Tls, Some(&error), now),
         }
     }
