@@ -1,13 +1,14 @@
 //! What a running measurement shows while it runs: each thread publishes the latest interval now and
 //! then, and whoever draws takes it. Nothing here slows the event loop when nobody watches.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::SystemTime;
 
 use mehari_record::Latency;
 
 use crate::moment::Moment;
-use crate::observe::{Connected, Exchange, Failure, Observer, Sample, SessionEnd};
+use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
 use crate::recorder::Recorder;
 
 /// Collects what threads publish; one for a run.
@@ -76,6 +77,7 @@ impl Watched {
 
 impl Observer for Watched {
     const WRITE_TIMES: bool = Recorder::WRITE_TIMES;
+    const TLS_FACTS: bool = Recorder::TLS_FACTS;
 
     fn begins(&mut self, origin: SystemTime) {
         self.recorder.begins(origin);
@@ -83,6 +85,10 @@ impl Observer for Watched {
 
     fn connected(&mut self, connected: &Connected<'_>) {
         self.recorder.connected(connected);
+    }
+
+    fn wants_head(&self) -> bool {
+        self.recorder.wants_head()
     }
 
     fn head(&mut self, exchange: &Exchange, head: &[u8]) {
@@ -104,6 +110,10 @@ impl Observer for Watched {
         if let Some((_, glance)) = &mut self.window {
             glance.failed += 1;
         }
+    }
+
+    fn trouble(&mut self, kind: FailureKind, why: &dyn fmt::Display) {
+        self.recorder.trouble(kind, why);
     }
 
     fn session_ended(&mut self, end: &SessionEnd) {

@@ -10,6 +10,9 @@ use crate::moment::Moment;
 use crate::observe::{ConnectTimes, Exchange};
 use crate::response::Reader;
 
+use super::http2::Http2;
+use super::tls::Tls;
+
 /// An arrival on its way to a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
@@ -35,14 +38,35 @@ pub struct Flight {
     pub own_bytes: Option<Box<[u8]>>,
 }
 
+impl Flight {
+    pub fn new(job: Job, begun: Moment, opened: bool, calls_before: u32) -> Flight {
+        Flight {
+            job,
+            begun,
+            opened,
+            calls_before,
+            write_begun: Moment::NEVER,
+            written: Moment::NEVER,
+            first_byte: Moment::NEVER,
+            sent_bytes: 0,
+            own_bytes: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Connecting,
+    /// The TLS handshake is under way.
+    Securing,
     Open,
 }
 
 pub struct Link {
     pub socket: OwnedFd,
+    pub tls: Option<Box<Tls>>,
+    /// Present when the connection speaks HTTP/2; `in_flight` then holds what has no stream yet.
+    pub http2: Option<Box<Http2>>,
     pub serial: u64,
     pub endpoint: usize,
     pub phase: Phase,
@@ -60,12 +84,16 @@ pub struct Link {
     pub next_read: Moment,
     /// A timer will let it read on.
     pub paused: bool,
+    /// It is among the idle connections.
+    pub listed: bool,
 }
 
 impl Link {
     pub fn new(socket: OwnedFd, serial: u64, endpoint: usize, begun: Moment) -> Link {
         Link {
             socket,
+            tls: None,
+            http2: None,
             serial,
             endpoint,
             phase: Phase::Connecting,
@@ -81,15 +109,23 @@ impl Link {
             answered: 0,
             next_read: Moment::ZERO,
             paused: false,
+            listed: false,
         }
     }
 
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?)
+        match &mut self.tls {
+            None => Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?),
+            Some(tls) => tls.receive(&self.socket, buffer),
+        }
     }
 
-    pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL)?)
+    /// Whether another request may be put on it, `streams` being the most at once with HTTP/2.
+    pub fn has_room(&self, streams: usize) -> bool {
+        match &self.http2 {
+            Some(http2) => http2.has_room(self.in_flight.len(), streams),
+            None => self.in_flight.is_empty(),
+        }
     }
 
     /// The exchange whose response comes next.
@@ -100,6 +136,14 @@ impl Link {
             intended: flight.job.intended,
             status: self.reader.facts().status,
         })
+    }
+}
+
+/// Sends through TLS where there is some; `WouldBlock` when the socket takes nothing now.
+pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::Result<usize> {
+    match tls {
+        None => Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)?),
+        Some(tls) => tls.send(socket, bytes),
     }
 }
 

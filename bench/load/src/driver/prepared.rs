@@ -2,8 +2,14 @@
 
 use std::net::SocketAddr;
 
+use rustls::pki_types::ServerName;
+
 use crate::plan::{Plan, PlanError};
+use crate::request::Request;
 use crate::url::Endpoint;
+
+use super::http2::hpack;
+use super::tls;
 
 pub struct Prepared<'p> {
     pub plan: &'p Plan,
@@ -15,11 +21,15 @@ pub struct Prepared<'p> {
 pub struct Target {
     pub endpoint: Endpoint,
     pub address: SocketAddr,
+    /// The name the server must prove, for TLS.
+    pub server_name: Option<ServerName<'static>>,
 }
 
 /// One request as the driver sends it.
 pub struct Rendered {
     pub bytes: Vec<u8>,
+    /// Its HPACK block, for HTTP/2.
+    pub block: Vec<u8>,
     pub endpoint: usize,
     pub bodiless: bool,
     /// For the cookies of sessions.
@@ -39,6 +49,7 @@ impl<'p> Prepared<'p> {
                 None => {
                     endpoints.push(Target {
                         address: request.endpoint.resolve()?[0],
+                        server_name: server_name(plan, &request.endpoint)?,
                         endpoint: request.endpoint.clone(),
                     });
                     endpoints.len() - 1
@@ -46,6 +57,7 @@ impl<'p> Prepared<'p> {
             };
             rendered.push(Rendered {
                 bytes: request.bytes(b""),
+                block: block(plan, request)?,
                 endpoint,
                 bodiless: request.bodiless_response,
                 path: request.path(),
@@ -57,4 +69,24 @@ impl<'p> Prepared<'p> {
             rendered,
         })
     }
+}
+
+fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'static>>, PlanError> {
+    if !endpoint.tls {
+        return Ok(None);
+    }
+    let wanted = plan.connection.tls.server_name.as_deref();
+    tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
+}
+
+fn block(plan: &Plan, request: &Request) -> Result<Vec<u8>, PlanError> {
+    if plan.connection.http2_streams.is_none() {
+        return Ok(Vec::new());
+    }
+    if request.fields.method.is_empty() {
+        return Err(PlanError::new(
+            "a request given as bytes cannot be sent over HTTP/2",
+        ));
+    }
+    Ok(hpack::request(&request.fields, request.endpoint.tls))
 }

@@ -5,10 +5,14 @@
 
 mod exchange;
 mod failure;
+mod multiplexed;
 mod opening;
 mod visiting;
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::ClientConfig;
 
 use crate::moment::{Clock, Moment};
 use crate::observe::Observer;
@@ -46,12 +50,16 @@ pub struct Worker<'p, O> {
     timers: Timers,
     visits: Visits,
     source: Source,
+    /// For endpoints with TLS.
+    tls: Option<Arc<ClientConfig>>,
     /// Arrivals that may still be begun beside those under way.
     permits: usize,
     /// When a permit was last given back while there was none.
     starved_until: Moment,
     under_way: u64,
     serial: u64,
+    /// The link whose bytes are being taken: what it is to send waits until they are.
+    reading: Option<usize>,
     /// No request times out before this.
     next_deadline: Moment,
     totals: Totals,
@@ -85,7 +93,19 @@ impl<'p, O: Observer> Worker<'p, O> {
         let plan = prepared.plan;
         let epoll = Epoll::new()
             .map_err(|error| PlanError::new(format!("the system gives no event queue: {error}")))?;
-        let permits = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
+        let secure = prepared
+            .endpoints
+            .iter()
+            .any(|target| target.server_name.is_some());
+        let http2 = plan.connection.http2_streams.is_some();
+        let tls = match secure {
+            true => Some(super::tls::configuration(&plan.connection.tls, http2)?),
+            false => None,
+        };
+        let streams = plan.connection.http2_streams.unwrap_or(1);
+        let connections = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
+        // A session's calls are its own affair: it takes one permit.
+        let permits = connections * if plan.sessions.is_empty() { streams } else { 1 };
         Ok(Worker {
             plan,
             prepared,
@@ -99,10 +119,12 @@ impl<'p, O: Observer> Worker<'p, O> {
             timers: Timers::default(),
             visits: Visits::default(),
             source: Source::new(&plan.connection.sources, share.thread),
+            tls,
             permits,
             starved_until: Moment::ZERO,
             under_way: 0,
             serial: 0,
+            reading: None,
             next_deadline: Moment::NEVER,
             totals: Totals::default(),
             untold: (0, 0),
@@ -225,6 +247,11 @@ impl<'p, O: Observer> Worker<'p, O> {
             intended,
             permitted,
         })
+    }
+
+    /// The most requests at once on an HTTP/2 connection.
+    fn streams(&self) -> usize {
+        self.plan.connection.http2_streams.unwrap_or(1)
     }
 
     fn give_permit(&mut self, now: Moment) {

@@ -7,8 +7,10 @@ use crate::moment::Moment;
 use crate::observe::{Connected, FailureKind, Observer};
 
 use super::super::epoll::Event;
+use super::super::http2::{hpack, Http2};
 use super::super::link::{Flight, Job, Link, Links, Phase};
 use super::super::socket;
+use super::super::tls::{Handshake, Tls};
 use super::Worker;
 
 impl<O: Observer> Worker<'_, O> {
@@ -23,11 +25,32 @@ impl<O: Observer> Worker<'_, O> {
 
     fn idle_link(&mut self, endpoint: usize) -> Option<usize> {
         while let Some(token) = self.idle[endpoint].pop() {
-            if let Some(index) = self.links.index(token) {
+            let Some(index) = self.links.index(token) else {
+                continue;
+            };
+            let streams = self.streams();
+            let Some(link) = self.links.get(index) else {
+                continue;
+            };
+            link.listed = false;
+            if link.has_room(streams) {
                 return Some(index);
             }
         }
         None
+    }
+
+    /// Puts a link that has room among the idle ones of its endpoint.
+    pub(super) fn list(&mut self, index: usize) {
+        let streams = self.streams();
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        if !link.listed && link.has_room(streams) {
+            link.listed = true;
+            let (endpoint, token) = (link.endpoint, Links::token(index, link.serial));
+            self.idle[endpoint].push(token);
+        }
     }
 
     pub(super) fn open(&mut self, endpoint: usize, job: Job, now: Moment) {
@@ -44,8 +67,13 @@ impl<O: Observer> Worker<'_, O> {
             Ok(socket) => {
                 self.serial += 1;
                 self.totals.connections += 1;
-                self.links
-                    .put(index, Link::new(socket, serial, endpoint, now));
+                let mut link = Link::new(socket, serial, endpoint, now);
+                link.http2 = self
+                    .plan
+                    .connection
+                    .http2_streams
+                    .map(|_| Box::new(Http2::new()));
+                self.links.put(index, link);
                 self.totals.most_connections = self.totals.most_connections.max(self.links.open);
                 if let Some(visit) = job.visit {
                     self.visit_opened(visit, endpoint, Links::token(index, serial));
@@ -73,31 +101,41 @@ impl<O: Observer> Worker<'_, O> {
             link.reader
                 .begin(self.prepared.rendered[job.request].bodiless);
         }
-        link.in_flight.push_back(Flight {
-            job,
-            begun: now,
-            opened,
-            calls_before: link.calls,
-            write_begun: Moment::NEVER,
-            written: Moment::NEVER,
-            first_byte: Moment::NEVER,
-            sent_bytes: 0,
-            own_bytes,
-        });
+        let mut flight = Flight::new(job, now, opened, link.calls);
+        flight.own_bytes = own_bytes;
+        link.in_flight.push_back(flight);
         link.calls += 1;
-        if link.phase == Phase::Open {
-            self.write(index, now);
+        let open = link.phase == Phase::Open;
+        match link.http2.is_some() {
+            true => {
+                if open {
+                    self.start_streams(index, now);
+                }
+                // Visits keep their connections to themselves.
+                if job.visit.is_none() {
+                    self.list(index);
+                }
+            }
+            false if open => self.write(index, now),
+            false => {}
         }
     }
 
     /// The bytes of a request that carries a session's cookies.
     fn own_bytes(&mut self, job: &Job) -> Option<Box<[u8]>> {
-        let line = self.cookie_line(job)?;
-        Some(
-            self.plan.requests[job.request]
-                .bytes(&line)
-                .into_boxed_slice(),
-        )
+        let cookies = self.cookies(job)?;
+        let bytes = match self.plan.connection.http2_streams {
+            None => {
+                let line = format!("Cookie: {cookies}\r\n");
+                self.plan.requests[job.request].bytes(line.as_bytes())
+            }
+            Some(_) => {
+                let mut block = self.prepared.rendered[job.request].block.clone();
+                hpack::field(&mut block, "cookie", &cookies);
+                block
+            }
+        };
+        Some(bytes.into_boxed_slice())
     }
 
     /// The socket of a connecting link became writable.
@@ -111,16 +149,64 @@ impl<O: Observer> Worker<'_, O> {
                 return self.fail_link(index, connect_failure(&error), Some(&error), now);
             }
         }
-        link.phase = Phase::Open;
         link.times.established = now;
+        let target = &self.prepared.endpoints[link.endpoint];
+        let Some((configuration, name)) = self.tls.as_ref().zip(target.server_name.as_ref()) else {
+            return self.is_open(index, now);
+        };
+        match Tls::new(configuration, name) {
+            Ok(tls) => {
+                link.tls = Some(Box::new(tls));
+                link.phase = Phase::Securing;
+                self.secure(index);
+            }
+            Err(error) => self.fail_link(index, FailureKind::Tls, Some(&error), now),
+        }
+    }
+
+    /// Moves the TLS handshake on.
+    pub(super) fn secure(&mut self, index: usize) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let Some(tls) = &mut link.tls else { return };
+        let shaken = tls.shake_hands(&link.socket);
+        let agreed = tls.has_agreed_on_http2() || self.plan.connection.http2_streams.is_none();
+        let now = self.clock.now();
+        match shaken {
+            Ok(Handshake::Waiting) => {}
+            Ok(Handshake::Done) if agreed => self.is_open(index, now),
+            Ok(Handshake::Done) => {
+                let why = "the server does not speak HTTP/2";
+                self.observer.trouble(FailureKind::Tls, &why);
+                self.fail_link(index, FailureKind::Tls, None, now);
+            }
+            Err(error) => self.fail_link(index, FailureKind::Tls, Some(&error), now),
+        }
+    }
+
+    /// The connection can carry requests from now on.
+    fn is_open(&mut self, index: usize, now: Moment) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        link.phase = Phase::Open;
         link.times.secured = now;
+        let facts = link
+            .tls
+            .as_ref()
+            .filter(|_| O::TLS_FACTS)
+            .map(|tls| tls.facts());
         let connected = Connected {
             connection: link.serial,
             times: link.times,
-            tls: None,
+            tls: facts.as_ref(),
         };
         self.observer.connected(&connected);
-        self.write(index, now);
+        match link.http2.is_some() {
+            true => self.start_streams(index, now),
+            false => self.write(index, now),
+        }
     }
 }
 
