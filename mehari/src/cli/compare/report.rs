@@ -8,6 +8,9 @@ use serde_json::json;
 
 use super::runs::{Doubts, Measured};
 
+/// Nobody waits for more.
+const MOST_BLOCKS: u64 = 200;
+
 pub struct Told<'r> {
     pub names: [&'r String; 2],
     pub result: &'r Versus,
@@ -137,7 +140,12 @@ pub fn conclusion(result: &Versus, threshold: f64) -> String {
         ),
         Conclusion::Undecided => {
             let more = match result.blocks_needed {
-                Some(blocks) => format!("; about {blocks} blocks would decide about {percent} %"),
+                Some(blocks @ ..=MOST_BLOCKS) => {
+                    format!("; about {blocks} blocks would decide about {percent} %")
+                }
+                Some(_) => {
+                    format!("; the runs differ too much to decide about {percent} %: make them longer (-d), or the machine quieter")
+                }
                 None => String::new(),
             };
             let ratio = ratio(&finding.comparison);

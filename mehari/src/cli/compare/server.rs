@@ -185,9 +185,9 @@ fn keep_end(stderr: impl Read + Send + 'static, said: Arc<Mutex<String>>) {
 fn url_in(line: &str) -> Option<String> {
     let start = line.find("http://").or_else(|| line.find("https://"))?;
     let url: &str = line[start..]
-        .split(|mark: char| mark.is_whitespace() || "\"'<>)],".contains(mark))
+        .split(|mark: char| mark.is_whitespace() || "\"'<>),".contains(mark))
         .next()?;
-    let url = url.trim_end_matches(['.', ';']);
+    let url = url.trim_end_matches(['.', ';', ':']);
     // Servers print the address they are bound to; a wildcard is reached by loopback.
     Some(
         url.replacen("://0.0.0.0", "://127.0.0.1", 1)

@@ -8,7 +8,12 @@ use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::watch::Sender;
 
 pub async fn handle(reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) {
-    let listen = |kind| signal(kind).map_err(|error| logs.error.error(format_args!("a signal cannot be handled: {error}")));
+    let listen = |kind| {
+        signal(kind).map_err(|error| {
+            logs.error
+                .error(format_args!("a signal cannot be handled: {error}"))
+        })
+    };
     let (Ok(mut term), Ok(mut quit), Ok(mut int), Ok(mut hup), Ok(mut usr1)) = (
         listen(SignalKind::terminate()),
         listen(SignalKind::quit()),
@@ -30,7 +35,8 @@ pub async fn handle(reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) 
 }
 
 fn begin_stop(logs: &Logs, stop: &Sender<Stop>, signal: &str) {
-    logs.error.notice(format_args!("{signal}: finishing the requests under way"));
+    logs.error
+        .notice(format_args!("{signal}: finishing the requests under way"));
     stop.send_if_modified(|now| {
         let first = *now == Stop::No;
         if first {
