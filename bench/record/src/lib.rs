@@ -16,6 +16,7 @@ mod points;
 mod run;
 pub mod session;
 pub mod statistics;
+mod steadiness;
 mod timeline;
 mod verdict;
 pub mod versus;

@@ -263,3 +263,54 @@ fn every_field_of_a_record_is_documented() {
         );
     }
 }
+
+fn paced(rates: &[u64]) -> Record {
+    let mut record = Record::new(Plan::default(), Machine::default(), 1_795_291_200_000_000);
+    record.durations.measured_us = rates.len() as u64 * 1_000_000;
+    for (second, rate) in rates.iter().enumerate() {
+        for request in 0..*rate {
+            let moment = second as u64 * 1_000_000 + request * 1_000_000 / rate;
+            record.timeline.count(Event {
+                ended_unix_us: record.started_unix_us + moment,
+                response_ns: Some(1_000_000),
+                bytes: 1,
+            });
+        }
+    }
+    record.judge_steadiness();
+    record
+}
+
+#[test]
+fn run_that_grows_slower_all_the_time_is_suspect() {
+    let falling: Vec<u64> = (0..20).map(|second| 1_000 - 10 * second).collect();
+    let verdict = paced(&falling).verdict;
+    assert_eq!(verdict.judgement, Judgement::Suspect);
+    assert!(
+        verdict.reasons[0]
+            .text
+            .starts_with("throughput changed by -19 % in the course"),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn run_that_wobbles_and_one_that_is_short_are_not_suspect() {
+    let wobbling: Vec<u64> = (0..20).map(|second| 1_000 + 50 * (second % 3)).collect();
+    assert_eq!(paced(&wobbling).verdict, Verdict::default());
+    assert_eq!(
+        paced(&[100, 200, 300, 400, 500]).verdict,
+        Verdict::default()
+    );
+}
+
+#[test]
+fn warm_up_that_was_measured_is_pointed_out() {
+    let mut rates = vec![300, 400, 700];
+    rates.extend((0..20).map(|second| 1_000 + second % 2));
+    let verdict = paced(&rates).verdict;
+    assert!(
+        verdict.notes[0].starts_with("the first 3 s look like a warm-up"),
+        "{verdict:?}"
+    );
+}
