@@ -99,7 +99,13 @@ fn interrupt_writes_the_session_and_replay_finds_it_unchanged() {
         stdout(&output)
     );
 
-    let output = run(&["replay", &file, "--speed", "max", "--json"]);
+    let page = recorder.file.with_extension("html").display().to_string();
+    let output = run(&[
+        "replay", &file, "--speed", "max", "--json", "--output", &page,
+    ]);
+    assert!(std::fs::read_to_string(&page)
+        .unwrap()
+        .contains("replay of 2 requests by 1 user"));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["ok"], &report["failed"]), (&2.into(), &0.into()));
     assert_eq!(report["entries"][0]["path"], "/first?a=1");

@@ -9,5 +9,7 @@ mod headers;
 pub mod proxy;
 pub mod replay;
 mod target;
+mod trust;
 
 pub use target::Target;
+pub use trust::Trust;

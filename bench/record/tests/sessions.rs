@@ -17,7 +17,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use mehari_record::session::har::{decode, Archive, Entry};
 use mehari_record::session::replay::{play, Checks, Report, Settings};
-use mehari_record::session::{proxy, Target};
+use mehari_record::session::{proxy, Target, Trust};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -127,6 +127,7 @@ async fn record(to: SocketAddr, body_limit: usize) -> Recording {
     let (stop, stopped) = oneshot::channel();
     let settings = proxy::Settings {
         target: format!("http://{to}").parse().unwrap(),
+        trust: Trust::new(false),
         body_limit,
     };
     let entries = tokio::spawn(proxy::serve(listener, settings, async {
@@ -398,6 +399,7 @@ async fn target_that_is_not_there_is_a_bad_gateway_and_no_entry() {
 fn settings(users: usize) -> Settings {
     Settings {
         to: None,
+        trust: Trust::new(false),
         users,
         ramp: Duration::ZERO,
         speed: f64::INFINITY,
@@ -424,6 +426,9 @@ async fn replayed_users_log_in_each_with_a_cookie_of_their_own() {
     assert_eq!(site.logins.load(Ordering::SeqCst), 21);
     assert_eq!(site.live.lock().unwrap().len(), 20);
     assert_eq!(report.response.len(), 60);
+    let counts = &report.record.counts;
+    assert_eq!((counts.attempted, counts.completed), (60, 60));
+    assert_eq!((counts.statuses[&200], counts.statuses[&302]), (40, 20));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use mehari_record::session::har::Archive;
 use mehari_record::session::proxy::{serve, Settings};
-use mehari_record::session::Target;
+use mehari_record::session::{Target, Trust};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{signal, SignalKind};
 
@@ -28,6 +28,9 @@ struct Options {
     /// The server to record.
     #[arg(long, value_name = "URL")]
     to: Target,
+    /// Accept any certificate of the server.
+    #[arg(long)]
+    insecure: bool,
     /// The session file; an older one is replaced.
     #[arg(short, long, value_name = "FILE", default_value = "session.har")]
     output: PathBuf,
@@ -65,6 +68,7 @@ async fn record(options: &Options) -> Result<(), String> {
     let _ = std::io::stdout().flush();
     let settings = Settings {
         target: options.to.clone(),
+        trust: Trust::new(options.insecure),
         body_limit: options.body_limit.saturating_mul(1_000_000),
     };
     let entries = serve(listener, settings, stop).await;

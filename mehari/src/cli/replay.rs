@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use mehari_record::export::{self, Format};
 use mehari_record::session::har::Archive;
 use mehari_record::session::replay::{play, Checks, Report, Settings};
-use mehari_record::session::Target;
+use mehari_record::session::{Target, Trust};
 
 use super::arguments;
 
@@ -25,6 +26,9 @@ struct Options {
     /// Play against this server in place of the recorded one.
     #[arg(long, value_name = "URL")]
     to: Option<Target>,
+    /// Accept any certificate of the server.
+    #[arg(long)]
+    insecure: bool,
     /// So many users at once, each with its own cookies.
     #[arg(long, value_name = "N", default_value_t = 1)]
     users: usize,
@@ -40,6 +44,9 @@ struct Options {
     /// Seconds to wait for an answer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     timeout: Duration,
+    /// Save the replay as a record, in the form of the extension: json, csv, gnuplot, hlog or html.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
@@ -50,11 +57,18 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => options,
         Err(status) => return status,
     };
-    let json = options.json;
+    let (json, output) = (options.json, options.output.clone());
     match replay(options) {
         Ok(report) => {
             print(&report, json);
-            ExitCode::from(u8::from(!report.is_good()))
+            let saved = output.map_or(Ok(()), |path| {
+                let format = Format::of_path(&path).unwrap_or(Format::Json);
+                export::write(&report.record, format, &path)
+            });
+            if let Err(cause) = &saved {
+                eprintln!("mehari replay: {cause}");
+            }
+            ExitCode::from(u8::from(!report.is_good() || saved.is_err()))
         }
         Err(cause) => {
             eprintln!("mehari replay: {cause}");
@@ -73,6 +87,7 @@ fn replay(options: Options) -> Result<Report, String> {
     let archive = Archive::from_json(&text, &path).map_err(|cause| cause.to_string())?;
     let settings = Settings {
         to: options.to,
+        trust: Trust::new(options.insecure),
         users: options.users,
         ramp: options.ramp,
         speed: options.speed,

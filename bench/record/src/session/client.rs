@@ -1,6 +1,5 @@
 //! Connections to a target: HTTP/1.1 over TCP or TLS, one at a time or kept for the next request.
 
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use hyper::body::Body;
@@ -10,7 +9,7 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use super::Target;
+use super::{Target, Trust};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -23,9 +22,8 @@ pub struct Connected<B> {
     pub tls: Option<Duration>,
 }
 
-/// Certificates are checked against the system's roots; a self-signed one of a test site is told
-/// in the error.
-pub async fn connect<B>(target: &Target) -> Result<Connected<B>, String>
+/// Connects; an error names the target and the cause.
+pub async fn connect<B>(target: &Target, trust: &Trust) -> Result<Connected<B>, String>
 where
     B: Body + Send + 'static,
     B::Data: Send,
@@ -57,7 +55,7 @@ where
     }
     let name = ServerName::try_from(target.host.clone()).map_err(|e| refused(e.to_string()))?;
     let start = Instant::now();
-    let secured = tokio::time::timeout(CONNECT_TIMEOUT, tls_connector().connect(name, stream));
+    let secured = tokio::time::timeout(CONNECT_TIMEOUT, trust.connector().connect(name, stream));
     let stream = secured
         .await
         .map_err(|_| refused("no TLS answer".into()))?
@@ -84,20 +82,4 @@ where
     // Its errors reach the request that is under way.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
-}
-
-fn tls_connector() -> tokio_rustls::TlsConnector {
-    static CONFIG: OnceLock<Arc<rustls::ClientConfig>> = OnceLock::new();
-    let config = CONFIG.get_or_init(|| {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("ring supports the default TLS versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Arc::new(config)
-    });
-    tokio_rustls::TlsConnector::from(config.clone())
 }

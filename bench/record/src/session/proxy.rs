@@ -26,11 +26,12 @@ use self::exchange::{Exchange, Sent};
 use super::capture::Capture;
 use super::client::{connect, Connected};
 use super::har::Entry;
-use super::Target;
+use super::{Target, Trust};
 
 /// What `serve` needs to know.
 pub struct Settings {
     pub target: Target,
+    pub trust: Trust,
     /// The most bytes of a body that are kept; the rest passes unrecorded.
     pub body_limit: usize,
 }
@@ -138,7 +139,7 @@ impl Conversation {
             address,
             connect,
             tls,
-        } = connect(target).await?;
+        } = connect(target, &self.recorder.settings.trust).await?;
         let sender = upstream.insert(sender);
         let sent = Sent {
             address,

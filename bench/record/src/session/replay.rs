@@ -23,13 +23,14 @@ use self::report::Played;
 pub use self::report::{EntryReport, Report};
 pub use self::script::Script;
 use super::har::Archive;
-use super::Target;
+use super::{Target, Trust};
 
 /// How to play.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// In place of the recorded origin.
     pub to: Option<Target>,
+    pub trust: Trust,
     pub users: usize,
     /// The users start spread over this time.
     pub ramp: Duration,

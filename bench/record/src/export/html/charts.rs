@@ -84,24 +84,22 @@ fn percentiles(record: &Record) -> Chart {
     let line = |latency: &Latency| -> Vec<Option<(f64, f64)>> {
         steps
             .iter()
-            .filter(|_| !latency.is_empty())
             .map(|p| Some((100.0 / (100.0 - p), latency.value_at_percentile(*p) as f64)))
             .collect()
     };
-    let series = vec![
-        Series {
-            name: "response time",
-            class: "first",
-            points: line(&record.response),
-            filled: false,
-        },
-        Series {
-            name: "service time",
-            class: "second",
-            points: line(&record.service),
-            filled: false,
-        },
-    ];
+    let series: Vec<Series> = [
+        ("response time", "first", &record.response),
+        ("service time", "second", &record.service),
+    ]
+    .into_iter()
+    .filter(|(.., latency)| !latency.is_empty())
+    .map(|(name, class, latency)| Series {
+        name,
+        class,
+        points: line(latency),
+        filled: false,
+    })
+    .collect();
     let last = steps.last().copied().unwrap_or(0.0);
     let (least, most) = extent(&series);
     Chart {

@@ -8,7 +8,22 @@ use hyper::{Request, Uri};
 
 use super::script::Step;
 use crate::session::client::connect;
-use crate::session::Target;
+use crate::session::{Target, Trust};
+
+/// Why there is no whole answer: its class in records, and in words.
+pub struct NoAnswer {
+    pub class: &'static str,
+    pub why: String,
+}
+
+impl NoAnswer {
+    fn reset(why: String) -> NoAnswer {
+        NoAnswer {
+            class: "reset",
+            why,
+        }
+    }
+}
 
 /// A whole answer.
 pub struct Answer {
@@ -17,19 +32,29 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-#[derive(Default)]
 pub struct Connections {
+    trust: Trust,
     free: std::sync::Mutex<Vec<SendRequest<Full<Bytes>>>>,
 }
 
 impl Connections {
+    pub fn new(trust: Trust) -> Connections {
+        Connections {
+            trust,
+            free: std::sync::Mutex::default(),
+        }
+    }
+
     pub async fn fetch(
         &self,
         target: &Target,
         step: &Step,
         cookies: &str,
-    ) -> Result<Answer, String> {
-        let mut request = render(step, cookies)?;
+    ) -> Result<Answer, NoAnswer> {
+        let mut request = render(step, cookies).map_err(|why| NoAnswer {
+            class: "other",
+            why,
+        })?;
         // A kept connection may have been closed meanwhile: then the request comes back unsent.
         while let Some(mut sender) = self.take() {
             if sender.ready().await.is_err() {
@@ -39,15 +64,22 @@ impl Connections {
                 Ok(response) => return self.finish(sender, response).await,
                 Err(mut error) => match error.take_message() {
                     Some(unsent) => request = unsent,
-                    None => return Err(format!("broken off: {}", error.error())),
+                    None => {
+                        let why = format!("broken off: {}", error.error());
+                        return Err(NoAnswer::reset(why));
+                    }
                 },
             }
         }
-        let mut sender = connect(target).await?.sender;
+        let connected = connect(target, &self.trust).await.map_err(|why| NoAnswer {
+            class: "connect",
+            why,
+        })?;
+        let mut sender = connected.sender;
         let response = sender
             .send_request(request)
             .await
-            .map_err(|cause| format!("broken off: {cause}"))?;
+            .map_err(|cause| NoAnswer::reset(format!("broken off: {cause}")))?;
         self.finish(sender, response).await
     }
 
@@ -55,12 +87,12 @@ impl Connections {
         &self,
         sender: SendRequest<Full<Bytes>>,
         response: hyper::Response<hyper::body::Incoming>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, NoAnswer> {
         let (parts, body) = response.into_parts();
         let body = body
             .collect()
             .await
-            .map_err(|cause| format!("the body broke off: {cause}"))?;
+            .map_err(|cause| NoAnswer::reset(format!("the body broke off: {cause}")))?;
         if !sender.is_closed() {
             self.lock().push(sender);
         }

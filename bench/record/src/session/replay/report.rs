@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::Script;
-use crate::{figures, Latency};
+use crate::{figures, wall_clock, Event, Latency, Machine, Plan, Record};
 
 /// One request played by one user.
 pub struct Played {
@@ -14,8 +14,11 @@ pub struct Played {
     pub ended: Instant,
     /// From the intended start.
     pub response: Duration,
+    pub ended_unix_us: u64,
     /// Why it counts as failed.
     pub problem: Option<String>,
+    /// Status and length of the body, or the class of failure.
+    pub outcome: Result<(u16, u64), &'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -33,8 +36,11 @@ pub struct Report {
     /// Response times of all that were as recorded.
     pub response: Latency,
     pub entries: Vec<EntryReport>,
+    /// The replay as a run, to be saved, drawn and compared like one.
     #[serde(skip)]
-    began: Option<Instant>,
+    pub record: Record,
+    #[serde(skip)]
+    began: Instant,
 }
 
 #[derive(Debug, Serialize)]
@@ -70,13 +76,15 @@ impl Report {
             interrupted: false,
             response: Latency::new(),
             entries: entries.collect(),
-            began: Some(Instant::now()),
+            record: empty_record(script, users),
+            began: Instant::now(),
         }
     }
 
     pub fn add(&mut self, played: &Played) {
-        let entry = &mut self.entries[played.place];
         let ns = u64::try_from(played.response.as_nanos()).unwrap_or(u64::MAX);
+        add_to_record(&mut self.record, played, ns);
+        let entry = &mut self.entries[played.place];
         match &played.problem {
             None => {
                 entry.ok += 1;
@@ -93,9 +101,9 @@ impl Report {
     }
 
     pub fn finish(&mut self) {
-        self.seconds = self
-            .began
-            .map_or(0.0, |began| began.elapsed().as_secs_f64());
+        let elapsed = self.began.elapsed();
+        self.seconds = elapsed.as_secs_f64();
+        self.record.durations.measured_us = elapsed.as_micros() as u64;
         let planned = (self.entries.len() * self.users) as u64;
         self.unplayed = planned - self.ok - self.failed;
     }
@@ -104,6 +112,56 @@ impl Report {
     pub fn is_good(&self) -> bool {
         self.failed == 0 && self.unplayed == 0
     }
+}
+
+fn crowd(users: usize) -> String {
+    match users {
+        1 => "1 user".to_owned(),
+        users => format!("{} users", figures::count(users as u64)),
+    }
+}
+
+fn empty_record(script: &Script, users: usize) -> Record {
+    let target = script.target.origin();
+    let steps = script.steps.len();
+    let plan = Plan {
+        words: format!("{target} · replay of {steps} requests by {}", crowd(users)),
+        urls: vec![target],
+        schedule: "sessions".into(),
+        connections: users as u64,
+        threads: 1,
+        protocol: "http/1.1".into(),
+        tls: script.target.tls,
+        keep_alive: true,
+        ..Plan::default()
+    };
+    let machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
+    Record::new(plan, machine, wall_clock::now())
+}
+
+fn add_to_record(record: &mut Record, played: &Played, ns: u64) {
+    record.counts.attempted += 1;
+    match played.outcome {
+        Ok((status, bytes)) => {
+            record.counts.completed += 1;
+            *record.counts.statuses.entry(status).or_default() += 1;
+            record.counts.bytes_received += bytes;
+            record.counts.body_bytes_received += bytes;
+            record.response.count(ns);
+            if status >= 400 {
+                record.response_of_errors.count(ns);
+            }
+        }
+        Err(class) => {
+            record.counts.fail(class);
+            record.unended.count(ns);
+        }
+    }
+    record.timeline.count(Event {
+        ended_unix_us: played.ended_unix_us,
+        response_ns: played.outcome.is_ok().then_some(ns),
+        bytes: played.outcome.map_or(0, |(_, bytes)| bytes),
+    });
 }
 
 impl std::fmt::Display for Report {
@@ -121,10 +179,7 @@ impl std::fmt::Display for Report {
             "\n{} as recorded, {} not; {} to {} in {:.2} s",
             figures::count(self.ok),
             figures::count(self.failed),
-            match self.users {
-                1 => "1 user".to_owned(),
-                users => format!("{} users", figures::count(users as u64)),
-            },
+            crowd(self.users),
             self.target,
             self.seconds
         )?;

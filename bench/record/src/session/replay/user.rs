@@ -8,10 +8,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Answer, Connections};
+use super::answer::{Answer, Connections, NoAnswer};
 use super::report::Played;
 use super::script::{Script, Step};
 use super::Settings;
+use crate::wall_clock;
 
 /// What the requests of one user share.
 struct User {
@@ -26,7 +27,7 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
         script: script.clone(),
         settings: settings.clone(),
         jar: Mutex::default(),
-        connections: Connections::default(),
+        connections: Connections::new(settings.trust.clone()),
     });
     let mut last_end = Instant::now();
     let mut ended: Vec<Option<Instant>> = vec![None; script.steps.len()];
@@ -60,24 +61,29 @@ impl User {
             self.settings.timeout,
             self.connections.fetch(&self.script.target, step, &cookies),
         );
-        let problem = match fetched.await {
-            Err(_) => Some(format!(
-                "no answer in {} s",
-                self.settings.timeout.as_secs_f64()
-            )),
-            Ok(Err(cause)) => Some(cause),
-            Ok(Ok(answer)) => {
-                self.keep_cookies(step, &answer);
-                let checks = self.settings.checks;
-                checks.difference(&step.expected, answer.status, &answer.body)
-            }
-        };
+        let answer = fetched.await.unwrap_or_else(|_| {
+            Err(NoAnswer {
+                class: "time-out",
+                why: format!("no answer in {} s", self.settings.timeout.as_secs_f64()),
+            })
+        });
         let ended = Instant::now();
+        if let Ok(answer) = &answer {
+            self.keep_cookies(step, answer);
+        }
+        let checks = self.settings.checks;
         Played {
             place,
             response: ended.duration_since(intended),
             ended,
-            problem,
+            ended_unix_us: wall_clock::now(),
+            problem: match &answer {
+                Ok(answer) => checks.difference(&step.expected, answer.status, &answer.body),
+                Err(none) => Some(none.why.clone()),
+            },
+            outcome: answer
+                .map(|answer| (answer.status, answer.body.len() as u64))
+                .map_err(|none| none.class),
         }
     }
 
