@@ -122,14 +122,18 @@ struct Recording {
 }
 
 async fn record(to: SocketAddr, body_limit: usize) -> Recording {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (stop, stopped) = oneshot::channel();
-    let settings = proxy::Settings {
+    record_with(proxy::Settings {
         target: format!("http://{to}").parse().unwrap(),
         trust: Trust::new(false),
         body_limit,
-    };
+    })
+    .await
+}
+
+async fn record_with(settings: proxy::Settings) -> Recording {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
     let entries = tokio::spawn(proxy::serve(listener, settings, async {
         let _ = stopped.await;
     }));
@@ -396,7 +400,7 @@ async fn target_that_is_not_there_is_a_bad_gateway_and_no_entry() {
     assert!(recording.end().await.log.entries.is_empty());
 }
 
-fn settings(users: usize) -> Settings {
+fn settings_of(users: usize) -> Settings {
     Settings {
         to: None,
         trust: Trust::new(false),
@@ -420,7 +424,7 @@ async fn replayed_users_log_in_each_with_a_cookie_of_their_own() {
     let archive = recorded_visit(address).await;
     // The recorded cookie is worth nothing any more.
     site.live.lock().unwrap().clear();
-    let report = replay(&archive, settings(20)).await;
+    let report = replay(&archive, settings_of(20)).await;
     assert!(report.is_good(), "{report}");
     assert_eq!((report.ok, report.entries.len()), (60, 3));
     assert_eq!(site.logins.load(Ordering::SeqCst), 21);
@@ -441,7 +445,7 @@ async fn replay_against_another_server_takes_its_address() {
         &archive,
         Settings {
             to: Some(to),
-            ..settings(1)
+            ..settings_of(1)
         },
     )
     .await;
@@ -462,7 +466,7 @@ async fn answer_that_is_not_as_recorded_fails_and_says_how() {
     let (site, address) = site().await;
     let mut archive = recorded_news(address).await;
     site.broken.store(true, Ordering::SeqCst);
-    let report = replay(&archive, settings(2)).await;
+    let report = replay(&archive, settings_of(2)).await;
     assert_eq!((report.ok, report.failed), (0, 2));
     assert!(!report.is_good());
     assert!(
@@ -477,7 +481,7 @@ async fn answer_that_is_not_as_recorded_fails_and_says_how() {
         &archive,
         Settings {
             checks: none,
-            ..settings(1)
+            ..settings_of(1)
         }
     )
     .await
@@ -485,7 +489,7 @@ async fn answer_that_is_not_as_recorded_fails_and_says_how() {
 
     site.broken.store(false, Ordering::SeqCst);
     archive.log.entries[0].response.content.text = Some("newt".into());
-    let report = replay(&archive, settings(1)).await;
+    let report = replay(&archive, settings_of(1)).await;
     let problem = report.entries[0].problem.as_deref();
     assert_eq!(
         problem,
@@ -499,7 +503,7 @@ async fn answer_that_is_not_as_recorded_fails_and_says_how() {
         &archive,
         Settings {
             checks: status,
-            ..settings(1)
+            ..settings_of(1)
         }
     )
     .await
@@ -516,7 +520,7 @@ async fn server_that_does_not_answer_in_time_or_at_all_fails_the_entry() {
     let late = Settings {
         to: to(silent.local_addr().unwrap()),
         timeout,
-        ..settings(1)
+        ..settings_of(1)
     };
     assert!(replay(&archive, late)
         .await
@@ -528,7 +532,7 @@ async fn server_that_does_not_answer_in_time_or_at_all_fails_the_entry() {
         &archive,
         Settings {
             to: to(gone),
-            ..settings(1)
+            ..settings_of(1)
         },
     )
     .await;
@@ -566,7 +570,7 @@ async fn think_time_is_kept_and_what_ran_side_by_side_runs_side_by_side() {
         &archive,
         Settings {
             speed: 1.0,
-            ..settings(1)
+            ..settings_of(1)
         },
     )
     .await;
@@ -584,7 +588,7 @@ async fn request_waits_for_the_answer_it_followed_even_without_pauses() {
     let (site, address) = site().await;
     let archive = overlapping(&recorded_news(address).await);
     site.times.lock().unwrap().clear();
-    replay(&archive, settings(1)).await;
+    replay(&archive, settings_of(1)).await;
     let times = site.times.lock().unwrap();
     assert_eq!(times[2].0, "/echo");
     assert!(
@@ -600,7 +604,7 @@ async fn entries_of_other_origins_are_left_out_and_told() {
     let mut foreign = archive.log.entries[0].clone();
     foreign.request.url = "http://192.0.2.1/advertisement".into();
     archive.log.entries.push(foreign);
-    let report = replay(&archive, settings(1)).await;
+    let report = replay(&archive, settings_of(1)).await;
     assert!(report.is_good());
     assert!(
         report.to_string().contains("1 entries of other origins"),
@@ -617,7 +621,7 @@ async fn replay_that_is_ended_early_reports_what_was_played() {
         &archive,
         Settings {
             speed: 1.0,
-            ..settings(1)
+            ..settings_of(1)
         },
         soon,
     )
@@ -644,7 +648,7 @@ async fn files_that_cannot_be_played_say_why_in_one_line() {
         assert!(!error.contains('\n'));
     }
     let empty = Archive::from_json("{\"log\":{\"version\":\"1.2\",\"creator\":{}}}", "x").unwrap();
-    let error = play(&empty, settings(1), std::future::pending())
+    let error = play(&empty, settings_of(1), std::future::pending())
         .await
         .unwrap_err();
     assert!(error.contains("no entries"));
@@ -652,4 +656,74 @@ async fn files_that_cannot_be_played_say_why_in_one_line() {
     assert!(target.contains("without a path"));
     let checks = "status,boby".parse::<Checks>().unwrap_err();
     assert_eq!(checks, "expected `status`, `body` or `none`, got `boby`");
+}
+
+/// The site behind a certificate that it signed itself, for `localhost`.
+async fn secured_site() -> SocketAddr {
+    let signed = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(signed.key_pair.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![signed.cert.der().clone()], key)
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let site = Arc::new(Site::default());
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            // A client that does not trust the certificate breaks off here.
+            let Ok(stream) = acceptor.accept(stream).await else {
+                continue;
+            };
+            let site = site.clone();
+            let service = service_fn(move |request| {
+                let site = site.clone();
+                async move { Ok::<_, hyper::Error>(site.answer(request).await) }
+            });
+            tokio::spawn(
+                hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service),
+            );
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn secured_target_is_recorded_and_replayed_when_its_certificate_is_accepted() {
+    let port = secured_site().await.port();
+    let target = format!("https://localhost:{port}");
+    for (insecure, status) in [(false, "502"), (true, "200")] {
+        let settings = proxy::Settings {
+            target: target.parse().unwrap(),
+            trust: Trust::new(insecure),
+            body_limit: 1_000,
+        };
+        let recording = record_with(settings).await;
+        let answer = exchange(recording.address, "GET /news HTTP/1.1", b"").await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
+        assert_eq!(answer.contains("UnknownIssuer"), !insecure, "{answer}");
+        let archive = recording.end().await;
+        if let [entry] = &archive.log.entries[..] {
+            assert!(insecure && entry.timings.ssl > 0.0);
+            assert!(entry.timings.connect >= entry.timings.ssl);
+            assert_eq!(entry.request.url, format!("{target}/news"));
+            let trusting = Settings {
+                trust: Trust::new(true),
+                ..settings_of(1)
+            };
+            assert!(replay(&archive, trusting).await.is_good());
+            assert_eq!(replay(&archive, settings_of(1)).await.failed, 1);
+        } else {
+            assert!(!insecure && archive.log.entries.is_empty());
+        }
+    }
 }

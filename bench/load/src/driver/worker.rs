@@ -143,7 +143,8 @@ impl<'p, O: Observer> Worker<'p, O> {
             if self.supply.is_over(now) {
                 let since = *planning_ended.get_or_insert(now);
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
-                if (self.under_way == 0 && self.visits.active == 0) || now > since.after(drain) {
+                let quiet = self.under_way == 0 && self.visits.active == 0;
+                if (quiet && self.supply.is_empty()) || now > since.after(drain) {
                     break;
                 }
             }
