@@ -46,6 +46,13 @@ Exit status: 0 measured, 1 a measurement failed, 2 usage.";
     mut_arg("urls", |operands| operands.value_name("A B").help("What to compare; with --matrix one template")),
     mut_arg("warm_up", |warm_up| warm_up.default_value("200ms")),
     mut_arg("duration", |duration| duration.help("Stop each run after this time [default: 2s when there is no -n]")),
+    mut_arg("json", |json| json.help("Print the comparison as JSON")),
+    // Of bench, and refused here: see `check`.
+    mut_arg("url_file", |option| option.hide(true)),
+    mut_arg("session_file", |option| option.hide(true)),
+    mut_arg("output", |option| option.hide(true)),
+    mut_arg("strict", |option| option.hide(true)),
+    mut_arg("start_at", |option| option.hide(true)),
     mut_arg("connections", |connections| connections.help("Closed loop: so many users [default: 8]. Open loop: the most connections")),
 )]
 struct Options {

@@ -14,7 +14,7 @@ pub fn section(record: &Record) -> String {
     ));
     html.push_str(&figure(
         "Latency by percentile",
-        "Response time counts from the intended start of a request, service time from its first byte: where they part, requests waited for a connection. A percentile is drawn only with ten samples beyond it.",
+        "Response time counts from the intended start of a request, service time from its first byte: where they part, requests waited before they were sent; the tables say for what. A percentile is drawn only with ten samples beyond it.",
         &percentiles(record),
     ));
     html.push_str(&figure(
