@@ -67,6 +67,23 @@ fn variant_of_404s_decides_nothing() {
 }
 
 #[test]
+fn server_that_is_not_there_fails_at_the_first_run() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{gone}/");
+    let output = run(&[&["compare", &url, &url][..], &SHORT].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(
+        said.contains(&format!("nothing was answered at {gone} (connect 20)")),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1);
+}
+
+#[test]
 fn commands_are_started_found_by_the_url_they_print_and_ended_with_term() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();

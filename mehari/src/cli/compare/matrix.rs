@@ -6,7 +6,7 @@ use std::str::FromStr;
 use mehari_record::versus::Run;
 use mehari_record::{Latency, Record};
 
-use super::runs::{Doubts, Generator, Progress};
+use super::runs::{plan_of, Doubts, Generator, Progress};
 use super::side::Side;
 use super::{bench, table, Failure, Options};
 
@@ -66,6 +66,9 @@ impl FromStr for Parameter {
 
 pub fn run(options: &Options) -> Result<String, Failure> {
     let mut rows = rows(options)?;
+    for row in &rows {
+        plan_of(&row.side, &row.load, None)?;
+    }
     let progress = Progress::new(options, options.blocks * rows.len());
     let mut generator = Generator::new(options)?;
     let mut doubts = Doubts::default();

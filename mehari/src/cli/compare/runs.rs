@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use mehari_load::live::Watched;
-use mehari_load::{measure, Control, Measurement, Plan, PlanError};
+use mehari_load::{measure, Control, Measurement, Plan};
 use mehari_record::versus::{Block, Run};
 use mehari_record::{Judgement, Latency, Record};
 
@@ -49,6 +49,9 @@ pub fn blocks(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, Failure> {
+    for side in sides {
+        plan_of(side, &options.load, None)?;
+    }
     let mut generator = Generator::new(options)?;
     let mut measured = Measured {
         blocks: Vec::new(),
@@ -122,37 +125,70 @@ impl<'o> Generator<'o> {
         load: &bench::arguments::Arguments,
         url: &str,
     ) -> Result<Record, Failure> {
-        let mut load = load.clone();
-        load.urls.clear();
-        let usage = |error: PlanError| Failure::Usage(error.to_string());
         let server = match side {
             Side::Command(command) => {
-                // What the options make impossible must not start a server first.
-                load.urls = vec!["http://127.0.0.1/".into()];
-                bench::plan::from(&load).map_err(usage)?;
                 Some(Server::start(command, url, self.options.start_timeout)?)
             }
             _ => None,
         };
-        match (side, &server) {
-            (_, Some(server)) => load.urls = vec![server.url.clone()],
-            (Side::Url(url), None) => load.urls = vec![url.clone()],
-            (Side::Requests(path), None) => load.url_file = Some(path.clone()),
-            _ => {
-                return Err(Failure::Usage(
-                    "a record compares with records only, not with something to be run".into(),
-                ))
-            }
-        }
-        let plan: Plan = bench::plan::from(&load).map_err(usage)?;
+        let plan = plan_of(
+            side,
+            load,
+            server.as_ref().map(|server| server.url.as_str()),
+        )?;
         let measurement = Measurement {
             ceiling: std::mem::take(&mut self.ceiling),
         };
-        measure(&plan, &self.control, measurement, |_, recorder| {
+        let record = measure(&plan, &self.control, measurement, |_, recorder| {
             Watched::new(recorder, None)
         })
-        .map_err(usage)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+        match record.counts.completed == 0 && !self.is_interrupted() {
+            true => Err(Failure::Failed(unanswered(&plan, &record))),
+            false => Ok(record),
+        }
     }
+}
+
+/// The plan for a side; a command's with the URL it serves. Made once beforehand, with any URL, so
+/// that what makes no sense is refused before anything is started or sent.
+pub fn plan_of(
+    side: &Side,
+    load: &bench::arguments::Arguments,
+    served: Option<&str>,
+) -> Result<Plan, Failure> {
+    let mut load = load.clone();
+    load.urls = match side {
+        Side::Url(url) => vec![url.clone()],
+        Side::Command(_) => vec![served.unwrap_or("http://127.0.0.1/").to_owned()],
+        Side::Requests(_) => Vec::new(),
+        Side::Records(_) => {
+            return Err(Failure::Usage(
+                "a record compares with records only, not with something to be run".into(),
+            ))
+        }
+    };
+    if let Side::Requests(path) = side {
+        load.url_file = Some(path.clone());
+    }
+    bench::plan::from(&load).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// There is no use in measuring this again and again.
+fn unanswered(plan: &Plan, record: &Record) -> String {
+    let classes = record.counts.failed.iter();
+    let classes: Vec<String> = classes
+        .map(|(class, count)| format!("{class} {count}"))
+        .collect();
+    let authority = plan
+        .requests
+        .first()
+        .map(|request| request.endpoint.authority());
+    format!(
+        "nothing was answered at {} ({})",
+        authority.unwrap_or_default(),
+        classes.join(", ")
+    )
 }
 
 /// A bar on a terminal, nothing elsewhere.
