@@ -57,5 +57,5 @@ sub run {
     return unless $?;
     print STDERR $output;
     die "mehari: `$command` failed in $home: the Perl side is not built for $^X"
-        . (-e "$Config{archlibexp}/CORE/perl.h" ? '' : " (its headers are missing: install libperl-dev)") . "\n";
+        . (-e "$Config{archlibexp}/CORE/perl.h" ? '' : " (its headers are missing: Debian has them in the package perl)") . "\n";
 }

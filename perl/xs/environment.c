@@ -8,13 +8,18 @@
 
 extern char **environ;
 
-typedef struct {
+typedef struct pin {
   SV *key;
   U32 hash;
   U32 request; /* the last request that set it */
-  char field[56];
-  U8 field_length;
 } pin;
+
+/* A spelling of a field's name, and the variable it becomes: other spellings share the variable. */
+typedef struct {
+  pin *variable;
+  U8 length; /* 0: the place is free */
+  char name[55];
+} spelling;
 
 enum {
   GATEWAY_INTERFACE, SERVER_SOFTWARE, SERVER_PROTOCOL, SERVER_NAME, SERVER_ADDR, SERVER_PORT, REMOTE_ADDR, REMOTE_PORT,
@@ -26,9 +31,12 @@ static const char *const fixed_names[FIXED] = {
 };
 static pin fixed[FIXED], path_info, path_translated, https;
 
-#define FIELD_PINS 256 /* a power of two; half of it is used */
-static pin fields[FIELD_PINS];
-static int field_count;
+#define SPELLINGS 256 /* a power of two; half of it is used */
+static spelling spellings[SPELLINGS];
+static pin field_pins[SPELLINGS / 2];
+static int spelling_count, field_pin_count;
+static pin *live[SPELLINGS / 2 + 3]; /* the optional variables that %ENV has now */
+static int live_count;
 
 static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
 static int base_count;
@@ -37,6 +45,7 @@ static U32 request;
 
 static void make_pin(pTHX_ pin *this, const char *name, STRLEN length)
 {
+  this->request = 0;
   PERL_HASH(this->hash, name, length);
   this->key = newSVpvn_share(name, length, this->hash);
 }
@@ -97,28 +106,45 @@ static STRLEN variable_name(char *into, const char *name, STRLEN length)
   return at;
 }
 
+static pin *pin_of_variable(pTHX_ const char *name, STRLEN length)
+{
+  SV *key;
+  U32 hash;
+  PERL_HASH(hash, name, length);
+  key = newSVpvn_share(name, length, hash);
+  for (int i = 0; i < field_pin_count; i++)
+    if (SvPVX(field_pins[i].key) == SvPVX(key)) { /* shared strings are equal when they are the same */
+      SvREFCNT_dec(key);
+      return &field_pins[i];
+    }
+  pin *this = &field_pins[field_pin_count++];
+  *this = (pin){key, hash, 0};
+  return this;
+}
+
+/* NULL: too many different names have been seen, or this one is too long. */
 static pin *field_pin(pTHX_ const char *name, STRLEN length)
 {
-  if (length > sizeof fields[0].field)
+  if (length > sizeof spellings[0].name)
     return NULL;
   U32 at = (U32)length * 31;
   for (STRLEN i = 0; i < length; i += 3)
     at = at * 33 + (U8)name[i];
-  at = (at * 33 + (U8)name[length - 1]) & (FIELD_PINS - 1);
-  while (fields[at].field_length) {
-    if (fields[at].field_length == length && memEQ(fields[at].field, name, length))
-      return &fields[at];
-    at = (at + 1) & (FIELD_PINS - 1);
+  at = (at * 33 + (U8)name[length - 1]) & (SPELLINGS - 1);
+  while (spellings[at].length) {
+    if (spellings[at].length == length && memEQ(spellings[at].name, name, length))
+      return spellings[at].variable;
+    at = (at + 1) & (SPELLINGS - 1);
   }
-  if (field_count >= FIELD_PINS / 2)
+  if (spelling_count >= SPELLINGS / 2)
     return NULL;
-  char variable[80];
+  char variable[64];
   STRLEN variable_length = variable_name(variable, name, length);
-  field_count++;
-  memcpy(fields[at].field, name, length);
-  fields[at].field_length = length;
-  make_pin(aTHX_ &fields[at], variable, variable_length);
-  return &fields[at];
+  spelling_count++;
+  memcpy(spellings[at].name, name, length);
+  spellings[at].length = length;
+  spellings[at].variable = pin_of_variable(aTHX_ variable, variable_length);
+  return spellings[at].variable;
 }
 
 static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari_text more)
@@ -141,6 +167,13 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
   av_push(loose, key);
 }
 
+/* An optional variable: gone again when the next request has none. */
+static void set_optional(pTHX_ HV *env, pin *this, const char *value, STRLEN length)
+{
+  set(aTHX_ env, this, value, length);
+  live[live_count++] = this;
+}
+
 static void set_fields(pTHX_ HV *env)
 {
   for (int i = 0; i < mehari_now.frame->field_count; i++) {
@@ -150,22 +183,12 @@ static void set_fields(pTHX_ HV *env)
     pin *this = field_pin(aTHX_ name.at, name.length);
     if (!this)
       set_loose(aTHX_ env, name, value);
-    else {
-      /* Other spellings of the name have a pin of their own but the same element. */
+    else if (this->request == request) {
       HE *entry = hv_fetch_ent(env, this->key, 0, this->hash);
-      bool again = false;
       if (entry)
-        for (int j = 0; j < i && !again; j++) {
-          mehari_span other = mehari_now.fields[j].name;
-          mehari_text earlier = mehari_span_text(other);
-          again = earlier.length == name.length && !strncasecmp(earlier.at, name.at, name.length);
-        }
-      if (again)
         append(aTHX_ HeVAL(entry), name.at, name.length, value);
-      else
-        set(aTHX_ env, this, value.at, value.length);
-      this->request = request;
-    }
+    } else
+      set_optional(aTHX_ env, this, value.at, value.length);
   }
 }
 
@@ -179,16 +202,16 @@ static void set_variables(pTHX_ HV *env)
   }
 }
 
-static void drop(pTHX_ HV *env, pin *this)
+/* The optional variables of the last request that this one has not. */
+static void drop_optional(pTHX_ HV *env, pin **before, int count)
 {
-  if (this->key && this->request && this->request != request) {
-    (void)hv_delete_ent(env, this->key, G_DISCARD, this->hash);
-    this->request = 0;
-  }
+  for (int i = 0; i < count; i++)
+    if (before[i]->request != request)
+      (void)hv_delete_ent(env, before[i]->key, G_DISCARD, before[i]->hash);
 }
 
-/* What the last request had and this one has not: fields, loose names, what the script itself stored. */
-static void drop_stale(pTHX_ HV *env)
+/* Names without a pin that the last request had. */
+static void drop_loose(pTHX_ HV *env)
 {
   SSize_t last = av_top_index(loose);
   for (SSize_t i = 0; i <= last; i++)
@@ -215,9 +238,7 @@ static void drop_foreign(pTHX_ HV *env)
   for (SSize_t i = 0; i <= av_top_index(foreign); i++)
     (void)hv_delete_ent(env, AvARRAY(foreign)[i], G_DISCARD, 0);
   SvREFCNT_dec((SV *)foreign);
-  for (int i = 0; i < FIELD_PINS; i++)
-    fields[i].request = 0;
-  path_info.request = path_translated.request = https.request = 0;
+  live_count = 0;
 }
 
 static STRLEN used_after; /* keys in %ENV when the last request began */
@@ -230,9 +251,13 @@ void mehari_environment_begin(pTHX)
   bool disturbed = request && HvUSEDKEYS(env) != used_after;
   if (++request == 0)
     request = 1;
-  drop_stale(aTHX_ env);
+  drop_loose(aTHX_ env);
   if (disturbed)
     drop_foreign(aTHX_ env);
+  pin *before[C_ARRAY_LENGTH(live)];
+  int before_count = live_count;
+  memcpy(before, live, live_count * sizeof *live);
+  live_count = 0;
   for (int i = 0; i < base_count; i++) {
     STRLEN length;
     const char *value = SvPV(base[i].value, length);
@@ -255,30 +280,17 @@ void mehari_environment_begin(pTHX)
   set_text(aTHX_ env, QUERY_STRING, MEHARI_TEXT_QUERY);
   mehari_text info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
   if (info.length) {
-    set(aTHX_ env, &path_info, info.at, info.length);
+    set_optional(aTHX_ env, &path_info, info.at, info.length);
     mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT);
     SV *translated = newSVpvn(root.at, root.length);
     sv_catpvn(translated, info.at, info.length);
-    set(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
+    set_optional(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
     SvREFCNT_dec(translated);
   }
   if (mehari_request_text(MEHARI_TEXT_SCHEME).length == 5)
-    set(aTHX_ env, &https, "on", 2);
+    set_optional(aTHX_ env, &https, "on", 2);
   set_fields(aTHX_ env);
-  drop(aTHX_ env, &path_info);
-  drop(aTHX_ env, &path_translated);
-  drop(aTHX_ env, &https);
-  for (int i = 0; i < FIELD_PINS; i++)
-    if (fields[i].request && fields[i].request != request) {
-      /* Another spelling of the same name may hold the element now. */
-      bool held = false;
-      for (int j = 0; j < FIELD_PINS && !held; j++)
-        held = j != i && fields[j].request == request && fields[j].hash == fields[i].hash && sv_eq(fields[j].key, fields[i].key);
-      if (held)
-        fields[i].request = 0;
-      else
-        drop(aTHX_ env, &fields[i]);
-    }
+  drop_optional(aTHX_ env, before, before_count);
   set_variables(aTHX_ env);
   used_after = HvUSEDKEYS(env);
   SvFLAGS(env) |= magic;

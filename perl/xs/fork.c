@@ -58,11 +58,79 @@ static OP *end_of_program(pTHX)
   return NULL;
 }
 
-static void destroy_interpreter(pTHX_ void *argument)
+/* ---- the end of a program ---- */
+
+static SV **old_objects; /* those with a DESTROY that were there before the script ran, sorted by address */
+static size_t old_object_count;
+
+static bool has_destructor(pTHX_ SV *object)
 {
+  static HV *last;
+  static bool last_answer;
+  HV *stash = SvSTASH(object);
+  if (!stash || SvTYPE(object) == SVt_PVIO)
+    return false;
+  if (stash != last) {
+    GV *found = gv_fetchmeth_pvn(stash, "DESTROY", 7, 0, 0);
+    CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
+    last = stash;
+    last_answer = code && (CvISXSUB(code) || CvROOT(code));
+  }
+  return last_answer;
+}
+
+static int by_address(const void *a, const void *b)
+{
+  const SV *left = *(SV *const *)a, *right = *(SV *const *)b;
+  return left < right ? -1 : left > right;
+}
+
+static void each_object(pTHX_ void (*see)(pTHX_ SV *object, void *argument), void *argument)
+{
+  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
+    SV *end = &arena[SvREFCNT(arena)];
+    for (SV *each = arena + 1; each < end; each++)
+      if (SvTYPE(each) != (svtype)SVTYPEMASK && SvREFCNT(each) && SvTYPE(each) >= SVt_PVMG && SvOBJECT(each) && has_destructor(aTHX_ each))
+        see(aTHX_ each, argument);
+  }
+}
+
+static void note_old(pTHX_ SV *object, void *argument)
+{
+  PERL_UNUSED_CONTEXT;
   PERL_UNUSED_ARG(argument);
+  Renew(old_objects, old_object_count + 1, SV *);
+  old_objects[old_object_count++] = object;
+}
+
+static void look_for_new(pTHX_ SV *object, void *found)
+{
+  PERL_UNUSED_CONTEXT;
+  if (!bsearch(&object, old_objects, old_object_count, sizeof *old_objects, by_address))
+    *(bool *)found = true;
+}
+
+static void run_end_blocks(pTHX)
+{
+  while (PL_endav && av_top_index(PL_endav) >= 0) {
+    SV *block = av_shift(PL_endav);
+    call_sv(block, G_VOID | G_DISCARD | G_EVAL | G_KEEPERR);
+  }
+}
+
+/* perl's own end costs milliseconds in a large interpreter: every object is looked for and unshared. It is
+ * due when the script left an object whose destructor may do something. */
+static void end_program(pTHX_ void *argument)
+{
+  bool due = false;
+  PERL_UNUSED_ARG(argument);
+  run_end_blocks(aTHX);
+  each_object(aTHX_ look_for_new, &due);
   CvDEPTH(PL_main_cv) = 0;
-  perl_destruct(aTHX);
+  if (due)
+    perl_destruct(aTHX);
+  else
+    PerlIO_flush((PerlIO *)NULL);
 }
 
 static void set_arguments(pTHX)
@@ -121,7 +189,7 @@ static void run_child(pTHX_ mehari_script *script, const char *file)
     mehari_ring_publish();
     _exit(0);
   }
-  mehari_guard(aTHX_ destroy_interpreter, NULL, NULL);
+  mehari_guard(aTHX_ end_program, NULL, NULL);
   if (mehari_in_child) {
     mehari_output_spill();
     _exit(status);
@@ -222,6 +290,8 @@ static void serve_template(pTHX_ const char *file, int socket)
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ in_guard, (void *)file, NULL);
+  each_object(aTHX_ note_old, NULL);
+  qsort(old_objects, old_object_count, sizeof *old_objects, by_address);
   for (;;) {
     order now;
     int body_file;

@@ -13,6 +13,7 @@
 
 /* What the compilation under way has found. */
 static bool compiling, data_found;
+static const char *compiling_name; /* as in its #line */
 static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
@@ -107,13 +108,24 @@ void mehari_script_top_level(pTHX)
   pure = true;
 }
 
+/* The text being read is the script's own, not a module's that it loads or a string it evaluates. */
+static bool is_the_script(pTHX)
+{
+  if (!compiling || PL_parser->rsfp)
+    return false;
+  const char *file = CopFILE(&PL_compiling);
+  return file && strEQ(file, compiling_name);
+}
+
 /* Perl asks for every word that may be a keyword: this is the one place where a true __END__ or
  * __DATA__ is known from one in a here-document or a hash key. */
 static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
-  if (compiling && pure)
+  if (!is_the_script(aTHX))
+    return next_keyword(aTHX_ word, length, op);
+  if (pure)
     judge_purity(aTHX_ word, length);
-  if (!compiling || !((length == 7 && memEQ(word, "__END__", 7)) || (length == 8 && memEQ(word, "__DATA__", 8))))
+  if (!is_word(word, length, "__END__") && !is_word(word, length, "__DATA__"))
     return next_keyword(aTHX_ word, length, op);
   char *at = PL_parser->bufptr, *end = PL_parser->bufend, *after = at;
   while (after < end && isSPACE(*after))
@@ -124,6 +136,8 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
   char *text_end = end;
   while (text_end - at >= (ptrdiff_t)footer && memNE(text_end - footer, FOOTER, footer))
     text_end--;
+  if (text_end - at < (ptrdiff_t)footer) /* the text of a string eval */
+    return next_keyword(aTHX_ word, length, op);
   text_end -= footer;
   char *feed = memchr(at, '\n', end - at);
   data_found = true;
@@ -227,9 +241,8 @@ static SV *line_name(pTHX_ const char *file)
   return name;
 }
 
-static SV *wrapped_text(pTHX_ mehari_script *script, mehari_manner manner, bool cgi_world, SV *text)
+static SV *wrapped_text(pTHX_ mehari_script *script, mehari_manner manner, bool cgi_world, SV *text, SV *line)
 {
-  SV *line = line_name(aTHX_ script->file);
   SV *source = newSVpvs("");
   if (manner == MEHARI_AS_PROGRAM)
     sv_catpvf(source, "package main; sub Mehari::Unit::main {BEGIN{Mehari::Script::top_level()}");
@@ -242,7 +255,6 @@ static SV *wrapped_text(pTHX_ mehari_script *script, mehari_manner manner, bool 
   sv_catpvf(source, "\n#line 1 \"%" SVf "\"\n", SVfARG(line));
   sv_catsv(source, text);
   sv_catpvs(source, FOOTER);
-  SvREFCNT_dec(line);
   return source;
 }
 
@@ -374,13 +386,15 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   }
   script->warnings = shebang_asks_for_warnings(SvPVX(text), SvCUR(text));
   bool cgi_world = mehari_serving && mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD;
-  compilation this = {wrapped_text(aTHX_ script, manner, cgi_world, text), false};
+  SV *line = line_name(aTHX_ script->file);
+  compilation this = {wrapped_text(aTHX_ script, manner, cgi_world, text, line), false};
   AV *ends = PL_endav;
   U8 warn = PL_dowarn;
   if (manner != MEHARI_AS_PROGRAM)
     PL_endav = NULL;
   if (script->warnings && manner == MEHARI_AS_PROGRAM)
     PL_dowarn |= G_WARN_ON;
+  compiling_name = SvPVX(line);
   compiling = pure = true;
   data_found = false;
   size_t printed = mehari_output_bytes();
@@ -394,6 +408,7 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   if (!script->warnings)
     PL_dowarn = warn;
   SvREFCNT_dec(this.source);
+  SvREFCNT_dec(line);
   bool compiled = outcome == MEHARI_RAN && !this.failed && adopt_code(aTHX_ script, manner);
   if (!compiled) {
     if (this.failed)

@@ -17,6 +17,13 @@ static struct {
   SV *signals[SIG_SIZE];
 } at_start;
 
+/* `$,` `$"` `$;`: their globs are kept, a look-up by name each time would cost more than the rest. */
+static struct {
+  const char *name, *value;
+  STRLEN length;
+  GV *glob;
+} separators[] = {{",", NULL, 0, NULL}, {"\"", " ", 1, NULL}, {";", "\034", 1, NULL}, {"\\", NULL, 0, NULL}, {"/", "\n", 1, NULL}};
+
 static void remember_state(pTHX)
 {
   at_start.warn_hook = PL_warnhook;
@@ -24,6 +31,8 @@ static void remember_state(pTHX)
   at_start.warnings = PL_dowarn;
   at_start.mask = umask(022);
   umask(at_start.mask);
+  for (size_t i = 0; i < C_ARRAY_LENGTH(separators); i++)
+    separators[i].glob = gv_fetchpv(separators[i].name, GV_ADD, SVt_PV);
   for (int i = 0; i < SIG_SIZE; i++)
     at_start.signals[i] = PL_psig_ptr ? PL_psig_ptr[i] : NULL;
 }
@@ -58,18 +67,20 @@ static void restore_hook(pTHX_ SV **hook, SV *before, const char *name)
   }
 }
 
-static void restore_separator(pTHX_ const char *name, const char *value, STRLEN length)
+static void restore_separators(pTHX)
 {
-  SV *variable = get_sv(name, GV_ADD);
-  if (value && SvPOK(variable) && SvCUR(variable) == length && memEQ(SvPVX(variable), value, length))
-    return;
-  if (!value && !SvOK(variable))
-    return;
-  if (value)
-    sv_setpvn(variable, value, length);
-  else
-    sv_setsv(variable, &PL_sv_undef);
-  SvSETMAGIC(variable);
+  for (size_t i = 0; i < C_ARRAY_LENGTH(separators); i++) {
+    SV *variable = GvSVn(separators[i].glob);
+    const char *value = separators[i].value;
+    STRLEN length = separators[i].length;
+    if (value ? SvPOK(variable) && SvCUR(variable) == length && memEQ(SvPVX(variable), value, length) : !SvOK(variable))
+      continue;
+    if (value)
+      sv_setpvn(variable, value, length);
+    else
+      sv_setsv(variable, &PL_sv_undef);
+    SvSETMAGIC(variable);
+  }
 }
 
 static void restore_state(pTHX)
@@ -78,13 +89,7 @@ static void restore_state(pTHX)
   restore_hook(aTHX_ &PL_diehook, at_start.die_hook, "__DIE__");
   restore_signals(aTHX);
   PL_dowarn = at_start.warnings;
-  if (!SvPOK(PL_rs) || SvCUR(PL_rs) != 1 || *SvPVX(PL_rs) != '\n')
-    restore_separator(aTHX_ "/", "\n", 1);
-  if (PL_ors_sv)
-    restore_separator(aTHX_ "\\", NULL, 0);
-  restore_separator(aTHX_ ",", NULL, 0);
-  restore_separator(aTHX_ "\"", " ", 1);
-  restore_separator(aTHX_ ";", "\034", 1);
+  restore_separators(aTHX);
   if (mehari_umask_changed) {
     umask(at_start.mask);
     mehari_umask_changed = false;
@@ -155,6 +160,7 @@ static void serve(pTHX)
   mehari_errors_end(aTHX);
   mehari_mailbox_done(mehari_retire);
   mehari_request_drop(aTHX);
+  FREETMPS;
 }
 
 /* A template of the fork rung is no worker: it sleeps in a read and answers to its worker only. */

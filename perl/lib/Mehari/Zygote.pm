@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Config ();
 use Mehari;
+use Mehari::Handler ();
 
 my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler);
 
@@ -46,7 +47,6 @@ sub _psgi {
 
 sub _handler {
     my ($name) = @_;
-    require Mehari::Handler;
     Mehari::Handler::resolve($name);
 }
 

@@ -4,10 +4,8 @@
 //!
 //! Scripts are answered by a stand-in, so that the cost of the front's side of them can be seen.
 
-#[path = "../tests/stand/pool.rs"]
-mod pool;
-#[path = "../tests/stand/site.rs"]
-mod site;
+#[path = "../tests/stand/mod.rs"]
+mod stand;
 
 use mehari_config::LogLevel;
 use mehari_front::{Entry, Front, Journal, Listener, Stop};
@@ -28,10 +26,18 @@ fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let root = arguments.next().unwrap_or_else(|| ".".into());
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".into());
-    let site = Arc::new(site::site(&std::path::absolute(root)?));
+    let site = Arc::new(stand::site::site(&std::path::absolute(root)?));
     let listener = Listener::from(std::net::TcpListener::bind(address)?);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let (_stop, stopped) = tokio::sync::watch::channel(Stop::No);
-    let front = Front::new(site, pool::StandIn::default(), vec![listener], Rc::new(Quiet));
+    let front = Front::new(
+        site,
+        stand::pool::StandIn::default(),
+        stand::cgi(),
+        vec![listener],
+        Rc::new(Quiet),
+    );
     runtime.block_on(front.run(stopped))
 }

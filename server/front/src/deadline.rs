@@ -131,10 +131,13 @@ impl Registry {
     /// Asks the connection that has been idle longest to leave. False: none is idle.
     pub fn dismiss_idle(&self) -> bool {
         let watches = self.watches.borrow();
-        let idle = |watch: &&Rc<Watch>| {
-            watch.phase.get() == Phase::Idle && watch.alarm.get().is_none()
-        };
-        match watches.iter().filter(idle).min_by_key(|watch| watch.since.get()) {
+        let idle =
+            |watch: &&Rc<Watch>| watch.phase.get() == Phase::Idle && watch.alarm.get().is_none();
+        match watches
+            .iter()
+            .filter(idle)
+            .min_by_key(|watch| watch.since.get())
+        {
             Some(watch) => {
                 watch.raise(Alarm::Leave);
                 true
@@ -166,7 +169,10 @@ impl std::ops::Deref for Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         let mut watches = self.registry.watches.borrow_mut();
-        if let Some(at) = watches.iter().position(|watch| Rc::ptr_eq(watch, &self.watch)) {
+        if let Some(at) = watches
+            .iter()
+            .position(|watch| Rc::ptr_eq(watch, &self.watch))
+        {
             watches.swap_remove(at);
         }
         if watches.is_empty() {

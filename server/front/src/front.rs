@@ -4,6 +4,7 @@ use crate::deadline::{Alarm, SWEEP};
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended};
+use crate::http2;
 use crate::log::Journal;
 use crate::request::Peer;
 use crate::shared::Shared;
@@ -112,6 +113,7 @@ impl<D: Dispatch> Front<D> {
                     finish(&shared, &mut stop).await;
                 }
                 shared.registry.raise(Alarm::Abandon);
+                shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
                 Ok(())
             })
@@ -151,6 +153,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
         interval.tick().await;
         shared.clock.advance();
         shared.registry.sweep(shared.clock.tick());
+        shared.streams.sweep(shared.clock.tick());
         shared.routes.trim();
     }
 }
@@ -176,7 +179,9 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
     counts.connections.set(counts.connections.get() + 1);
     let full = shared.registry.open() >= shared.site().limits.connections;
     if full && !shared.registry.dismiss_idle() {
-        counts.refused_connections.set(counts.refused_connections.get() + 1);
+        counts
+            .refused_connections
+            .set(counts.refused_connections.get() + 1);
         match socket {
             Socket::Tcp(stream) => drop(spawn_local(turn_away(stream))),
             Socket::Unix(stream) => drop(spawn_local(turn_away(stream))),
@@ -194,16 +199,17 @@ where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
     D: Dispatch,
 {
-    match Connection::new(shared, socket, peer).serve().await {
+    match Connection::new(shared.clone(), socket, peer).serve().await {
         Ended::Closed => {}
-        Ended::Http2(_) => {}
+        Ended::Http2(takeover) => http2::serve(shared, takeover).await,
     }
 }
 
 /// Answers without reading. The pause lets the client read before the close, and is the cost of
 /// a connection that costs nothing else.
 async fn turn_away(mut socket: impl AsyncWrite + Unpin) {
-    const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
+    const ANSWER: &[u8] =
+        b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
         Content-Length: 0\r\nConnection: close\r\n\r\n";
     if socket.write_all(ANSWER).await.is_ok() && socket.shutdown().await.is_ok() {
         tokio::time::sleep(Duration::from_millis(200)).await;

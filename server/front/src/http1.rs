@@ -12,4 +12,4 @@ pub mod scan;
 mod send;
 mod stream;
 
-pub use connection::{Connection, Ended};
+pub use connection::{Connection, Ended, Takeover};

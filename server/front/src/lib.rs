@@ -11,6 +11,7 @@ mod dispatch;
 mod front;
 pub mod handler;
 mod http1;
+mod http2;
 mod lines;
 mod log;
 mod page;
@@ -22,6 +23,7 @@ mod shared;
 mod socket;
 mod spool;
 mod status;
+mod turn;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};

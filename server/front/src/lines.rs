@@ -58,7 +58,11 @@ fn note(
             let value = std::str::from_utf8(value).ok().filter(|_| digits);
             let length = value.and_then(|value| value.parse().ok());
             let length = length.ok_or("a Content-Length that is not a number")?;
-            if lines.content_length.replace(length).is_some_and(|known| known != length) {
+            if lines
+                .content_length
+                .replace(length)
+                .is_some_and(|known| known != length)
+            {
                 return Err("two different Content-Length fields");
             }
             lines.dropped.push(whole);
@@ -117,10 +121,14 @@ mod tests {
 
     #[test]
     fn the_connections_own_lines_are_dropped_and_known_ones_noted() {
-        let block = b"A: b\r\nContent-Length: 12\r\nX: y\r\nConnection: close\r\nLocation:  /x \r\n";
+        let block =
+            b"A: b\r\nContent-Length: 12\r\nX: y\r\nConnection: close\r\nLocation:  /x \r\n";
         let lines = examine(block).expect("valid");
         assert_eq!(lines.content_length, Some(12));
-        assert_eq!(lines.location.clone().map(|span| &block[span]), Some(&b"/x"[..]));
+        assert_eq!(
+            lines.location.clone().map(|span| &block[span]),
+            Some(&b"/x"[..])
+        );
         let mut kept = Vec::new();
         lines.push_kept(block, &mut kept);
         assert_eq!(kept, b"A: b\r\nX: y\r\nLocation:  /x \r\n");

@@ -59,8 +59,7 @@ impl Path {
 fn is_hidden_name(name: &[u8]) -> bool {
     const SUFFIXES: [&[u8]; 6] = [b"~", b".bak", b".swp", b".orig", b".rej", b",v"];
     let ends = |suffix: &[u8]| {
-        name.len() >= suffix.len()
-            && name[name.len() - suffix.len()..].eq_ignore_ascii_case(suffix)
+        name.len() >= suffix.len() && name[name.len() - suffix.len()..].eq_ignore_ascii_case(suffix)
     };
     name.first() == Some(&b'.')
         || SUFFIXES.into_iter().any(ends)
@@ -108,7 +107,10 @@ fn without_dot_segments(path: Vec<u8>) -> Result<Vec<u8>, Problem> {
     if !path.contains(&b'.') {
         return Ok(path);
     }
-    if path.split(|&byte| byte == b'/' || byte == b'\\').any(|segment| segment == b"..") {
+    if path
+        .split(|&byte| byte == b'/' || byte == b'\\')
+        .any(|segment| segment == b"..")
+    {
         return Err(bad("a .. segment in the path"));
     }
     let mut segments = path[1..].split(|&byte| byte == b'/').peekable();
@@ -151,7 +153,11 @@ mod tests {
         ];
         for (raw, decoded) in cases {
             let path = Path::decode(raw.as_bytes()).expect(raw);
-            assert_eq!(path.bytes.escape_ascii().to_string(), decoded.as_bytes().escape_ascii().to_string(), "{raw}");
+            assert_eq!(
+                path.bytes.escape_ascii().to_string(),
+                decoded.as_bytes().escape_ascii().to_string(),
+                "{raw}"
+            );
         }
         let path = Path::decode(b"//a%2fb///c").expect("decodes");
         assert_eq!(path.merged, b"/a/b/c");
@@ -161,22 +167,69 @@ mod tests {
     #[test]
     fn paths_that_leave_the_tree_or_hide_bytes_are_refused() {
         let cases = [
-            "", "a", "*", "/..", "/../", "/a/../b", "/%2e%2e/", "/%2e%2e%2f", "/.%2e/x", "/..%2fx",
-            "/..%5cx", "/%5c..%5cx", "/..\\x", "/%00", "/a%00.pl", "/%0d%0a", "/%7f", "/%", "/%2",
-            "/%zz", "/%+2", "/%c0%af", "/%c0%ae%c0%ae/", "/%e0%80%af", "/%f0%80%80%af", "/\x01",
+            "",
+            "a",
+            "*",
+            "/..",
+            "/../",
+            "/a/../b",
+            "/%2e%2e/",
+            "/%2e%2e%2f",
+            "/.%2e/x",
+            "/..%2fx",
+            "/..%5cx",
+            "/%5c..%5cx",
+            "/..\\x",
+            "/%00",
+            "/a%00.pl",
+            "/%0d%0a",
+            "/%7f",
+            "/%",
+            "/%2",
+            "/%zz",
+            "/%+2",
+            "/%c0%af",
+            "/%c0%ae%c0%ae/",
+            "/%e0%80%af",
+            "/%f0%80%80%af",
+            "/\x01",
         ];
         for raw in cases {
-            assert_eq!(Path::decode(raw.as_bytes()).map_err(|p| p.status), Err(400), "{raw}");
+            assert_eq!(
+                Path::decode(raw.as_bytes()).map_err(|p| p.status),
+                Err(400),
+                "{raw}"
+            );
         }
     }
 
     #[test]
     fn leavings_are_hidden() {
-        for raw in ["/.git/config", "/a/.htaccess", "/x~", "/x.bak", "/x.pl.BAK", "/#x#", "/.x.swp", "/x.orig", "/x.rej", "/x,v", "/a/.well-known/x"] {
-            assert!(Path::decode(raw.replace('#', "%23").as_bytes()).expect(raw).is_hidden(), "{raw}");
+        for raw in [
+            "/.git/config",
+            "/a/.htaccess",
+            "/x~",
+            "/x.bak",
+            "/x.pl.BAK",
+            "/#x#",
+            "/.x.swp",
+            "/x.orig",
+            "/x.rej",
+            "/x,v",
+            "/a/.well-known/x",
+        ] {
+            assert!(
+                Path::decode(raw.replace('#', "%23").as_bytes())
+                    .expect(raw)
+                    .is_hidden(),
+                "{raw}"
+            );
         }
         for raw in ["/", "/.well-known/acme", "/x.html", "/bak", "/a.b/c"] {
-            assert!(!Path::decode(raw.as_bytes()).expect(raw).is_hidden(), "{raw}");
+            assert!(
+                !Path::decode(raw.as_bytes()).expect(raw).is_hidden(),
+                "{raw}"
+            );
         }
     }
 }

@@ -29,6 +29,30 @@ impl Protocol {
     }
 }
 
+/// What of a target comes before its `?`.
+pub fn path_of(target: &[u8]) -> &[u8] {
+    match memchr::memchr(b'?', target) {
+        Some(at) => &target[..at],
+        None => target,
+    }
+}
+
+/// An internal redirect: a script's `Location: /path`, or an ErrorDocument that is a program.
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    /// Path and query of what answers instead.
+    pub target: Vec<u8>,
+    /// The path that led here (REDIRECT_URL).
+    pub from: Vec<u8>,
+    /// REDIRECT_STATUS, and the status of the response unless the program chooses one: 200, or the error's.
+    pub status: u16,
+    /// How many there have been for this request.
+    pub count: u32,
+}
+
+/// As many as Apache allows (LimitInternalRecursion).
+pub const REDIRECTS: u32 = 10;
+
 pub type Field<'a> = (&'a [u8], &'a [u8]);
 
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +60,10 @@ pub struct Request<'a> {
     pub method: &'a [u8],
     /// Path and query as sent (of an absolute-form target, what follows the authority).
     pub target: &'a [u8],
+    /// Path and query of what answers: the target, or where the server itself led on.
+    pub resource: &'a [u8],
+    /// The request came here from elsewhere in the server.
+    pub redirect: Option<&'a Redirect>,
     pub protocol: Protocol,
     /// In order of arrival, names as sent.
     pub fields: &'a [Field<'a>],
@@ -46,18 +74,15 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The target up to its `?`.
+    /// The resource up to its `?`.
     pub fn path(&self) -> &'a [u8] {
-        match memchr::memchr(b'?', self.target) {
-            Some(at) => &self.target[..at],
-            None => self.target,
-        }
+        path_of(self.resource)
     }
 
     /// What follows the `?`, not decoded.
     pub fn query(&self) -> &'a [u8] {
-        match memchr::memchr(b'?', self.target) {
-            Some(at) => &self.target[at + 1..],
+        match memchr::memchr(b'?', self.resource) {
+            Some(at) => &self.resource[at + 1..],
             None => &[],
         }
     }
@@ -73,10 +98,6 @@ impl<'a> Request<'a> {
     /// The host without its port.
     pub fn host_name(&self) -> &'a [u8] {
         split_port(self.host).0
-    }
-
-    pub fn is_head(&self) -> bool {
-        self.method == b"HEAD"
     }
 }
 

@@ -6,8 +6,8 @@
 
 mod locate;
 mod program;
-mod walk;
 pub mod table;
+mod walk;
 
 use crate::handler::file::FileTarget;
 use crate::problem::Problem;

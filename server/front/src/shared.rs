@@ -20,6 +20,8 @@ pub struct Shared<D: Dispatch> {
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
     pub registry: Rc<Registry>,
+    /// HTTP/2 streams, for their deadlines.
+    pub streams: Rc<Registry>,
     pub routes: RouteTable,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
@@ -46,6 +48,7 @@ impl<D: Dispatch> Shared<D> {
             journal,
             clock: Clock::new(),
             registry: Rc::default(),
+            streams: Rc::default(),
             routes: RouteTable::default(),
             scratch: RefCell::default(),
             stopping: Cell::new(false),

@@ -29,7 +29,11 @@ impl Spool {
 
     /// Moves to the file what is too much for memory. The disk is waited for by a thread.
     pub async fn settle(&mut self) -> io::Result<()> {
-        let limit = if self.file.is_some() { BATCH } else { IN_MEMORY };
+        let limit = if self.file.is_some() {
+            BATCH
+        } else {
+            IN_MEMORY
+        };
         match self.memory.len() > limit {
             true => self.write_out().await,
             false => Ok(()),
@@ -75,13 +79,4 @@ impl Spool {
 pub enum Spooled {
     Memory(Vec<u8>),
     File(File, u64),
-}
-
-impl Spooled {
-    pub fn into_parts(self) -> (Vec<u8>, Option<(File, u64)>) {
-        match self {
-            Spooled::Memory(memory) => (memory, None),
-            Spooled::File(file, length) => (Vec::new(), Some((file, length))),
-        }
-    }
 }

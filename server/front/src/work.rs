@@ -5,7 +5,7 @@ use crate::dispatch::Dispatch;
 use crate::handler::{cgi, file, perl, Backend};
 use crate::page;
 use crate::problem::Problem;
-use crate::request::Request;
+use crate::request::{path_of, Request};
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
 use mehari_config::{Handler, Rung, Settings, Site};
@@ -17,6 +17,8 @@ use std::path::Path;
 pub enum Work<D: Dispatch> {
     Answer(Answer),
     Backend(Backend<D::Exchange>),
+    /// Another local target answers, and the status it is for.
+    Elsewhere(Vec<u8>, u16),
 }
 
 /// Methods that no handler gets: TRACE gives away cookies, CONNECT is a proxy's.
@@ -57,12 +59,12 @@ pub fn begin<D: Dispatch>(
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Refused(problem) => Err(*problem),
     };
-    Work::Answer(done.unwrap_or_else(|problem| {
+    done.map(Work::Answer).unwrap_or_else(|problem| {
         if let Outcome::File(_) = route.outcome {
             shared.routes.forget(request.path());
         }
-        refusal(shared, request, Some(&route.settings), problem)
-    }))
+        refusal(shared, request, Some(&route.settings), problem.status)
+    })
 }
 
 /// A program goes to the pool, or is a CGI program: a process of its own.
@@ -102,42 +104,49 @@ fn moved(location: &[u8], query: &[u8]) -> Answer {
     Answer::new(301, lines)
 }
 
-/// The page of a problem, as the configuration wants it.
+/// The page of a problem, as the configuration wants it. What goes wrong on the way to an error
+/// document gets the plain page.
 pub fn refusal<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     settings: Option<&Settings>,
-    problem: Problem,
-) -> Answer {
-    document(shared, settings, problem.status)
-        .unwrap_or_else(|| page::answer(problem.status, request.field("accept")))
+    status: u16,
+) -> Work<D> {
+    let configured = match request.redirect {
+        Some(_) => None,
+        None => document(shared, settings, status),
+    };
+    configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }
 
-/// `ErrorDocument`: an address elsewhere, a local file, or a text.
+/// `ErrorDocument`: an address elsewhere, a text, a local file or a local program.
 fn document<D: Dispatch>(
     shared: &Shared<D>,
     settings: Option<&Settings>,
     status: u16,
-) -> Option<Answer> {
+) -> Option<Work<D>> {
     let site = shared.site();
     let documents = &settings.unwrap_or(&site.base).error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
     if document.starts_with("http://") || document.starts_with("https://") {
-        return Some(Answer::new(302, format!("Location: {document}\r\n")));
+        let answer = Answer::new(302, format!("Location: {document}\r\n"));
+        return Some(Work::Answer(answer));
     }
     if !document.starts_with('/') {
         let text = document.strip_prefix('"').unwrap_or(document);
-        return Some(page::configured(status, text));
+        return Some(Work::Answer(page::configured(status, text)));
     }
-    let route = shared.route(document.as_bytes()).ok()?;
-    let Outcome::File(target) = &route.outcome else {
-        return None;
+    let route = shared.route(path_of(document.as_bytes())).ok()?;
+    let target = match &route.outcome {
+        Outcome::File(target) => target,
+        Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),
+        _ => return None,
     };
     let resource = target.resource(None, &route.settings).ok()?;
     let media_type = resource.media_type().unwrap_or("text/html");
-    Some(Answer {
+    Some(Work::Answer(Answer {
         status,
         lines: format!("Content-Type: {media_type}\r\n").into(),
         content: Content::Bytes(resource.body().to_vec()),
-    })
+    }))
 }

@@ -31,11 +31,13 @@ impl Inner {
     }
 
     fn enqueue(&mut self, ticket: Ticket, mut call: Call<'_>, now: Instant) -> Result<(), Fault> {
+        let length = crate::frame::size(&call);
+        if length > SLOT_SIZE {
+            return Err(Fault::TooLarge);
+        }
         let mut frame = self.spare_frames.pop().unwrap_or_default();
-        frame.resize(SLOT_SIZE, 0);
-        let length = encode(&call, &mut frame).map_err(|_| Fault::TooLarge)?;
-        frame.truncate(length);
-        frame.shrink_to(16 * 1024);
+        frame.resize(length, 0);
+        encode(&call, &mut frame).map_err(|_| Fault::TooLarge)?;
         self.totals.queued += 1;
         self.queue.push_back(Queued {
             ticket,
@@ -157,7 +159,7 @@ impl Inner {
             answered: false,
             head_seen: false,
         };
-        if self.spare_frames.len() < 64 {
+        if self.spare_frames.len() < 64 && queued.frame.capacity() <= 16 * 1024 {
             self.spare_frames.push(queued.frame);
         }
         self.submit_held(index, held, now);
@@ -201,7 +203,9 @@ impl Inner {
                 return;
             }
             let Some(held) = worker.held.pop_back() else { return };
-            let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
+            let mut frame = self.spare_frames.pop().unwrap_or_default();
+            frame.clear();
+            frame.extend_from_slice(&worker.mailbox.taken_back_slot()[..held.frame_length]);
             self.totals.taken_back += 1;
             match self.exchanges.get(held.ticket) {
                 Some(arrived) => arrived.worker = None,

@@ -40,30 +40,21 @@ impl Writer<'_> {
     }
 }
 
-/// Writes the frame into the start of `slot` and answers its length.
-pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
-    let pairs = call.fields.len() + call.variables.len();
-    let slot_size = slot.len().min(SLOT_SIZE);
-    let mut writer = Writer {
-        slot: &mut slot[..slot_size],
-        at: REQUEST + pairs * PAIR,
+/// Bytes the frame of this call takes.
+pub fn size(call: &Call<'_>) -> usize {
+    let pairs = call.fields.iter().chain(call.variables);
+    let body = match &call.body {
+        Body::Memory(bytes) => bytes.len(),
+        _ => 0,
     };
-    if writer.at > slot_size || call.fields.len() > usize::from(u16::MAX) || call.variables.len() > usize::from(u16::MAX) {
-        return Err(TooLarge);
-    }
-    let (task, name) = task(&call.task);
-    let mut request = Request {
-        task: task as u8,
-        flags: flags(call),
-        request_id: call.request_id,
-        field_count: call.fields.len() as u16,
-        variable_count: call.variables.len() as u16,
-        server_port: call.server_port,
-        remote_port: call.remote_port,
-        ..Request::default()
-    };
-    let texts: [(Text, &[u8]); TEXT_COUNT] = [
-        (Text::Task, name),
+    let texts: usize = texts(call).iter().map(|(_, bytes)| bytes.len()).sum();
+    let pairs: usize = pairs.map(|(name, value)| PAIR + name.len() + value.len()).sum();
+    REQUEST + texts + pairs + body
+}
+
+fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
+    [
+        (Text::Task, task(&call.task).1),
         (Text::Method, call.method),
         (Text::Target, call.target),
         (Text::ScriptName, call.script_name),
@@ -75,8 +66,32 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         (Text::ServerAddr, call.server_addr),
         (Text::RemoteAddr, call.remote_addr),
         (Text::DocumentRoot, call.document_root),
-    ];
-    for (which, bytes) in texts {
+    ]
+}
+
+/// Writes the frame into the start of `slot` and answers its length.
+pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
+    let pairs = call.fields.len() + call.variables.len();
+    let slot_size = slot.len().min(SLOT_SIZE);
+    let mut writer = Writer {
+        slot: &mut slot[..slot_size],
+        at: REQUEST + pairs * PAIR,
+    };
+    if writer.at > slot_size || call.fields.len() > usize::from(u16::MAX) || call.variables.len() > usize::from(u16::MAX) {
+        return Err(TooLarge);
+    }
+    let (task, _) = task(&call.task);
+    let mut request = Request {
+        task: task as u8,
+        flags: flags(call),
+        request_id: call.request_id,
+        field_count: call.fields.len() as u16,
+        variable_count: call.variables.len() as u16,
+        server_port: call.server_port,
+        remote_port: call.remote_port,
+        ..Request::default()
+    };
+    for (which, bytes) in texts(call) {
         request.text[which as usize] = writer.put(bytes)?;
     }
     for (index, (name, value)) in call.fields.iter().chain(call.variables).enumerate() {

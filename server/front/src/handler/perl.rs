@@ -28,11 +28,17 @@ pub fn with_call<T>(
 ) -> T {
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
-    let variables: Table = settings
+    let mut variables: Table = settings
         .set_env
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
+    let status;
+    if let Some(redirect) = request.redirect {
+        status = redirect.status.to_string();
+        variables.push((b"REDIRECT_STATUS", status.as_bytes()));
+        variables.push((b"REDIRECT_URL", &redirect.from));
+    }
     give(Call {
         task: task(route),
         method: request.method,
@@ -102,11 +108,17 @@ pub fn server_name<'a>(request: &Request<'a>, site: &'a Site) -> &'a [u8] {
 /// stand for `X-Y` in the environment), not what concerns this connection only. Fields that
 /// `Connection` names are kept: we are the server they were sent to, and a client could otherwise
 /// take away a field that a proxy in front of us added.
-pub fn visible_fields<'r, 'a: 'r>(request: &'r Request<'a>) -> impl Iterator<Item = Field<'a>> + 'r {
+pub fn visible_fields<'r, 'a: 'r>(
+    request: &'r Request<'a>,
+) -> impl Iterator<Item = Field<'a>> + 'r {
     request
         .fields
         .iter()
         .filter(|(name, _)| is_visible(name))
+        // An internal redirect leaves the body behind.
+        .filter(|(name, _)| {
+            request.redirect.is_none() || !name.eq_ignore_ascii_case(b"content-length")
+        })
         .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {
             true => (name, request.host),
             false => (name, value),
@@ -124,7 +136,9 @@ fn is_visible(name: &[u8]) -> bool {
         17 => &[b"transfer-encoding"],
         _ => &[],
     };
-    !hidden.iter().any(|hidden| name.eq_ignore_ascii_case(hidden))
+    !hidden
+        .iter()
+        .any(|hidden| name.eq_ignore_ascii_case(hidden))
         && memchr::memchr(b'_', name).is_none()
 }
 
@@ -135,12 +149,30 @@ mod tests {
     #[test]
     fn programs_see_no_field_that_could_stand_for_another_or_concerns_the_connection() {
         for name in [
-            "Proxy", "proxy", "X_Forwarded_For", "Content_Length", "X-A_B", "Connection", "Keep-Alive",
-            "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "HTTP2-Settings",
+            "Proxy",
+            "proxy",
+            "X_Forwarded_For",
+            "Content_Length",
+            "X-A_B",
+            "Connection",
+            "Keep-Alive",
+            "Proxy-Connection",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "HTTP2-Settings",
         ] {
             assert!(!is_visible(name.as_bytes()), "{name}");
         }
-        for name in ["Host", "Cookie", "X-Forwarded-For", "Authorization", "Proxy-Authorization", "T"] {
+        for name in [
+            "Host",
+            "Cookie",
+            "X-Forwarded-For",
+            "Authorization",
+            "Proxy-Authorization",
+            "T",
+        ] {
             assert!(is_visible(name.as_bytes()), "{name}");
         }
     }

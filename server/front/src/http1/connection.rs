@@ -5,18 +5,19 @@ use super::input::Input;
 use super::output::Output;
 use super::receive::{Arrival, Gathered};
 use super::scan::Scan;
-use crate::answer::Answer;
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::page;
 use crate::problem::{bad, Problem};
-use crate::request::{Peer, Protocol, Request, Table};
+use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::route::Route;
 use crate::shared::Shared;
+use crate::turn::Turn;
 use crate::work::{self, Work};
 use mehari_pool::Body;
+use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The connection is over without anything more to say: an error of the socket, or told to go.
@@ -51,22 +52,27 @@ pub struct Connection<S, D: Dispatch> {
     pub(super) client_ended: bool,
 }
 
-/// The request being answered: what its log line and its response need.
-pub(super) struct Turn {
-    pub id: u64,
-    pub began: Instant,
-    pub time: SystemTime,
-    pub is_head: bool,
-    pub protocol: Protocol,
+/// The request being answered, and what it means for its connection.
+pub(super) struct Current {
+    pub turn: Turn,
     pub keep: bool,
     /// Bytes of the input that are this request.
     pub consumed: usize,
     /// Its body has not been read.
     pub refused: bool,
-    pub status: u16,
-    pub sent: u64,
-    pub worker: Option<u32>,
-    pub queued: Duration,
+}
+
+impl Deref for Current {
+    type Target = Turn;
+    fn deref(&self) -> &Turn {
+        &self.turn
+    }
+}
+
+impl DerefMut for Current {
+    fn deref_mut(&mut self) -> &mut Turn {
+        &mut self.turn
+    }
 }
 
 /// What follows a request.
@@ -82,7 +88,11 @@ enum Next {
 impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     pub fn new(shared: Rc<Shared<D>>, socket: S, peer: Peer) -> Connection<S, D> {
         let seat = shared.registry.enter(&shared.clock);
-        seat.enter(&shared.clock, Phase::Head, shared.site().limits.header_timeout);
+        seat.enter(
+            &shared.clock,
+            Phase::Head,
+            shared.site().limits.header_timeout,
+        );
         Connection {
             socket,
             shared,
@@ -132,12 +142,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     }
 
     async fn answer(&mut self) -> Result<Next, Gone> {
-        let mut turn = self.turn();
+        let mut turn = self.current();
         let result = self.answer_in(&mut turn).await;
-        if turn.status == 0 {
-            // The client went before it was answered: nginx's number for it.
-            turn.status = 499;
-        }
         self.record(&turn);
         result?;
         self.served += 1;
@@ -154,19 +160,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    fn turn(&self) -> Turn {
+    fn current(&self) -> Current {
         let site = self.shared.site();
         let limits = &site.limits;
         let more = limits.keep_alive_requests == 0 || self.served + 1 < limits.keep_alive_requests;
-        Turn {
-            id: self.shared.request_begins(),
-            began: Instant::now(),
-            time: SystemTime::now(),
-            is_head: self.head.method.of(self.input.bytes()) == b"HEAD",
-            protocol: match self.head.version {
-                Version::Http10 => Protocol::Http10,
-                Version::Http11 => Protocol::Http11,
-            },
+        let protocol = match self.head.version {
+            Version::Http10 => Protocol::Http10,
+            Version::Http11 => Protocol::Http11,
+        };
+        let is_head = self.head.method.of(self.input.bytes()) == b"HEAD";
+        Current {
+            turn: Turn::begin(&self.shared, protocol, is_head),
             keep: self.head.keep_alive
                 && limits.keep_alive.is_some()
                 && more
@@ -174,35 +178,54 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
                 && !self.client_ended,
             consumed: self.head.length,
             refused: false,
-            status: 0,
-            sent: 0,
-            worker: None,
-            queued: Duration::ZERO,
         }
     }
 
     /// Routes, reads the body, has the work done and sends what comes of it.
-    async fn answer_in(&mut self, turn: &mut Turn) -> Result<(), Gone> {
-        let work = match self.route() {
-            Err(problem) => Work::Answer(self.refusal(turn, problem)),
+    async fn answer_in(&mut self, turn: &mut Current) -> Result<(), Gone> {
+        let mut work = match self.route() {
+            Err(problem) => self.refusal(turn, problem),
             Ok(None) => {
                 self.skip_body(turn).await?;
                 Work::Answer(work::server_options())
             }
             Ok(Some(route)) => self.work(turn, &route).await?,
         };
-        match work {
-            Work::Answer(answer) => self.send_answer(turn, answer).await,
-            Work::Backend(mut backend) => {
-                let sent = self.send_backend(turn, &mut backend).await;
-                turn.worker = backend.worker();
-                turn.queued = backend.queued();
-                sent
+        loop {
+            work = match work {
+                Work::Answer(answer) => return self.send_answer(turn, answer).await,
+                Work::Elsewhere(target, status) => self.go_elsewhere(turn, target, status),
+                Work::Backend(mut backend) => {
+                    let sent = self.send_backend(turn, &mut backend).await;
+                    turn.credit(&backend);
+                    match sent? {
+                        None => return Ok(()),
+                        Some(work) => work,
+                    }
+                }
             }
         }
     }
 
-    async fn work(&mut self, turn: &mut Turn, route: &Route) -> Result<Work<D>, Gone> {
+    /// An internal redirect: the same request, without its body, for another path.
+    fn go_elsewhere(&self, turn: &mut Current, target: Vec<u8>, status: u16) -> Work<D> {
+        let asked = self.head.target(self.input.bytes());
+        if !turn.lead_to(target, status, asked) {
+            self.log(turn, "redirected within the server too often");
+            return Work::Answer(page::answer(500, None));
+        }
+        let path = turn
+            .redirect
+            .as_ref()
+            .map(|redirect| path_of(&redirect.target).to_vec());
+        match self.shared.route(&path.unwrap_or_default()) {
+            Ok(route) => self.begin(turn, &route, Gathered::Empty),
+            Err(problem) => self.refusal(turn, problem),
+        }
+    }
+
+    async fn work(&mut self, turn: &mut Current, route: &Route) -> Result<Work<D>, Gone> {
+        turn.settings = Some(route.settings.clone());
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {
@@ -211,10 +234,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             }
         };
         Ok(match body {
-            Err(problem) => Work::Answer(self.refusal(turn, problem)),
+            Err(problem) => self.refusal(turn, problem),
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
-                self.seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+                self.seat
+                    .enter(&self.shared.clock, Phase::Work, Duration::MAX);
                 self.begin(turn, route, gathered)
             }
         })
@@ -232,11 +256,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
                 _ => Err(bad("* is for OPTIONS")),
             };
         }
-        let end = memchr::memchr(b'?', target).unwrap_or(target.len());
-        self.shared.route(&target[..end]).map(Some)
+        self.shared.route(path_of(target)).map(Some)
     }
 
-    fn begin(&self, turn: &Turn, route: &Route, gathered: Gathered) -> Work<D> {
+    fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
         let bytes = self.input.bytes();
         let body = match gathered {
             Gathered::Empty => Body::Empty,
@@ -246,11 +269,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             Gathered::Memory(ref memory) => Body::Memory(memory),
             Gathered::File(file, length) => Body::File(file.into(), length),
         };
-        self.with_request(turn, |request| work::begin(&self.shared, request, route, body))
+        self.with_request(turn, |request| {
+            work::begin(&self.shared, request, route, body)
+        })
     }
 
     /// Calls `what` with the request as handlers see it.
-    pub(super) fn with_request<R>(&self, turn: &Turn, what: impl FnOnce(&Request<'_>) -> R) -> R {
+    pub(super) fn with_request<R>(
+        &self,
+        turn: &Current,
+        what: impl FnOnce(&Request<'_>) -> R,
+    ) -> R {
         let bytes = self.input.bytes();
         let fields: Table = self
             .head
@@ -259,8 +288,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             .map(|(name, value)| (name.of(bytes), value.of(bytes)))
             .collect();
         what(&Request {
-            method: self.head.method.of(bytes),
+            method: match (&turn.redirect, turn.is_head) {
+                (Some(_), false) => b"GET",
+                _ => self.head.method.of(bytes),
+            },
             target: self.head.target(bytes),
+            resource: match &turn.redirect {
+                Some(redirect) => &redirect.target,
+                None => self.head.target(bytes),
+            },
+            redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
             fields: fields.as_slice(),
             host: self.head.host.map_or(&[], |host| host.of(bytes)),
@@ -270,22 +307,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     }
 
     /// The page of a problem found before the request's handler was.
-    fn refusal(&self, turn: &mut Turn, problem: Problem) -> Answer {
+    fn refusal(&self, turn: &mut Current, problem: Problem) -> Work<D> {
         turn.keep &= !problem.closes;
         turn.refused |= problem.closes;
+        let turn = &*turn;
         self.with_request(turn, |request| {
-            work::refusal(&self.shared, request, None, problem)
+            work::refusal(
+                &self.shared,
+                request,
+                turn.settings.as_deref(),
+                problem.status,
+            )
         })
     }
 
     /// Answers bytes that are not a request, and ends.
     async fn refuse_unread(&mut self, problem: Problem) -> Result<Next, Gone> {
-        let mut turn = Turn {
-            keep: false,
-            is_head: false,
-            ..self.turn()
-        };
         self.head.forget();
+        let mut turn = Current {
+            keep: false,
+            ..self.current()
+        };
         let answer = page::answer(problem.status, None);
         let sent = self.send_answer(&mut turn, answer).await;
         self.record(&turn);

@@ -30,7 +30,10 @@ impl Notes {
             length = length
                 .checked_mul(10)
                 .and_then(|length| length.checked_add(u64::from(digit - b'0')))
-                .ok_or(Problem::malformed(413, "Content-Length is beyond any limit"))?;
+                .ok_or(Problem::malformed(
+                    413,
+                    "Content-Length is beyond any limit",
+                ))?;
         }
         self.length = Some(length);
         Ok(())
@@ -45,7 +48,10 @@ impl Notes {
             return Err(bad("an empty Transfer-Encoding"));
         }
         if !value.eq_ignore_ascii_case(b"chunked") {
-            return Err(Problem::malformed(501, "a Transfer-Encoding other than chunked"));
+            return Err(Problem::malformed(
+                501,
+                "a Transfer-Encoding other than chunked",
+            ));
         }
         self.chunked = true;
         Ok(())
@@ -70,9 +76,7 @@ impl Notes {
     pub fn framing(&self, version: Version) -> Result<Framing, Problem> {
         match (self.chunked, self.length) {
             (true, Some(_)) => Err(bad("both Transfer-Encoding and Content-Length")),
-            (true, None) if version == Version::Http10 => {
-                Err(bad("Transfer-Encoding in HTTP/1.0"))
-            }
+            (true, None) if version == Version::Http10 => Err(bad("Transfer-Encoding in HTTP/1.0")),
             (true, None) => Ok(Framing::Chunked),
             (false, Some(0)) | (false, None) => Ok(Framing::None),
             (false, Some(length)) => Ok(Framing::Length(length)),

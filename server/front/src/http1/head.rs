@@ -99,7 +99,7 @@ impl Head {
             return Err(bad("the request line is not complete"));
         };
         self.method = Span::locate(bytes, method.as_bytes());
-        let (authority, path) = split_target(target.as_bytes())?;
+        let (authority, path) = split_target(method.as_bytes(), target.as_bytes())?;
         self.path = Span::locate(bytes, path);
         self.version = match version {
             0 => Version::Http10,
@@ -189,37 +189,43 @@ fn names_other_version(block: &[u8]) -> bool {
     let Some(tail) = line.len().checked_sub(9).map(|at| &line[at..]) else {
         return false;
     };
-    tail.starts_with(b" HTTP/")
-        && tail[6].is_ascii_digit()
-        && tail[7] == b'.'
-        && tail[8].is_ascii_digit()
+    let words = line.iter().filter(|&&byte| byte == b' ').count() == 2;
+    let digits = tail[6].is_ascii_digit() && tail[7] == b'.' && tail[8].is_ascii_digit();
+    words && digits && tail.starts_with(b" HTTP/")
 }
 
 /// An absolute target's authority, which then counts instead of Host (RFC 9112 section 3.2.2), and the path.
-fn split_target(target: &[u8]) -> Result<(Option<&[u8]>, &[u8]), Problem> {
+fn split_target<'t>(
+    method: &[u8],
+    target: &'t [u8],
+) -> Result<(Option<&'t [u8]>, &'t [u8]), Problem> {
     check_target(target)?;
-    if target.first() == Some(&b'/') || target == b"*" {
+    // CONNECT's form is another one; it is refused before anybody looks.
+    if target.first() == Some(&b'/') || target == b"*" || method == b"CONNECT" {
         return Ok((None, target));
     }
     let scheme = |scheme: &[u8]| {
         let start = target.get(..scheme.len())?;
-        start.eq_ignore_ascii_case(scheme).then(|| &target[scheme.len()..])
+        start
+            .eq_ignore_ascii_case(scheme)
+            .then(|| &target[scheme.len()..])
     };
-    let Some(rest) = scheme(b"http://").or_else(|| scheme(b"https://")) else {
-        // CONNECT's authority form comes here too; its method is refused before anybody looks.
-        return match check_host(target) {
-            Ok(()) => Ok((None, &target[..0])),
-            Err(_) => Err(bad("the target is neither a path nor an address")),
-        };
-    };
-    let end = rest.iter().position(|byte| b"/?".contains(byte)).unwrap_or(rest.len());
+    let rest = scheme(b"http://").or_else(|| scheme(b"https://"));
+    let rest = rest.ok_or(bad("the target is neither a path nor an address"))?;
+    let end = rest
+        .iter()
+        .position(|byte| b"/?".contains(byte))
+        .unwrap_or(rest.len());
     check_host(&rest[..end])?;
     Ok((Some(&rest[..end]), &rest[end..]))
 }
 
 /// No blanks, controls or fragment. Bytes from 0x80 are let through: old sites link to raw Latin-1 names.
 fn check_target(target: &[u8]) -> Result<(), Problem> {
-    if target.iter().any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'#') {
+    if target
+        .iter()
+        .any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'#')
+    {
         return Err(bad("the target has a byte that must be encoded"));
     }
     Ok(())
@@ -242,8 +248,7 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
         }
         other => other,
     };
-    let allowed =
-        |&byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte);
+    let allowed = |&byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte);
     match inner.iter().all(allowed) {
         true => Ok(()),
         false => Err(PROBLEM),
@@ -257,10 +262,7 @@ pub fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
         _ => 0,
     };
     match memchr::memchr(b':', &host[after_address..]) {
-        Some(at) => (
-            &host[..after_address + at],
-            &host[after_address + at + 1..],
-        ),
+        Some(at) => (&host[..after_address + at], &host[after_address + at + 1..]),
         None => (host, &[]),
     }
 }

@@ -1,7 +1,7 @@
 //! Reading requests: heads, bodies, and what is left when a connection must end early.
 
 use super::chunked::Decoder;
-use super::connection::{Connection, Gone, Turn};
+use super::connection::{Connection, Current, Gone};
 use super::head::Framing;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
@@ -75,7 +75,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
                 self.seat.enter(&self.shared.clock, Phase::Idle, limit);
             } else if !waiting_for_head && self.served > 0 {
                 waiting_for_head = true;
-                self.seat.enter(&self.shared.clock, Phase::Head, limits.header_timeout);
+                self.seat
+                    .enter(&self.shared.clock, Phase::Head, limits.header_timeout);
             }
             match self.fill().await? {
                 Filled::Some => {}
@@ -135,7 +136,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     }
 
     /// Throws away a body that nobody reads. What is too much to wait for costs the connection.
-    pub(super) async fn skip_body(&mut self, turn: &mut Turn) -> Result<(), Gone> {
+    pub(super) async fn skip_body(&mut self, turn: &mut Current) -> Result<(), Gone> {
         let waits = self.head.expects_continue && self.input.bytes().len() == self.head.length;
         let skipped = match self.head.framing {
             Framing::None => true,
@@ -157,7 +158,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     /// `100 Continue`, if the client waits for it.
     async fn invite_body(&mut self) -> Result<(), Gone> {
         if self.head.expects_continue && self.input.bytes().len() == self.head.length {
-            self.output.bytes.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.output
+                .bytes
+                .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.flush().await?;
         }
         let limit = self.shared.site().limits.body_timeout;

@@ -56,7 +56,7 @@ impl Reply<'_> {
     }
 }
 
-fn push_status_line(status: u16, into: &mut Vec<u8>) {
+pub fn push_status_line(status: u16, into: &mut Vec<u8>) {
     if status == 200 {
         into.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         return;

@@ -57,7 +57,11 @@ impl Scan {
     }
 
     /// Counts a finished line of `length` bytes.
-    fn line(&mut self, length: usize, limits: &ConnectionLimits) -> Result<Option<Extent>, Problem> {
+    fn line(
+        &mut self,
+        length: usize,
+        limits: &ConnectionLimits,
+    ) -> Result<Option<Extent>, Problem> {
         if self.lines == 0 && length == 0 {
             if self.lead > 0 {
                 return Err(bad("empty lines instead of a request line"));

@@ -1,7 +1,7 @@
 //! Sending responses: answers that are there, and the stream of a program.
 
-use super::connection::{Connection, Gone, Turn};
-use super::reply::{Length, Reply};
+use super::connection::{Connection, Current, Gone};
+use super::reply::{self, Length, Reply};
 use super::stream::Stream;
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
@@ -9,10 +9,9 @@ use crate::dispatch::Dispatch;
 use crate::handler::file::body::FileBody;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
-use crate::log::Entry;
-use crate::page;
 use crate::request::Protocol;
 use crate::status;
+use crate::work::{self, Work};
 use mehari_config::LogLevel;
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Fault, Head};
@@ -60,7 +59,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    pub(super) async fn send_answer(&mut self, turn: &mut Turn, answer: Answer) -> Result<(), Gone> {
+    pub(super) async fn send_answer(
+        &mut self,
+        turn: &mut Current,
+        answer: Answer,
+    ) -> Result<(), Gone> {
         turn.status = answer.status;
         let length = match status::has_no_body(answer.status) {
             true => Length::Unsaid,
@@ -88,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         self.flush_if_large().await
     }
 
-    fn push_body(&mut self, turn: &mut Turn, bytes: &[u8]) {
+    fn push_body(&mut self, turn: &mut Current, bytes: &[u8]) {
         self.output.bytes.extend_from_slice(bytes);
         turn.sent += bytes.len() as u64;
     }
@@ -102,7 +105,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
 
     /// A window at a time. A file that shrinks while it is sent cannot be told from within the
     /// response, so the connection ends before the length it promised.
-    async fn send_file(&mut self, turn: &mut Turn, mut body: FileBody) -> Result<(), Gone> {
+    async fn send_file(&mut self, turn: &mut Current, mut body: FileBody) -> Result<(), Gone> {
         loop {
             let before = self.output.bytes.len();
             let more = body.read(&mut self.output.bytes).await;
@@ -112,40 +115,73 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
                 Ok(false) => return self.flush_if_large().await,
                 Err(error) => {
                     let text = format!("a file became unreadable while it was sent: {error}");
-                    self.log_error(LogLevel::Error, turn, &text);
+                    self.log(turn, &text);
                     return Err(Gone);
                 }
             }
         }
     }
 
+    /// Sends what a program says. Work instead of `None`: something else has to answer.
     pub(super) async fn send_backend(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<(), Gone> {
-        let head = match self.backend_head(backend).await? {
-            Ok(head) => head,
-            Err(fault) => return self.send_fault(turn, backend, fault).await,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let mut head = match self.backend_head(turn, backend).await? {
+            Ok(ScriptHead::Response(head)) => head,
+            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Err(fault) => {
+                turn.credit(backend);
+                self.log(turn, &fault.to_string());
+                return Ok(Some(self.page(turn, fault.status())));
+            }
         };
+        head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
             Ok(lines) if (200..=999).contains(&head.status) => {
-                self.send_program(turn, backend, head, lines).await
+                self.send_program(turn, backend, head, lines).await?;
+                Ok(None)
             }
-            Ok(_) => self.send_bad_head(turn, "a status outside 200 to 999").await,
-            Err(problem) => self.send_bad_head(turn, problem).await,
+            other => {
+                let problem = other.err().unwrap_or("a status outside 200 to 999");
+                let text = format!("the program's response has {problem}; answered 500");
+                self.log(turn, &text);
+                Ok(Some(self.page(turn, 500)))
+            }
+        }
+    }
+
+    fn page(&self, turn: &Current, status: u16) -> Work<D> {
+        self.with_request(turn, |request| {
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
+        })
+    }
+
+    /// A 1xx head of the program's, for clients that know such a thing (RFC 9110 section 15.2).
+    fn push_interim(&mut self, turn: &Current, head: &Head) {
+        let known = turn.protocol == Protocol::Http11 && (102..200).contains(&head.status);
+        if known && lines::examine(&head.lines).is_ok() {
+            reply::push_status_line(head.status, &mut self.output.bytes);
+            self.output.bytes.extend_from_slice(&head.lines);
+            self.output.bytes.extend_from_slice(b"\r\n");
         }
     }
 
     /// Waits for the head; earlier answers leave meanwhile, and a client that goes ends it all.
     async fn backend_head(
         &mut self,
+        turn: &Current,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<Result<Head, Fault>, Gone> {
+    ) -> Result<Result<ScriptHead, Fault>, Gone> {
         let mut ended = self.client_ended;
         poll_fn(|cx| {
-            if let Poll::Ready(head) = backend.poll_head(cx) {
-                return Poll::Ready(Ok(head.map(ScriptHead::into_response)));
+            let said = backend.poll_head(cx);
+            while let Some(head) = backend.take_interim() {
+                self.push_interim(turn, &head);
+            }
+            if let Poll::Ready(head) = said {
+                return Poll::Ready(Ok(head));
             }
             if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
                 return Poll::Ready(Err(Gone));
@@ -166,33 +202,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         .await
     }
 
-    async fn send_fault(
-        &mut self,
-        turn: &mut Turn,
-        backend: &Backend<D::Exchange>,
-        fault: Fault,
-    ) -> Result<(), Gone> {
-        turn.worker = backend.worker();
-        let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
-        self.log_error(LogLevel::Error, turn, &format!("{target}: {fault}"));
-        self.send_page(turn, fault.status()).await
-    }
-
-    async fn send_bad_head(&mut self, turn: &mut Turn, problem: &str) -> Result<(), Gone> {
-        let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
-        let text = format!("{target}: the program's response has {problem}; answered 500");
-        self.log_error(LogLevel::Error, turn, &text);
-        self.send_page(turn, 500).await
-    }
-
-    async fn send_page(&mut self, turn: &mut Turn, status: u16) -> Result<(), Gone> {
-        let answer = self.with_request(turn, |request| page::answer(status, request.field("accept")));
-        self.send_answer(turn, answer).await
-    }
-
     async fn send_program(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
         head: Head,
         lines: Lines,
@@ -220,13 +232,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             time: turn.time,
         };
         reply.push(&self.shared.clock, &mut self.output.bytes);
-        stream.push_known(&mut self.shared.scratch.borrow_mut(), &mut self.output.bytes);
+        stream.push_known(
+            &mut self.shared.scratch.borrow_mut(),
+            &mut self.output.bytes,
+        );
         let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
         turn.sent = stream.sent;
         if let Some(remark) = stream.remark() {
-            turn.worker = backend.worker();
-            let target = self.head.target(self.input.bytes()).escape_ascii().to_string();
-            self.log_error(LogLevel::Error, turn, &format!("{target}: {remark}"));
+            turn.credit(backend);
+            self.log(turn, &remark);
         }
         result?;
         if stream.is_cut_off() {
@@ -269,7 +283,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             if self.output.pending() > 0 {
                 return self.poll_stalled(cx, &mut stream.stalled);
             }
-            self.seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            self.seat
+                .enter(&self.shared.clock, Phase::Work, Duration::MAX);
             return match self.seat.poll_alarm(cx) {
                 Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
                 _ => Poll::Pending,
@@ -277,43 +292,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    pub(super) fn log_error(&self, level: LogLevel, turn: &Turn, text: &str) {
-        self.shared.journal.error(level, Some(turn.id), turn.worker, text);
+    pub(super) fn log(&self, turn: &Current, text: &str) {
+        let target = self.head.target(self.input.bytes());
+        turn.log(&self.shared, LogLevel::Error, target, text);
     }
 
-    /// The request's line in the access log, and its end in the counts.
-    pub(super) fn record(&self, turn: &Turn) {
-        self.shared.request_ends(turn.sent);
+    pub(super) fn record(&self, turn: &Current) {
         let bytes = self.input.bytes();
-        let unread = self.head.length == 0;
-        let (mut referer, mut user_agent) = (None, None);
-        for (name, value) in &self.head.fields {
-            let name = name.of(bytes);
-            match name.len() {
-                7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value.of(bytes)),
-                10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value.of(bytes)),
-                _ => {}
-            }
-        }
-        self.shared.journal.access(&Entry {
-            remote: self.peer.remote_addr.as_bytes(),
-            user: None,
-            time: turn.time,
-            method: self.head.method.of(bytes),
-            target: if unread { b"" } else { self.head.target(bytes) },
-            protocol: if unread { b"" } else { protocol_name(turn.protocol) },
-            status: turn.status,
-            bytes: turn.sent,
-            referer,
-            user_agent,
-            request_id: turn.id,
-            worker: turn.worker,
-            queue_us: turn.queued.as_micros() as u64,
-            total_us: turn.began.elapsed().as_micros() as u64,
-        });
+        let line =
+            (self.head.length > 0).then(|| (self.head.method.of(bytes), self.head.target(bytes)));
+        let fields = self.head.fields.iter();
+        let fields = fields.map(|(name, value)| (name.of(bytes), value.of(bytes)));
+        turn.end(&self.shared, &self.peer, line, fields);
     }
-}
-
-fn protocol_name(protocol: Protocol) -> &'static [u8] {
-    protocol.name()
 }

@@ -1,12 +1,12 @@
 //! The body of a program's response on its way into the output: framed, counted, cut to its length.
 
-use super::connection::Turn;
 use super::output::Output;
 use super::reply::Length;
 use crate::dispatch::Exchange;
 use crate::handler::Backend;
 use crate::request::Protocol;
 use crate::status;
+use crate::turn::Turn;
 use mehari_pool::{Fault, Head};
 use std::task::{Context, Poll, Waker};
 

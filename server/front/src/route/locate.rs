@@ -36,7 +36,8 @@ impl Search<'_> {
         if settings.denied {
             return refused(settings, DENIED);
         }
-        if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone() {
+        if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
+        {
             return self.mounted(settings, handler, path, mapped);
         }
         if path.encoded_slash {
@@ -111,9 +112,7 @@ impl Search<'_> {
     /// A file, or a path that a handler answers without one.
     fn index_exists(&self, path: &Path) -> bool {
         let (mapped, _) = map(self.site, &path.merged);
-        let is_file = |(_, stat): (CString, rustix::fs::Stat)| {
-            walk::is_file(&stat)
-        };
+        let is_file = |(_, stat): (CString, rustix::fs::Stat)| walk::is_file(&stat);
         let handler = &settings(self.site, &path.merged, &mapped).handler;
         walk::stat(&mapped).is_some_and(is_file)
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))

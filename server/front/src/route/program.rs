@@ -78,12 +78,15 @@ fn interpreter(file: &[u8]) -> Interpreter {
 
 /// The `<Location>` that a PSGI application answers under: the last that matches and sets one.
 pub fn mount<'s>(site: &'s Site, path: &[u8]) -> &'s str {
-    let locations = site.sections.iter().filter_map(|section| match &section.scope {
-        Scope::Location(location) if sets_program(section) && covers(location, path) => {
-            Some(location.as_str())
-        }
-        _ => None,
-    });
+    let locations = site
+        .sections
+        .iter()
+        .filter_map(|section| match &section.scope {
+            Scope::Location(location) if sets_program(section) && covers(location, path) => {
+                Some(location.as_str())
+            }
+            _ => None,
+        });
     locations.last().unwrap_or("")
 }
 

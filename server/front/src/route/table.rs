@@ -34,9 +34,10 @@ impl RouteTable {
             known => known.map(|known| known.route.clone()),
         };
         let route = Rc::new(find(site, path)?);
-        if let (Some(Outcome::File(old)), Outcome::File(new)) =
-            (before.as_deref().map(|route| &route.outcome), &route.outcome)
-        {
+        if let (Some(Outcome::File(old)), Outcome::File(new)) = (
+            before.as_deref().map(|route| &route.outcome),
+            &route.outcome,
+        ) {
             new.inherit(old);
         }
         self.keep(path, &route, now);

@@ -1,21 +1,22 @@
 //! A stand-in for the workers: answers by script name, keeps what it was asked.
 
 use mehari_front::{Dispatch, Exchange};
+use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Body, Call, Fault, Head, Task};
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Read;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 #[derive(Clone, Default)]
 pub struct StandIn {
-    pub heard: Rc<RefCell<Vec<String>>>,
+    pub heard: Arc<Mutex<Vec<String>>>,
 }
 
 /// What the stand-in says, piece by piece.
 pub struct Said {
+    interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
     body: VecDeque<Result<Vec<u8>, Fault>>,
     complete: bool,
@@ -28,7 +29,7 @@ impl Dispatch for StandIn {
 
     fn submit(&self, call: Call<'_>) -> Said {
         let text = describe(&call);
-        self.heard.borrow_mut().push(text.clone());
+        self.heard.lock().expect("one user").push(text.clone());
         let name = match call.task {
             Task::Script { file, .. } => file.rsplit(|&byte| byte == b'/').next().unwrap_or(b""),
             Task::Handler { name, .. } => name,
@@ -48,6 +49,9 @@ fn describe(call: &Call<'_>) -> String {
         format!("query {}", text(call.query)),
         format!("server {}", text(call.server_name)),
     ];
+    for (name, value) in call.variables {
+        lines.push(format!("{}={}", text(name), text(value)));
+    }
     for (name, value) in call.fields {
         lines.push(format!("{}: {}", text(name), text(value)));
     }
@@ -66,7 +70,9 @@ fn describe(call: &Call<'_>) -> String {
 }
 
 pub fn sum(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(7, |sum: u32, &byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
+    bytes.iter().fold(7, |sum: u32, &byte| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+    })
 }
 
 fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<Head, Fault>> {
@@ -81,8 +87,12 @@ fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<
 
 fn answer(name: &str, text: String, call: Call<'_>) -> Said {
     let said = |head, pieces: &[&str], complete| Said {
+        interim: VecDeque::new(),
         head,
-        body: pieces.iter().map(|piece| Ok(piece.as_bytes().to_vec())).collect(),
+        body: pieces
+            .iter()
+            .map(|piece| Ok(piece.as_bytes().to_vec()))
+            .collect(),
         complete,
         silent: false,
         worker: Some(4711),
@@ -94,12 +104,33 @@ fn answer(name: &str, text: String, call: Call<'_>) -> Said {
         "stream.pl" => said(head(200, plain, None), &["one ", "two ", "three\n"], false),
         "long.pl" => said(head(200, plain, Some(3)), &["hello", "\n"], false),
         "short.pl" => said(head(200, plain, Some(30)), &["hello\n"], false),
-        "split.pl" => said(head(200, "X: a\r\nSet-Cookie: b\nEvil: c\r\n", None), &["x"], true),
-        "nobody.pl" => said(head(204, "Content-Length: 5\r\n", Some(5)), &["hello"], true),
+        "split.pl" => said(
+            head(200, "X: a\r\nSet-Cookie: b\nEvil: c\r\n", None),
+            &["x"],
+            true,
+        ),
+        "nobody.pl" => said(
+            head(204, "Content-Length: 5\r\n", Some(5)),
+            &["hello"],
+            true,
+        ),
         "big.pl" => {
             let piece = "0123456789abcdef".repeat(4096);
             let pieces: Vec<&str> = (0..64).map(|_| piece.as_str()).collect();
             said(head(200, plain, None), &pieces, false)
+        }
+        "away.pl" => said(
+            head(200, "Location: /echo.pl/info?from=away\r\n", None),
+            &[],
+            true,
+        ),
+        "circle.pl" => said(head(200, "Location: /circle.pl\r\n", None), &[], true),
+        "hints.pl" => {
+            let mut said = said(head(200, plain, Some(6)), &["hello\n"], true);
+            let hint = head(103, "Link: </style.css>; rel=preload\r\n", None);
+            said.interim
+                .push_back(hint.expect("a head").expect("no fault"));
+            said
         }
         "died.pl" => said(Some(Err(Fault::WorkerDied)), &[], true),
         "busy.pl" => said(Some(Err(Fault::QueueFull)), &[], true),
@@ -125,11 +156,26 @@ fn answer(name: &str, text: String, call: Call<'_>) -> Said {
 }
 
 impl Exchange for Said {
-    fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<Head, Fault>> {
+    fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         match self.silent {
             true => Poll::Pending,
-            false => Poll::Ready(self.head.take().expect("asked for the head once")),
+            false => Poll::Ready(
+                self.head
+                    .take()
+                    .expect("asked for the head once")
+                    .map(|head| match head.lines.strip_prefix(b"Location: /") {
+                        Some(rest) if head.status == 200 => {
+                            let target = rest.strip_suffix(b"\r\n").expect("one line");
+                            ScriptHead::LocalRedirect([b"/", target].concat())
+                        }
+                        _ => ScriptHead::Response(head),
+                    }),
+            ),
         }
+    }
+
+    fn take_interim(&mut self) -> Option<Head> {
+        self.interim.pop_front()
     }
 
     fn poll_body(

@@ -48,7 +48,10 @@ impl FileBody {
 
     /// Bytes still to come.
     pub fn length(&self) -> u64 {
-        let lengths = self.parts.iter().map(|part| part.text.len() as u64 + part.length);
+        let lengths = self
+            .parts
+            .iter()
+            .map(|part| part.text.len() as u64 + part.length);
         lengths.sum()
     }
 
@@ -96,7 +99,8 @@ impl FileBody {
         let mut window = self.window.take().unwrap_or_default();
         let read = tokio::task::spawn_blocking(move || {
             window.resize(wanted, 0);
-            file.read_at(&mut window, start).map(|count| (window, count))
+            file.read_at(&mut window, start)
+                .map(|count| (window, count))
         });
         let (window, count) = read.await.map_err(io::Error::other)??;
         into.extend_from_slice(&window[..count]);

@@ -72,7 +72,9 @@ fn quality(parameter: &[u8]) -> Option<u32> {
     if !name.eq_ignore_ascii_case(b"q=") {
         return None;
     }
-    let quality: Option<f32> = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    let quality: Option<f32> = std::str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.parse().ok());
     Some((quality.unwrap_or(0.0).clamp(0.0, 1.0) * 1000.0) as u32)
 }
 

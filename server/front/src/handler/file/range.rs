@@ -132,12 +132,18 @@ fn part(text: Vec<u8>, range: Range) -> Part {
 }
 
 fn content_range(range: Range, size: u64) -> String {
-    format!("Content-Range: bytes {}-{}/{size}\r\n", range.start, range.end)
+    format!(
+        "Content-Range: bytes {}-{}/{size}\r\n",
+        range.start, range.end
+    )
 }
 
 /// Not to be foreseen by who wrote the file: it comes from the file's own identity and time.
 fn boundary(etag: &str) -> String {
-    let letters = etag.bytes().filter(u8::is_ascii_alphanumeric).map(char::from);
+    let letters = etag
+        .bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .map(char::from);
     "mehari".chars().chain(letters).collect()
 }
 
@@ -147,7 +153,12 @@ mod tests {
 
     fn ranges(field: &str, size: u64) -> Option<Vec<(u64, u64)>> {
         let ranges = parse(field.as_bytes(), size)?;
-        Some(ranges.into_iter().map(|range| (range.start, range.end)).collect())
+        Some(
+            ranges
+                .into_iter()
+                .map(|range| (range.start, range.end))
+                .collect(),
+        )
     }
 
     #[test]
@@ -177,7 +188,9 @@ mod tests {
             assert_eq!(ranges(field, 100).as_deref(), expected, "{field}");
         }
         assert_eq!(ranges("bytes=0-0", 0), Some(vec![]));
-        let many: Vec<String> = (0..MOST + 1).map(|at| format!("{}-{}", at * 2, at * 2)).collect();
+        let many: Vec<String> = (0..MOST + 1)
+            .map(|at| format!("{}-{}", at * 2, at * 2))
+            .collect();
         assert_eq!(ranges(&format!("bytes={}", many.join(",")), 1000), None);
     }
 }

@@ -96,22 +96,35 @@ impl FileTarget {
         coding: Option<Coding>,
         settings: &Settings,
     ) -> Result<Rc<Resource>, Problem> {
+        let mut stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
         let mut neighbours = self.neighbours.iter();
-        let at = neighbours.position(|(known, _)| Some(*known) == coding);
-        let (place, path) = match at {
-            Some(at) => (at + 1, &self.neighbours[at].1),
-            None => (0, &self.path),
-        };
-        let stat = rustix::fs::stat(path.as_c_str()).map_err(|_| GONE)?;
+        let mut place = 0;
+        if let Some(at) = neighbours.position(|(known, _)| Some(*known) == coding) {
+            if let Some(beside) = fresh(&self.neighbours[at].1, &stat) {
+                stat = beside;
+                place = at + 1;
+            }
+        }
         let identity = Identity::of(&stat);
         let mut kept = self.kept.borrow_mut();
         kept.resize(self.neighbours.len() + 1, None);
-        if let Some(resource) = kept[place].as_ref().filter(|known| known.identity == identity) {
+        if let Some(resource) = kept[place]
+            .as_ref()
+            .filter(|known| known.identity == identity)
+        {
             return Ok(resource.clone());
         }
-        let coding = at.and(coding);
+        let (path, coding) = match place {
+            0 => (&self.path, None),
+            _ => (&self.neighbours[place - 1].1, coding),
+        };
         let media_type = media::media_type(self.path.as_bytes(), settings);
-        let resource = Rc::new(Resource::load(path, coding, self.has_neighbours(), media_type)?);
+        let resource = Rc::new(Resource::load(
+            path,
+            coding,
+            self.has_neighbours(),
+            media_type,
+        )?);
         kept[place] = Some(resource.clone());
         Ok(resource)
     }
@@ -119,7 +132,10 @@ impl FileTarget {
     /// Bytes of file content held.
     pub fn weight(&self) -> usize {
         let kept = self.kept.borrow();
-        kept.iter().flatten().map(|resource| resource.body().len()).sum()
+        kept.iter()
+            .flatten()
+            .map(|resource| resource.body().len())
+            .sum()
     }
 }
 
@@ -128,9 +144,14 @@ fn neighbour(path: &CString, original: &Stat, coding: Coding) -> Option<CString>
     let mut name = path.as_bytes().to_vec();
     name.extend_from_slice(coding.suffix().as_bytes());
     let name = CString::new(name).ok()?;
-    let stat = rustix::fs::stat(name.as_c_str()).ok()?;
+    fresh(&name, original).map(|_| name)
+}
+
+/// What `stat` says of a neighbour that is a file and not older than the original.
+fn fresh(neighbour: &CString, original: &Stat) -> Option<Stat> {
+    let stat = rustix::fs::stat(neighbour.as_c_str()).ok()?;
     let age = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
-    (is_file(&stat) && age(&stat) >= age(original)).then_some(name)
+    (is_file(&stat) && age(&stat) >= age(original)).then_some(stat)
 }
 
 impl Resource {
@@ -228,7 +249,10 @@ impl Resource {
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
         match Identity::of(&stat) == self.identity {
             true => Ok(file),
-            false => Err(Problem::refused(503, "the file changed while it was asked for")),
+            false => Err(Problem::refused(
+                503,
+                "the file changed while it was asked for",
+            )),
         }
     }
 }
@@ -250,5 +274,9 @@ fn etag(identity: &Identity, coding: Option<Coding>) -> String {
     identity.hash(&mut low);
     let coding = coding.map_or("", Coding::name);
     let dash = if coding.is_empty() { "" } else { "-" };
-    format!("\"{:x}-{:016x}{dash}{coding}\"", identity.size, low.finish())
+    format!(
+        "\"{:x}-{:016x}{dash}{coding}\"",
+        identity.size,
+        low.finish()
+    )
 }

@@ -21,12 +21,21 @@ fn bodies_read_the_same_in_pieces_of_any_size() {
         (b"5\r\nhello\r\n0\r\n\r\n", b"hello", 0),
         (b"00003;x=\"y\"\r\nabc\r\n0\r\nA: b\r\n\r\nGET", b"abc", 3),
         (b"a\r\n0123456789\r\n1\r\nx\r\n0\r\n\r\n", b"0123456789x", 0),
-        (b"A\r\n\r\n\r\n\r\n\r\n\r\n\r\n0\r\nT:\r\n\r\n", b"\r\n\r\n\r\n\r\n\r\n", 0),
+        (
+            b"A\r\n\r\n\r\n\r\n\r\n\r\n\r\n0\r\nT:\r\n\r\n",
+            b"\r\n\r\n\r\n\r\n\r\n",
+            0,
+        ),
     ];
     for (input, data, rest) in cases {
         for step in 1..=input.len() {
             let expected = Ok((data.to_vec(), rest, true));
-            assert_eq!(decode(input, step), expected, "{:?} by {step}", input.escape_ascii());
+            assert_eq!(
+                decode(input, step),
+                expected,
+                "{:?} by {step}",
+                input.escape_ascii()
+            );
         }
     }
 }
