@@ -59,6 +59,7 @@ fn variant_of_404s_decides_nothing() {
         &format!("http://{site}/missing"),
     ]);
     assert_eq!(result["result"]["conclusion"], "undecided");
+    assert_eq!(result["bad"]["b"]["status 404"], 240);
     let cautions = result["result"]["cautions"].to_string();
     assert!(
         cautions.contains("100.0 % of B's requests got no good answer"),

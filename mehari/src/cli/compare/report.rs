@@ -34,9 +34,25 @@ impl Told<'_> {
         text.push_str(&noise(self.result));
         text.push_str(&findings(self.result));
         text.push_str(&cautions(self.result));
+        text.push_str(&self.bad());
         text.push_str(&doubts(&self.measured.doubts));
         text.push_str(&conclusion(self.result, self.threshold));
         text
+    }
+
+    /// `note: B without a good answer: status 500: 120, reset: 3`
+    fn bad(&self) -> String {
+        let sides = ["A", "B"].into_iter().zip(&self.measured.bad);
+        sides
+            .filter(|(_, bad)| !bad.is_empty())
+            .map(|(name, bad)| {
+                let parts = bad.iter();
+                let parts: Vec<String> = parts
+                    .map(|(what, count)| format!("{what}: {}", figures::count(*count)))
+                    .collect();
+                format!("note: {name} without a good answer: {}\n", parts.join(", "))
+            })
+            .collect()
     }
 
     /// The words of a plan without its URLs, which are A's or B's.
@@ -54,6 +70,7 @@ impl Told<'_> {
             "interrupted": self.measured.interrupted,
             "result": self.result,
             "response": { "a": self.measured.response[0], "b": self.measured.response[1] },
+            "bad": { "a": self.measured.bad[0], "b": self.measured.bad[1] },
             "doubts": doubt_lines(&self.measured.doubts),
             "blocks": self.measured.blocks,
         });
@@ -125,7 +142,10 @@ pub fn conclusion(result: &Versus, threshold: f64) -> String {
     let percent = figures::plain(threshold * 100.0);
     let decisive = result.findings.iter().find(|f| f.metric == result.primary);
     let Some(finding) = decisive else {
-        return "\nUndecided: nothing could be compared.\n".into();
+        return format!(
+            "\nUndecided: {} could not be compared.\n",
+            result.primary.name()
+        );
     };
     match result.conclusion {
         Conclusion::Faster | Conclusion::Slower => format!(

@@ -20,6 +20,8 @@ pub struct Measured {
     pub words: String,
     /// Response times of all runs of A and of B.
     pub response: [Latency; 2],
+    /// What of A and of B was no good answer: statuses of 400 or more and failures, with numbers.
+    pub bad: [BTreeMap<String, u64>; 2],
     /// What the generators said against themselves: text, and in how many runs.
     pub doubts: Doubts,
     pub interrupted: bool,
@@ -57,6 +59,7 @@ pub fn blocks(
         blocks: Vec::new(),
         words: String::new(),
         response: [Latency::new(), Latency::new()],
+        bad: Default::default(),
         doubts: Doubts::default(),
         interrupted: false,
     };
@@ -82,6 +85,7 @@ pub fn blocks(
             }
             progress.step();
             measured.doubts.add(&record);
+            count_bad(&mut measured.bad[which], &record);
             measured.words.clone_from(&record.plan.words);
             measured.response[which]
                 .add(&record.response)
@@ -93,6 +97,18 @@ pub fn blocks(
         }
     }
     Ok(measured)
+}
+
+fn count_bad(bad: &mut BTreeMap<String, u64>, record: &Record) {
+    let counts = &record.counts;
+    let statuses = counts.statuses.range(400..);
+    let statuses = statuses.map(|(status, count)| (format!("status {status}"), *count));
+    let failed = counts.failed.iter();
+    let failed = failed.map(|(class, count)| (class.clone(), *count));
+    let unfinished = (counts.censored > 0).then(|| ("unfinished".to_owned(), counts.censored));
+    for (what, count) in statuses.chain(failed).chain(unfinished) {
+        *bad.entry(what).or_default() += count;
+    }
 }
 
 /// Makes one run after the other; the generator's own ceiling is measured before the first.
