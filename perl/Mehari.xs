@@ -16,6 +16,7 @@ BOOT:
     mehari_hooks_install(aTHX);
     mehari_script_hooks(aTHX);
     mehari_request_boot(aTHX);
+    mehari_psgi_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -147,6 +147,21 @@ static pin *field_pin(pTHX_ const char *name, STRLEN length)
   return spellings[at].variable;
 }
 
+SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash)
+{
+  pin *this = field_pin(aTHX_ name, length);
+  if (this) {
+    *hash = this->hash;
+    return this->key;
+  }
+  char variable[512];
+  if (length > sizeof variable - 6)
+    return NULL;
+  *hash = 0;
+  STRLEN variable_length = variable_name(variable, name, length);
+  return newSVpvn_flags(variable, variable_length, SVs_TEMP);
+}
+
 static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari_text more)
 {
   sv_catpvn(value, name_length == 6 && !strncasecmp(name, "Cookie", 6) ? "; " : ", ", 2);
@@ -241,7 +256,17 @@ static void drop_foreign(pTHX_ HV *env)
   live_count = 0;
 }
 
+static void set_base(pTHX_ HV *env)
+{
+  for (int i = 0; i < base_count; i++) {
+    STRLEN length;
+    const char *value = SvPV(base[i].value, length);
+    store(aTHX_ env, base[i].key, base[i].hash, value, length);
+  }
+}
+
 static STRLEN used_after; /* keys in %ENV when the last request began */
+static bool populated;    /* it has a request's variables */
 
 void mehari_environment_begin(pTHX)
 {
@@ -251,6 +276,7 @@ void mehari_environment_begin(pTHX)
   bool disturbed = request && HvUSEDKEYS(env) != used_after;
   if (++request == 0)
     request = 1;
+  populated = true;
   drop_loose(aTHX_ env);
   if (disturbed)
     drop_foreign(aTHX_ env);
@@ -258,11 +284,7 @@ void mehari_environment_begin(pTHX)
   int before_count = live_count;
   memcpy(before, live, live_count * sizeof *live);
   live_count = 0;
-  for (int i = 0; i < base_count; i++) {
-    STRLEN length;
-    const char *value = SvPV(base[i].value, length);
-    store(aTHX_ env, base[i].key, base[i].hash, value, length);
-  }
+  set_base(aTHX_ env);
   set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
   set(aTHX_ env, &fixed[SERVER_SOFTWARE], "Mehari/" MEHARI_RELEASE, sizeof("Mehari/" MEHARI_RELEASE) - 1);
   set_text(aTHX_ env, SERVER_PROTOCOL, MEHARI_TEXT_PROTOCOL);
@@ -292,6 +314,24 @@ void mehari_environment_begin(pTHX)
   set_fields(aTHX_ env);
   drop_optional(aTHX_ env, before, before_count);
   set_variables(aTHX_ env);
+  used_after = HvUSEDKEYS(env);
+  SvFLAGS(env) |= magic;
+}
+
+/* For a request that gets no %ENV: nothing of the last one that did may be left in it. */
+void mehari_environment_forget(pTHX)
+{
+  if (!populated)
+    return;
+  populated = false;
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  drop_loose(aTHX_ env);
+  drop_foreign(aTHX_ env);
+  for (int i = 0; i < FIXED; i++)
+    (void)hv_delete_ent(env, fixed[i].key, G_DISCARD, fixed[i].hash);
+  set_base(aTHX_ env);
   used_after = HvUSEDKEYS(env);
   SvFLAGS(env) |= magic;
 }

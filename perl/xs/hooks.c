@@ -56,7 +56,7 @@ static OP *run_syswrite(pTHX)
   UV length = count > 2 && SvOK(arguments[2]) ? SvUV(arguments[2]) : size;
   if (length > size - offset)
     length = size - offset;
-  mehari_output_write(bytes + offset, length);
+  PerlIO_write(handle, bytes + offset, length);
   if (IoFLAGS(io) & IOf_FLUSH)
     mehari_output_flush();
   dSP;
@@ -74,7 +74,7 @@ static OP *run_sysread(pTHX)
 {
   IO *io = first_argument_io(aTHX);
   PerlIO *handle = io ? IoIFP(io) : NULL;
-  if (!handle || !PerlIOValid(handle) || PerlIOBase(handle)->tab != &mehari_input_layer)
+  if (!handle || !PerlIOValid(handle) || (PerlIOBase(handle)->tab != &mehari_input_layer && PerlIOBase(handle)->tab != &mehari_psgi_input_layer))
     return perl_sysread(aTHX);
   OP *op = PL_op;
   OPCODE type = op->op_type;

@@ -69,6 +69,7 @@ bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
 
 /* output.c: the response of the request being served, and STDOUT. */
 extern mehari_head mehari_response;
+extern bool mehari_stdout_aside;  /* what is printed is no part of the response, but for the log */
 extern bool mehari_parse_headers; /* what is printed starts with the header block */
 void mehari_output_open(pTHX);    /* once a worker */
 void mehari_output_begin(pTHX);   /* each request */
@@ -93,7 +94,7 @@ void mehari_input_begin(pTHX);
 void mehari_input_end(pTHX);
 void mehari_input_spill(void);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
-extern PerlIO_funcs mehari_input_layer;
+extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
 
 /* errors.c: STDERR. */
 void mehari_errors_open(pTHX);
@@ -109,6 +110,9 @@ extern bool mehari_directory_changed, mehari_umask_changed;
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
+void mehari_environment_forget(pTHX); /* before a request that gets none */
+/* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
+SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
 void mehari_environment_export(pTHX); /* to `environ`, before a child process */
 
 /* guard.c: running Perl so that nothing it does leaves this process. */
@@ -162,6 +166,7 @@ void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
 void mehari_fork_serve(pTHX);
 void mehari_handler_serve(pTHX);
+void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
 extern bool mehari_retire; /* the worker wants to be replaced after this request */

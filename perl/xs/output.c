@@ -15,7 +15,7 @@
 #define HEAD_LIMIT 65536u
 
 mehari_head mehari_response;
-bool mehari_parse_headers, mehari_may_have_spawned;
+bool mehari_stdout_aside, mehari_parse_headers, mehari_may_have_spawned;
 void (*mehari_output_fill_head)(pTHX);
 
 static char *buffer;
@@ -124,9 +124,30 @@ static void take(const char *bytes, size_t length)
     pass_on();
 }
 
+/* What children and C code wrote to descriptor 1, when that is no part of the response. */
+static void log_descriptor(void)
+{
+  off_t size = lseek(memory_file, 0, SEEK_END);
+  if (size <= drained)
+    return;
+  spilled = true;
+  char line[4096];
+  ssize_t got;
+  while (drained < size && (got = pread(memory_file, line, sizeof line, drained)) > 0) {
+    char *feed = memrchr(line, '\n', got);
+    size_t part = feed ? (size_t)(feed + 1 - line) : (size_t)got;
+    mehari_log(MEHARI_LOG_NOTICE, line, part);
+    drained += part;
+  }
+}
+
 /* What children and C code wrote to descriptor 1 comes before what is buffered since. */
 static void drain_descriptor(void)
 {
+  if (mehari_stdout_aside) {
+    log_descriptor();
+    return;
+  }
   off_t size = lseek(memory_file, 0, SEEK_END);
   if (size <= drained)
     return;
@@ -163,6 +184,11 @@ void mehari_output_write(const char *bytes, size_t length)
 
 void mehari_output_spill(void)
 {
+  if (mehari_stdout_aside) {
+    if (mehari_in_child)
+      filled = 0;
+    return;
+  }
   size_t at = 0;
   while (at < filled) {
     ssize_t wrote = write(1, buffer + at, filled - at);
@@ -288,6 +314,8 @@ static IV layer_fileno(pTHX_ PerlIO *handle) { PERL_UNUSED_ARG(handle); return 1
 static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
 {
   PERL_UNUSED_ARG(handle);
+  if (mehari_stdout_aside)
+    return PerlIO_write(PerlIO_stderr(), bytes, length);
   mehari_output_write(bytes, length);
   return length;
 }
@@ -312,7 +340,8 @@ static IV layer_flush(pTHX_ PerlIO *handle)
     mehari_output_spill();
     break;
   case OP_PRINT: case OP_SAY: case OP_PRTF: case OP_ENTERSUB: case OP_LEAVEWRITE: case OP_SYSWRITE:
-    mehari_output_flush();
+    if (!mehari_stdout_aside)
+      mehari_output_flush();
     break;
   }
   return 0;
@@ -450,6 +479,7 @@ void mehari_output_begin(pTHX)
 {
   mehari_head_clear(&mehari_response);
   mehari_output_fill_head = mehari_request_fill_head;
+  mehari_stdout_aside = false;
   phase = HEAD_OPEN;
   filled = 0;
   body_bytes = 0;
