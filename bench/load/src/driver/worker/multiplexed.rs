@@ -68,8 +68,7 @@ impl<O: Observer> Worker<'_, O> {
         let Some(http2) = &mut link.http2 else { return };
         while let Some(mut flight) = link.in_flight.pop_front() {
             let rendered = &prepared.rendered[flight.job.request];
-            let own = flight.own_bytes.take();
-            let block = own.as_deref().unwrap_or(&rendered.block);
+            let block = &rendered.block;
             let body = &self.plan.requests[flight.job.request].body;
             flight.write_begun = now;
             flight.written = now;
