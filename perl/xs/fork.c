@@ -155,19 +155,25 @@ void mehari_fork_serve(pTHX)
     mehari_output_error(errno == EACCES ? 403 : 404);
     return;
   }
-  template *this = find_template(file, &now);
-  if (!this) {
-    /* The zygote is gone: another is being started, and the workers it forks can do this again. */
-    mehari_logf(MEHARI_LOG_ERROR, "%s: no process can be started without the zygote; the worker is replaced", file);
-    mehari_output_error(503);
-    mehari_retire = true;
-    return;
-  }
-  this->used = ++clock_hand;
   mehari_progress last = {.status = -1};
-  bool ended = send_order(this->socket) && wait_for_end(this, &last);
-  running = 0;
-  if (!ended)
-    drop_template(this);
+  bool ended = false;
+  /* A template that died before it began the request has done nothing: another one does it. */
+  for (int attempt = 0; attempt < 2 && !ended && !last.child; attempt++) {
+    template *this = find_template(file, &now);
+    if (!this) {
+      /* The zygote is gone: another is being started, and the workers it forks can do this again. */
+      mehari_logf(MEHARI_LOG_ERROR, "%s: no process can be started without the zygote; the worker is replaced", file);
+      mehari_output_error(503);
+      mehari_retire = true;
+      return;
+    }
+    this->used = ++clock_hand;
+    ended = send_order(this->socket) && wait_for_end(this, &last);
+    running = 0;
+    if (!ended) {
+      mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
+      drop_template(this);
+    }
+  }
   complete(file, last.child, last.status);
 }

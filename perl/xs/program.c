@@ -17,6 +17,8 @@ static void run_as_main(pTHX_ void *argument)
   CvDEPTH(script->code) = 1;
   PL_comppad = PadlistARRAY(CvPADLIST(script->code))[1];
   PL_curpad = AvARRAY(PL_comppad);
+  /* The block that perl's main program runs in: each statement starts from its stack level. */
+  cx_pushblock(CXt_BLOCK, G_VOID, PL_stack_sp, PL_savestack_ix);
   PL_op = CvSTART(script->code);
   CALLRUNOPS(aTHX);
 }

@@ -82,6 +82,9 @@ static void list_stack(int signal)
     }
   put_string("\n");
   (void)!write(2, text, filled);
+  /* The front is about to kill this process: a `sleep` that returned early must not let the script go on. */
+  for (;;)
+    pause();
 }
 
 void mehari_stack_watch(pTHX)

@@ -175,9 +175,10 @@ fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
     });
     assert!(
         wrong.is_empty(),
-        "{} answers differ:\n{}",
+        "{} answers differ:\n{}\n--- the log\n{}",
         wrong.len(),
-        wrong.join("\n")
+        wrong.join("\n"),
+        server.log.text()
     );
 }
 
