@@ -1,6 +1,6 @@
 //! The smallest use of the engine: `rate CONNECTIONS REQUESTS URL [THREADS]` prints requests a second, and a CPU second.
 
-use mehari_load::{run, Control, Histograms, Plan, Request, Schedule, Stop};
+use mehari_load::{run, Control, Moment, Plan, Recorder, Request, Schedule, Stop};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Stop::after_requests(requests),
     );
     plan.threads = words.next().map(|threads| threads.parse()).transpose()?;
-    let outcome = run(&plan, &Control::new(), |_| Histograms::new(&plan))?;
+    let outcome = run(&plan, &Control::new(), |_| Recorder::new(Moment::NEVER))?;
     let totals = outcome.totals();
     println!(
         "{:.0} requests/s, {:.0} requests/CPU s; {totals:?}",

@@ -5,7 +5,7 @@
 //! errors do not add up and the server cannot slow the plan. Thread w of W takes each W-th arrival.
 
 use crate::moment::Moment;
-use crate::plan::{Arrivals, Schedule, Stage};
+use crate::plan::{Arrivals, Plan, Schedule, Stage};
 use crate::random::Random;
 
 /// The intended starts of one thread, in order.
@@ -100,6 +100,19 @@ impl Iterator for Timetable {
             }
             self.stage += 1;
         }
+    }
+}
+
+/// When the plan itself ends by time: at its stop rule's time or with its stages; `NEVER` otherwise.
+pub fn planned_end(plan: &Plan) -> Moment {
+    let by_rule = plan.stop.time.map_or(Moment::NEVER, |time| {
+        Moment::ZERO.after(plan.warm_up + time)
+    });
+    match &plan.schedule {
+        Schedule::Stages { stages, .. } => {
+            by_rule.min(Moment::ZERO.after(stages.iter().map(|stage| stage.duration).sum()))
+        }
+        _ => by_rule,
     }
 }
 

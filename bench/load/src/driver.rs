@@ -11,6 +11,7 @@ mod quota;
 mod socket;
 mod supply;
 mod timers;
+mod tls;
 mod usage;
 mod visit;
 mod worker;
@@ -23,6 +24,7 @@ use crate::moment::Clock;
 use crate::observe::Observer;
 use crate::outcome::Outcome;
 use crate::plan::{Plan, PlanError, Schedule};
+pub(crate) use epoll::Epoll;
 use prepared::Prepared;
 use worker::Worker;
 
@@ -109,13 +111,15 @@ pub fn run<O: Observer>(
     let workers = (0..threads)
         .map(|thread| {
             let share = worker::Share { thread, threads };
+            let mut observer = observer(thread);
+            observer.begins(began);
             Worker::new(
                 &prepared,
                 control,
                 clock,
                 share,
                 quota.share(thread),
-                observer(thread),
+                observer,
             )
         })
         .collect::<Result<Vec<_>, _>>()?;

@@ -3,10 +3,10 @@
 //! A command builds a [`Plan`], gives an [`Observer`] for each thread, and [`run`] carries the plan out:
 //!
 //! ```no_run
-//! use mehari_load::{run, Control, Histograms, Plan, Request, Schedule, Stop};
+//! use mehari_load::{run, Control, Moment, Plan, Recorder, Request, Schedule, Stop};
 //! let requests = vec![Request::get("http://127.0.0.1:8080/")?];
 //! let plan = Plan::new(requests, Schedule::Closed { connections: 32 }, Stop::after_requests(100_000));
-//! let outcome = run(&plan, &Control::new(), |_thread| Histograms::new(&plan))?;
+//! let outcome = run(&plan, &Control::new(), |_thread| Recorder::new(Moment::NEVER))?;
 //! println!("{} answered in {:?}", outcome.totals().completed, outcome.elapsed);
 //! # Ok::<(), mehari_load::PlanError>(())
 //! ```
@@ -16,20 +16,26 @@
 mod arrivals;
 pub mod compat;
 mod driver;
-mod histograms;
+pub mod live;
+mod measure;
 mod moment;
 mod observe;
 mod outcome;
 mod plan;
 mod random;
+mod recorder;
+pub mod report;
 mod request;
 pub mod response;
+pub mod script;
 mod session;
 mod url;
+mod verdict;
+mod words;
 
 pub use arrivals::Timetable;
 pub use driver::{run, Control};
-pub use histograms::Histograms;
+pub use measure::{measure, Measurement};
 pub use moment::{nanoseconds, Clock, Moment};
 pub use observe::{
     Closed, ConnectTimes, Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd,
@@ -41,6 +47,7 @@ pub use plan::{
     TlsVersions,
 };
 pub use random::Random;
+pub use recorder::Recorder;
 pub use request::{Builder, Fields, Request};
 pub use session::{Burst, OnFailure, Session};
 pub use url::{Endpoint, Url};

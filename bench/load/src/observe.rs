@@ -3,6 +3,8 @@
 //! One observer per thread, called from the event loop without dynamic dispatch: what an observer
 //! does not ask for costs nothing. Nothing here is kept by the driver; memory is the observer's choice.
 
+use std::time::SystemTime;
+
 use crate::moment::Moment;
 
 /// How a connection came to be.
@@ -215,6 +217,11 @@ pub trait Observer: Send {
     /// Whether `written` is to be read from the clock after the write (20 ns), or may equal `write_begun`.
     const WRITE_TIMES: bool = true;
 
+    /// Whether `connected` is to be told the facts of TLS.
+    const TLS_FACTS: bool = true;
+
+    /// Before the first request; `origin` is the wall-clock time of the moment zero.
+    fn begins(&mut self, _origin: SystemTime) {}
     /// A connect was issued; a descriptor was available for it.
     fn connecting(&mut self, _connection: u64, _at: Moment) {}
     fn connected(&mut self, _connected: &Connected<'_>) {}

@@ -22,8 +22,8 @@ pub struct Outcome<O> {
 pub struct ThreadOutcome<O> {
     pub observer: O,
     pub totals: Totals,
-    /// User plus system time of the thread.
-    pub cpu: Duration,
+    pub cpu_user: Duration,
+    pub cpu_system: Duration,
     /// Time it was ready to run and did not (schedstat, second field).
     pub run_queue_delay: Duration,
     /// Times it was taken off its core.
@@ -74,6 +74,13 @@ impl<O> Outcome<O> {
 
     /// User plus system time of the driver's threads.
     pub fn cpu(&self) -> Duration {
-        self.threads.iter().map(|thread| thread.cpu).sum()
+        self.threads.iter().map(ThreadOutcome::cpu).sum()
+    }
+}
+
+impl<O> ThreadOutcome<O> {
+    /// User plus system time.
+    pub fn cpu(&self) -> Duration {
+        self.cpu_user + self.cpu_system
     }
 }

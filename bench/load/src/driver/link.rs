@@ -10,6 +10,8 @@ use crate::moment::Moment;
 use crate::observe::{ConnectTimes, Exchange};
 use crate::response::Reader;
 
+use super::tls::Tls;
+
 /// An arrival on its way to a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
@@ -38,11 +40,14 @@ pub struct Flight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Connecting,
+    /// The TLS handshake is under way.
+    Securing,
     Open,
 }
 
 pub struct Link {
     pub socket: OwnedFd,
+    pub tls: Option<Box<Tls>>,
     pub serial: u64,
     pub endpoint: usize,
     pub phase: Phase,
@@ -66,6 +71,7 @@ impl Link {
     pub fn new(socket: OwnedFd, serial: u64, endpoint: usize, begun: Moment) -> Link {
         Link {
             socket,
+            tls: None,
             serial,
             endpoint,
             phase: Phase::Connecting,
@@ -85,11 +91,10 @@ impl Link {
     }
 
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?)
-    }
-
-    pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL)?)
+        match &mut self.tls {
+            None => Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?),
+            Some(tls) => tls.receive(&self.socket, buffer),
+        }
     }
 
     /// The exchange whose response comes next.
@@ -100,6 +105,14 @@ impl Link {
             intended: flight.job.intended,
             status: self.reader.facts().status,
         })
+    }
+}
+
+/// Sends through TLS where there is some; `WouldBlock` when the socket takes nothing now.
+pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::Result<usize> {
+    match tls {
+        None => Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)?),
+        Some(tls) => tls.send(socket, bytes),
     }
 }
 

@@ -2,8 +2,12 @@
 
 use std::net::SocketAddr;
 
+use rustls::pki_types::ServerName;
+
 use crate::plan::{Plan, PlanError};
 use crate::url::Endpoint;
+
+use super::tls;
 
 pub struct Prepared<'p> {
     pub plan: &'p Plan,
@@ -15,6 +19,8 @@ pub struct Prepared<'p> {
 pub struct Target {
     pub endpoint: Endpoint,
     pub address: SocketAddr,
+    /// The name the server must prove, for TLS.
+    pub server_name: Option<ServerName<'static>>,
 }
 
 /// One request as the driver sends it.
@@ -39,6 +45,7 @@ impl<'p> Prepared<'p> {
                 None => {
                     endpoints.push(Target {
                         address: request.endpoint.resolve()?[0],
+                        server_name: server_name(plan, &request.endpoint)?,
                         endpoint: request.endpoint.clone(),
                     });
                     endpoints.len() - 1
@@ -57,4 +64,12 @@ impl<'p> Prepared<'p> {
             rendered,
         })
     }
+}
+
+fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'static>>, PlanError> {
+    if !endpoint.tls {
+        return Ok(None);
+    }
+    let wanted = plan.connection.tls.server_name.as_deref();
+    tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
 }

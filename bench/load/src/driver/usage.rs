@@ -5,7 +5,8 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
-    pub cpu: Duration,
+    pub user: Duration,
+    pub system: Duration,
     pub run_queue_delay: Duration,
     pub preemptions: u64,
 }
@@ -23,7 +24,8 @@ impl Usage {
             Duration::from_secs(value.tv_sec as u64) + Duration::from_micros(value.tv_usec as u64)
         };
         Usage {
-            cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            user: time(usage.ru_utime),
+            system: time(usage.ru_stime),
             run_queue_delay: run_queue_delay(),
             preemptions: usage.ru_nivcsw as u64,
         }

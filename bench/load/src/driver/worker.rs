@@ -8,7 +8,10 @@ mod failure;
 mod opening;
 mod visiting;
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::ClientConfig;
 
 use crate::moment::{Clock, Moment};
 use crate::observe::Observer;
@@ -46,6 +49,8 @@ pub struct Worker<'p, O> {
     timers: Timers,
     visits: Visits,
     source: Source,
+    /// For endpoints with TLS.
+    tls: Option<Arc<ClientConfig>>,
     /// Arrivals that may still be begun beside those under way.
     permits: usize,
     /// When a permit was last given back while there was none.
@@ -85,6 +90,15 @@ impl<'p, O: Observer> Worker<'p, O> {
         let plan = prepared.plan;
         let epoll = Epoll::new()
             .map_err(|error| PlanError::new(format!("the system gives no event queue: {error}")))?;
+        let secure = prepared
+            .endpoints
+            .iter()
+            .any(|target| target.server_name.is_some());
+        let http2 = plan.connection.http2_streams.is_some();
+        let tls = match secure {
+            true => Some(super::tls::configuration(&plan.connection.tls, http2)?),
+            false => None,
+        };
         let permits = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
         Ok(Worker {
             plan,
@@ -99,6 +113,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             timers: Timers::default(),
             visits: Visits::default(),
             source: Source::new(&plan.connection.sources, share.thread),
+            tls,
             permits,
             starved_until: Moment::ZERO,
             under_way: 0,
@@ -249,7 +264,8 @@ impl<'p, O: Observer> Worker<'p, O> {
         ThreadOutcome {
             observer: self.observer,
             totals: self.totals,
-            cpu: after.cpu.saturating_sub(before.cpu),
+            cpu_user: after.user.saturating_sub(before.user),
+            cpu_system: after.system.saturating_sub(before.system),
             run_queue_delay: after.run_queue_delay.saturating_sub(before.run_queue_delay),
             preemptions: after.preemptions.saturating_sub(before.preemptions),
             ended: now,

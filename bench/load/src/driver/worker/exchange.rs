@@ -9,7 +9,7 @@ use crate::response::{Head, Listener};
 
 use super::super::cookies::Jar;
 use super::super::epoll::Event;
-use super::super::link::{Links, Phase};
+use super::super::link::{send, Links, Phase};
 use super::super::timers::Due;
 use super::Worker;
 
@@ -45,11 +45,27 @@ impl<O: Observer> Worker<'_, O> {
         let Some(link) = self.links.get(index) else {
             return;
         };
+        if link.phase == Phase::Securing {
+            self.secure(index);
+            // What came with the end of the handshake makes no further event.
+            let token = event.token();
+            let open = self.links.index(token).and_then(|index| self.links.get(index));
+            if open.is_some_and(|link| link.phase == Phase::Open) {
+                self.read(index, event.ending(), buffer);
+            }
+            return;
+        }
         if link.phase == Phase::Connecting {
             if event.writable() {
                 self.connected(index, event);
             }
             return;
+        }
+        if event.writable() {
+            if let Some(tls) = &mut link.tls {
+                // What cannot go out shows as an error at the next read.
+                let _ = tls.flush(&link.socket);
+            }
         }
         if event.writable() && link.sent < link.in_flight.len() {
             let now = self.clock.now();
@@ -75,11 +91,7 @@ impl<O: Observer> Worker<'_, O> {
                 .as_deref()
                 .unwrap_or(&prepared.rendered[flight.job.request].bytes);
             flight.write_begun = flight.write_begun.min(now);
-            let result = rustix::net::send(
-                &link.socket,
-                &bytes[link.sent_of_next..],
-                rustix::net::SendFlags::NOSIGNAL,
-            );
+            let result = send(&link.socket, &mut link.tls, &bytes[link.sent_of_next..]);
             let length = bytes.len();
             flight.own_bytes = own;
             match result {
@@ -91,11 +103,11 @@ impl<O: Observer> Worker<'_, O> {
                         self.was_sent(index, now);
                     }
                 }
-                Err(rustix::io::Errno::AGAIN) => return,
-                Err(rustix::io::Errno::INTR) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let error = io::Error::from(error);
-                    return self.fail_link(index, FailureKind::Reset, Some(&error), now);
+                    let kind = broken(&error);
+                    return self.fail_link(index, kind, Some(&error), now);
                 }
             }
         }
@@ -183,6 +195,7 @@ impl<O: Observer> Worker<'_, O> {
                 return;
             };
             let most = buffer.len().min(allowance);
+            let has_more = link.tls.is_some() || allowance != usize::MAX;
             let result = link.receive(&mut buffer[..most]);
             let now = self.clock.now();
             match result {
@@ -193,7 +206,7 @@ impl<O: Observer> Worker<'_, O> {
                     if !self.take(index, &buffer[..count], now) {
                         return;
                     }
-                    if count < most && !ending && self.plan.connection.throttle.is_none() {
+                    if count < most && !ending && !has_more {
                         return;
                     }
                 }
@@ -347,5 +360,13 @@ impl<O: Observer> Worker<'_, O> {
         if let Some(job) = job {
             self.dispatch(job, now);
         }
+    }
+}
+
+/// The class of an error met on an open connection.
+fn broken(error: &io::Error) -> FailureKind {
+    match error.kind() {
+        io::ErrorKind::InvalidData => FailureKind::Tls,
+        _ => FailureKind::Reset,
     }
 }

@@ -9,6 +9,7 @@ use crate::observe::{Connected, FailureKind, Observer};
 use super::super::epoll::Event;
 use super::super::link::{Flight, Job, Link, Links, Phase};
 use super::super::socket;
+use super::super::tls::{Handshake, Tls};
 use super::Worker;
 
 impl<O: Observer> Worker<'_, O> {
@@ -111,13 +112,54 @@ impl<O: Observer> Worker<'_, O> {
                 return self.fail_link(index, connect_failure(&error), Some(&error), now);
             }
         }
-        link.phase = Phase::Open;
         link.times.established = now;
+        let target = &self.prepared.endpoints[link.endpoint];
+        let Some((configuration, name)) = self.tls.as_ref().zip(target.server_name.as_ref()) else {
+            return self.is_open(index, now);
+        };
+        match Tls::new(configuration, name) {
+            Ok(tls) => {
+                link.tls = Some(Box::new(tls));
+                link.phase = Phase::Securing;
+                self.secure(index);
+            }
+            Err(error) => self.fail_link(index, FailureKind::Tls, Some(&error), now),
+        }
+    }
+
+    /// Moves the TLS handshake on.
+    pub(super) fn secure(&mut self, index: usize) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let Some(tls) = &mut link.tls else { return };
+        let shaken = tls.shake_hands(&link.socket);
+        let agreed = tls.has_agreed_on_http2() || self.plan.connection.http2_streams.is_none();
+        let now = self.clock.now();
+        match shaken {
+            Ok(Handshake::Waiting) => {}
+            Ok(Handshake::Done) if agreed => self.is_open(index, now),
+            Ok(Handshake::Done) => self.fail_link(index, FailureKind::Tls, None, now),
+            Err(error) => self.fail_link(index, FailureKind::Tls, Some(&error), now),
+        }
+    }
+
+    /// The connection can carry requests from now on.
+    fn is_open(&mut self, index: usize, now: Moment) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        link.phase = Phase::Open;
         link.times.secured = now;
+        let facts = link
+            .tls
+            .as_ref()
+            .filter(|_| O::TLS_FACTS)
+            .map(|tls| tls.facts());
         let connected = Connected {
             connection: link.serial,
             times: link.times,
-            tls: None,
+            tls: facts.as_ref(),
         };
         self.observer.connected(&connected);
         self.write(index, now);
