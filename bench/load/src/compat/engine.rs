@@ -15,7 +15,8 @@ use std::time::Duration;
 pub struct Ran {
     pub elapsed: Duration,
     /// Processor time of the run's thread.
-    pub cpu: Duration,
+    pub user: Duration,
+    pub system: Duration,
     /// By Ctrl-C.
     pub interrupted: bool,
 }
@@ -31,7 +32,8 @@ pub fn carry_out<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), P
     })?;
     let ran = Ran {
         elapsed: outcome.elapsed,
-        cpu: outcome.cpu(),
+        user: outcome.threads.iter().map(|thread| thread.cpu_user).sum(),
+        system: outcome.threads.iter().map(|thread| thread.cpu_system).sum(),
         interrupted: interrupted.load(Ordering::Relaxed),
     };
     let thread = outcome.threads.into_iter().next();

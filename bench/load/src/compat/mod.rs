@@ -6,6 +6,7 @@
 //! the old one; docs/compatible-tools.md lists each such place.
 
 pub mod ab;
+pub mod httperf;
 
 mod console;
 mod engine;

@@ -15,7 +15,11 @@ pub struct Series {
 
 impl Series {
     pub fn add(&mut self, value: f64) {
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.min = if self.count == 0 {
+            value
+        } else {
+            self.min.min(value)
+        };
         self.max = self.max.max(value);
         self.count += 1;
         let before = value - self.mean;

@@ -67,9 +67,15 @@ impl Workload {
 pub enum Uris {
     One,
     /// `--wlog`: NUL-separated in a file, from the start again or once.
-    List { again: bool, file: String },
+    List {
+        again: bool,
+        file: String,
+    },
     /// `--wset`: so many files, with this share of the requests to a file not asked for before.
-    Set { files: u64, miss_rate: f64 },
+    Set {
+        files: u64,
+        miss_rate: f64,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -432,7 +438,10 @@ mod tests {
     #[test]
     fn misuse_is_told_in_httperfs_words() {
         let rows = [
-            ("--ra 10 --num-c 5", "option '--num-c' is ambiguous; possibilities: '--num-calls' '--num-conns'"),
+            (
+                "--ra 10 --num-c 5",
+                "option '--num-c' is ambiguous; possibilities: '--num-calls' '--num-conns'",
+            ),
             ("--bogus", "unrecognized option '--bogus'"),
             ("--num-conns", "option '--num-conns' requires an argument"),
             ("--hog=3", "option '--hog' doesn't allow an argument"),
@@ -440,17 +449,27 @@ mod tests {
             ("--rate x", "illegal request rate x"),
             ("--period d", "illegal mean interarrival time "),
             ("--period q1", "illegal interarrival distribution 'q' in q1"),
-            ("--period u3", "minimum interarrival time not followed by `,MAX_IAT' (rest: `')"),
+            (
+                "--period u3",
+                "minimum interarrival time not followed by `,MAX_IAT' (rest: `')",
+            ),
             ("--client 3", "client id not followed by `/' (rest: `')"),
             ("--client 1/1", "bad number of clients (rest: `1')"),
             ("--port 99999", "illegal port number 99999"),
             ("--http-version x", "illegal version number x"),
-            ("--wsess 3,2,1,4", "extraneous parameter in --wsess arg (rest: `,4')"),
+            (
+                "--wsess 3,2,1,4",
+                "extraneous parameter in --wsess arg (rest: `,4')",
+            ),
         ];
         for (line, text) in rows {
             let refusal = parse(line).err().unwrap_or_else(|| panic!("{line} passed"));
             let said = String::from_utf8_lossy(&refusal.err).into_owned();
-            assert_eq!((refusal.status, said), (1, format!("httperf: {text}\n")), "{line}");
+            assert_eq!(
+                (refusal.status, said),
+                (1, format!("httperf: {text}\n")),
+                "{line}"
+            );
         }
     }
 

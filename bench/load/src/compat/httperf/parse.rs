@@ -91,7 +91,9 @@ pub fn period(text: &str) -> Result<Arrival, ParseError> {
         }),
         'u' => uniform(rest),
         'v' => variable(rest),
-        _ => wrong(format!("illegal interarrival distribution '{kind}' in {text}")),
+        _ => wrong(format!(
+            "illegal interarrival distribution '{kind}' in {text}"
+        )),
     }
 }
 
@@ -212,7 +214,10 @@ const NUMBER_OF_SESSIONS: &str = "bad number of sessions (1st param)";
 /// `N1,N2,X`
 pub fn sessions(text: &str, pages: bool) -> Result<Workload, ParseError> {
     let (option, second) = match pages {
-        true => ("wsesspage", "bad number of user requests per session (2nd param)"),
+        true => (
+            "wsesspage",
+            "bad number of user requests per session (2nd param)",
+        ),
         false => ("wsess", "bad number of calls per session (2nd param)"),
     };
     let mut parameters = Parameters::of(option, text);

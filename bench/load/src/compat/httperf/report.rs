@@ -47,7 +47,9 @@ fn lifetime_histogram(page: &mut String, measured: &Measured) {
     page.push_str("\nConnection lifetime histogram (time in ms):\n");
     let mut next = 0;
     for (bin, count) in &measured.lifetimes.bins {
-        if *bin > next || (*bin == next && next > 0 && !measured.lifetimes.bins.contains_key(&(bin - 1))) {
+        if *bin > next
+            || (*bin == next && next > 0 && !measured.lifetimes.bins.contains_key(&(bin - 1)))
+        {
             let _ = writeln!(page, "{:>14}", ':');
         }
         let _ = writeln!(page, "{:16.1} {count}", *bin as f64 + 0.5);
@@ -90,11 +92,12 @@ fn connections(page: &mut String, options: &Options, measured: &Measured) -> std
         1e3 * median,
         1e3 * lifetimes.series.deviation()
     )?;
-    writeln!(page, "Connection time [ms]: connect {:.1}", 1e3 * measured.connects.mean)?;
-    let length = ratio(
-        measured.all_replies() as f64,
-        lifetimes.series.count as f64,
-    );
+    writeln!(
+        page,
+        "Connection time [ms]: connect {:.1}",
+        1e3 * measured.connects.mean
+    )?;
+    let length = ratio(measured.all_replies() as f64, lifetimes.series.count as f64);
     writeln!(page, "Connection length [replies/conn]: {length:.3}\n")
 }
 

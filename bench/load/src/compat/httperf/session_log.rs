@@ -32,7 +32,10 @@ pub fn read(text: &str, file: &str, default_think: f64) -> Result<Vec<LoggedSess
         if line.starts_with('#') {
             continue;
         }
-        let mut words = Words { rest: line, lines: &mut lines };
+        let mut words = Words {
+            rest: line,
+            lines: &mut lines,
+        };
         let Some(uri) = words.plain() else {
             between = true;
             continue;
@@ -42,10 +45,17 @@ pub fn read(text: &str, file: &str, default_think: f64) -> Result<Vec<LoggedSess
         }
         let session = sessions.last_mut().ok_or("a request outside a session")?;
         if session.is_empty() || !line.starts_with(char::is_whitespace) {
-            session.push(LoggedBurst { calls: Vec::new(), think: default_think });
+            session.push(LoggedBurst {
+                calls: Vec::new(),
+                think: default_think,
+            });
         }
         let burst = session.last_mut().ok_or("a request outside a burst")?;
-        burst.calls.push(LoggedCall { method: "GET", uri, contents: Vec::new() });
+        burst.calls.push(LoggedCall {
+            method: "GET",
+            uri,
+            contents: Vec::new(),
+        });
         parameters(&mut words, burst, file)?;
     }
     Ok(sessions)
@@ -53,7 +63,10 @@ pub fn read(text: &str, file: &str, default_think: f64) -> Result<Vec<LoggedSess
 
 fn parameters(words: &mut Words, burst: &mut LoggedBurst, file: &str) -> Result<(), String> {
     while let Some(name) = words.name() {
-        let call = burst.calls.last_mut().ok_or("a parameter without a request")?;
+        let call = burst
+            .calls
+            .last_mut()
+            .ok_or("a parameter without a request")?;
         match name {
             "method" => {
                 let word = words.plain().unwrap_or_default();
@@ -164,7 +177,8 @@ mod tests {
 
     #[test]
     fn contents_run_on_over_an_escaped_line_end() {
-        let sessions = read("/a contents='x\\\ny' think=1\n", "file", 0.0).expect("it is well formed");
+        let sessions =
+            read("/a contents='x\\\ny' think=1\n", "file", 0.0).expect("it is well formed");
         assert_eq!(sessions[0][0].calls[0].contents, b"x\ny");
         assert_eq!(sessions[0][0].think, 1.0);
     }
@@ -172,7 +186,10 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named() {
         let rows = [
-            ("/a method=FETCH\n", "did not recognize method 'FETCH' in file"),
+            (
+                "/a method=FETCH\n",
+                "did not recognize method 'FETCH' in file",
+            ),
             ("/a colour=red\n", "did not recognize arg 'colour' in file"),
         ];
         for (text, said) in rows {

@@ -4,8 +4,7 @@ use super::options::{Arrival, Options, Print, Uris, Workload};
 use crate::compat::number::general;
 
 /// `--version`. httperf 0.9.0 goes on with its run after it, and so do we.
-pub const VERSION: &str =
-    "httperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.\n";
+pub const VERSION: &str = "httperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.\n";
 
 /// `--help`, line for line.
 pub fn usage() -> String {

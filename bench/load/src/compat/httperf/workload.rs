@@ -5,6 +5,7 @@
 use super::options::{Arrival, Options, Uris, Workload};
 use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
 use crate::plan::{Arrivals, Connection, Pick, Plan, Schedule, Stage, Stop, TlsPolicy};
+use crate::random::Random;
 use crate::request::Request;
 use crate::session::{Burst, OnFailure, Session};
 use crate::url::Endpoint;
@@ -28,9 +29,17 @@ pub fn plan(options: &Options, address: String) -> Result<Plan, String> {
         .iter()
         .map(|template| requests.session(template))
         .collect();
-    let mut plan = Plan::new(requests.rendered, schedule(options), stop(options, count));
+    let mut plan = Plan::new(
+        requests.rendered,
+        schedule(options, count),
+        stop(options, count),
+    );
     plan.sessions = sessions;
-    plan.pick = if in_order { Pick::InOrder } else { Pick::Random };
+    plan.pick = if in_order {
+        Pick::InOrder
+    } else {
+        Pick::Random
+    };
     plan.seed = 1 + options.client.0;
     plan.tick = Duration::from_millis(100);
     plan.connection = connection(options);
@@ -53,9 +62,9 @@ fn stop(options: &Options, count: u64) -> Stop {
     }
 }
 
-fn schedule(options: &Options) -> Schedule {
+fn schedule(options: &Options, count: u64) -> Schedule {
     let most_connections = match options.max_connections {
-        0 => usize::MAX,
+        0 => MANY,
         most => most as usize,
     };
     let open = |between: f64, arrivals| Schedule::Open {
@@ -66,17 +75,35 @@ fn schedule(options: &Options) -> Schedule {
     match &options.arrival {
         Arrival::Sequential => Schedule::Closed { connections: 1 },
         Arrival::Every(between) => open(*between, Arrivals::Constant),
-        Arrival::Uniform(least, most) => open((least + most) / 2.0, Arrivals::Uniform {
-            spread: ((most - least) / (most + least)).abs(),
-        }),
+        Arrival::Uniform(least, most) => Schedule::Stages {
+            stages: uniform(*least, *most, count, options.client.0),
+            arrivals: Arrivals::Constant,
+            most_connections,
+        },
         Arrival::Exponential(mean) => open(*mean, Arrivals::Poisson),
         Arrival::Variable(pairs) => Schedule::Stages {
-            stages: pairs.iter().map(|&(between, lasts)| stage(between, lasts)).collect(),
+            stages: pairs
+                .iter()
+                .map(|&(between, lasts)| stage(between, lasts))
+                .collect(),
             arrivals: Arrivals::Constant,
             most_connections,
         },
     }
 }
+
+/// One arrival a stage, each stage lasting what was drawn.
+fn uniform(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
+    let mut random = Random::new(seed);
+    let drawn = |random: &mut Random| random.next() as f64 / u64::MAX as f64;
+    (0..=count.min(LONGEST_DRAWN))
+        .map(|_| (least + (most - least) * drawn(&mut random)).max(1e-9))
+        .map(|between| stage(between, between))
+        .collect()
+}
+
+/// Uniform arrivals are drawn beforehand; no more of them than this.
+const LONGEST_DRAWN: u64 = 1_000_000;
 
 fn stage(between: f64, lasts: f64) -> Stage {
     let rate = if between > 0.0 { 1.0 / between } else { 0.0 };
@@ -107,6 +134,9 @@ fn connection(options: &Options) -> Connection {
     }
 }
 
+/// httperf opens as many as there are descriptors for.
+const MANY: usize = u32::MAX as usize;
+
 type Templates = (Vec<LoggedSession>, u64, bool);
 
 /// The sessions to run, how many of them, and whether they take turns.
@@ -136,7 +166,9 @@ fn templates(options: &Options) -> Result<Templates, String> {
 /// choice has before it repeats.
 fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Templates, String> {
     let method = method(options);
-    let mut uris = uris(options, count.saturating_mul(calls))?.into_iter().cycle();
+    let mut uris = uris(options, count.saturating_mul(calls))?
+        .into_iter()
+        .cycle();
     let different = match options.uris {
         Uris::One => 1,
         _ => count.max(1),
@@ -231,14 +263,15 @@ fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Ve
                 misses -= 1.0;
                 file = (file + 1) % files.max(1);
             }
-            format!("{prefix}{}", set_path((first + file) % files.max(1)))
+            format!("{prefix}{}", set_path((first + file) % files.max(1), files))
         })
         .collect()
 }
 
 /// `/0/1/2.html` is file 12 of the set: a digit a folder.
-fn set_path(number: u64) -> String {
-    let digits = number.to_string();
+fn set_path(number: u64, files: u64) -> String {
+    let width = files.saturating_sub(1).to_string().len();
+    let digits = format!("{number:0width$}");
     let folders: Vec<String> = digits.chars().map(|digit| format!("/{digit}")).collect();
     format!("{}.html", folders.concat())
 }
@@ -307,7 +340,8 @@ impl<'o> Requests<'o> {
     }
 }
 
-/// httperf's lines in its order, without the blank one.
+/// httperf's lines in its order, without the blank one. It writes no port into `Host`; without a host it
+/// writes a stray line end, and it leaves an added line unfinished that does not end in `\n`.
 fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
     let (major, minor) = options.http_version;
     let mut head = format!(
@@ -318,13 +352,12 @@ fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
     if (major, minor) == (1, 0) {
         head.extend(b"Connection: keep-alive\r\n");
     }
-    if !options.no_host_header {
+    let exact = options.bug_compatible;
+    if options.no_host_header {
+        head.extend(if exact { &b"\r\n"[..] } else { b"" });
+    } else {
         let name = options.server_name.as_ref().unwrap_or(&options.server);
-        let port = options.port();
-        let host = match port == if options.ssl { 443 } else { 80 } {
-            true => format!("Host: {name}\r\n"),
-            false => format!("Host: {name}:{port}\r\n"),
-        };
+        let host = format!("Host: {name}\r\n");
         head.extend(host.into_bytes());
     }
     if !call.contents.is_empty() {
@@ -332,6 +365,9 @@ fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
     }
     if let Some(lines) = &options.add_header {
         head.extend(super::escapes::unescaped(lines));
+        if !head.ends_with(b"\n") && !exact {
+            head.extend(b"\r\n");
+        }
     }
     head
 }
@@ -352,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_file_of_the_working_set_lies_under_its_digits() {
-        assert_eq!(set_path(0), "/0.html");
-        assert_eq!(set_path(12), "/1/2.html");
+        assert_eq!(set_path(0, 30), "/0/0.html");
+        assert_eq!(set_path(12, 30), "/1/2.html");
     }
 }

@@ -49,7 +49,10 @@ impl<O: Observer> Worker<'_, O> {
             self.secure(index);
             // What came with the end of the handshake makes no further event.
             let token = event.token();
-            let open = self.links.index(token).and_then(|index| self.links.get(index));
+            let open = self
+                .links
+                .index(token)
+                .and_then(|index| self.links.get(index));
             if open.is_some_and(|link| link.phase == Phase::Open) {
                 self.read(index, event.ending(), buffer);
             }
