@@ -259,7 +259,7 @@ impl Observer for Tally {
 
     fn failed(&mut self, failure: &Failure) {
         self.show_what_waits();
-        if failure.kind == FailureKind::Unfinished {
+        if failure.kind == FailureKind::Unfinished || self.abort.is_some() {
             return;
         }
         if failure.kind == FailureKind::TimeOut {
