@@ -80,3 +80,12 @@ impl Refusal {
         self.status
     }
 }
+
+/// The system's own words for an error, as `strerror` gives them.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_string(),
+        None => text,
+    }
+}

@@ -6,12 +6,16 @@
 //! the old one; docs/compatible-tools.md lists each such place.
 
 pub mod ab;
+pub mod crashme;
+pub mod http_load;
 pub mod httperf;
 
 mod console;
+mod drawn;
 mod engine;
 mod getopt;
 mod number;
 mod resolve;
 
+use console::reason;
 pub use console::Console;

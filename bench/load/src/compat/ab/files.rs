@@ -37,7 +37,7 @@ pub fn write_gnuplot(path: &Path, times: &Times) -> Result<(), Refusal> {
 
 fn write(path: &Path, text: &str, what: &str) -> Result<(), Refusal> {
     std::fs::write(path, text).map_err(|error| {
-        let reason = super::options::reason(&error);
+        let reason = crate::compat::reason(&error);
         Refusal::to_stderr(1, format!("Cannot open {what} output file: {reason}\n"))
     })
 }

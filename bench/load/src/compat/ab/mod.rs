@@ -143,7 +143,7 @@ fn check_certificate(options: &Options) -> Result<(), Refusal> {
     };
     std::fs::read(file).map(|_| ()).map_err(|error| {
         let name = file.display();
-        let reason = options::reason(&error);
+        let reason = crate::compat::reason(&error);
         let text = format!("unable to get certificate from '{name}'\n{name}: {reason}\n");
         Refusal::to_stderr(1, text)
     })

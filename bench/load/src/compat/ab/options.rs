@@ -273,7 +273,7 @@ impl Draft {
         let file = path(file);
         let body = std::fs::read(&file).map_err(|error| {
             let name = file.display();
-            let reason = reason(&error);
+            let reason = crate::compat::reason(&error);
             let text = format!("ab: Could not open POST data file ({name}): {reason}\n");
             Refusal::to_stderr(1, text)
         })?;
@@ -385,15 +385,6 @@ fn proxy(text: &str) -> (String, i32) {
     match text.split_once(':') {
         Some((host, port)) => (host.into(), atoi(port.as_bytes())),
         None => (text.into(), 0),
-    }
-}
-
-/// The system's own words for an error, as `strerror` gives them.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(at) => text[..at].to_string(),
-        None => text,
     }
 }
 

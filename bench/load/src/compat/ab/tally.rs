@@ -28,7 +28,7 @@ impl Abort {
         let error = std::io::Error::from_raw_os_error(code);
         Abort {
             what: what.into(),
-            reason: super::options::reason(&error),
+            reason: crate::compat::reason(&error),
             code,
         }
     }

@@ -3,6 +3,9 @@
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
+/// Microseconds: an hour. What takes longer is counted as this in ranks; extremes and means stay exact.
+const LONGEST: u64 = 3_600_000_000;
+
 /// Count, sum and spread of a quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Series {
@@ -50,7 +53,8 @@ impl Lifetimes {
         Lifetimes {
             series: Series::default(),
             bins: BTreeMap::new(),
-            microseconds: Histogram::new(3).expect("three digits are within what the crate offers"),
+            microseconds: Histogram::new_with_bounds(1, LONGEST, 3)
+                .expect("an hour to three digits is within what the crate offers"),
         }
     }
 

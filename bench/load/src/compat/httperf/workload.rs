@@ -4,8 +4,8 @@
 
 use super::options::{Arrival, Options, Uris, Workload};
 use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
-use crate::plan::{Arrivals, Connection, Pick, Plan, Schedule, Stage, Stop, TlsPolicy};
-use crate::random::Random;
+use crate::compat::drawn;
+use crate::plan::{Arrivals, Connection, Pick, Plan, Schedule, Stop, TlsPolicy};
 use crate::request::Request;
 use crate::session::{Burst, OnFailure, Session};
 use crate::url::Endpoint;
@@ -76,7 +76,7 @@ fn schedule(options: &Options, count: u64) -> Schedule {
         Arrival::Sequential => Schedule::Closed { connections: 1 },
         Arrival::Every(between) => open(*between, Arrivals::Constant),
         Arrival::Uniform(least, most) => Schedule::Stages {
-            stages: uniform(*least, *most, count, options.client.0),
+            stages: drawn::stages(*least, *most, count, options.client.0),
             arrivals: Arrivals::Constant,
             most_connections,
         },
@@ -84,33 +84,11 @@ fn schedule(options: &Options, count: u64) -> Schedule {
         Arrival::Variable(pairs) => Schedule::Stages {
             stages: pairs
                 .iter()
-                .map(|&(between, lasts)| stage(between, lasts))
+                .map(|&(between, lasts)| drawn::steady(between, lasts))
                 .collect(),
             arrivals: Arrivals::Constant,
             most_connections,
         },
-    }
-}
-
-/// One arrival a stage, each stage lasting what was drawn.
-fn uniform(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
-    let mut random = Random::new(seed);
-    let drawn = |random: &mut Random| random.next() as f64 / u64::MAX as f64;
-    (0..=count.min(LONGEST_DRAWN))
-        .map(|_| (least + (most - least) * drawn(&mut random)).max(1e-9))
-        .map(|between| stage(between, between))
-        .collect()
-}
-
-/// Uniform arrivals are drawn beforehand; no more of them than this.
-const LONGEST_DRAWN: u64 = 1_000_000;
-
-fn stage(between: f64, lasts: f64) -> Stage {
-    let rate = if between > 0.0 { 1.0 / between } else { 0.0 };
-    Stage {
-        duration: Duration::try_from_secs_f64(lasts).unwrap_or_default(),
-        from: rate,
-        to: rate,
     }
 }
 
