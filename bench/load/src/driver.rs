@@ -5,6 +5,7 @@
 
 mod cookies;
 mod epoll;
+mod http2;
 mod link;
 mod prepared;
 mod quota;
@@ -162,4 +163,4 @@ fn threads(plan: &Plan) -> usize {
 }
 
 /// Fewer than these are served cheaper by one thread, which then finds more of them ready at once.
-const CONNECTIONS_A_THREAD: usize = 16;
+const CONNECTIONS_A_THREAD: usize = 64;

@@ -1,13 +1,14 @@
 //! What a running measurement shows while it runs: each thread publishes the latest interval now and
 //! then, and whoever draws takes it. Nothing here slows the event loop when nobody watches.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::SystemTime;
 
 use mehari_record::Latency;
 
 use crate::moment::Moment;
-use crate::observe::{Connected, Exchange, Failure, Observer, Sample, SessionEnd};
+use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
 use crate::recorder::Recorder;
 
 /// Collects what threads publish; one for a run.
@@ -86,6 +87,10 @@ impl Observer for Watched {
         self.recorder.connected(connected);
     }
 
+    fn wants_head(&self) -> bool {
+        self.recorder.wants_head()
+    }
+
     fn head(&mut self, exchange: &Exchange, head: &[u8]) {
         self.recorder.head(exchange, head);
     }
@@ -105,6 +110,10 @@ impl Observer for Watched {
         if let Some((_, glance)) = &mut self.window {
             glance.failed += 1;
         }
+    }
+
+    fn trouble(&mut self, kind: FailureKind, why: &dyn fmt::Display) {
+        self.recorder.trouble(kind, why);
     }
 
     fn session_ended(&mut self, end: &SessionEnd) {

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use mehari_record::{Latency, Machine, Record};
 
 use crate::driver::{run, Control};
+use crate::live::Watched;
 use crate::moment::{nanoseconds, Moment};
 use crate::observe::FailureKind;
 use crate::outcome::Outcome;
@@ -26,7 +27,7 @@ pub fn measure(
     plan: &Plan,
     control: &Control,
     measurement: Measurement,
-    observer: impl Fn(usize, Recorder) -> crate::live::Watched,
+    observer: impl Fn(usize, Recorder) -> Watched,
 ) -> Result<Record, PlanError> {
     plan.check()?;
     let ceiling = match measurement.ceiling {
@@ -45,7 +46,7 @@ pub fn measure(
     Ok(record)
 }
 
-fn record(plan: &Plan, outcome: &Outcome<crate::live::Watched>) -> Record {
+fn record(plan: &Plan, outcome: &Outcome<Watched>) -> Record {
     let mut machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
     machine.cost = cost(outcome);
     let measured_from = outcome.began + plan.warm_up;
@@ -86,12 +87,29 @@ fn record(plan: &Plan, outcome: &Outcome<crate::live::Watched>) -> Record {
             record.server.clone_from(&part.server);
         }
     }
+    note_troubles(&mut record, outcome);
     let counts = &mut record.counts;
     counts.censored = unfinished;
     counts.attempted = counts.completed + unfinished + counts.failures();
     record.durations = durations(plan, outcome);
     add_sessions(&mut record, outcome);
     record
+}
+
+/// The first reason of each class of failure.
+fn note_troubles(record: &mut Record, outcome: &Outcome<Watched>) {
+    for kind in FailureKind::ALL {
+        let mut parts = outcome
+            .threads
+            .iter()
+            .map(|thread| &thread.observer.recorder);
+        if let Some(why) = parts.find_map(|part| part.troubles.get(&kind)) {
+            record.verdict.note(format!(
+                "The first failure of class \"{}\": {why}.",
+                kind.name()
+            ));
+        }
+    }
 }
 
 fn add_latencies(record: &mut Record, part: &Recorder) {
@@ -115,7 +133,7 @@ fn add_latencies(record: &mut Record, part: &Recorder) {
         .expect("the timelines of one run have one shape");
 }
 
-fn add_sessions(record: &mut Record, outcome: &Outcome<crate::live::Watched>) {
+fn add_sessions(record: &mut Record, outcome: &Outcome<Watched>) {
     let parts = || {
         outcome
             .threads
@@ -136,7 +154,7 @@ fn add_sessions(record: &mut Record, outcome: &Outcome<crate::live::Watched>) {
     }
 }
 
-fn durations(plan: &Plan, outcome: &Outcome<crate::live::Watched>) -> mehari_record::Durations {
+fn durations(plan: &Plan, outcome: &Outcome<Watched>) -> mehari_record::Durations {
     let parts = || {
         outcome
             .threads
@@ -165,8 +183,8 @@ fn durations(plan: &Plan, outcome: &Outcome<crate::live::Watched>) -> mehari_rec
     }
 }
 
-fn cost(outcome: &Outcome<crate::live::Watched>) -> mehari_record::GeneratorCost {
-    let sum = |of: fn(&crate::outcome::ThreadOutcome<crate::live::Watched>) -> Duration| {
+fn cost(outcome: &Outcome<Watched>) -> mehari_record::GeneratorCost {
+    let sum = |of: fn(&crate::outcome::ThreadOutcome<Watched>) -> Duration| {
         nanoseconds(outcome.threads.iter().map(of).sum()) / 1000
     };
     mehari_record::GeneratorCost {

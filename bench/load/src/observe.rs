@@ -3,6 +3,7 @@
 //! One observer per thread, called from the event loop without dynamic dispatch: what an observer
 //! does not ask for costs nothing. Nothing here is kept by the driver; memory is the observer's choice.
 
+use std::fmt;
 use std::time::SystemTime;
 
 use crate::moment::Moment;
@@ -227,12 +228,18 @@ pub trait Observer: Send {
     fn connected(&mut self, _connected: &Connected<'_>) {}
     /// The last byte of a request went out.
     fn sent(&mut self, _exchange: &Exchange, _bytes: u64) {}
+    /// Whether `head` is to be called; asked only where a head costs something to make (HTTP/2).
+    fn wants_head(&self) -> bool {
+        true
+    }
     /// The whole head of a final response, with its blank line.
     fn head(&mut self, _exchange: &Exchange, _head: &[u8]) {}
     /// A piece of content, without framing.
     fn body(&mut self, _exchange: &Exchange, _piece: &[u8]) {}
     fn completed(&mut self, sample: &Sample);
     fn failed(&mut self, failure: &Failure);
+    /// In words, why something of this class failed; comes before the failures it caused.
+    fn trouble(&mut self, _kind: FailureKind, _why: &dyn fmt::Display) {}
     fn closed(&mut self, _closed: &Closed) {}
     fn session_ended(&mut self, _end: &SessionEnd) {}
     /// Called about every `Plan::tick`, and once at the end.

@@ -1,11 +1,13 @@
 //! The observer of the native command: everything a record holds, constant in size however long the run.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::time::SystemTime;
 
 use mehari_record::{Event, Latency, Timeline};
 
 use crate::moment::Moment;
-use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample};
+use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
 
 /// One thread's part of a record. Only what was intended after the warm-up is in it.
 #[derive(Clone, Debug)]
@@ -37,6 +39,8 @@ pub struct Recorder {
     /// Requests taken up, and answered, before the end of the window.
     pub begun_in_window: u64,
     pub done_in_window: u64,
+    /// The first reason of each class of failure, in words.
+    pub troubles: BTreeMap<FailureKind, String>,
     /// Value of the first `Server` field.
     pub server: String,
     window_end: Moment,
@@ -91,6 +95,7 @@ impl Recorder {
             last_done: Moment::ZERO,
             begun_in_window: 0,
             done_in_window: 0,
+            troubles: BTreeMap::new(),
             server: String::new(),
             window_end,
             origin_unix_us: 0,
@@ -123,6 +128,10 @@ impl Observer for Recorder {
         self.connections += 1;
         self.connect
             .count(connected.times.secured.since(connected.times.begun));
+    }
+
+    fn wants_head(&self) -> bool {
+        self.server.is_empty()
     }
 
     fn head(&mut self, _exchange: &Exchange, head: &[u8]) {
@@ -174,7 +183,11 @@ impl Observer for Recorder {
         self.event(failure.at, None, received);
     }
 
-    fn session_ended(&mut self, end: &crate::observe::SessionEnd) {
+    fn trouble(&mut self, kind: FailureKind, why: &dyn fmt::Display) {
+        self.troubles.entry(kind).or_insert_with(|| why.to_string());
+    }
+
+    fn session_ended(&mut self, end: &SessionEnd) {
         self.sessions += u64::from(end.measured);
         self.sessions_incomplete += u64::from(end.measured && !end.complete);
     }

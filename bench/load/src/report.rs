@@ -154,7 +154,7 @@ fn lags(record: &Record) -> String {
     if rows.iter().all(|(_, lag)| lag.max() <= 1) {
         return "Every request began when it was meant to.\n".into();
     }
-    for (name, lag) in rows {
+    for (name, lag) in rows.into_iter().filter(|(_, lag)| lag.max() > 1) {
         let late = lag.len() - lag.count_between(0, 1);
         let _ = writeln!(
             text,

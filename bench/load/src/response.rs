@@ -28,6 +28,18 @@ pub enum Fault {
     HeadTooLarge,
 }
 
+impl std::fmt::Display for Fault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Fault::StatusLine => "the status line is not HTTP/1's",
+            Fault::Field => "a header line has no name and colon",
+            Fault::Length => "Content-Length is not one number",
+            Fault::Chunk => "the chunked coding is broken",
+            Fault::HeadTooLarge => "the head does not end within 64 KiB",
+        })
+    }
+}
+
 /// What a response was, once complete (or how far it came).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {

@@ -10,6 +10,7 @@ use crate::moment::Moment;
 use crate::observe::{ConnectTimes, Exchange};
 use crate::response::Reader;
 
+use super::http2::Http2;
 use super::tls::Tls;
 
 /// An arrival on its way to a connection.
@@ -37,6 +38,22 @@ pub struct Flight {
     pub own_bytes: Option<Box<[u8]>>,
 }
 
+impl Flight {
+    pub fn new(job: Job, begun: Moment, opened: bool, calls_before: u32) -> Flight {
+        Flight {
+            job,
+            begun,
+            opened,
+            calls_before,
+            write_begun: Moment::NEVER,
+            written: Moment::NEVER,
+            first_byte: Moment::NEVER,
+            sent_bytes: 0,
+            own_bytes: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Connecting,
@@ -48,6 +65,8 @@ pub enum Phase {
 pub struct Link {
     pub socket: OwnedFd,
     pub tls: Option<Box<Tls>>,
+    /// Present when the connection speaks HTTP/2; `in_flight` then holds what has no stream yet.
+    pub http2: Option<Box<Http2>>,
     pub serial: u64,
     pub endpoint: usize,
     pub phase: Phase,
@@ -65,6 +84,8 @@ pub struct Link {
     pub next_read: Moment,
     /// A timer will let it read on.
     pub paused: bool,
+    /// It is among the idle connections.
+    pub listed: bool,
 }
 
 impl Link {
@@ -72,6 +93,7 @@ impl Link {
         Link {
             socket,
             tls: None,
+            http2: None,
             serial,
             endpoint,
             phase: Phase::Connecting,
@@ -87,6 +109,7 @@ impl Link {
             answered: 0,
             next_read: Moment::ZERO,
             paused: false,
+            listed: false,
         }
     }
 
@@ -94,6 +117,14 @@ impl Link {
         match &mut self.tls {
             None => Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?),
             Some(tls) => tls.receive(&self.socket, buffer),
+        }
+    }
+
+    /// Whether another request may be put on it, `streams` being the most at once with HTTP/2.
+    pub fn has_room(&self, streams: usize) -> bool {
+        match &self.http2 {
+            Some(http2) => http2.has_room(self.in_flight.len(), streams),
+            None => self.in_flight.is_empty(),
         }
     }
 

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use rustls::pki_types::ServerName;
 
 use crate::plan::{Plan, PlanError};
+use crate::request::Request;
 use crate::url::Endpoint;
 
+use super::http2::hpack;
 use super::tls;
 
 pub struct Prepared<'p> {
@@ -26,6 +28,8 @@ pub struct Target {
 /// One request as the driver sends it.
 pub struct Rendered {
     pub bytes: Vec<u8>,
+    /// Its HPACK block, for HTTP/2.
+    pub block: Vec<u8>,
     pub endpoint: usize,
     pub bodiless: bool,
     /// For the cookies of sessions.
@@ -53,6 +57,7 @@ impl<'p> Prepared<'p> {
             };
             rendered.push(Rendered {
                 bytes: request.bytes(b""),
+                block: block(plan, request)?,
                 endpoint,
                 bodiless: request.bodiless_response,
                 path: request.path(),
@@ -72,4 +77,16 @@ fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'st
     }
     let wanted = plan.connection.tls.server_name.as_deref();
     tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
+}
+
+fn block(plan: &Plan, request: &Request) -> Result<Vec<u8>, PlanError> {
+    if plan.connection.http2_streams.is_none() {
+        return Ok(Vec::new());
+    }
+    if request.fields.method.is_empty() {
+        return Err(PlanError::new(
+            "a request given as bytes cannot be sent over HTTP/2",
+        ));
+    }
+    Ok(hpack::request(&request.fields, request.endpoint.tls))
 }

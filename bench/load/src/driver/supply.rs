@@ -1,7 +1,7 @@
 //! Where a thread's next arrival comes from: timetable or closed loop, stop rule, and the choice of
 //! what to request.
 
-use crate::arrivals::Timetable;
+use crate::arrivals::{planned_end, Timetable};
 use crate::moment::Moment;
 use crate::plan::{Pick, Plan};
 use crate::random::Random;
@@ -33,10 +33,7 @@ impl Supply {
             next: Moment::NEVER,
             closed_over: false,
             warm_up,
-            end: plan
-                .stop
-                .time
-                .map_or(Moment::NEVER, |time| warm_up.after(time)),
+            end: planned_end(plan),
             quota,
             picker: Picker::new(&weights, plan.pick, plan.seed, share),
         };
@@ -78,10 +75,20 @@ impl Supply {
         !self.closed_over
     }
 
+    /// Nothing further will be planned; what is planned may still wait for a connection.
     pub fn is_over(&self, now: Moment) -> bool {
+        now >= self.end
+            || match self.is_open() {
+                true => self.is_empty(),
+                false => self.closed_over,
+            }
+    }
+
+    /// Nothing planned waits to be taken.
+    pub fn is_empty(&self) -> bool {
         match self.is_open() {
             true => self.next == Moment::NEVER,
-            false => self.closed_over || now >= self.end,
+            false => true,
         }
     }
 
@@ -89,7 +96,7 @@ impl Supply {
         intended >= self.warm_up
     }
 
-    /// The end set by the stop rule's time, `NEVER` without one.
+    /// The end set by time or stages, `NEVER` without one.
     pub fn end(&self) -> Moment {
         self.end
     }

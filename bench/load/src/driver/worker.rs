@@ -5,6 +5,7 @@
 
 mod exchange;
 mod failure;
+mod multiplexed;
 mod opening;
 mod visiting;
 
@@ -57,6 +58,8 @@ pub struct Worker<'p, O> {
     starved_until: Moment,
     under_way: u64,
     serial: u64,
+    /// The link whose bytes are being taken: what it is to send waits until they are.
+    reading: Option<usize>,
     /// No request times out before this.
     next_deadline: Moment,
     totals: Totals,
@@ -99,7 +102,10 @@ impl<'p, O: Observer> Worker<'p, O> {
             true => Some(super::tls::configuration(&plan.connection.tls, http2)?),
             false => None,
         };
-        let permits = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
+        let streams = plan.connection.http2_streams.unwrap_or(1);
+        let connections = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
+        // A session's calls are its own affair: it takes one permit.
+        let permits = connections * if plan.sessions.is_empty() { streams } else { 1 };
         Ok(Worker {
             plan,
             prepared,
@@ -118,6 +124,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             starved_until: Moment::ZERO,
             under_way: 0,
             serial: 0,
+            reading: None,
             next_deadline: Moment::NEVER,
             totals: Totals::default(),
             untold: (0, 0),
@@ -136,7 +143,8 @@ impl<'p, O: Observer> Worker<'p, O> {
             if self.supply.is_over(now) {
                 let since = *planning_ended.get_or_insert(now);
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
-                if (self.under_way == 0 && self.visits.active == 0) || now > since.after(drain) {
+                let quiet = self.under_way == 0 && self.visits.active == 0;
+                if (quiet && self.supply.is_empty()) || now > since.after(drain) {
                     break;
                 }
             }
@@ -240,6 +248,11 @@ impl<'p, O: Observer> Worker<'p, O> {
             intended,
             permitted,
         })
+    }
+
+    /// The most requests at once on an HTTP/2 connection.
+    fn streams(&self) -> usize {
+        self.plan.connection.http2_streams.unwrap_or(1)
     }
 
     fn give_permit(&mut self, now: Moment) {

@@ -1,6 +1,7 @@
 //! What the generator can do at most here and now: the plan's own connections and threads against a
 //! responder in this process that reads a request and answers with constant bytes.
 
+use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -63,7 +64,8 @@ pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
 /// Answers every request until told to end. Reads are of whole requests: ours are one segment each.
 fn respond(listener: &TcpListener, ended: &AtomicBool) {
     let Ok(mut epoll) = Epoll::new() else { return };
-    let mut streams: Vec<TcpStream> = Vec::new();
+    let mut streams: HashMap<u64, TcpStream> = HashMap::new();
+    let mut accepted = 0;
     const LISTENER: u64 = u64::MAX;
     if listener.set_nonblocking(true).is_err() || epoll.watch(listener.as_fd(), LISTENER).is_err() {
         return;
@@ -74,28 +76,39 @@ fn respond(listener: &TcpListener, ended: &AtomicBool) {
         let now = clock.now();
         for index in 0..epoll.wait(now, now.after(Duration::from_millis(20))) {
             match epoll.event(index).token() {
-                LISTENER => accept(listener, &epoll, &mut streams),
-                token => answer(&mut streams[token as usize], &mut buffer),
+                LISTENER => accept(listener, &epoll, &mut streams, &mut accepted),
+                token => {
+                    let stream = streams.get_mut(&token);
+                    if stream.is_some_and(|stream| answer(stream, &mut buffer).is_err()) {
+                        streams.remove(&token);
+                    }
+                }
             }
         }
     }
 }
 
-fn accept(listener: &TcpListener, epoll: &Epoll, streams: &mut Vec<TcpStream>) {
+fn accept(
+    listener: &TcpListener,
+    epoll: &Epoll,
+    streams: &mut HashMap<u64, TcpStream>,
+    accepted: &mut u64,
+) {
     while let Ok((stream, _)) = listener.accept() {
+        *accepted += 1;
         let ready = stream.set_nonblocking(true).is_ok() && stream.set_nodelay(true).is_ok();
-        if ready && epoll.watch(stream.as_fd(), streams.len() as u64).is_ok() {
-            streams.push(stream);
+        if ready && epoll.watch(stream.as_fd(), *accepted).is_ok() {
+            streams.insert(*accepted, stream);
         }
     }
 }
 
-fn answer(stream: &mut TcpStream, buffer: &mut [u8]) {
+/// An error means that the connection is over.
+fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> std::io::Result<()> {
     match stream.read(buffer) {
-        Ok(0) => drop(stream.shutdown(std::net::Shutdown::Both)),
-        // A failed write shows as a broken connection at the next read.
-        Ok(_) => drop(stream.write_all(ANSWER)),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-        Err(_) => drop(stream.shutdown(std::net::Shutdown::Both)),
+        Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+        Ok(_) => stream.write_all(ANSWER),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+        Err(error) => Err(error),
     }
 }

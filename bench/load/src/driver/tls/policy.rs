@@ -52,8 +52,10 @@ fn verifier(
         return Ok(Arc::new(AnyCertificate(provider)));
     }
     let mut roots = RootCertStore::empty();
+    let mut pinned = Vec::new();
     for path in &policy.authorities {
         for certificate in certificates(path)? {
+            pinned.push(certificate.clone());
             roots.add(certificate).map_err(|error| {
                 PlanError::new(format!(
                     "{}: not an authority's certificate: {error}",
@@ -71,7 +73,7 @@ fn verifier(
             "no authority to trust ({error}): give --cacert FILE or --insecure"
         ))
     })?;
-    Ok(verifier)
+    Ok(Arc::new(Trusted { pinned, verifier }))
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, PlanError> {
@@ -98,6 +100,54 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, PlanError> {
             "{}: expected a private key in PEM",
             path.display()
         ))),
+    }
+}
+
+/// Authorities, and certificates named themselves: a server with a self-signed one is trusted by it.
+#[derive(Debug)]
+struct Trusted {
+    pinned: Vec<CertificateDer<'static>>,
+    verifier: Arc<WebPkiServerVerifier>,
+}
+
+impl ServerCertVerifier for Trusted {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if self.pinned.iter().any(|pinned| pinned == end_entity) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.verifier
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
     }
 }
 

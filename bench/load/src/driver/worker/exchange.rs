@@ -4,17 +4,19 @@ use std::io;
 use std::time::Duration;
 
 use crate::moment::Moment;
-use crate::observe::{Exchange, FailureKind, Observer, Sample};
-use crate::response::{Head, Listener};
+use crate::observe::{ConnectTimes, Exchange, FailureKind, Observer, Sample};
+use crate::response::{Facts, Head, Listener};
 
 use super::super::cookies::Jar;
 use super::super::epoll::Event;
-use super::super::link::{send, Links, Phase};
+use super::super::link::{send, Flight, Links, Phase};
 use super::super::timers::Due;
 use super::Worker;
 
 /// Into so many small reads a slow client's second is divided.
 const SLOW_READS_A_SECOND: u64 = 50;
+/// Nanoseconds: what a slow client did not read within this time because nothing was there, it may read later.
+const SLOWEST_CATCH_UP: u64 = 100_000_000;
 
 /// Passes the parts of a response on to the observer.
 struct Ear<'a, O> {
@@ -70,7 +72,10 @@ impl<O: Observer> Worker<'_, O> {
                 let _ = tls.flush(&link.socket);
             }
         }
-        if event.writable() && link.sent < link.in_flight.len() {
+        if event.writable() && link.http2.is_some() {
+            let now = self.clock.now();
+            self.flush(index, now);
+        } else if event.writable() && link.sent < link.in_flight.len() {
             let now = self.clock.now();
             self.write(index, now);
         }
@@ -182,7 +187,7 @@ impl<O: Observer> Worker<'_, O> {
         let Some(link) = self.links.get(index) else {
             return;
         };
-        let kept = now.0.saturating_sub(1_000_000_000 / SLOW_READS_A_SECOND);
+        let kept = now.0.saturating_sub(SLOWEST_CATCH_UP);
         let cost = count as u128 * 1_000_000_000 / u128::from(rate);
         link.next_read =
             Moment(link.next_read.0.max(kept)).after(Duration::from_nanos(cost as u64));
@@ -215,13 +220,16 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.fail_link(index, FailureKind::Reset, Some(&error), now),
+                Err(error) => return self.fail_link(index, broken(&error), Some(&error), now),
             }
         }
     }
 
     /// Gives bytes to the reader; answers whether the link is still there.
     fn take(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
+        if self.plan.connection.http2_streams.is_some() {
+            return self.take_frames(index, bytes, now);
+        }
         loop {
             let Some(link) = self.links.get(index) else {
                 return false;
@@ -261,7 +269,8 @@ impl<O: Observer> Worker<'_, O> {
                         return true;
                     }
                 }
-                Err(_) => {
+                Err(fault) => {
+                    self.observer.trouble(FailureKind::BadResponse, &fault);
                     self.fail_link(index, FailureKind::BadResponse, None, now);
                     return false;
                 }
@@ -274,15 +283,18 @@ impl<O: Observer> Worker<'_, O> {
         let Some(link) = self.links.get(index) else {
             return;
         };
+        if link.http2.is_some() {
+            return self.fail_link(index, FailureKind::Reset, None, now);
+        }
         if link.in_flight.is_empty() {
             return self.close(index, now);
         }
         if link.reader.end() {
             return self.answered(index, now);
         }
-        let kind = match link.reader.facts().head_bytes {
-            0 => FailureKind::Reset,
-            _ => FailureKind::ShortBody,
+        let kind = match link.reader.has_begun() {
+            false => FailureKind::Reset,
+            true => FailureKind::ShortBody,
         };
         self.fail_link(index, kind, None, now);
     }
@@ -304,30 +316,8 @@ impl<O: Observer> Worker<'_, O> {
                 .begin(self.prepared.rendered[next.job.request].bodiless);
         }
         let reusable = facts.persistent && was_sent && self.plan.connection.keep_alive;
-        let sample = Sample {
-            request: flight.job.request,
-            connection: link.serial,
-            calls_before: flight.calls_before,
-            intended: flight.job.intended,
-            permitted: flight.job.permitted,
-            begun: flight.begun,
-            connect: flight.opened.then_some(link.times),
-            write_begun: flight.write_begun,
-            written: flight.written,
-            first_byte: flight.first_byte,
-            done: now,
-            status: facts.status,
-            sent_bytes: flight.sent_bytes,
-            head_bytes: facts.head_bytes,
-            body_bytes: facts.body_bytes,
-            framing_bytes: facts.framing_bytes,
-            kept_alive: reusable,
-            measured: self.supply.measures(flight.job.intended),
-        };
-        self.observer.completed(&sample);
-        self.totals.completed += 1;
-        self.untold.0 += 1;
-        self.under_way -= 1;
+        let link = (link.serial, link.times);
+        self.tell_answer(&flight, &facts, link, reusable, now);
         match flight.job.visit {
             None => {
                 self.give_permit(now);
@@ -343,6 +333,40 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
+    pub(super) fn tell_answer(
+        &mut self,
+        flight: &Flight,
+        facts: &Facts,
+        (connection, times): (u64, ConnectTimes),
+        kept_alive: bool,
+        now: Moment,
+    ) {
+        let sample = Sample {
+            request: flight.job.request,
+            connection,
+            calls_before: flight.calls_before,
+            intended: flight.job.intended,
+            permitted: flight.job.permitted,
+            begun: flight.begun,
+            connect: flight.opened.then_some(times),
+            write_begun: flight.write_begun,
+            written: flight.written,
+            first_byte: flight.first_byte,
+            done: now,
+            status: facts.status,
+            sent_bytes: flight.sent_bytes,
+            head_bytes: facts.head_bytes,
+            body_bytes: facts.body_bytes,
+            framing_bytes: facts.framing_bytes,
+            kept_alive,
+            measured: self.supply.measures(flight.job.intended),
+        };
+        self.observer.completed(&sample);
+        self.totals.completed += 1;
+        self.untold.0 += 1;
+        self.under_way -= 1;
+    }
+
     /// What the connection and the freed permit are used for next.
     fn go_on(&mut self, index: usize, reusable: bool, now: Moment) {
         let job = self.next_job(now);
@@ -354,10 +378,7 @@ impl<O: Observer> Worker<'_, O> {
             Some(job) if reusable && self.prepared.rendered[job.request].endpoint == endpoint => {
                 return self.begin(index, job, now, false);
             }
-            _ if reusable => {
-                let token = Links::token(index, link.serial);
-                self.idle[endpoint].push(token);
-            }
+            _ if reusable => self.list(index),
             _ => self.close(index, now),
         }
         if let Some(job) = job {

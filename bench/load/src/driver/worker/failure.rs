@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::moment::Moment;
-use crate::observe::{Closed, Failure, FailureKind, Observer};
+use crate::observe::{Closed, ConnectTimes, Failure, FailureKind, Observer};
 use crate::response::Facts;
 
 use super::super::link::{Flight, Job, Link};
@@ -14,17 +14,8 @@ use super::{Worker, PAUSE_AFTER_REFUSAL};
 impl<O: Observer> Worker<'_, O> {
     /// No connection could even be begun for this job.
     pub(super) fn refuse(&mut self, job: Job, now: Moment, error: &io::Error) {
-        let flight = Flight {
-            job,
-            begun: now,
-            opened: false,
-            calls_before: 0,
-            write_begun: Moment::NEVER,
-            written: Moment::NEVER,
-            first_byte: Moment::NEVER,
-            sent_bytes: 0,
-            own_bytes: None,
-        };
+        self.observer.trouble(connect_failure(error), error);
+        let flight = Flight::new(job, now, false, 0);
         let at = Broken {
             kind: connect_failure(error),
             error: error.raw_os_error(),
@@ -44,15 +35,22 @@ impl<O: Observer> Worker<'_, O> {
         let Some(mut link) = self.remove(index, now) else {
             return;
         };
+        if let Some(error) = error {
+            self.observer.trouble(kind, error);
+        }
         let at = Broken {
             kind,
             error: error.and_then(io::Error::raw_os_error),
             now,
         };
+        let identity = (link.serial, link.times);
         let mut facts = *link.reader.facts();
         while let Some(flight) = link.in_flight.pop_front() {
-            self.fail(&flight, Some(&link), &facts, at);
+            self.fail(&flight, Some(identity), &facts, at);
             facts = Facts::default();
+        }
+        if let Some(http2) = &mut link.http2 {
+            self.fail_streams(std::mem::take(&mut http2.streams), identity, at);
         }
     }
 
@@ -72,16 +70,22 @@ impl<O: Observer> Worker<'_, O> {
         Some(link)
     }
 
-    fn fail(&mut self, flight: &Flight, link: Option<&Link>, facts: &Facts, at: Broken) {
+    pub(super) fn fail(
+        &mut self,
+        flight: &Flight,
+        link: Option<(u64, ConnectTimes)>,
+        facts: &Facts,
+        at: Broken,
+    ) {
         let job = flight.job;
         self.observer.failed(&Failure {
             request: job.request,
-            connection: link.map_or(self.serial, |link| link.serial),
+            connection: link.map_or(self.serial, |(serial, _)| serial),
             calls_before: flight.calls_before,
             intended: job.intended,
             permitted: job.permitted,
             begun: flight.begun,
-            connect: link.filter(|_| flight.opened).map(|link| link.times),
+            connect: link.filter(|_| flight.opened).map(|(_, times)| times),
             write_begun: flight.write_begun,
             written: flight.written,
             first_byte: flight.first_byte,
@@ -118,6 +122,7 @@ impl<O: Observer> Worker<'_, O> {
         let timeout = self.plan.connection.timeout;
         let mut next = Moment::NEVER;
         for index in self.links.indices() {
+            next = next.min(self.time_out_streams(index, now));
             let Some(link) = self.links.get(index) else {
                 continue;
             };
@@ -152,17 +157,7 @@ impl<O: Observer> Worker<'_, O> {
             };
             self.under_way += 1;
             self.totals.planned += 1;
-            let flight = Flight {
-                job,
-                begun: Moment::NEVER,
-                opened: false,
-                calls_before: 0,
-                write_begun: Moment::NEVER,
-                written: Moment::NEVER,
-                first_byte: Moment::NEVER,
-                sent_bytes: 0,
-                own_bytes: None,
-            };
+            let flight = Flight::new(job, Moment::NEVER, false, 0);
             let at = Broken {
                 kind: FailureKind::Unfinished,
                 error: None,
@@ -174,8 +169,8 @@ impl<O: Observer> Worker<'_, O> {
 }
 
 #[derive(Clone, Copy)]
-struct Broken {
-    kind: FailureKind,
-    error: Option<i32>,
-    now: Moment,
+pub(super) struct Broken {
+    pub kind: FailureKind,
+    pub error: Option<i32>,
+    pub now: Moment,
 }

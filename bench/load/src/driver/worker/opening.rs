@@ -7,6 +7,7 @@ use crate::moment::Moment;
 use crate::observe::{Connected, FailureKind, Observer};
 
 use super::super::epoll::Event;
+use super::super::http2::{hpack, Http2};
 use super::super::link::{Flight, Job, Link, Links, Phase};
 use super::super::socket;
 use super::super::tls::{Handshake, Tls};
@@ -24,11 +25,32 @@ impl<O: Observer> Worker<'_, O> {
 
     fn idle_link(&mut self, endpoint: usize) -> Option<usize> {
         while let Some(token) = self.idle[endpoint].pop() {
-            if let Some(index) = self.links.index(token) {
+            let Some(index) = self.links.index(token) else {
+                continue;
+            };
+            let streams = self.streams();
+            let Some(link) = self.links.get(index) else {
+                continue;
+            };
+            link.listed = false;
+            if link.has_room(streams) {
                 return Some(index);
             }
         }
         None
+    }
+
+    /// Puts a link that has room among the idle ones of its endpoint.
+    pub(super) fn list(&mut self, index: usize) {
+        let streams = self.streams();
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        if !link.listed && link.has_room(streams) {
+            link.listed = true;
+            let (endpoint, token) = (link.endpoint, Links::token(index, link.serial));
+            self.idle[endpoint].push(token);
+        }
     }
 
     pub(super) fn open(&mut self, endpoint: usize, job: Job, now: Moment) {
@@ -45,8 +67,13 @@ impl<O: Observer> Worker<'_, O> {
             Ok(socket) => {
                 self.serial += 1;
                 self.totals.connections += 1;
-                self.links
-                    .put(index, Link::new(socket, serial, endpoint, now));
+                let mut link = Link::new(socket, serial, endpoint, now);
+                link.http2 = self
+                    .plan
+                    .connection
+                    .http2_streams
+                    .map(|_| Box::new(Http2::new()));
+                self.links.put(index, link);
                 self.totals.most_connections = self.totals.most_connections.max(self.links.open);
                 if let Some(visit) = job.visit {
                     self.visit_opened(visit, endpoint, Links::token(index, serial));
@@ -74,31 +101,41 @@ impl<O: Observer> Worker<'_, O> {
             link.reader
                 .begin(self.prepared.rendered[job.request].bodiless);
         }
-        link.in_flight.push_back(Flight {
-            job,
-            begun: now,
-            opened,
-            calls_before: link.calls,
-            write_begun: Moment::NEVER,
-            written: Moment::NEVER,
-            first_byte: Moment::NEVER,
-            sent_bytes: 0,
-            own_bytes,
-        });
+        let mut flight = Flight::new(job, now, opened, link.calls);
+        flight.own_bytes = own_bytes;
+        link.in_flight.push_back(flight);
         link.calls += 1;
-        if link.phase == Phase::Open {
-            self.write(index, now);
+        let open = link.phase == Phase::Open;
+        match link.http2.is_some() {
+            true => {
+                if open {
+                    self.start_streams(index, now);
+                }
+                // Visits keep their connections to themselves.
+                if job.visit.is_none() {
+                    self.list(index);
+                }
+            }
+            false if open => self.write(index, now),
+            false => {}
         }
     }
 
     /// The bytes of a request that carries a session's cookies.
     fn own_bytes(&mut self, job: &Job) -> Option<Box<[u8]>> {
-        let line = self.cookie_line(job)?;
-        Some(
-            self.plan.requests[job.request]
-                .bytes(&line)
-                .into_boxed_slice(),
-        )
+        let cookies = self.cookies(job)?;
+        let bytes = match self.plan.connection.http2_streams {
+            None => {
+                let line = format!("Cookie: {cookies}\r\n");
+                self.plan.requests[job.request].bytes(line.as_bytes())
+            }
+            Some(_) => {
+                let mut block = self.prepared.rendered[job.request].block.clone();
+                hpack::field(&mut block, "cookie", &cookies);
+                block
+            }
+        };
+        Some(bytes.into_boxed_slice())
     }
 
     /// The socket of a connecting link became writable.
@@ -139,7 +176,11 @@ impl<O: Observer> Worker<'_, O> {
         match shaken {
             Ok(Handshake::Waiting) => {}
             Ok(Handshake::Done) if agreed => self.is_open(index, now),
-            Ok(Handshake::Done) => self.fail_link(index, FailureKind::Tls, None, now),
+            Ok(Handshake::Done) => {
+                let why = "the server does not speak HTTP/2";
+                self.observer.trouble(FailureKind::Tls, &why);
+                self.fail_link(index, FailureKind::Tls, None, now);
+            }
             Err(error) => self.fail_link(index, FailureKind::Tls, Some(&error), now),
         }
     }
@@ -162,7 +203,10 @@ impl<O: Observer> Worker<'_, O> {
             tls: facts.as_ref(),
         };
         self.observer.connected(&connected);
-        self.write(index, now);
+        match link.http2.is_some() {
+            true => self.start_streams(index, now),
+            false => self.write(index, now),
+        }
     }
 }
 

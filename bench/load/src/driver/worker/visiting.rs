@@ -80,15 +80,14 @@ impl<O: Observer> Worker<'_, O> {
         visit.links.push((endpoint, token));
     }
 
-    /// The field line with the visit's cookies, when it keeps them and has some for this request.
-    pub(super) fn cookie_line(&mut self, job: &Job) -> Option<Vec<u8>> {
+    /// The cookies the visit has for this request, when it keeps any.
+    pub(super) fn cookies(&mut self, job: &Job) -> Option<String> {
         let visit = self.visits.get(job.visit?)?;
         if !self.plan.sessions[visit.session].cookies {
             return None;
         }
         let rendered = &self.prepared.rendered[job.request];
-        let value = visit.jar.value_for(rendered.endpoint, &rendered.path)?;
-        Some(format!("Cookie: {value}\r\n").into_bytes())
+        visit.jar.value_for(rendered.endpoint, &rendered.path)
     }
 
     /// A call of a visit was answered; the connection stays when `reusable`.
