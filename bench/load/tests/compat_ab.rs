@@ -158,7 +158,11 @@ fn ab_prints_and_sends_what_the_original_does() {
 fn ab_answers_to_its_name_through_a_link_and_as_a_subcommand() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let url = format!("http://127.0.0.1:{}/fixed", server.port);
-    let named = run(&link(folder.path(), "ab"), &[url.clone()], folder.path());
+    let named = run(
+        &link(folder.path(), "ab"),
+        std::slice::from_ref(&url),
+        folder.path(),
+    );
     let sub = run(mehari(), &["ab".into(), url], folder.path());
     assert_eq!((named.status, sub.status), (Some(0), Some(0)));
     let (named, sub) = (named.out_text(), sub.out_text());
@@ -203,4 +207,73 @@ fn a_connection_closed_without_an_answer_is_a_failure_and_was_none() {
     assert!(right.contains("(Connect: 0, Receive: 3, Length: 0, Exceptions: 0)"));
     let old = ab(&["--bug-compatible", "-n", "3", &url]);
     assert!(old.contains("Failed requests:        0\n"), "{old}");
+}
+
+/// The counts of a report, which are not measured but known: the same to the digit.
+fn counts(report: &str) -> Vec<&str> {
+    const LABELS: [&str; 9] = [
+        "Document Length:",
+        "Concurrency Level:",
+        "Complete requests:",
+        "Failed requests:",
+        "Non-2xx responses:",
+        "Keep-Alive requests:",
+        "Total transferred:",
+        "Total body sent:",
+        "HTML transferred:",
+    ];
+    let is_count = |line: &&str| LABELS.iter().any(|label| line.starts_with(label));
+    report.lines().filter(is_count).collect()
+}
+
+#[test]
+fn ab_counts_what_the_original_counts() {
+    let Some(original) = compat::programs::original("ab") else {
+        return;
+    };
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let places = places(&server, folder.path());
+    for line in [
+        "-n 20 -c 3 {url}/fixed",
+        "-k -n 20 -c 3 {url}/fixed",
+        "-k -n 20 -c 3 {url}/close",
+        "-i -k -n 5 {url}/fixed",
+        "-n 5 {url}/503",
+        "-n 10 -p {body} {url}/fixed",
+        "-k -n 10 -u {body} {url}/lines",
+        "-n 5 {url}/bare",
+        "-n 5 {tls}/fixed",
+        "-l -n 1 {url}/variable",
+    ] {
+        let words = places.words(line);
+        let theirs = run(&original, &words, folder.path()).out_text();
+        let ours = run(&link(folder.path(), "ab"), &words, folder.path()).out_text();
+        assert!(counts(&theirs).len() >= 5, "{line}: {theirs}");
+        match line.contains("/variable") {
+            true => assert_eq!(counts(&theirs)[..2], counts(&ours)[..2], "{line}"),
+            false => assert_eq!(counts(&theirs), counts(&ours), "{line}"),
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_ab_still_reports_and_answers_1() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let places = places(&server, folder.path());
+    let words = places.words("-n 1000 -c 2 {url}/slow");
+    let interrupted = |program: &Path| {
+        server.forget();
+        compat::programs::run_until(program, &words, folder.path(), || server.count() > 6)
+    };
+    let ours = interrupted(&link(folder.path(), "ab"));
+    assert_eq!(ours.status, Some(1), "{ours:?}");
+    assert!(ours.out_text().contains("Requests per second:"), "{ours:?}");
+    let Some(original) = compat::programs::original("ab") else {
+        return;
+    };
+    let theirs = interrupted(&original);
+    assert_eq!(theirs.status, ours.status);
+    let shape = |text: String| compat::shape::of(&text);
+    assert_eq!(shape(theirs.out_text()), shape(ours.out_text()));
+    assert_eq!(shape(theirs.err_text()), shape(ours.err_text()));
 }

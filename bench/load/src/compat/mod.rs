@@ -1,8 +1,8 @@
 //! The old tools' faces on the load engine: `ab`, `httperf`, `http_load` and `crashme`.
 //!
 //! Each face is a hand-written argument parser, a plan for the engine, a tally of what the engine observed, and a
-//! report with the original's labels, order and units on the original's streams. Faces never open a socket:
-//! the engine does. Where an original's arithmetic is wrong the figure is right and `--bug-compatible` gives
+//! report with the original's labels, order and units on the original's streams. No face sends a request
+//! itself: the engine does. Where an original's arithmetic is wrong the figure is right and `--bug-compatible` gives
 //! the old one; docs/compatible-tools.md lists each such place.
 
 pub mod ab;

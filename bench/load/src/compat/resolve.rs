@@ -1,6 +1,7 @@
 //! Names to addresses before any load is sent, with the resolver's own words when there is none.
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 /// Why a name has no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +21,8 @@ const REASONS: &[(&str, i32)] = &[
     ("System error", 11),
 ];
 
-/// The first address of `name`.
-pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
+/// Every address of `name`, in the resolver's order.
+fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
     let unknown = || Unresolved {
         reason: REASONS[0].0.into(),
         code: REASONS[0].1,
@@ -37,5 +38,33 @@ pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
             })
             .unwrap_or_else(unknown)
     })?;
-    found.map(|address| address.ip()).next().ok_or_else(unknown)
+    let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
+    match found.is_empty() {
+        true => Err(unknown()),
+        false => Ok(found),
+    }
 }
+
+/// The first address of `name`, an IPv4 one where there is one: httperf and http_load know no other.
+pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
+    let found = addresses(name)?;
+    let preferred = found.iter().find(|address| address.is_ipv4());
+    Ok(*preferred.unwrap_or(&found[0]))
+}
+
+/// The first address of `name` that takes a connection; the very first where none does. ab tries them in turn
+/// with its first request. A name with one address is not tried.
+pub fn reachable(name: &str, port: u16) -> Result<IpAddr, Unresolved> {
+    let found = addresses(name)?;
+    let takes = |address: &&IpAddr| {
+        TcpStream::connect_timeout(&SocketAddr::new(**address, port), TRIAL).is_ok()
+    };
+    let answering = match found.len() {
+        1 => None,
+        _ => found.iter().find(takes),
+    };
+    Ok(*answering.unwrap_or(&found[0]))
+}
+
+/// How long an address may take to be tried.
+const TRIAL: Duration = Duration::from_secs(1);

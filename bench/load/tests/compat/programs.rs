@@ -1,7 +1,7 @@
 //! The programs under comparison: Debian's original, and our binary called by the original's name.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -71,8 +71,12 @@ pub fn link(folder: &Path, name: &str) -> PathBuf {
 /// Runs a program by its bare name (usage texts show how they were called), with 1024 descriptors at
 /// most, as most systems have it.
 pub fn run(program: &Path, words: &[String], folder: &Path) -> Ran {
+    wait(start(program, words, folder), || false)
+}
+
+fn start(program: &Path, words: &[String], folder: &Path) -> Child {
     let script = r#"ulimit -n 1024; exec "$@""#;
-    let mut child = Command::new("/bin/sh")
+    Command::new("/bin/sh")
         .args(["-c", script, "sh"])
         .arg(program.file_name().unwrap())
         .args(words)
@@ -86,11 +90,30 @@ pub fn run(program: &Path, words: &[String], folder: &Path) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Runs a program and interrupts it, as Ctrl-C would, once `is_time` says so.
+pub fn run_until(
+    program: &Path,
+    words: &[String],
+    folder: &Path,
+    is_time: impl Fn() -> bool,
+) -> Ran {
+    wait(start(program, words, folder), is_time)
+}
+
+fn wait(mut child: Child, is_time: impl Fn() -> bool) -> Ran {
     let out = drain(child.stdout.take().unwrap());
     let err = drain(child.stderr.take().unwrap());
     let begun = Instant::now();
+    let mut interrupted = false;
     let status = loop {
+        if !interrupted && is_time() {
+            interrupted = true;
+            let pid = rustix::process::Pid::from_child(&child);
+            rustix::process::kill_process(pid, rustix::process::Signal::Int).unwrap();
+        }
         match child.try_wait().unwrap() {
             Some(status) => break status.code(),
             None if begun.elapsed() > PATIENCE => {

@@ -15,6 +15,7 @@
 //! | `/cookie` | sets a cookie |
 //! | `/bare` | heads with bare line feeds |
 
+use rustls::pki_types::PrivateKeyDer;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +40,10 @@ impl Server {
     pub fn start() -> Server {
         let state = Arc::new(State::default());
         let port = listen(state.clone(), |stream, state| serve(stream, &state));
-        let tls_port = listen(state.clone(), |stream, state| serve_tls(stream, &state));
+        let configuration = certificate();
+        let tls_port = listen(state.clone(), move |stream, state| {
+            serve_tls(stream, &state, configuration.clone());
+        });
         let closed = TcpListener::bind("127.0.0.1:0").unwrap();
         let refused_port = closed.local_addr().unwrap().port();
         Server {
@@ -106,8 +110,8 @@ fn serve(mut stream: TcpStream, state: &State) {
     }
 }
 
-fn serve_tls(mut stream: TcpStream, state: &State) {
-    let Ok(mut connection) = rustls::ServerConnection::new(tls()) else {
+fn serve_tls(mut stream: TcpStream, state: &State, configuration: Arc<rustls::ServerConfig>) {
+    let Ok(mut connection) = rustls::ServerConnection::new(configuration) else {
         return;
     };
     let mut both = rustls::Stream::new(&mut connection, &mut stream);
@@ -116,13 +120,14 @@ fn serve_tls(mut stream: TcpStream, state: &State) {
     let _ = connection.write_tls(&mut stream);
 }
 
-fn tls() -> Arc<rustls::ServerConfig> {
+/// A certificate nobody has signed, made anew.
+fn certificate() -> Arc<rustls::ServerConfig> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut certificate = include_str!("certificate.pem").as_bytes();
-    let mut key = include_str!("key.pem").as_bytes();
-    let chain = rustls_pemfile::certs(&mut certificate).flatten().collect();
-    let key = rustls_pemfile::private_key(&mut key).unwrap().unwrap();
+    let names = ["localhost".to_string(), "127.0.0.1".to_string()];
+    let made = rcgen::generate_simple_self_signed(names).unwrap();
+    let key = PrivateKeyDer::try_from(made.key_pair.serialize_der()).unwrap();
     let builder = rustls::ServerConfig::builder().with_no_client_auth();
+    let chain = vec![made.cert.der().clone()];
     Arc::new(builder.with_single_cert(chain, key).unwrap())
 }
 

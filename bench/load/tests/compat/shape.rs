@@ -22,7 +22,7 @@ pub fn of(text: &str) -> Vec<String> {
             "reply-rate = #",
             "session-rate = #",
         ];
-        if repeats.contains(&line.trim()) && lines.iter().any(|known| *known == line) {
+        if repeats.contains(&line.trim()) && lines.contains(&line) {
             continue;
         }
         if line.trim() == ":" {

@@ -108,6 +108,7 @@ fn close(options: &Options, mut tally: Tally, interrupted: bool, console: &Conso
         return abort.status();
     }
     match options.progress {
+        _ if interrupted => {}
         Some(_) => console.err(format!("Finished {} requests\n", measured.complete)),
         None => console.out("..done\n"),
     }
@@ -152,21 +153,18 @@ fn check_certificate(options: &Options) -> Result<(), Refusal> {
 /// The plan of the engine, or why there cannot be one.
 fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let target = &options.target;
-    let endpoint = match &options.proxy {
-        Some(proxy) => Endpoint {
-            host: proxy.host.clone(),
-            port: proxy.port,
-            tls: target.tls,
-        },
-        None => Endpoint {
-            host: target.host.clone(),
-            port: target.port,
-            tls: target.tls,
-        },
+    let (host, port) = match &options.proxy {
+        Some(proxy) => (&proxy.host, proxy.port),
+        None => (&target.host, target.port),
     };
     let sources = source(options)?;
-    resolve::address(&endpoint.host)
-        .map_err(|unresolved| Abort::of_resolver(&endpoint.host, unresolved))?;
+    let address = resolve::reachable(host, port)
+        .map_err(|unresolved| Abort::of_resolver(host, unresolved))?;
+    let endpoint = Endpoint {
+        host: address.to_string(),
+        port,
+        tls: target.tls,
+    };
     if options.concurrency == 0 {
         // ab polls an empty set.
         return Err(Abort::of_system("apr_pollset_poll", libc::EINVAL));

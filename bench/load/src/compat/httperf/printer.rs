@@ -14,6 +14,8 @@ pub struct Printer {
     next: u64,
     /// The calls without a reply on each connection.
     waiting: HashMap<u64, VecDeque<u64>>,
+    /// What came of a body's line so far, by connection.
+    unfinished: HashMap<u64, Vec<u8>>,
 }
 
 impl Printer {
@@ -26,6 +28,7 @@ impl Printer {
             requests,
             next: 0,
             waiting: HashMap::new(),
+            unfinished: HashMap::new(),
         })
     }
 
@@ -66,14 +69,29 @@ impl Printer {
         }
     }
 
+    /// Prints the whole lines there are; pieces end anywhere.
     pub fn body(&mut self, exchange: &Exchange, piece: &[u8]) {
-        if self.reply.is_some_and(Print::body) {
-            self.lines("RB", self.call(exchange.connection), piece);
+        if !self.reply.is_some_and(Print::body) {
+            return;
+        }
+        let mut text = self
+            .unfinished
+            .remove(&exchange.connection)
+            .unwrap_or_default();
+        text.extend(piece);
+        let end = text.iter().rposition(|&byte| byte == b'\n');
+        let rest = text.split_off(end.map_or(0, |end| end + 1));
+        self.lines("RB", self.call(exchange.connection), &text);
+        if !rest.is_empty() {
+            self.unfinished.insert(exchange.connection, rest);
         }
     }
 
     pub fn completed(&mut self, sample: &Sample) {
         let id = self.call(sample.connection);
+        if let Some(rest) = self.unfinished.remove(&sample.connection) {
+            self.lines("RB", id, &rest);
+        }
         if let Some(calls) = self.waiting.get_mut(&sample.connection) {
             calls.pop_front();
             if calls.is_empty() {
