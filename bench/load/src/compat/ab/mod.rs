@@ -3,6 +3,8 @@
 //! `options` reads the command line, `request` renders what is sent, `tally` listens to the engine,
 //! `report`, `html` and `files` print. Here is the order in which ab says and does it all.
 
+mod abort;
+mod draft;
 mod files;
 mod html;
 mod measured;
@@ -18,17 +20,18 @@ mod zone;
 
 use super::console::{Console, Refusal};
 use super::engine;
-use super::resolve::{self, Unresolved};
+use super::resolve;
 use crate::plan::{Connection, Plan, PlanError, Schedule, Sources, Stop};
 use crate::request::Request as Sent;
 use crate::url::Endpoint;
+use abort::Abort;
 use options::Options;
 use request::Request;
 use std::ffi::OsString;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tally::{Abort, Tally};
+use tally::Tally;
 use times::Times;
 
 /// Runs `ab` with the arguments after its name; answers the exit status.
@@ -221,16 +224,3 @@ fn drive(
     let (tally, ran) = engine::carry_out(plan, tally)?;
     Ok((tally, ran.interrupted))
 }
-
-impl Abort {
-    fn of_resolver(name: &str, unresolved: Unresolved) -> Abort {
-        Abort {
-            what: format!("apr_sockaddr_info_get() for {name}"),
-            reason: unresolved.reason,
-            code: APR_RESOLVER_ERRORS + unresolved.code,
-        }
-    }
-}
-
-/// Where APR's numbers for the resolver's errors begin.
-const APR_RESOLVER_ERRORS: i32 = 670_000;

@@ -1,6 +1,7 @@
 //! What ab makes of each event of the engine: counts, times, the lines of `-v` and the progress lines,
 //! and when to give up.
 
+use super::abort::Abort;
 use super::measured::{Measured, TlsLines};
 use super::options::Options;
 use super::times::{Arithmetic, Row, Times};
@@ -12,44 +13,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The size of ab's buffer for a head, less its final NUL.
 const SHOWN_AT_MOST: usize = 8191;
-/// APR's number for a poll that timed out.
-const POLL_TIMED_OUT: i32 = 70007;
-
-/// Why ab would have stopped: what it says, and with which status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Abort {
-    pub what: String,
-    pub reason: String,
-    pub code: i32,
-}
-
-impl Abort {
-    pub fn of_system(what: &str, code: i32) -> Abort {
-        let error = std::io::Error::from_raw_os_error(code);
-        Abort {
-            what: what.into(),
-            reason: crate::compat::reason(&error),
-            code,
-        }
-    }
-
-    pub fn poll_timed_out() -> Abort {
-        Abort {
-            what: "apr_pollset_poll".into(),
-            reason: "The timeout specified has expired".into(),
-            code: POLL_TIMED_OUT,
-        }
-    }
-
-    pub fn line(&self) -> String {
-        format!("{}: {} ({})\n", self.what, self.reason, self.code)
-    }
-
-    /// The status the shell sees: the low eight bits of APR's error.
-    pub fn status(&self) -> u8 {
-        (self.code & 0xff) as u8
-    }
-}
 
 pub struct Tally {
     options: Arc<Options>,

@@ -9,8 +9,11 @@ mod options;
 mod parse;
 mod printer;
 mod report;
+mod requests;
 mod session_log;
+mod table;
 mod tally;
+mod templates;
 mod usage;
 mod workload;
 

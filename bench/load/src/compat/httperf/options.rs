@@ -2,9 +2,10 @@
 //! and words that are no options are passed over.
 
 use super::parse::{self, ParseError};
+use super::table::{misuse, LETTERS, TABLE};
 use super::usage::usage;
 use crate::compat::console::Refusal;
-use crate::compat::getopt::{long_options, Long, LongError, Takes, Word};
+use crate::compat::getopt::{long_options, Word};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -120,78 +121,6 @@ pub struct Options {
     /// What `--version` prints before the run that follows it.
     pub preface: String,
 }
-
-const fn takes(name: &'static str) -> Long {
-    Long {
-        name,
-        takes: Takes::Argument,
-    }
-}
-
-const fn flag(name: &'static str) -> Long {
-    Long {
-        name,
-        takes: Takes::Nothing,
-    }
-}
-
-const fn perhaps(name: &'static str) -> Long {
-    Long {
-        name,
-        takes: Takes::Perhaps,
-    }
-}
-
-/// In httperf's order, which the "possibilities" of an ambiguous prefix show. `runtime` is of 0.9.1.
-const TABLE: &[Long] = &[
-    takes("add-header"),
-    takes("burst-length"),
-    takes("client"),
-    flag("close-with-reset"),
-    takes("debug"),
-    takes("failure-status"),
-    flag("help"),
-    flag("hog"),
-    takes("http-version"),
-    takes("max-connections"),
-    takes("max-piped-calls"),
-    takes("method"),
-    flag("no-host-hdr"),
-    takes("num-calls"),
-    takes("num-conns"),
-    takes("period"),
-    takes("port"),
-    perhaps("print-reply"),
-    perhaps("print-request"),
-    takes("rate"),
-    takes("recv-buffer"),
-    flag("retry-on-failure"),
-    takes("runtime"),
-    takes("send-buffer"),
-    takes("server"),
-    takes("server-name"),
-    flag("session-cookies"),
-    flag("ssl"),
-    takes("ssl-ciphers"),
-    flag("ssl-no-reuse"),
-    takes("think-timeout"),
-    takes("timeout"),
-    takes("uri"),
-    flag("verbose"),
-    flag("version"),
-    takes("wlog"),
-    takes("wsess"),
-    takes("wsesslog"),
-    takes("wsesspage"),
-    takes("wset"),
-];
-
-const LETTERS: &[(char, &str)] = &[
-    ('d', "debug"),
-    ('h', "help"),
-    ('v', "verbose"),
-    ('V', "version"),
-];
 
 impl Default for Options {
     fn default() -> Options {
@@ -394,26 +323,6 @@ fn print(text: &str) -> Print {
         Some('h' | 'H') => Print::Header,
         Some('b' | 'B') => Print::Body,
         _ => Print::Both,
-    }
-}
-
-/// The words of `getopt_long`.
-fn misuse(error: LongError) -> String {
-    match error {
-        LongError::Unrecognized(name) => format!("unrecognized option '--{name}'"),
-        LongError::Ambiguous(name, names) => {
-            let names: Vec<String> = names.iter().map(|name| format!("'--{name}'")).collect();
-            format!(
-                "option '--{name}' is ambiguous; possibilities: {}",
-                names.join(" ")
-            )
-        }
-        LongError::ArgumentMissing(name) => format!("option '--{name}' requires an argument"),
-        LongError::ArgumentUnwanted(name) => format!("option '--{name}' doesn't allow an argument"),
-        LongError::UnknownLetter(letter) => format!("invalid option -- '{letter}'"),
-        LongError::LetterArgumentMissing(letter) => {
-            format!("option requires an argument -- '{letter}'")
-        }
     }
 }
 
