@@ -6,6 +6,8 @@
 mod abort;
 mod draft;
 mod files;
+#[cfg(test)]
+mod golden;
 mod html;
 mod measured;
 mod options;
@@ -178,7 +180,9 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let head = request.head[..request.head.len() - 2].to_vec();
     let sent = Sent::raw(endpoint, head, request.body, options.is_head());
     let stop = Stop {
-        arrivals: Some(options.requests),
+        // ab stops at the 50,000 that -t implies, however soon; here the time is what was asked for.
+        arrivals: (options.bug_compatible || !options.requests_are_implied)
+            .then_some(options.requests),
         time: options
             .time_limit
             .map(|seconds| Duration::from_secs(seconds.max(0) as u64)),
