@@ -277,3 +277,35 @@ fn an_interrupted_ab_still_reports_and_answers_1() {
     assert_eq!(shape(theirs.out_text()), shape(ours.out_text()));
     assert_eq!(shape(theirs.err_text()), shape(ours.err_text()));
 }
+
+#[test]
+fn a_time_limit_ends_the_run_of_a_server_that_hangs() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let words = places(&server, folder.path()).words("-t 1 -c 2 {url}/hang");
+    let ran = run(&link(folder.path(), "ab"), &words, folder.path());
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.out_text().contains("Complete requests:      0\n"));
+    assert_eq!(ran.err_text(), "Finished 0 requests\n");
+}
+
+#[test]
+fn a_time_limit_alone_is_not_cut_by_the_fifty_thousand_requests_it_implies() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let places = places(&server, folder.path());
+    let seconds = |line: &str| -> f64 {
+        let out = run(
+            &link(folder.path(), "ab"),
+            &places.words(line),
+            folder.path(),
+        )
+        .out_text();
+        let line = out
+            .lines()
+            .find(|line| line.starts_with("Time taken"))
+            .unwrap();
+        let figure = line.split_whitespace().nth(4).unwrap();
+        figure.parse().unwrap()
+    };
+    assert!(seconds("-t 1 -k {url}/fixed") > 0.9);
+    assert!(seconds("-t 1 -k -n 5 {url}/fixed") < 0.9);
+}

@@ -155,6 +155,9 @@ fn check_certificate(options: &Options) -> Result<(), Refusal> {
     })
 }
 
+/// How often the tally looks whether `-t` is over.
+const OFTEN: Duration = Duration::from_millis(50);
+
 /// The plan of the engine, or why there cannot be one.
 fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let target = &options.target;
@@ -191,6 +194,7 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
         connections: options.concurrency as usize,
     };
     let mut plan = Plan::new(vec![sent], schedule, stop);
+    plan.tick = OFTEN;
     plan.connection = Connection {
         keep_alive: options.keep_alive,
         tls: Arc::new(security::policy(options)),

@@ -47,9 +47,7 @@ fn lifetime_histogram(page: &mut String, measured: &Measured) {
     page.push_str("\nConnection lifetime histogram (time in ms):\n");
     let mut next = 0;
     for (bin, count) in &measured.lifetimes.bins {
-        if *bin > next
-            || (*bin == next && next > 0 && !measured.lifetimes.bins.contains_key(&(bin - 1)))
-        {
+        if *bin > next {
             let _ = writeln!(page, "{:>14}", ':');
         }
         let _ = writeln!(page, "{:16.1} {count}", *bin as f64 + 0.5);
@@ -214,4 +212,114 @@ fn sessions(page: &mut String, measured: &Measured, sessions: &Sessions) -> std:
     }
     page.push('\n');
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+
+    fn options(line: &str) -> Options {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Options::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {refusal:?}"))
+    }
+
+    fn measured(with_sessions: bool) -> Measured {
+        let mut measured = Measured::new(with_sessions);
+        measured.longest_connect_burst = 2;
+        measured.connections = 4;
+        measured.requests = 4;
+        measured.replies = [0, 0, 2, 0, 1, 0];
+        measured.duration = 2.0;
+        measured.most_connections = 3;
+        for seconds in [0.001, 0.0021, 0.0022] {
+            measured.lifetimes.add(seconds);
+            measured.responses.add(seconds);
+            measured.transfers.add(0.0);
+        }
+        measured.connects.add(0.0003);
+        measured.reply_rates.add(100.0);
+        measured.reply_rates.add(200.0);
+        measured.bytes_sent = 250;
+        measured.head_bytes = 667;
+        measured.content_bytes = 3072;
+        measured.footer_bytes = 4;
+        measured.user_seconds = 0.5;
+        measured.system_seconds = 1.0;
+        measured.errors.client_timeouts = 1;
+        measured
+    }
+
+    const OLD: &str = "\
+Maximum connect burst length: 2
+
+Total: connections 4 requests 4 replies 3 test-duration 2.000 s
+
+Connection rate: 2.0 conn/s (500.0 ms/conn, <=3 concurrent connections)
+Connection time [ms]: min 1.0 avg 1.8 max 2.2 median 2.5 stddev 0.7
+Connection time [ms]: connect 0.3
+Connection length [replies/conn]: 1.000
+
+Request rate: 2.0 req/s (500.0 ms/req)
+Request size [B]: 62.0
+
+Reply rate [replies/s]: min 100.0 avg 150.0 max 200.0 stddev 70.7 (2 samples)
+Reply time [ms]: response 1.8 transfer 0.0
+Reply size [B]: header 222.0 content 1024.0 footer 1.0 (total 1247.0)
+Reply status: 1xx=0 2xx=2 3xx=0 4xx=1 5xx=0
+
+CPU time [s]: user 0.50 system 1.00 (user 25.0% system 50.0% total 75.0%)
+Net I/O: 1.9 KB/s (0.0*10^6 bps)
+
+Errors: total 1 client-timo 1 socket-timo 0 connrefused 0 connreset 0
+Errors: fd-unavail 0 addrunavail 0 ftab-full 0 other 0
+";
+
+    #[test]
+    fn a_run_is_shown_as_httperf_shows_it() {
+        let old = options("--bug-compatible --num-conns 4");
+        assert_eq!(text(&old, &measured(false)), OLD);
+    }
+
+    #[test]
+    fn sizes_keep_their_fraction_and_the_median_its_place() {
+        let right = OLD
+            .replace("median 2.5", "median 2.1")
+            .replace("Request size [B]: 62.0", "Request size [B]: 62.5")
+            .replace("header 222.0", "header 222.3")
+            .replace("footer 1.0 (total 1247.0)", "footer 1.3 (total 1247.7)");
+        assert_eq!(text(&options("--num-conns 4"), &measured(false)), right);
+    }
+
+    #[test]
+    fn sessions_add_their_lines() {
+        let mut measured = measured(true);
+        if let Some(sessions) = &mut measured.sessions {
+            sessions.lifetimes.add(0.2);
+            sessions.failtimes.add(1.0);
+            sessions.connections = 3;
+            sessions.lengths = vec![1, 0, 1];
+        }
+        let text = text(&options("--wsess 2,2,0"), &measured);
+        let lines = "
+Session rate [sess/s]: min 0.00 avg 0.50 max 0.00 stddev 0.00 (1/2)
+Session: avg 1.50 connections/session
+Session lifetime [s]: 0.2
+Session failtime [s]: 1.0
+Session length histogram: 1 0 1
+";
+        assert!(text.ends_with(lines), "{text}");
+    }
+
+    #[test]
+    fn gaps_of_the_lifetime_histogram_are_marked() {
+        let text = text(&options("-vv"), &measured(false));
+        let rows = "
+Connection lifetime histogram (time in ms):
+             :
+             1.5 1
+             2.5 2
+";
+        assert!(text.contains(rows), "{text}");
+    }
 }
