@@ -361,6 +361,8 @@ fn requests_taken_in_order_go_round() {
 #[test]
 #[ignore = "needs a machine that does nothing else"]
 fn on_a_quiet_machine_every_figure_is_within_one_percent_or_50_microseconds() {
+    // Not 90: that is where the stall begins, a cliff on which one request makes 20 ms.
+    const PERCENTS: [f64; 4] = [50.0, 85.0, 95.0, 99.0];
     let stall = "/?us=1000&frozen=1000/100";
     let cases: [(&str, &str, Schedule, u64); 6] = [
         (
@@ -390,9 +392,9 @@ fn on_a_quiet_machine_every_figure_is_within_one_percent_or_50_microseconds() {
         );
         plan.warm_up = Duration::from_millis(500);
         let outcome = play(&plan);
-        for (percent, figure) in [50.0, 90.0, 99.0]
+        for (percent, figure) in PERCENTS
             .iter()
-            .zip(figures(&outcome, &[50.0, 90.0, 99.0]))
+            .zip(figures(&outcome, &PERCENTS))
         {
             let difference = figure.measured.abs_diff(figure.truth);
             let bound = (figure.truth / 100).max(50_000);

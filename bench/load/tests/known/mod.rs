@@ -235,9 +235,16 @@ impl Both {
 
 impl Observer for Both {
     fn begins(&mut self, origin: SystemTime) {
-        let now = SystemTime::now();
-        let ahead = origin.duration_since(now).unwrap_or_default();
-        self.origin = monotonic() + ahead.as_nanos() as u64;
+        // Both clocks read within 5 µs, else again: we may have been preempted in between.
+        self.origin = loop {
+            let before = monotonic();
+            let ahead = origin
+                .duration_since(SystemTime::now())
+                .unwrap_or_default();
+            if monotonic() - before < 5_000 {
+                break before + ahead.as_nanos() as u64;
+            }
+        };
         self.recorder.begins(origin);
     }
 
