@@ -75,6 +75,9 @@ const SETS: &[&str] = &[
     "-r -n 3 {url}/reset",
     "-r -v 1 -n 3 -c 2 {url}/reset",
     "-w -r -n 3 {url}/reset",
+    "-n 3 {url}/broken",
+    "-r -n 3 {url}/broken",
+    "-r -k -n 3 -c 2 {url}/broken",
     "-s 1 {url}/hang",
     "-s 1 -n 4 -c 2 {url}/hang",
     "http://nosuch.invalid/",
@@ -192,6 +195,27 @@ fn ab_writes_the_files_the_original_writes() {
     let shape = |text: &str| compat::shape::of(&days(text));
     assert_eq!(shape(&ours.0), shape(&read("csv")));
     assert_eq!(shape(&ours.1), shape(&read("gnuplot")));
+}
+
+#[test]
+fn a_body_shorter_than_announced_is_a_failure_and_was_none() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let places = places(&server, folder.path());
+    let ab = |line: &str| {
+        let words = places.words(line);
+        run(&link(folder.path(), "ab"), &words, folder.path()).out_text()
+    };
+    let right = ab("-n 3 {url}/short");
+    let failures =
+        "Failed requests:        3\n   (Connect: 0, Receive: 0, Length: 3, Exceptions: 0)\n";
+    assert!(right.contains(failures), "{right}");
+    let old = ab("--bug-compatible -n 3 {url}/short");
+    let Some(original) = compat::programs::original("ab") else {
+        return;
+    };
+    let words = places.words("-n 3 {url}/short");
+    let theirs = run(&original, &words, folder.path()).out_text();
+    assert_eq!(counts(&old), counts(&theirs));
 }
 
 #[test]

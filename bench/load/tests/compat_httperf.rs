@@ -70,6 +70,10 @@ const SETS: &[&str] = &[
     "{to} --uri /hang --timeout 0.5 --num-conns 3 --rate 10",
     "{to} --uri /reset --num-conns 2",
     "{to} --uri /reset --wsess 2,2,0",
+    "{to} --uri /broken --num-conns 2",
+    "{to} --uri /short --num-conns 2",
+    // Long enough for a sample of five seconds.
+    "{to} --uri /fixed --wsess 55,1,0 --rate 10 -v",
     "{to} --uri /empty --num-conns 2",
     "--server nosuch.invalid",
     // Misuse.
@@ -199,6 +203,8 @@ fn httperf_counts_what_the_original_counts() {
         "{to} --wsesslog 4,0.01,{sessions} --rate 10",
         "{to} --uri /reset --num-conns 3",
         "{to} --uri /empty --num-conns 3",
+        "{to} --uri /broken --num-conns 3",
+        "{to} --uri /short --num-conns 3",
         "{to} --uri /hang --num-conns 2 --timeout 0.5 --rate 10",
         "{refused} --num-conns 3",
         "{refused} --wsess 3,2,0",
@@ -212,4 +218,25 @@ fn httperf_counts_what_the_original_counts() {
         assert!(counts(&theirs).len() >= 6, "{line}: {theirs}");
         assert_eq!(counts(&theirs), counts(&ours), "{line}");
     }
+}
+
+#[test]
+fn an_interrupted_httperf_still_reports_and_answers_0() {
+    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+    let places = places(&server, folder.path());
+    let words = places.words("{to} --uri /slow --num-conns 1000 --rate 20");
+    let interrupted = |program: &Path| {
+        server.forget();
+        compat::programs::run_until(program, &words, folder.path(), || server.count() > 8)
+    };
+    let ours = interrupted(&link(folder.path(), "httperf"));
+    assert_eq!(ours.status, Some(0), "{ours:?}");
+    let Some(original) = compat::programs::original("httperf") else {
+        return;
+    };
+    let theirs = interrupted(&original);
+    assert_eq!(theirs.status, ours.status);
+    let shape = |text: String| compat::shape::of(&text);
+    assert_eq!(shape(theirs.out_text()), shape(ours.out_text()));
+    assert_eq!(shape(theirs.err_text()), shape(ours.err_text()));
 }

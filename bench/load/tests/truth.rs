@@ -392,10 +392,7 @@ fn on_a_quiet_machine_every_figure_is_within_one_percent_or_50_microseconds() {
         );
         plan.warm_up = Duration::from_millis(500);
         let outcome = play(&plan);
-        for (percent, figure) in PERCENTS
-            .iter()
-            .zip(figures(&outcome, &PERCENTS))
-        {
+        for (percent, figure) in PERCENTS.iter().zip(figures(&outcome, &PERCENTS)) {
             let difference = figure.measured.abs_diff(figure.truth);
             let bound = (figure.truth / 100).max(50_000);
             println!(

@@ -1,6 +1,6 @@
 //! Where a face prints: two byte streams and nothing else, so that a test can read what a terminal would show.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The standard output and error of a face, shared with its tally inside the engine.
@@ -18,15 +18,19 @@ impl Console {
     pub fn new(out: impl Write + Send + 'static, err: impl Write + Send + 'static) -> Console {
         Console {
             streams: Arc::new(Mutex::new(Streams {
-                out: Box::new(BufWriter::new(out)),
+                out: Box::new(out),
                 err: Box::new(err),
             })),
         }
     }
 
-    /// The process's own streams.
+    /// The process's own streams: by lines on a terminal, in blocks into a pipe.
     pub fn of_process() -> Console {
-        Console::new(io::stdout(), io::stderr())
+        let out = io::stdout();
+        match out.is_terminal() {
+            true => Console::new(out, io::stderr()),
+            false => Console::new(BufWriter::new(out), io::stderr()),
+        }
     }
 
     /// Text for standard output. A reader that went away is not an error of the run.

@@ -5,6 +5,8 @@
 use crate::driver::{run, Control};
 use crate::observe::Observer;
 use crate::plan::{Plan, PlanError};
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -41,18 +43,19 @@ pub fn carry_out<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), P
     Ok((observer, ran))
 }
 
-/// Lets Ctrl-C end the run rather than the process, so that the report is still printed.
-/// Where the signal cannot be taken the system's default stays.
+/// Lets Ctrl-C end the run rather than the process, so that the report is still printed; a second one
+/// ends the process. Where the signal cannot be taken the system's default stays.
 fn stop_on_interrupt(control: &Control) -> Arc<AtomicBool> {
     let came = Arc::new(AtomicBool::new(false));
     let (told, control) = (came.clone(), control.clone());
+    let Ok(mut signals) = Signals::new([SIGINT]) else {
+        return came;
+    };
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let Ok(runtime) = runtime else { return };
-        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-            told.store(true, Ordering::Relaxed);
+        for _ in signals.forever() {
+            if told.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
             control.stop();
         }
     });

@@ -68,3 +68,23 @@ pub fn reachable(name: &str, port: u16) -> Result<IpAddr, Unresolved> {
 
 /// How long an address may take to be tried.
 const TRIAL: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn of_several_addresses_the_one_that_answers_is_taken() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+        let port = listener.local_addr().expect("it is bound").port();
+        let found = reachable("localhost", port).expect("localhost has addresses");
+        assert_eq!(found.to_string(), "127.0.0.1");
+    }
+
+    #[test]
+    fn a_name_without_address_has_a_reason_and_a_number() {
+        let unresolved = address("nosuch.invalid").expect_err("the name is reserved for this");
+        assert!(REASONS.contains(&(unresolved.reason.as_str(), unresolved.code)));
+    }
+}

@@ -7,6 +7,8 @@
 //! | `/close` | no Content-Length; the end of the connection ends the body |
 //! | `/empty` | closes without a byte |
 //! | `/reset` | resets after the request |
+//! | `/broken` | resets within the body |
+//! | `/short` | announces 400 bytes, sends 319 and closes |
 //! | `/hang` | never answers |
 //! | `/slow` | answers after 0.2 s |
 //! | `/variable` | one byte more each time |
@@ -218,12 +220,22 @@ fn answer(stream: &mut impl Write, request: &[u8], state: &State) -> After {
     if path == "/bare" {
         head = head.replace('\r', "");
     }
+    if matches!(path, "/short" | "/broken") {
+        head = head.replace("319", "400");
+    }
     let mut bytes = head.into_bytes();
     if method != "HEAD" {
         bytes.extend(body);
     }
-    match stream.write_all(&bytes).and_then(|()| stream.flush()) {
-        Ok(()) if keep => After::Keep,
+    let written = stream.write_all(&bytes).and_then(|()| stream.flush());
+    match (path, written) {
+        ("/broken", _) => {
+            // The client is to read the first half before the reset takes it away.
+            std::thread::sleep(Duration::from_millis(50));
+            After::Reset
+        }
+        ("/short", _) => After::Close,
+        (_, Ok(())) if keep => After::Keep,
         _ => After::Close,
     }
 }

@@ -238,9 +238,7 @@ impl Observer for Both {
         // Both clocks read within 5 µs, else again: we may have been preempted in between.
         self.origin = loop {
             let before = monotonic();
-            let ahead = origin
-                .duration_since(SystemTime::now())
-                .unwrap_or_default();
+            let ahead = origin.duration_since(SystemTime::now()).unwrap_or_default();
             if monotonic() - before < 5_000 {
                 break before + ahead.as_nanos() as u64;
             }

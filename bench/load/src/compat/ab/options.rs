@@ -210,4 +210,33 @@ mod tests {
         let last = accepted("--bug-compatible -C a=1 -C b=2 h/").cookie;
         assert_eq!(last, b"Cookie: b=2\r\n");
     }
+
+    #[test]
+    fn every_letter_of_the_grammar_is_understood() {
+        let mut letters = GRAMMAR.chars().peekable();
+        while let Some(letter) = letters.next() {
+            let argument = if letters.next_if_eq(&':').is_some() {
+                " 1"
+            } else {
+                ""
+            };
+            let answer = parse(&format!("-{letter}{argument} h/"));
+            let ends = matches!(letter, 'h' | 'V' | 'p' | 'u');
+            assert_eq!(answer.is_err(), ends, "-{letter}: {answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_told_in_one_line() {
+        let told = |line: &str| accepted(line).notices.concat();
+        assert_eq!(
+            told("-Z HIGH h/"),
+            "ab: -Z HIGH has no effect: the cipher suites are rustls's own\n"
+        );
+        assert_eq!(
+            told("-f SSL3 h/"),
+            "ab: -f SSL3 has no effect: TLS 1.2 and 1.3 are spoken\n"
+        );
+        assert_eq!(told("-f TLS1.3 h/"), "");
+    }
 }

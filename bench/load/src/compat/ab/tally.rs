@@ -161,6 +161,18 @@ impl Tally {
         self.complete_failed(failure);
     }
 
+    /// The server closed before the announced length. ab does not look at that length.
+    fn short_body(&mut self, failure: &Failure) {
+        if self.options.bug_compatible {
+            self.check_length(failure.body_bytes);
+            let waiting = failure.first_byte.since(failure.written);
+            self.add_row(failure.begun, failure.connect, failure.at, waiting);
+            return;
+        }
+        self.measured.failures.length += 1;
+        self.complete_failed(failure);
+    }
+
     /// Nothing moved for as long as a request may take: ab's poll has timed out. While others are
     /// answered only this request has failed (ab would wait for it without end).
     fn timed_out(&mut self, failure: &Failure) {
@@ -253,10 +265,8 @@ impl Observer for Tally {
                 self.complete_failed(failure);
             }
             (FailureKind::Reset, Some(code)) => self.broken(failure, code),
-            (FailureKind::ShortBody, _) => {
-                self.measured.failures.length += 1;
-                self.complete_failed(failure);
-            }
+            (FailureKind::ShortBody, None) => self.short_body(failure),
+            (FailureKind::ShortBody, Some(code)) => self.broken(failure, code),
             (FailureKind::BadResponse, _) => {
                 self.measured.failures.exceptions += 1;
                 self.complete_failed(failure);

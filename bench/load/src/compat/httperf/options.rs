@@ -393,4 +393,38 @@ mod tests {
         let options = parse("--rate 20 --period d0.3").expect("both are fine");
         assert_eq!(options.arrival, Arrival::Every(0.3));
     }
+
+    #[test]
+    fn every_row_of_the_table_is_understood() {
+        use crate::compat::getopt::Takes;
+        for row in TABLE {
+            let argument = match (row.name, row.takes) {
+                (_, Takes::Nothing | Takes::Perhaps) => "",
+                ("client", _) => "=0/1",
+                ("http-version", _) => "=1.0",
+                ("wlog", _) => "=y,file",
+                ("wsess" | "wsesspage", _) => "=1,1,1",
+                ("wsesslog", _) => "=1,1,file",
+                ("wset", _) => "=1,1",
+                _ => "=1",
+            };
+            let answer = parse(&format!("--{}{argument}", row.name));
+            let ends = matches!(row.name, "help" | "session-cookies");
+            assert_eq!(answer.is_err(), ends, "--{}: {answer:?}", row.name);
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_told_in_one_line() {
+        for line in [
+            "--hog",
+            "--ssl-ciphers A",
+            "--retry-on-failure",
+            "--wsesspage 1,1,0",
+        ] {
+            let notices = parse(line).expect("it is accepted").notices;
+            assert_eq!(notices.len(), 1, "{line}");
+            assert_eq!(notices[0].matches('\n').count(), 1, "{line}");
+        }
+    }
 }

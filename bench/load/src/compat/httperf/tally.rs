@@ -42,6 +42,16 @@ impl Sampled {
     }
 }
 
+/// What the counters take from a reply; times in nanoseconds.
+struct Reply {
+    status: u16,
+    response: u64,
+    transfer: u64,
+    head: u64,
+    content: u64,
+    footer: u64,
+}
+
 impl Tally {
     /// `requests` are the bytes of each request of the plan, to be printed.
     pub fn new(options: Arc<Options>, console: Console, requests: Vec<Vec<u8>>) -> Tally {
@@ -81,6 +91,25 @@ impl Tally {
         }
         self.last_sample = now;
         self.next_sample = now.after(Duration::from_secs_f64(INTERVAL));
+    }
+
+    fn add_reply(&mut self, reply: Reply) {
+        self.burst = 0;
+        self.replies.0 += 1;
+        let measured = &mut self.measured;
+        measured.replies[usize::from(reply.status / 100).min(5)] += 1;
+        measured.responses.add(seconds(reply.response));
+        measured.transfers.add(seconds(reply.transfer));
+        measured.head_bytes += reply.head;
+        measured.content_bytes += reply.content;
+        measured.footer_bytes += reply.footer;
+    }
+
+    /// A body that ends before its announced length is a whole reply to httperf.
+    fn is_reply_to_httperf(&self, failure: &Failure) -> bool {
+        self.options.bug_compatible
+            && failure.kind == FailureKind::ShortBody
+            && failure.system_error.is_none()
     }
 
     fn count_error(&mut self, failure: &Failure) {
@@ -152,20 +181,14 @@ impl Observer for Tally {
     }
 
     fn completed(&mut self, sample: &Sample) {
-        self.burst = 0;
-        let measured = &mut self.measured;
-        let class = usize::from(sample.status / 100).min(5);
-        measured.replies[class] += 1;
-        measured
-            .responses
-            .add(seconds(sample.first_byte.since(sample.write_begun)));
-        measured
-            .transfers
-            .add(seconds(sample.done.since(sample.first_byte)));
-        measured.head_bytes += sample.head_bytes;
-        measured.content_bytes += sample.body_bytes;
-        measured.footer_bytes += sample.framing_bytes;
-        self.replies.0 += 1;
+        self.add_reply(Reply {
+            status: sample.status,
+            response: sample.first_byte.since(sample.write_begun),
+            transfer: sample.done.since(sample.first_byte),
+            head: sample.head_bytes,
+            content: sample.body_bytes,
+            footer: sample.framing_bytes,
+        });
         if let Some(printer) = &mut self.printer {
             printer.completed(sample);
         }
@@ -181,6 +204,16 @@ impl Observer for Tally {
             return;
         }
         self.last_failed = had_connection.then_some(failure.connection);
+        if self.is_reply_to_httperf(failure) {
+            return self.add_reply(Reply {
+                status: failure.status,
+                response: failure.first_byte.since(failure.write_begun),
+                transfer: failure.at.since(failure.first_byte),
+                head: failure.head_bytes,
+                content: failure.body_bytes,
+                footer: failure.framing_bytes,
+            });
+        }
         self.count_error(failure);
     }
 

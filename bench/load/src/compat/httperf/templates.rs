@@ -28,16 +28,24 @@ pub fn templates(options: &Options) -> Result<Templates, String> {
     }
 }
 
+/// Calls are laid out before the run; after so many different ones they begin again.
+const MOST_CALLS: u64 = 1_000_000;
+
 /// Sessions of `calls` calls with URIs as the options choose them: as many different sessions as the
 /// choice has before it repeats.
 fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Templates, String> {
+    if calls > MOST_CALLS {
+        return Err(format!(
+            "at most {MOST_CALLS} calls a connection are possible"
+        ));
+    }
     let method = method(options);
     let mut uris = uris(options, count.saturating_mul(calls))?
         .into_iter()
         .cycle();
     let different = match options.uris {
         Uris::One => 1,
-        _ => count.max(1),
+        _ => count.clamp(1, (MOST_CALLS / calls.max(1)).max(1)),
     };
     let bursts = burst_sizes(options, calls);
     let template = |uris: &mut dyn Iterator<Item = String>| -> LoggedSession {
@@ -58,7 +66,7 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
     };
     let templates = (0..different).map(|_| template(&mut uris)).collect();
     let once = match options.uris {
-        Uris::List { again: false, .. } => count.min(listed(options)? / calls.max(1)),
+        Uris::List { again: false, .. } => count.min((listed(options)? / calls.max(1)).max(1)),
         _ => count,
     };
     Ok((templates, once, true))
@@ -122,7 +130,7 @@ fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Ve
     let first = files * options.client.0 / options.client.1.max(1);
     let mut misses = 0.0;
     let mut file = 0;
-    (0..wanted.min(1_000_000))
+    (0..wanted.min(MOST_CALLS))
         .map(|_| {
             misses += miss_rate;
             if misses >= 1.0 {
