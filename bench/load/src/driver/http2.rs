@@ -1,7 +1,7 @@
 //! A client's side of one HTTP/2 connection, RFC 9113: streams, flow control, settings.
 //!
 //! It is fed what the socket gives and leaves what to send in `out`. Requests are HPACK blocks rendered
-//! beforehand; the server is told to keep no dynamic table, so responses need no state to decode.
+//! beforehand; the server is told to use no dynamic table, so responses need no state to decode.
 
 mod frame;
 pub mod hpack;
@@ -14,6 +14,7 @@ use frame::{
 use super::link::Flight;
 use crate::moment::Moment;
 use crate::response::Facts;
+use hpack::Block;
 
 /// What was under way on one stream.
 pub struct Stream {
@@ -42,10 +43,21 @@ pub struct Http2 {
     frame_size: usize,
     /// Bytes received since the connection's window was last opened again.
     uncredited: usize,
+    table: Table,
     /// When the bytes being fed were read.
     pub now: Moment,
     /// The server takes no further stream.
     pub closing: bool,
+}
+
+/// What the server's table holds of our fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    Empty,
+    Filled,
+    /// The server wants none, and is to be told that we know.
+    Withdrawn,
+    None,
 }
 
 /// Progress within a DATA frame.
@@ -64,6 +76,8 @@ pub struct Fault;
 pub enum Ended {
     Answered(Stream),
     Reset(Stream),
+    /// Not begun by the server: safe to send again (RFC 9113 section 8.7).
+    Refused(Stream),
 }
 
 /// Sees the parts of responses as they pass.
@@ -100,6 +114,7 @@ impl Http2 {
             initial_window: DEFAULT_WINDOW,
             frame_size: LARGEST_FRAME,
             uncredited: 0,
+            table: Table::Empty,
             now: Moment::ZERO,
             closing: false,
         }
@@ -110,16 +125,26 @@ impl Http2 {
         !self.closing && self.streams.len() + queued < wanted.min(self.most_streams)
     }
 
+    /// Whether the server lets another stream be opened now.
+    pub fn may_start(&self) -> bool {
+        !self.closing && self.streams.len() < self.most_streams
+    }
+
     /// Opens a stream; answers how many bytes that will put on the wire.
-    pub fn start(&mut self, flight: Flight, block: &[u8], body: &[u8]) -> u64 {
+    pub fn start(&mut self, flight: Flight, block: &Block, body: &[u8]) -> u64 {
         let before = self.out.len();
         let id = self.next_id;
         self.next_id += 2;
         // Stream numbers end at 2^31: the connection is then given up and another opened.
         self.closing |= self.next_id > i32::MAX as u32 - 2;
         let flags = FLAG_END_HEADERS | if body.is_empty() { FLAG_END_STREAM } else { 0 };
-        frame::header(&mut self.out, block.len(), Kind::HEADERS, flags, id);
-        self.out.extend_from_slice(block);
+        let (prefix, block) = self.choose(block);
+        let cookies = flight.own_bytes.as_deref().unwrap_or_default();
+        let length = prefix.len() + block.len() + cookies.len();
+        frame::header(&mut self.out, length, Kind::HEADERS, flags, id);
+        for part in [prefix, block, cookies] {
+            self.out.extend_from_slice(part);
+        }
         self.streams.push(Stream {
             id,
             flight,
@@ -131,6 +156,23 @@ impl Http2 {
             self.send_bodies();
         }
         (self.out.len() - before) as u64
+    }
+
+    /// The form of a block that fits what the server's table holds by now, and what must precede it.
+    fn choose<'b>(&mut self, block: &'b Block) -> (&'static [u8], &'b [u8]) {
+        match self.table {
+            Table::Empty => {
+                self.table = Table::Filled;
+                (b"", &block.first)
+            }
+            Table::Filled => (b"", &block.later),
+            Table::Withdrawn => {
+                self.table = Table::None;
+                // Section 4.2 of RFC 7541: the change of size is acknowledged in the next block.
+                (b"\x20", &block.plain)
+            }
+            Table::None => (b"", &block.plain),
+        }
     }
 
     /// Puts as much of the request bodies into `out` as the windows let.
@@ -356,7 +398,11 @@ impl Http2 {
                     .streams
                     .iter()
                     .position(|stream| stream.id == header.stream);
-                return Ok(place.map(|place| Ended::Reset(self.streams.remove(place))));
+                let refused = frame::number(payload) == Some(frame::REFUSED_STREAM);
+                return Ok(place.map(|place| match self.streams.remove(place) {
+                    stream if refused => Ended::Refused(stream),
+                    stream => Ended::Reset(stream),
+                }));
             }
             Kind::SETTINGS if !header.has(FLAG_ACK) => {
                 self.on_settings(payload)?;
@@ -422,6 +468,9 @@ impl Http2 {
             let name = u16::from_be_bytes([entry[0], entry[1]]);
             let value = frame::number(&entry[2..]).ok_or(Fault)?;
             match name {
+                1 if (value as usize) < hpack::TABLE && self.table != Table::None => {
+                    self.table = Table::Withdrawn;
+                }
                 3 => self.most_streams = value as usize,
                 4 => {
                     let change = i64::from(value) - self.initial_window;

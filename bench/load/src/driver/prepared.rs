@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use rustls::pki_types::ServerName;
 
 use crate::plan::{Plan, PlanError};
-use crate::request::Request;
 use crate::url::Endpoint;
 
-use super::http2::hpack;
+use super::http2::hpack::{self, Block};
 use super::tls;
 
 pub struct Prepared<'p> {
@@ -29,7 +28,7 @@ pub struct Target {
 pub struct Rendered {
     pub bytes: Vec<u8>,
     /// Its HPACK block, for HTTP/2.
-    pub block: Vec<u8>,
+    pub block: Block,
     pub endpoint: usize,
     pub bodiless: bool,
     /// For the cookies of sessions.
@@ -57,12 +56,13 @@ impl<'p> Prepared<'p> {
             };
             rendered.push(Rendered {
                 bytes: request.bytes(b""),
-                block: block(plan, request)?,
+                block: Block::default(),
                 endpoint,
                 bodiless: request.bodiless_response,
                 path: request.path(),
             });
         }
+        render_blocks(plan, &endpoints, &mut rendered)?;
         Ok(Prepared {
             plan,
             endpoints,
@@ -79,14 +79,34 @@ fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'st
     tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
 }
 
-fn block(plan: &Plan, request: &Request) -> Result<Vec<u8>, PlanError> {
+/// Renders the blocks of HTTP/2, endpoint by endpoint: what requests have in common is common to those
+/// that share connections.
+fn render_blocks(
+    plan: &Plan,
+    endpoints: &[Target],
+    rendered: &mut [Rendered],
+) -> Result<(), PlanError> {
     if plan.connection.http2_streams.is_none() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    if request.fields.method.is_empty() {
+    if plan
+        .requests
+        .iter()
+        .any(|request| request.fields.method.is_empty())
+    {
         return Err(PlanError::new(
             "a request given as bytes cannot be sent over HTTP/2",
         ));
     }
-    Ok(hpack::request(&request.fields, request.endpoint.tls))
+    for (endpoint, target) in endpoints.iter().enumerate() {
+        let places: Vec<usize> = (0..rendered.len())
+            .filter(|place| rendered[*place].endpoint == endpoint)
+            .collect();
+        let fields = places.iter().map(|place| &plan.requests[*place].fields);
+        let blocks = hpack::requests(fields, target.endpoint.tls);
+        for (place, block) in places.into_iter().zip(blocks) {
+            rendered[place].block = block;
+        }
+    }
+    Ok(())
 }

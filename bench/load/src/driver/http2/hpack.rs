@@ -1,4 +1,5 @@
-//! HPACK, RFC 7541, without a dynamic table on either side.
+//! HPACK, RFC 7541. Responses come without a dynamic table; requests put what they all have in common
+//! into the server's with the first of a connection, and name it by number afterwards.
 
 use super::huffman;
 use crate::request::Fields;
@@ -68,17 +69,95 @@ const STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// The block of a request.
-pub fn request(fields: &Fields, tls: bool) -> Vec<u8> {
-    let mut out = Vec::new();
-    field(&mut out, ":method", &fields.method);
-    field(&mut out, ":scheme", if tls { "https" } else { "http" });
-    field(&mut out, ":authority", &fields.authority);
-    field(&mut out, ":path", &fields.path);
-    for (name, value) in &fields.others {
-        field(&mut out, name, value);
+/// The block of one request in its three forms.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// For the first request of a connection: enters the common fields into the table.
+    pub first: Vec<u8>,
+    /// For those after it.
+    pub later: Vec<u8>,
+    /// For a server that keeps no table.
+    pub plain: Vec<u8>,
+}
+
+/// The size a table has unless the server says otherwise, and what an entry takes beside its text.
+pub const TABLE: usize = 4096;
+const ENTRY: usize = 32;
+
+type Field = (String, String);
+
+/// The fields of a request in the order they are sent.
+fn list(fields: &Fields, tls: bool) -> Vec<Field> {
+    let scheme = if tls { "https" } else { "http" };
+    let pseudo = [
+        (":method", fields.method.as_str()),
+        (":scheme", scheme),
+        (":authority", fields.authority.as_str()),
+        (":path", fields.path.as_str()),
+    ];
+    let pseudo = pseudo.map(|(name, value)| (name.to_string(), value.to_string()));
+    pseudo
+        .into_iter()
+        .chain(fields.others.iter().cloned())
+        .collect()
+}
+
+/// The blocks of all requests of one endpoint.
+pub fn requests<'f>(all: impl Iterator<Item = &'f Fields>, tls: bool) -> Vec<Block> {
+    let lists: Vec<Vec<Field>> = all.map(|fields| list(fields, tls)).collect();
+    let common = common(&lists);
+    lists.iter().map(|list| block(list, &common)).collect()
+}
+
+/// What every request has, in one order, and the table can hold; nothing when the orders differ.
+fn common(lists: &[Vec<Field>]) -> Vec<Field> {
+    let Some(first) = lists.first() else {
+        return Vec::new();
+    };
+    let mut room = TABLE;
+    let mut common: Vec<Field> = Vec::new();
+    for field in first {
+        let size = field.0.len() + field.1.len() + ENTRY;
+        let once = |list: &Vec<Field>| list.iter().filter(|other| *other == field).count() == 1;
+        if static_place(field).is_none() && size <= room && lists.iter().all(once) {
+            room -= size;
+            common.push(field.clone());
+        }
     }
-    out
+    let in_order = |list: &Vec<Field>| {
+        let kept = list.iter().filter(|field| common.contains(field));
+        kept.eq(common.iter())
+    };
+    match lists.iter().all(in_order) {
+        true => common,
+        false => Vec::new(),
+    }
+}
+
+fn static_place((name, value): &Field) -> Option<usize> {
+    STATIC
+        .iter()
+        .position(|entry| *entry == (name.as_str(), value.as_str()))
+}
+
+fn block(list: &[Field], common: &[Field]) -> Block {
+    let mut block = Block::default();
+    for one in list {
+        field(&mut block.plain, &one.0, &one.1);
+        match common.iter().position(|other| other == one) {
+            Some(place) => {
+                literal(&mut block.first, (0x40, 6), &one.0, &one.1);
+                // The latest entry has the lowest number.
+                let number = STATIC.len() + common.len() - place;
+                integer(&mut block.later, 0x80, 7, number);
+            }
+            None => {
+                field(&mut block.first, &one.0, &one.1);
+                field(&mut block.later, &one.0, &one.1);
+            }
+        }
+    }
+    block
 }
 
 /// One field: indexed where the static table has it whole, else a literal that is not to be indexed.
@@ -86,10 +165,15 @@ pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(place) = STATIC.iter().position(|entry| *entry == (name, value)) {
         return integer(out, 0x80, 7, place + 1);
     }
+    literal(out, (0, 4), name, value);
+}
+
+/// Section 6.2: a literal of the kind the pattern says, its name by number where the table has it.
+fn literal(out: &mut Vec<u8>, (pattern, bits): (u8, u32), name: &str, value: &str) {
     match STATIC.iter().position(|(known, _)| *known == name) {
-        Some(place) => integer(out, 0, 4, place + 1),
+        Some(place) => integer(out, pattern, bits, place + 1),
         None => {
-            out.push(0);
+            out.push(pattern);
             string(out, name);
         }
     }

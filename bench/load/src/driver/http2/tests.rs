@@ -57,7 +57,7 @@ fn a_response_is_read_alike_whatever_the_pieces() {
     let bytes = conversation();
     for step in 1..=bytes.len() {
         let (mut http2, mut heard) = (Http2::new(), Heard::default());
-        http2.start(flight(), b"\x82", b"");
+        http2.start(flight(), &Block::default(), b"");
         let mut answered = 0;
         for mut piece in bytes.chunks(step) {
             while let Some(ended) = http2.feed(&mut piece, &mut heard).expect("good frames") {
@@ -75,7 +75,7 @@ fn a_response_is_read_alike_whatever_the_pieces() {
 fn a_body_keeps_to_the_windows() {
     let mut http2 = Http2::new();
     http2.was_sent(http2.unsent().len());
-    http2.start(flight(), b"\x83", &[b'x'; 100_000]);
+    http2.start(flight(), &Block::default(), &[b'x'; 100_000]);
     let first = http2.unsent().len();
     assert!((65_535..66_000).contains(&first), "{first}");
     let mut more = &[
@@ -106,7 +106,7 @@ fn broken_frames_are_faults() {
         vec![0xff; 9],
     ] {
         let mut http2 = Http2::new();
-        http2.start(flight(), b"\x82", b"");
+        http2.start(flight(), &Block::default(), b"");
         assert!(
             http2.feed(&mut &wrong[..], &mut Heard::default()).is_err(),
             "{wrong:?}"
@@ -125,4 +125,47 @@ fn fields_of_the_static_table_take_one_byte() {
         hpack::as_text(b"\x88\x0f\x27\x01n"),
         "HTTP/2 200\r\nserver: n\r\n\r\n"
     );
+}
+
+fn fields(path: &str) -> crate::request::Fields {
+    crate::request::Fields {
+        method: "GET".into(),
+        path: path.into(),
+        authority: "a".into(),
+        others: vec![("x".into(), "y".into())],
+    }
+}
+
+#[test]
+fn common_fields_are_entered_once_and_named_by_number_afterwards() {
+    let blocks = hpack::requests([fields("/1"), fields("/2")].iter(), false);
+    assert_eq!(
+        blocks[0].first,
+        b"\x82\x86\x41\x01a\x04\x02/1\x40\x01x\x01y"
+    );
+    assert_eq!(blocks[1].later, b"\x82\x86\xbf\x04\x02/2\xbe");
+    assert_eq!(
+        blocks[0].plain,
+        b"\x82\x86\x01\x01a\x04\x02/1\x00\x01x\x01y"
+    );
+    let alone = hpack::requests([fields("/1")].iter(), false);
+    assert_eq!(alone[0].later, b"\x82\x86\xc0\xbf\xbe");
+}
+
+#[test]
+fn a_server_without_a_table_gets_plain_fields() {
+    let blocks = hpack::requests([fields("/")].iter(), false);
+    let mut http2 = Http2::new();
+    http2.start(flight(), &blocks[0], b"");
+    let mut settings = &frame_of(Kind::SETTINGS, 0, 0, &[0, 1, 0, 0, 0, 0])[..];
+    assert!(http2
+        .feed(&mut settings, &mut Heard::default())
+        .expect("good frames")
+        .is_none());
+    for prefix in [&b"\x20"[..], b""] {
+        http2.was_sent(http2.unsent().len());
+        http2.start(flight(), &blocks[0], b"");
+        let expected = [prefix, &blocks[0].plain].concat();
+        assert_eq!(&http2.unsent()[frame::HEADER_LENGTH..], expected);
+    }
 }

@@ -130,7 +130,7 @@ impl<O: Observer> Worker<'_, O> {
                 self.plan.requests[job.request].bytes(line.as_bytes())
             }
             Some(_) => {
-                let mut block = self.prepared.rendered[job.request].block.clone();
+                let mut block = Vec::new();
                 hpack::field(&mut block, "cookie", &cookies);
                 block
             }
