@@ -8,14 +8,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 mod ab;
+mod arguments;
 mod bench;
 mod check;
 mod compare;
+mod control;
 mod crashme;
 mod directives;
 mod http_load;
 mod httperf;
 mod record;
+mod records;
 mod reload;
 mod replay;
 mod serve;

@@ -43,6 +43,7 @@ pub fn measure(
         &mut record,
         &verdict::Evidence::new(plan, &outcome, counted, ceiling),
     );
+    record.judge_steadiness();
     Ok(record)
 }
 

@@ -16,7 +16,7 @@ pub fn duration(ns: u64) -> String {
 /// Three significant digits: `1.23`, `12.3`, `123`, and `12,300` from a thousand on.
 pub fn significant(value: f64) -> String {
     match value.abs() {
-        v if v == 0.0 => "0".into(),
+        0.0 => "0".into(),
         v if v < 0.995e-3 => format!("{value:.2e}"),
         v if v < 0.9995 => format!("{value:.3}"),
         v if v < 9.995 => format!("{value:.2}"),

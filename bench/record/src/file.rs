@@ -76,10 +76,60 @@ impl Record {
                 "`counts.attempted` is not the sum of completed, failed and censored".into(),
             );
         }
+        if self.quantities().any(|quantity| quantity > MOST) {
+            return Err(format!(
+                "a count or duration is above {MOST}, more than any run can have"
+            ));
+        }
         if self.machines.is_empty() {
             return Err("`machines` is empty; a record names at least one generator".into());
         }
         Ok(())
+    }
+}
+
+/// Small enough that sums over many records stay below what 64 bits hold.
+const MOST: u64 = 1 << 50;
+
+impl Record {
+    /// Every number that is added to others somewhere.
+    fn quantities(&self) -> impl Iterator<Item = u64> + '_ {
+        let (plan, durations, counts) = (&self.plan, &self.durations, &self.counts);
+        let plain = [
+            plan.connections,
+            plan.threads,
+            plan.requests.unwrap_or(0),
+            durations.warm_up_us,
+            durations.measured_us,
+            durations.drain_us,
+            counts.attempted,
+            counts.bytes_sent,
+            counts.bytes_received,
+            counts.body_bytes_received,
+            counts.connections,
+        ];
+        let histograms = [
+            &self.response,
+            &self.service,
+            &self.response_of_errors,
+            &self.unended,
+            &self.connect,
+            &self.first_byte,
+            &self.lag.connections_busy,
+            &self.lag.generator_late,
+        ];
+        let costs = self.machines.iter().flat_map(|machine| {
+            let cost = &machine.cost;
+            [cost.cpu_user_us, cost.cpu_system_us]
+        });
+        let buckets = self.timeline.buckets.iter();
+        let buckets = buckets.flat_map(|b| [b.completed, b.failed, b.bytes, b.response.len()]);
+        plain
+            .into_iter()
+            .chain(counts.statuses.values().copied())
+            .chain(histograms.map(|histogram| histogram.len()))
+            .chain(costs)
+            .chain(buckets)
     }
 }
 

@@ -120,7 +120,8 @@ impl Default for Latency {
 }
 
 impl From<Histogram<u64>> for Latency {
-    fn from(histogram: Histogram<u64>) -> Latency {
+    fn from(mut histogram: Histogram<u64>) -> Latency {
+        histogram.auto(true);
         Latency(histogram)
     }
 }

@@ -14,9 +14,12 @@ mod merge;
 mod plan;
 mod points;
 mod run;
+pub mod session;
 pub mod statistics;
+mod steadiness;
 mod timeline;
 mod verdict;
+pub mod versus;
 pub mod wall_clock;
 
 pub use error::Error;

@@ -3,7 +3,7 @@
 //! The timeline's first and last bucket are only partly inside the run, and buckets in which
 //! nothing ended are absent; rates here are over the part inside, and silence is a zero.
 
-use crate::{Latency, Record};
+use crate::{Bucket, Latency, Record, Timeline, MAXIMUM_BUCKETS};
 
 /// One stretch of the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,39 +24,91 @@ pub struct Point {
 const LEAST_PART: f64 = 0.1;
 
 impl Record {
+    /// At most twice [`MAXIMUM_BUCKETS`]: where silence makes it longer, stretches are wider.
     pub fn points(&self) -> Vec<Point> {
-        let width_us = self.timeline.bucket_seconds * 1_000_000;
-        let from = self.started_unix_us;
-        let to = from + self.durations.measured_us + self.durations.drain_us;
-        let mut points: Vec<Point> = Vec::new();
-        let mut buckets = self.timeline.buckets.iter().peekable();
-        let mut start = self.timeline.buckets.first().map_or(to, |bucket| {
-            bucket.start_unix_us.min(from - from % width_us)
-        });
-        while start < to || buckets.peek().is_some() {
-            let bucket = buckets.next_if(|bucket| bucket.start_unix_us == start);
-            let inside = (start.max(from), (start + width_us).min(to));
-            let covered_us = inside.1.saturating_sub(inside.0);
-            let is_scrap = (covered_us as f64) < LEAST_PART * width_us as f64;
-            if bucket.is_some() || !is_scrap {
-                // Answers that came outside the stated time still count, over a whole bucket.
-                let covered_us = if is_scrap { width_us } else { covered_us };
-                let per_second = |count: u64| count as f64 * 1e6 / covered_us as f64;
-                let middle = (inside.0 as f64 + inside.1 as f64) / 2.0;
-                points.push(Point {
-                    start_unix_us: start,
-                    seconds: ((middle - from as f64) / 1e6).max(0.0),
-                    completed: bucket.map_or(0, |b| b.completed),
-                    failed: bucket.map_or(0, |b| b.failed),
-                    completed_per_second: bucket.map_or(0.0, |b| per_second(b.completed)),
-                    failed_per_second: bucket.map_or(0.0, |b| per_second(b.failed)),
-                    bytes_per_second: bucket.map_or(0.0, |b| per_second(b.bytes)),
-                    latency_ns: bucket.and_then(|b| percentiles(&b.response)),
-                });
+        let span = Span::of(self);
+        let wide;
+        let timeline = match span.holds(&self.timeline) {
+            true => &self.timeline,
+            false => {
+                wide = span.widened(self.timeline.clone());
+                &wide
             }
+        };
+        let width_us = timeline.bucket_seconds * 1_000_000;
+        let mut buckets = timeline.buckets.iter().peekable();
+        let first = buckets
+            .peek()
+            .map_or(span.to, |bucket| bucket.start_unix_us);
+        let mut start = first.min(span.from - span.from % width_us);
+        let mut points: Vec<Point> = Vec::new();
+        while start < span.to || buckets.peek().is_some() {
+            let bucket = buckets.next_if(|bucket| bucket.start_unix_us == start);
+            points.extend(span.point(start, width_us, bucket));
             start += width_us;
         }
         points
+    }
+}
+
+/// The time of a run, drain included.
+struct Span {
+    from: u64,
+    to: u64,
+}
+
+impl Span {
+    fn of(record: &Record) -> Span {
+        let from = record.started_unix_us;
+        let lasted = record.durations.measured_us + record.durations.drain_us;
+        Span {
+            from,
+            to: from + lasted,
+        }
+    }
+
+    fn holds(&self, timeline: &Timeline) -> bool {
+        let starts = || timeline.buckets.iter().map(|bucket| bucket.start_unix_us);
+        let (from, to) = (
+            starts()
+                .next()
+                .map_or(self.from, |first| first.min(self.from)),
+            starts().next_back().map_or(self.to, |last| last.max(self.to)),
+        );
+        (to - from) / (timeline.bucket_seconds * 1_000_000) <= 2 * MAXIMUM_BUCKETS as u64
+    }
+
+    fn widened(&self, mut timeline: Timeline) -> Timeline {
+        while !self.holds(&timeline) {
+            timeline.coarsen();
+        }
+        timeline
+    }
+
+    /// `None` for a scrap in which nothing ended.
+    fn point(&self, start: u64, width_us: u64, bucket: Option<&Bucket>) -> Option<Point> {
+        let inside = (start.max(self.from), (start + width_us).min(self.to));
+        let covered_us = inside.1.saturating_sub(inside.0);
+        let is_scrap = (covered_us as f64) < LEAST_PART * width_us as f64;
+        if bucket.is_none() && is_scrap {
+            return None;
+        }
+        // Answers that came outside the stated time still count, over a whole bucket.
+        let covered_us = if is_scrap { width_us } else { covered_us };
+        let per_second = |count: u64| count as f64 * 1e6 / covered_us as f64;
+        let middle = (inside.0 as f64 + inside.1 as f64) / 2.0;
+        let (completed, failed, bytes) =
+            bucket.map_or((0, 0, 0), |b| (b.completed, b.failed, b.bytes));
+        Some(Point {
+            start_unix_us: start,
+            seconds: ((middle - self.from as f64) / 1e6).max(0.0),
+            completed,
+            failed,
+            completed_per_second: per_second(completed),
+            failed_per_second: per_second(failed),
+            bytes_per_second: per_second(bytes),
+            latency_ns: bucket.and_then(|bucket| percentiles(&bucket.response)),
+        })
     }
 }
 

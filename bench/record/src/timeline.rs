@@ -105,7 +105,8 @@ impl Timeline {
         &mut self.buckets[place]
     }
 
-    fn coarsen(&mut self) {
+    /// Makes pairs of buckets one.
+    pub(crate) fn coarsen(&mut self) {
         self.bucket_seconds *= 2;
         let fine = std::mem::take(&mut self.buckets);
         for bucket in fine {

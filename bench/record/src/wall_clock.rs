@@ -4,6 +4,12 @@ use serde::{de::Error as _, Deserialize, Deserializer, Serializer};
 use time::format_description::well_known::Rfc3339;
 use time::OffsetDateTime;
 
+/// Microseconds since 1970, now.
+pub fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_micros() as u64)
+}
+
 /// `2026-11-21T20:29:27.000123Z`; instants after the year 9999 print as the last one before.
 pub fn text(unix_us: u64) -> String {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_us) * 1_000)

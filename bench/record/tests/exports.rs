@@ -1,5 +1,7 @@
 //! Exports of one run with a stall, an error burst and a quiet second, read back by other means.
 
+#![allow(clippy::unwrap_used)]
+
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::Histogram;
@@ -179,4 +181,55 @@ fn pages_can_be_written_for_looking_at() {
     let missing = folder.path().join("no/such/folder.html");
     let error = export::write(&stalled(), Format::Html, &missing).unwrap_err();
     assert!(error.to_string().starts_with("cannot write "));
+}
+
+/// Every number of the example in turn made as large as JSON can say, or nothing.
+#[test]
+fn hostile_numbers_are_refused_or_exported_but_never_break_anything() {
+    let example: serde_json::Value = serde_json::from_str(include_str!("example.json")).unwrap();
+    let mut paths = Vec::new();
+    numbers(&example, String::new(), &mut paths);
+    assert!(paths.len() > 20, "{}", paths.len());
+    for path in &paths {
+        for hostile in [u64::MAX, 1 << 49, 0] {
+            let mut changed = example.clone();
+            *changed.pointer_mut(path).unwrap() = hostile.into();
+            let Ok(record) = Record::from_json(&changed.to_string(), "x") else {
+                continue;
+            };
+            for (_, format) in Format::NAMES {
+                export(&record, *format);
+            }
+            let _ = merge(&[record.clone(), record]);
+        }
+    }
+}
+
+fn numbers(value: &serde_json::Value, path: String, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Number(_) => found.push(path),
+        // A histogram's summary is for people and never read back.
+        serde_json::Value::Object(fields) if fields.contains_key("hdr") => {}
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| numbers(value, format!("{path}/{name}"), found)),
+        serde_json::Value::Array(values) => values
+            .iter()
+            .enumerate()
+            .for_each(|(place, value)| numbers(value, format!("{path}/{place}"), found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn page_of_a_run_with_years_of_silence_stays_small() {
+    let mut record = stalled();
+    record.timeline.count(Event {
+        ended_unix_us: START + 40 * 365 * 86_400 * 1_000_000,
+        response_ns: Some(1),
+        bytes: 1,
+    });
+    assert!(record.points().len() <= 2 * MAXIMUM_BUCKETS + 1);
+    let completed: u64 = record.points().iter().map(|point| point.completed).sum();
+    assert_eq!(completed, stalled().counts.completed + 1);
 }

@@ -1,5 +1,7 @@
 //! Records: what is written is read back, other versions are refused, merging loses nothing.
 
+#![allow(clippy::unwrap_used)]
+
 use mehari_record::*;
 
 /// A record with something in every field, started at the given second of 2026-11-21T20:00Z.
@@ -212,4 +214,103 @@ fn percentile_above_a_request_that_never_ended_is_a_lower_bound() {
     unended.count(60);
     assert_eq!(latency.quantile(50.0, &unended), Quantile::Exactly(51));
     assert_eq!(latency.quantile(85.0, &unended), Quantile::AtLeast(85));
+}
+
+fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                // Statuses and failure classes are data, not fields.
+                if !["statuses", "failed", "other"].contains(&name.as_str()) {
+                    keys(value, found);
+                }
+                found.insert(name.clone());
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_a_record_is_documented() {
+    let documented = include_str!("../../../docs/records.md");
+    let mut record = example(0, &[(1_000, 200)]);
+    record.plan = Plan {
+        arrivals: Some("poisson".into()),
+        rate: Some(1.0),
+        stages: vec![Stage {
+            seconds: 1.0,
+            from: 1.0,
+            to: 2.0,
+        }],
+        requests: Some(1),
+        seconds: Some(1.0),
+        timeout_seconds: Some(1.0),
+        think_seconds: Some(1.0),
+        throttle: Some(1.0),
+        seed: Some(1),
+        other: [("x".to_owned(), 1.into())].into(),
+        ..record.plan
+    };
+    let mut found = std::collections::BTreeSet::new();
+    keys(&serde_json::to_value(&record).unwrap(), &mut found);
+    assert!(found.len() > 60, "{} fields", found.len());
+    for name in found {
+        assert!(
+            documented.contains(&format!("`{name}`")),
+            "{name} is not in docs/records.md"
+        );
+    }
+}
+
+fn paced(rates: &[u64]) -> Record {
+    let mut record = Record::new(Plan::default(), Machine::default(), 1_795_291_200_000_000);
+    record.durations.measured_us = rates.len() as u64 * 1_000_000;
+    for (second, rate) in rates.iter().enumerate() {
+        for request in 0..*rate {
+            let moment = second as u64 * 1_000_000 + request * 1_000_000 / rate;
+            record.timeline.count(Event {
+                ended_unix_us: record.started_unix_us + moment,
+                response_ns: Some(1_000_000),
+                bytes: 1,
+            });
+        }
+    }
+    record.judge_steadiness();
+    record
+}
+
+#[test]
+fn run_that_grows_slower_all_the_time_is_suspect() {
+    let falling: Vec<u64> = (0..20).map(|second| 1_000 - 10 * second).collect();
+    let verdict = paced(&falling).verdict;
+    assert_eq!(verdict.judgement, Judgement::Suspect);
+    assert!(
+        verdict.reasons[0]
+            .text
+            .starts_with("throughput changed by -19 % in the course"),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn run_that_wobbles_and_one_that_is_short_are_not_suspect() {
+    let wobbling: Vec<u64> = (0..20).map(|second| 1_000 + 50 * (second % 3)).collect();
+    assert_eq!(paced(&wobbling).verdict, Verdict::default());
+    assert_eq!(
+        paced(&[100, 200, 300, 400, 500]).verdict,
+        Verdict::default()
+    );
+}
+
+#[test]
+fn warm_up_that_was_measured_is_pointed_out() {
+    let mut rates = vec![300, 400, 700];
+    rates.extend((0..20).map(|second| 1_000 + second % 2));
+    let verdict = paced(&rates).verdict;
+    assert!(
+        verdict.notes[0].starts_with("the first 3 s look like a warm-up"),
+        "{verdict:?}"
+    );
 }

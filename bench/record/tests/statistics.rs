@@ -1,5 +1,7 @@
 //! The statistics against values worked out by other means; each derivation is beside its number.
 
+#![allow(clippy::unwrap_used)]
+
 use mehari_record::statistics::*;
 
 fn close(measured: f64, expected: f64) {
@@ -159,4 +161,27 @@ fn comparisons_of_a_with_itself_find_a_difference_in_at_most_five_of_a_hundred()
     }
     // 5 % of a thousand and three standard deviations of that count (6.9).
     assert!(found <= 70, "{found} false differences in 1000");
+}
+
+#[test]
+fn trend_is_the_median_slope_with_mann_and_kendalls_probability() {
+    // Of the ten slopes of 1 2 3 5 4 the middle ones are 1 and 1.
+    close(theil_sen(&[1.0, 2.0, 3.0, 5.0, 4.0]), 1.0);
+    // Nine rises, one fall: S = 8, deviation sqrt(5*4*15/18), z = 7/4.0825 = 1.71464.
+    close(
+        trend_probability(&[1.0, 2.0, 3.0, 5.0, 4.0]),
+        0.08641073297370007,
+    );
+    close(trend_probability(&[2.0, 1.0, 2.0, 1.0, 2.0]), 1.0);
+}
+
+#[test]
+fn warm_up_is_cut_where_the_mean_of_the_rest_is_known_best() {
+    // Errors by cut, from python3: 0: 17.1, 1: 3.08, 2: 0.265, 3: 0.0494, 4: 0.0625.
+    let warming = [
+        50.0, 80.0, 95.0, 100.0, 101.0, 99.0, 100.0, 100.0, 101.0, 99.0, 100.0, 100.0,
+    ];
+    assert_eq!(warm_up_end(&warming), Some(3));
+    let rising: Vec<f64> = (0..20).map(f64::from).collect();
+    assert_eq!(warm_up_end(&rising), None, "it never settles");
 }

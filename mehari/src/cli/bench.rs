@@ -1,9 +1,9 @@
 //! `mehari bench`: the load generator's own command.
 
-mod arguments;
+pub(super) mod arguments;
 mod live;
-mod parse;
-mod plan;
+pub(super) mod parse;
+pub(super) mod plan;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -11,11 +11,18 @@ use std::process::ExitCode;
 use clap::Parser;
 use mehari_load::live::{Watched, Window};
 use mehari_load::{measure, report, Control, Measurement};
+use mehari_record::export::{self, Format};
 use mehari_record::{Judgement, Record};
 
+use super::records;
 use arguments::Arguments;
 
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
+    match arguments.first().and_then(|word| word.to_str()) {
+        Some("merge") => return records::run_merge(arguments.split_off(1)),
+        Some("export") => return records::run_export(arguments.split_off(1)),
+        _ => {}
+    }
     let words = std::iter::once(OsString::from("mehari bench")).chain(arguments);
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
@@ -83,7 +90,8 @@ fn deliver(arguments: &Arguments, record: &Record) -> ExitCode {
         false => print!("{}", report::text(record)),
     }
     if let Some(path) = &arguments.output {
-        if let Err(error) = record.write(path) {
+        let format = Format::of_path(path).unwrap_or(Format::Json);
+        if let Err(error) = export::write(record, format, path) {
             eprintln!("mehari bench: {error}");
             return ExitCode::FAILURE;
         }

@@ -1,9 +1,132 @@
-//! `mehari check`.
+//! `mehari check`: reads a configuration, or looks at a path, and says what it means.
+//!
+//! The meaning goes to stdout, problems go to stderr; with `--json` both are one object on stdout.
 
 use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari check: this command is not built yet");
-    ExitCode::from(2)
+use clap::Parser;
+use mehari_config::{Note, NoteKind, Problems, Site};
+
+mod meaning;
+mod settings;
+
+#[derive(Parser)]
+#[command(
+    name = "mehari check",
+    about = "Reads a configuration and says what it means",
+    override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--json]\n       mehari check PATH [--json]",
+    after_help = "Examples:\n  mehari check -f httpd.conf -D STAGING\n  mehari check demo/\n\n\
+                  Exit status: 0 it can be served, 1 it has problems, 2 usage."
+)]
+struct Options {
+    /// The configuration to read.
+    #[arg(
+        short = 'f',
+        value_name = "CONF",
+        conflicts_with = "path",
+        required_unless_present = "path"
+    )]
+    conf: Option<PathBuf>,
+    /// Define a name for <IfDefine> and ${NAME}.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", conflicts_with = "path")]
+    define: Vec<String>,
+    /// The folder, script or application `mehari serve PATH` would serve.
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+    /// Print the site and its problems as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let command = std::iter::once(OsString::from("mehari check"));
+    let options = match Options::try_parse_from(command.chain(arguments)) {
+        Ok(options) => options,
+        Err(error) => return usage(&error),
+    };
+    let checked = match (&options.conf, &options.path) {
+        (Some(conf), _) => Site::load(conf, &options.define).map_err(Refused::Problems),
+        (None, Some(path)) => Site::zero(path, None).map_err(Refused::Path),
+        (None, None) => return ExitCode::from(2),
+    };
+    let text = match (&checked, options.json) {
+        (Ok(site), true) => format!("{:#}\n", meaning::json(site)),
+        (Ok(site), false) => {
+            let what = options.conf.or(options.path).unwrap_or_default();
+            meaning::text(site, &what)
+        }
+        (Err(refused), true) => format!("{:#}\n", refused.json()),
+        (Err(refused), false) => {
+            eprintln!("{}", refused.text());
+            String::new()
+        }
+    };
+    // A reader that has seen enough (`| head`) is no failure.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    match checked {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(1),
+    }
+}
+
+/// Prints what clap says about the arguments: help is no failure, anything else is usage.
+pub(super) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    match error.use_stderr() {
+        true => ExitCode::from(2),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// `41 honoured, 3 ignored by design`, counting remarks as honoured.
+fn tally(notes: &[Note]) -> String {
+    let ignored = notes.iter().filter(|note| note.kind == NoteKind::Ignored);
+    let ignored = ignored.count();
+    format!(
+        "{} honoured, {ignored} ignored by design",
+        notes.len() - ignored
+    )
+}
+
+enum Refused {
+    Problems(Problems),
+    Path(mehari_config::Error),
+}
+
+impl Refused {
+    fn text(&self) -> String {
+        match self {
+            Refused::Problems(all) => {
+                let count = all.problems.len();
+                let plural = if count == 1 { "problem" } else { "problems" };
+                format!(
+                    "{all}\nmehari check: {count} {plural}; {}",
+                    tally(&all.notes)
+                )
+            }
+            Refused::Path(error) => format!("mehari check: {}", chain(error)),
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        match self {
+            Refused::Problems(all) => serde_json::json!(all),
+            Refused::Path(error) => {
+                serde_json::json!({ "problems": [{ "message": chain(error) }], "notes": [] })
+            }
+        }
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

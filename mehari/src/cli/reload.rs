@@ -1,9 +1,9 @@
-//! `mehari reload`.
+//! `mehari reload`, through the control socket.
 
+use super::control;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari reload: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    control::command("reload", arguments, control::message)
 }

@@ -1,9 +1,141 @@
-//! `mehari serve`.
+//! `mehari serve`: reads what to serve, binds, loads the first generation, says it is ready, serves.
 
+use clap::Parser;
+use mehari_config::{Rung, Site};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari serve: this command is not built yet");
-    ExitCode::from(2)
+mod control;
+mod journal;
+mod listen;
+mod reload;
+mod run;
+mod signals;
+mod watch;
+
+#[derive(Parser, Debug, Clone)]
+#[command(
+    name = "mehari serve",
+    about = "Serves a folder, a script, a PSGI application or a configuration",
+    after_help = "Examples:\n  mehari serve demo\n  mehari serve app.psgi --workers 8\n  mehari serve -f httpd.conf --listen 0.0.0.0:80\n\n\
+                  Prints one line to stdout when it is ready. TERM and QUIT finish what is under way, INT ends at once,\n\
+                  HUP (and `mehari reload`) rolls over to a new generation, USR1 reopens the logs."
+)]
+pub struct Options {
+    /// A folder, a script or an application file (.psgi); the current folder if nothing is said.
+    #[arg(value_name = "PATH", conflicts_with = "conf")]
+    path: Option<PathBuf>,
+    /// A configuration in httpd.conf's language.
+    #[arg(short = 'f', value_name = "CONF")]
+    conf: Option<PathBuf>,
+    /// Define a name for <IfDefine> and ${NAME}.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
+    define: Vec<String>,
+    /// Where to listen: host:port, or unix:/path. Port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Vec<String>,
+    /// Workers: a number, or `auto`.
+    #[arg(long, value_name = "N|auto")]
+    workers: Option<String>,
+    /// How scripts are run: cgi, fork, perlrun, registry or auto.
+    #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
+    rung: Option<String>,
+    /// Roll over by itself when the configuration or a loaded module changes.
+    #[arg(long)]
+    watch: bool,
+    /// The control socket, for `mehari reload|stop|status`.
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let command = std::iter::once(OsString::from("mehari serve"));
+    let options = match Options::try_parse_from(command.chain(arguments)) {
+        Ok(options) => options,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let site = match options.site() {
+        Ok(site) => site,
+        Err(Refusal::Usage(text)) => {
+            eprintln!("mehari serve: {text}");
+            return ExitCode::from(2);
+        }
+        Err(Refusal::Site(text)) => {
+            eprint!("{text}");
+            return ExitCode::from(1);
+        }
+    };
+    match run::serve(options, site) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mehari serve: {error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Why there is nothing to serve.
+pub enum Refusal {
+    Usage(String),
+    Site(String),
+}
+
+impl Options {
+    /// Reads the configuration anew, with the command line and the environment on top.
+    pub fn site(&self) -> Result<Site, Refusal> {
+        let rung = self.rung.as_deref().map(rung).transpose()?;
+        let mut site = match &self.conf {
+            Some(conf) => Site::load(conf, &self.define).map_err(|problems| Refusal::Site(problems.to_string()))?,
+            None => {
+                let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
+                Site::zero(&path, rung).map_err(|error| Refusal::Site(format!("mehari serve: {error}\n")))?
+            }
+        };
+        self.apply_workers(&mut site)?;
+        if !self.listen.is_empty() {
+            site.listen.clone_from(&self.listen);
+        } else if site.listen.is_empty() {
+            site.listen.push(match std::env::var("PORT") {
+                Ok(port) => match port.parse::<u16>() {
+                    Ok(port) => format!("0.0.0.0:{port}"),
+                    Err(_) => return Err(Refusal::Usage(format!("PORT is `{port}`; expected a number from 0 to 65535"))),
+                },
+                Err(_) => "127.0.0.1:8080".to_owned(),
+            });
+        }
+        Ok(site)
+    }
+
+    /// `--workers`, else WEB_CONCURRENCY where the configuration says nothing.
+    fn apply_workers(&self, site: &mut Site) -> Result<(), Refusal> {
+        let (word, source) = match (&self.workers, std::env::var("WEB_CONCURRENCY")) {
+            (Some(word), _) => (word.clone(), "--workers"),
+            (None, Ok(word)) if site.workers.max.is_none() && site.workers.start.is_none() => (word, "WEB_CONCURRENCY"),
+            _ => return Ok(()),
+        };
+        if word == "auto" {
+            (site.workers.start, site.workers.max) = (None, None);
+            return Ok(());
+        }
+        let number = word.parse::<u32>().ok().filter(|number| (1..=1000).contains(number));
+        let Some(number) = number else {
+            return Err(Refusal::Usage(format!("{source} is `{word}`; expected `auto` or a number from 1 to 1000")));
+        };
+        (site.workers.start, site.workers.max) = (Some(number), Some(number));
+        Ok(())
+    }
+}
+
+fn rung(word: &str) -> Result<Rung, Refusal> {
+    Rung::named(word).ok_or_else(|| {
+        let names: Vec<&str> = Rung::ALL.iter().map(|rung| rung.name()).collect();
+        let hint = mehari_config::nearest(word, names.iter().copied())
+            .map(|name| format!("; did you mean `{name}`?"))
+            .unwrap_or_default();
+        Refusal::Usage(format!("there is no rung `{word}`; expected one of {}{hint}", names.join(", ")))
+    })
 }

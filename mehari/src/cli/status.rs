@@ -1,9 +1,39 @@
-//! `mehari status`.
+//! `mehari status`: what the front and each worker are doing.
 
+use super::control;
+use serde_json::Value;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari status: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    control::command("status", arguments, show)
+}
+
+fn show(answer: &Value) -> String {
+    let (front, pool) = (&answer["front"], &answer["pool"]);
+    let mut text = format!(
+        "pid {}, generation {}: {} connections open, {} requests so far, {} under way, {} waiting for a worker\n{}\n\n",
+        answer["pid"],
+        pool["generation"],
+        front["open_connections"],
+        front["requests"],
+        pool["under_way"],
+        pool["queue"],
+        pool["plan"]["reasoning"].as_str().unwrap_or_default(),
+    );
+    let _ = writeln!(text, "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}", "worker", "state", "held", "running", "served", "age");
+    for worker in pool["workers"].as_array().into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "{:>8}  {:<9} {:>4} {:>6} ms {:>10} {:>5} s",
+            worker["pid"].to_string(),
+            worker["state"].as_str().unwrap_or_default(),
+            worker["held"].to_string(),
+            worker["running_ms"].to_string(),
+            worker["served"].to_string(),
+            worker["age_s"].to_string(),
+        );
+    }
+    text
 }

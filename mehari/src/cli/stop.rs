@@ -1,9 +1,9 @@
-//! `mehari stop`.
+//! `mehari stop`, through the control socket.
 
+use super::control;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari stop: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    control::command("stop", arguments, control::message)
 }

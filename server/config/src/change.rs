@@ -1,7 +1,58 @@
 //! One change a directive makes to the [`crate::Settings`] of its section.
+//!
+//! Directives produce changes while a file is read; [`crate::Site::settings`] applies the changes
+//! of every matching section, in Apache's order, when a request needs them.
 
-/// Applied in Apache's merging order by [`crate::Site::settings`].
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `SetHandler` and `AddHandler` name. It becomes a [`crate::Handler`] once all sections are
+/// merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HandlerName {
+    /// `default-handler`: the file itself.
+    File,
+    CgiScript,
+    PerlScript,
+    Modperl,
+    Psgi,
+    /// `None`: forget the `SetHandler` of the sections around.
+    Unset,
+}
+
+/// `Order`: which of `Allow` and `Deny` has the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub enum Order {
+    #[default]
+    DenyAllow,
+    AllowDeny,
+}
+
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum Change {
-    Handler(Option<crate::Handler>),
+    SetHandler(HandlerName),
+    /// Suffix without the dot.
+    AddHandler(String, HandlerName),
+    /// `PerlResponseHandler`, as written.
+    ResponseHandler(String),
+    PsgiApp(PathBuf),
+    /// Suffix without the dot, and the media type.
+    AddType(String, String),
+    /// Replaces the outer list; a second one in the same section adds to the first. Empty: disabled.
+    DirectoryIndex(Vec<String>),
+    ExecCgi(bool),
+    ParseHeaders(bool),
+    SetEnv(String, String),
+    UnsetEnv(String),
+    SetVar(String, String),
+    AddVar(String, String),
+    /// `Require all granted` (true) or `denied`.
+    Require(bool),
+    Order(Order),
+    AllowFromAll,
+    DenyFromAll,
+    RequestTimeout(Duration),
+    BodyLimit(u64),
+    ErrorDocument(u16, String),
 }

@@ -22,6 +22,55 @@ pub enum Rung {
     Auto,
 }
 
+impl Rung {
+    pub const ALL: [Rung; 5] = [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::PerlRun,
+        Rung::Registry,
+        Rung::Auto,
+    ];
+
+    /// As the command line and `PerlPreloadScript` write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rung::Cgi => "cgi",
+            Rung::Fork => "fork",
+            Rung::PerlRun => "perlrun",
+            Rung::Registry => "registry",
+            Rung::Auto => "auto",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Rung> {
+        let mut all = Rung::ALL.into_iter();
+        all.find(|rung| rung.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The rung a `PerlResponseHandler` stands for; `None`: the site's own handler.
+    pub fn of_handler(name: &str) -> Option<Rung> {
+        let name = name.trim_start_matches(['+', '-']);
+        let name = name.strip_suffix("::handler").unwrap_or(name);
+        let name = name.strip_suffix("->handler").unwrap_or(name);
+        Some(match name {
+            "ModPerl::Registry"
+            | "ModPerl::RegistryBB"
+            | "ModPerl::RegistryPrefork"
+            | "Apache::Registry"
+            | "Apache::RegistryNG"
+            | "Apache::RegistryBB"
+            | "Mehari::Registry" => Rung::Registry,
+            "ModPerl::PerlRun"
+            | "ModPerl::PerlRunPrefork"
+            | "Apache::PerlRun"
+            | "Mehari::PerlRun" => Rung::PerlRun,
+            "Mehari::Fork" => Rung::Fork,
+            "Mehari::Auto" => Rung::Auto,
+            _ => return None,
+        })
+    }
+}
+
 /// What answers a request.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -41,19 +90,38 @@ pub enum Handler {
     Psgi(PathBuf),
 }
 
+/// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
+impl std::fmt::Display for Handler {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Handler::File => out.write_str("file"),
+            Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
+            Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
+            Handler::Perl {
+                name,
+                perl_script: true,
+            } => write!(out, "perl-script {name}"),
+            Handler::Perl { name, .. } => write!(out, "modperl {name}"),
+        }
+    }
+}
+
 /// The settings in force for one request, after every matching section has been merged.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Settings {
+    /// Small and the same for equal settings of one site: what a worker knows them by.
+    pub id: u32,
     /// `None`: decided by the file's name and mode (`Site::by_name`).
     pub handler: Option<Handler>,
-    /// `AddHandler`: suffix without the dot, and what runs such a file.
+    /// `AddHandler`: suffix without the dot, in lower case, and what runs such a file.
     pub add_handler: Vec<(String, Handler)>,
-    /// `AddType`: suffix without the dot, and the media type.
+    /// `AddType`: suffix without the dot, in lower case, and the media type.
     pub add_type: Vec<(String, String)>,
     pub directory_index: Vec<String>,
     /// `Options ExecCGI`: scripts may run here.
     pub exec_cgi: bool,
-    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: what a script prints starts with its header block.
+    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: what a script prints starts with its header
+    /// block. See [`Settings::parses_headers`].
     pub parse_headers: bool,
     /// `PerlSetEnv`, `SetEnv`, `PassEnv` resolved, in order.
     pub set_env: Vec<(String, String)>,
@@ -69,12 +137,25 @@ pub struct Settings {
     pub error_documents: Vec<(u16, String)>,
 }
 
+impl Settings {
+    /// Whether a script on this rung prints its own header block. Under `registry` and `perlrun`
+    /// it must be asked for, as in mod_perl; the other rungs are CGI's world, where it always does.
+    pub fn parses_headers(&self, rung: Rung) -> bool {
+        match rung {
+            Rung::Registry | Rung::PerlRun => self.parse_headers,
+            Rung::Cgi | Rung::Fork | Rung::Auto => true,
+        }
+    }
+}
+
 /// A section of the configuration and what it changes.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Section {
     pub scope: Scope,
-    /// Indexes into the parser's own change list are private to it; see `Site::settings`.
-    pub changes: Vec<crate::change::Change>,
+    /// The `<Directory>` this `<Files>` stands in.
+    pub within: Option<PathBuf>,
+    /// Applied in order by [`Site::settings`].
+    pub changes: Vec<crate::Change>,
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -85,6 +166,12 @@ pub enum Scope {
     Directory(PathBuf),
     /// `<Files name>`: last segment of the file name; `*` and `?` match.
     Files(String),
+    /// `<LocationMatch regex>` or `<Location ~ regex>`: anywhere in the URL path.
+    LocationMatch(crate::Pattern),
+    /// `<DirectoryMatch regex>`: anywhere in the path of the file's folder.
+    DirectoryMatch(crate::Pattern),
+    /// `<FilesMatch regex>`: anywhere in the last segment of the file name.
+    FilesMatch(crate::Pattern),
 }
 
 /// `Alias /url /path`, `ScriptAlias /url /path`.
@@ -96,13 +183,14 @@ pub struct Alias {
     pub script: bool,
 }
 
-/// One thing the zygote loads before it forks, in configuration order.
+/// One thing the zygote loads before it forks. In mod_perl's order: `PerlConfigRequire`,
+/// `PerlRequire`, `PerlModule`, `PerlPostConfigRequire`, then scripts and applications.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preload {
     /// `PerlModule Name`
     Module(String),
-    /// `PerlRequire file`
+    /// `PerlRequire file`: absolute, or to be found in @INC.
     Require(PathBuf),
     /// A script compiled before the fork: rung and file.
     Script(Rung, PathBuf),
@@ -220,7 +308,7 @@ pub struct Site {
     pub aliases: Vec<Alias>,
     /// The settings outside any section.
     pub base: Settings,
-    /// In configuration order.
+    /// In the order they were closed; `Site::settings` knows the order they are merged in.
     pub sections: Vec<Section>,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
@@ -230,4 +318,11 @@ pub struct Site {
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,
+    /// What became of each directive read; remarks and ignored ones are worth a log line at start.
+    pub notes: Vec<crate::Note>,
+    /// The handler words outside any section, which sections go on from.
+    #[serde(skip)]
+    pub(crate) base_handlers: crate::merge::HandlerWords,
+    #[serde(skip)]
+    pub(crate) merged: crate::merge::Merged,
 }

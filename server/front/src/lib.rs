@@ -1,1 +1,32 @@
-//! (opens with this crate's first module)
+//! The front: listens, reads requests, routes them, has them answered, logs them.
+//!
+//! One thread owns every socket (`Front`). A connection is a task: `http1` or `http2` reads its
+//! requests, `route` finds what answers, `work` has it done by a `handler`, and the answer leaves
+//! the way the request came. Perl is `mehari_pool`'s.
+
+mod answer;
+mod clock;
+mod deadline;
+mod dispatch;
+mod front;
+pub mod handler;
+mod http1;
+mod http2;
+mod lines;
+mod log;
+mod page;
+mod path;
+mod problem;
+mod request;
+mod route;
+mod shared;
+mod socket;
+mod spool;
+mod status;
+mod turn;
+mod work;
+
+pub use dispatch::{Dispatch, Exchange};
+pub use front::{Front, Handle, Stats, Stop};
+pub use log::{Entry, Journal};
+pub use socket::Listener;

@@ -1,1 +1,19 @@
-//! (opens with this crate's first module)
+//! What the server tells about itself: access log, error log, counters.
+//!
+//! Filled by the front on its one thread, and by the pool; nothing here knows HTTP or Perl. Whatever
+//! is written goes through a [`spool`]: the caller formats into memory, a thread of its own writes.
+
+mod access;
+mod clock;
+mod counters;
+mod error;
+mod escape;
+mod latency;
+mod sink;
+mod spool;
+
+pub use access::{AccessLog, Entry};
+pub use counters::Counters;
+pub use error::{ErrorLog, Lines, Origin};
+pub use latency::Latency;
+pub use mehari_config::{AccessFormat, LogLevel, LogTarget};

@@ -54,6 +54,9 @@ pub struct Call<'a> {
     pub variables: &'a [(&'a [u8], &'a [u8])],
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
     pub parse_headers: bool,
+    /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped
+    /// lexicals. False under `ModPerl::Registry` in a site's configuration, where mod_perl's ways stay.
+    pub cgi_world: bool,
     pub timeout: std::time::Duration,
     /// Unique within the front's life; the error log and the access log show it.
     pub request_id: u64,
@@ -86,6 +89,10 @@ pub enum Fault {
     QueueTimedOut,
     #[error("the worker wrote something that is not a response")]
     BadResponse,
+    #[error("the script gave no valid response header")]
+    BadHeader,
+    #[error("the script cannot be run")]
+    CannotRun,
     #[error("the request does not fit a mailbox")]
     TooLarge,
     #[error("no generation is loaded")]
@@ -99,6 +106,7 @@ impl Fault {
     pub fn status(self) -> u16 {
         match self {
             Fault::WorkerDied | Fault::BadResponse => 502,
+            Fault::BadHeader | Fault::CannotRun => 500,
             Fault::TimedOut => 504,
             Fault::QueueFull | Fault::QueueTimedOut | Fault::NotReady | Fault::Stopping => 503,
             Fault::TooLarge => 431,

@@ -1,1 +1,18 @@
-//! (opens with this crate's first module)
+//! The mailbox between the front and a worker, and the control messages between the front and a zygote.
+//!
+//! This crate is the front's end; `perl/xs/mailbox.c` and `perl/xs/zygote.c` are the other. What the
+//! other side writes is not trusted: every length is checked before it is used.
+#![allow(unsafe_code)] // shared memory: each block says why it is sound
+
+mod bell;
+mod control;
+pub mod handshake;
+pub mod layout;
+mod mailbox;
+mod memory;
+mod ring;
+
+pub use bell::Bell;
+pub use control::{send_with_files, ControlSocket, Message};
+pub use mailbox::{write_request, Mailbox};
+pub use ring::{Corrupt, Record};

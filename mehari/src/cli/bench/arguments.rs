@@ -13,9 +13,11 @@ const EXAMPLES: &str = "\
 Examples:
   mehari bench -c 32 -d 10s http://127.0.0.1:8080/
   mehari bench --rate 5000 --arrivals poisson -d 30s --warm-up 5s http://127.0.0.1:8080/
-  mehari bench --stage 30s:0/s..1000/s --stage 1m:1000/s http://127.0.0.1:8080/";
+  mehari bench --stage 30s:0/s..1000/s --stage 1m:1000/s http://127.0.0.1:8080/
+  mehari bench merge east.json west.json -o both.json
+  mehari bench export run.json -o run.html -o run.csv";
 
-#[derive(Debug, Parser)]
+#[derive(Clone, Debug, Parser)]
 #[command(
     name = "mehari bench",
     about = "Loads a server and reports what can be trusted",
@@ -117,7 +119,7 @@ pub struct Arguments {
     /// Print the record as JSON
     #[arg(long)]
     pub json: bool,
-    /// Save the record
+    /// Save the record, in the form of the extension: json, csv, gnuplot, hlog or html
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Begin at this time: RFC 3339, or seconds since 1970

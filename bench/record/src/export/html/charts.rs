@@ -14,7 +14,7 @@ pub fn section(record: &Record) -> String {
     ));
     html.push_str(&figure(
         "Latency by percentile",
-        "Response time counts from the intended start of a request, service time from its first byte: where they part, requests waited for a connection. A percentile is drawn only with ten samples beyond it.",
+        "Response time counts from the intended start of a request, service time from its first byte: where they part, requests waited before they were sent; the tables say for what. A percentile is drawn only with ten samples beyond it.",
         &percentiles(record),
     ));
     html.push_str(&figure(
@@ -84,24 +84,22 @@ fn percentiles(record: &Record) -> Chart {
     let line = |latency: &Latency| -> Vec<Option<(f64, f64)>> {
         steps
             .iter()
-            .filter(|_| !latency.is_empty())
             .map(|p| Some((100.0 / (100.0 - p), latency.value_at_percentile(*p) as f64)))
             .collect()
     };
-    let series = vec![
-        Series {
-            name: "response time",
-            class: "first",
-            points: line(&record.response),
-            filled: false,
-        },
-        Series {
-            name: "service time",
-            class: "second",
-            points: line(&record.service),
-            filled: false,
-        },
-    ];
+    let series: Vec<Series> = [
+        ("response time", "first", &record.response),
+        ("service time", "second", &record.service),
+    ]
+    .into_iter()
+    .filter(|(.., latency)| !latency.is_empty())
+    .map(|(name, class, latency)| Series {
+        name,
+        class,
+        points: line(latency),
+        filled: false,
+    })
+    .collect();
     let last = steps.last().copied().unwrap_or(0.0);
     let (least, most) = extent(&series);
     Chart {
@@ -170,7 +168,7 @@ fn extent(series: &[Series]) -> (f64, f64) {
 fn time_axis(record: &Record, points: &[Point]) -> Axis {
     let asked = record.durations.measured_us as f64 / 1e6;
     let last = points.last().map_or(asked, |p| p.seconds.max(asked));
-    Axis::linear_to("seconds", last, |at| figures::plain(at))
+    Axis::linear_to("seconds", last, figures::plain)
 }
 
 /// 1/(1-p) by decades, marked as the percentiles they are.

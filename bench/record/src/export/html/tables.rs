@@ -3,7 +3,7 @@
 use super::quantile;
 use crate::export::plot::escaped;
 use crate::points::Point;
-use crate::{figures, Latency, Record};
+use crate::{figures, Latency, Quantile, Record};
 
 const PERCENTILES: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
 
@@ -85,7 +85,11 @@ fn lag_rows(record: &Record) -> Vec<Vec<String>> {
     .into_iter()
     .filter(|(_, lag)| !lag.is_empty())
     .map(|(cause, lag)| {
-        let at = |percentile| quantile(lag.quantile(percentile, &Latency::new()));
+        let at = |percentile| match lag.quantile(percentile, &Latency::new()) {
+            // No lag counts as the least that a histogram holds.
+            Quantile::Exactly(0 | 1) => "none".to_owned(),
+            lag => quantile(lag),
+        };
         vec![cause.to_owned(), at(50.0), at(99.0), at(100.0)]
     })
     .collect()

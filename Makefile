@@ -1,0 +1,79 @@
+# Every target works as the first command after a clone: it installs the Debian packages it needs
+# (packaging/install-needs, silent when they are there), builds what it uses, and runs. `make help` lists them.
+
+PERL      ?= perl
+CARGO     ?= $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo),cargo)
+CARGO_FLAGS ?= --locked
+LISTEN    ?= 127.0.0.1:8080
+PREFIX    ?= /usr/local
+
+# Cargo shares one target folder between all of them; an absolute path keeps it right in every sub-folder.
+TARGET    := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+RELEASE   := $(TARGET)/release/mehari
+DEBUG     := $(TARGET)/debug/mehari
+
+.DEFAULT_GOAL := build
+.PHONY: build serve test check peers fuzz soak install clean help perl debug rust
+
+build: rust ## build target/release/mehari and the Perl side of a worker
+	@packaging/install-needs build
+	@$(MAKE) --no-print-directory perl
+	$(CARGO) build --release $(CARGO_FLAGS) -p mehari
+
+serve: ## serve demo/ on http://127.0.0.1:8080/ (LISTEN=host:port for another place)
+	@packaging/install-needs build demo
+	@$(MAKE) --no-print-directory build
+	exec $(RELEASE) serve -f demo/mehari.conf --listen $(LISTEN)
+
+test: ## run everything that must hold; the last line is `N passed, N failed`
+	@packaging/install-needs build demo test
+	@$(MAKE) --no-print-directory debug
+	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" CARGO="$(CARGO)" CARGO_FLAGS="$(CARGO_FLAGS)" $(PERL) tests/all
+
+check: rust ## formatting and clippy, no warnings allowed
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
+
+peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, nginx and lighttpd (PEERS="--only registry")
+	@packaging/install-needs build peers
+	@$(MAKE) --no-print-directory build
+	@mkdir -p peers/results
+	$(PERL) peers/run --mehari $(RELEASE) --json peers/results/latest.json $(PEERS)
+
+# Endless by nature: each takes its length in seconds from SECONDS.
+ifneq ($(wildcard fuzz/run),)
+fuzz: build # feed the parsers and a live server with broken input (SECONDS=600)
+	fuzz/run $(or $(SECONDS),600)
+endif
+ifneq ($(wildcard tests/soak),)
+soak: build # load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
+	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
+endif
+
+# The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
+SHARE = $(DESTDIR)$(PREFIX)/share/mehari
+install: ## copy the program and its Perl side below PREFIX (/usr/local; DESTDIR for a package)
+	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
+	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
+	install -D -m 644 packaging/systemd/mehari.service $(DESTDIR)$(PREFIX)/lib/systemd/system/mehari.service
+	install -d $(SHARE)/perl
+	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
+	@if [ -z "$(DESTDIR)" ]; then $(PERL) $(SHARE)/perl/build.pl >/dev/null; fi
+
+clean: ## remove what was built
+	$(CARGO) clean
+	rm -rf perl/build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  make %-8s %s\n' "$$name" "$$what"; done
+
+# The Perl side, built once for $(PERL) and kept under perl/build/.
+perl:
+	@$(PERL) perl/build.pl >/dev/null
+
+# The tests run the debug binary: it checks overflow and its own assertions, and needs no second build of every crate.
+debug: rust perl
+	$(CARGO) build $(CARGO_FLAGS) -p mehari
+
+rust:
+	@command -v $(CARGO) >/dev/null || { echo "Rust is missing: install it from https://rustup.rs and run make again." >&2; exit 1; }

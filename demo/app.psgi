@@ -1,0 +1,59 @@
+# A PSGI application without a framework: a subroutine that takes the environment and returns status, headers and body.
+use strict;
+use warnings;
+use utf8;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__) . '/lib';
+use Encode ();
+use Demo::Page ();
+
+my %PAGES = ('/' => \&overview, '' => \&to_overview, '/stream' => \&stream, '/hello' => \&hello);
+
+# What the application was told, as a page.
+sub overview {
+    my ($env) = @_;
+    my @told = map { [$_, ref $env->{$_} ? ref $env->{$_} : $env->{$_} // 'undef'] } sort grep { !/^HTTP_COOKIE$/ } keys %$env;
+    my $html = Demo::Page::html(
+        title   => 'PSGI',
+        address => 'psgi/',
+        root    => '../',
+        content => <<"END" . Demo::Page::table(@told),
+<h1>A PSGI application</h1>
+<p class="lead">One file, <code>app.psgi</code>, whose last value is a subroutine. No framework is loaded.</p>
+<p><a href="hello">A plain answer</a> · <a href="stream">An answer that comes in pieces</a></p>
+<h2>What it was told of your request</h2>
+END
+    );
+    return [200, ['Content-Type' => 'text/html; charset=utf-8', 'Cache-Control' => 'no-store'], [Encode::encode('UTF-8', $html)]];
+}
+
+# The page's links are relative: they need the slash.
+sub to_overview {
+    my ($env) = @_;
+    return [301, ['Location' => "$env->{SCRIPT_NAME}/", 'Content-Type' => 'text/plain'], ["The application is at $env->{SCRIPT_NAME}/\n"]];
+}
+
+sub hello {
+    my $body = "Hello from PSGI, process $$.\n";
+    return [200, ['Content-Type' => 'text/plain; charset=utf-8', 'Content-Length' => length $body], [$body]];
+}
+
+# Delayed and streaming: the server calls this with a responder, and gets the body line by line.
+sub stream {
+    return sub {
+        my ($respond) = @_;
+        my $writer = $respond->([200, ['Content-Type' => 'text/plain; charset=utf-8', 'Cache-Control' => 'no-store', 'X-Accel-Buffering' => 'no']]);
+        for my $line (1 .. 5) {
+            $writer->write("line $line of 5\n");
+            select undef, undef, undef, 0.2;
+        }
+        $writer->close;
+    };
+}
+
+sub {
+    my ($env) = @_;
+    my $page = $PAGES{$env->{PATH_INFO}}
+        or return [404, ['Content-Type' => 'text/plain; charset=utf-8'], ["This application has no page $env->{PATH_INFO}\n"]];
+    return $page->($env);
+};

@@ -1,0 +1,181 @@
+//! What a site means, in words: the server, the workers, each section and what answers there.
+
+use std::path::Path;
+
+use mehari_config::{NoteKind, Preload, Site};
+use serde_json::json;
+
+use super::settings;
+
+/// The site as JSON, with what each section comes to.
+pub fn json(site: &Site) -> serde_json::Value {
+    let sections = site.sections.iter().map(|section| {
+        json!({
+            "section": section.scope.to_string(),
+            "within": section.within,
+            "settings": site.settings_of(section),
+        })
+    });
+    let sections: Vec<_> = sections.collect();
+    json!({ "site": site, "sections": sections, "problems": [] })
+}
+
+/// The site as a page of text. `what` is the file or folder that was checked.
+pub fn text(site: &Site, what: &Path) -> String {
+    let mut page = Page(String::new());
+    page.heading(&match site.files.is_empty() {
+        true => format!("{}: served without a configuration", what.display()),
+        false => format!(
+            "{}: no problem; {}",
+            what.display(),
+            super::tally(&site.notes)
+        ),
+    });
+    server(&mut page, site);
+    page.heading("\nEverywhere");
+    settings::base(&mut page, site);
+    for section in &site.sections {
+        let within = section.within.as_ref();
+        let within = within.map_or(String::new(), |folder| {
+            format!(" in <Directory {}>", folder.display())
+        });
+        page.heading(&format!("\n{}{within}", section.scope));
+        settings::section(&mut page, site, &site.settings_of(section));
+    }
+    notes(&mut page, site);
+    page.0
+}
+
+pub(super) struct Page(String);
+
+impl Page {
+    fn heading(&mut self, text: &str) {
+        self.0.push_str(&format!("{text}\n"));
+    }
+
+    pub fn line(&mut self, label: &str, value: impl std::fmt::Display) {
+        self.0.push_str(&format!("  {label:<16} {value}\n"));
+    }
+
+    pub fn list(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
+        for value in values {
+            self.line(label, value);
+        }
+    }
+}
+
+fn server(page: &mut Page, site: &Site) {
+    match site.listen.is_empty() {
+        true => page.line("listen", "127.0.0.1:8080, or what --listen says"),
+        false => page.line("listen", site.listen.join(", ")),
+    }
+    page.line(
+        "server name",
+        site.server_name.as_deref().unwrap_or("the request's Host"),
+    );
+    page.line("document root", site.document_root.display());
+    page.list(
+        "alias",
+        site.aliases.iter().map(|alias| {
+            let kind = if alias.script { " (CGI programs)" } else { "" };
+            format!("{} -> {}{kind}", alias.url, alias.path.display())
+        }),
+    );
+    let perl = &site.perl;
+    page.line(
+        "perl",
+        format!("{} {}", perl.interpreter.display(), perl.switches.join(" ")).trim_end(),
+    );
+    page.list("loaded first", perl.preloads.iter().map(preload));
+    workers(page, site);
+    let limits = &site.limits;
+    page.line(
+        "connections",
+        format!("{} at most, backlog {}", limits.connections, limits.backlog),
+    );
+    page.line(
+        "keep-alive",
+        match limits.keep_alive {
+            None => "off".to_string(),
+            Some(idle) => format!("{idle:?} idle at most"),
+        },
+    );
+    page.line(
+        "error log",
+        format!(
+            "{}, from {} on",
+            target(&site.logs.error),
+            format!("{:?}", site.logs.level).to_lowercase()
+        ),
+    );
+    page.line(
+        "access log",
+        match site.logs.access {
+            mehari_config::LogTarget::Off => "off".to_string(),
+            ref file => format!(
+                "{}, {}",
+                target(file),
+                format!("{:?}", site.logs.access_format).to_lowercase()
+            ),
+        },
+    );
+}
+
+fn preload(preload: &Preload) -> String {
+    match preload {
+        Preload::Module(name) => format!("module {name}"),
+        Preload::Require(file) => format!("file {}", file.display()),
+        Preload::Psgi(file) => format!("application {}", file.display()),
+        Preload::Script(rung, file) => format!("script {} for `{}`", file.display(), rung.name()),
+    }
+}
+
+fn workers(page: &mut Page, site: &Site) {
+    let workers = &site.workers;
+    let number =
+        |number: Option<u32>| number.map_or("by cores and memory".to_string(), |n| n.to_string());
+    page.line("workers at most", number(workers.max));
+    page.line("at start", number(workers.start));
+    let spare = (workers.min_spare, workers.max_spare);
+    if spare != (None, None) {
+        page.line(
+            "idle",
+            format!("{} to {}", number(spare.0), number(spare.1)),
+        );
+    }
+    let (queue, time) = (workers.queue, workers.queue_timeout);
+    page.line("queue", format!("{queue} requests, {time:?} at most"));
+    if let Some(requests) = workers.max_requests.filter(|requests| *requests > 0) {
+        page.line(
+            "replaced after",
+            format!("{requests} requests, give or take 20 %"),
+        );
+    }
+}
+
+fn target(log: &mehari_config::LogTarget) -> String {
+    match log {
+        mehari_config::LogTarget::Stderr => "stderr".into(),
+        mehari_config::LogTarget::Off => "off".into(),
+        mehari_config::LogTarget::File(file) => file.display().to_string(),
+    }
+}
+
+fn notes(page: &mut Page, site: &Site) {
+    for (kind, heading) in [
+        (NoteKind::Remark, "\nWorth knowing"),
+        (NoteKind::Ignored, "\nIgnored by design"),
+    ] {
+        let mut of_kind = site
+            .notes
+            .iter()
+            .filter(|note| note.kind == kind)
+            .peekable();
+        if of_kind.peek().is_some() {
+            page.heading(heading);
+        }
+        for note in of_kind {
+            page.heading(&format!("  {note}"));
+        }
+    }
+}

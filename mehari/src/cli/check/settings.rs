@@ -1,0 +1,110 @@
+//! What holds in one scope: access, handler, environment, limits.
+
+use mehari_config::{Settings, Site};
+
+use super::meaning::Page;
+
+/// The settings outside of sections, in full.
+pub(super) fn base(page: &mut Page, site: &Site) {
+    lines(page, site, &site.base, None);
+}
+
+/// The settings of a section: what is not as it is outside.
+pub(super) fn section(page: &mut Page, site: &Site, settings: &Settings) {
+    let base = &site.base;
+    lines(page, site, settings, Some(base));
+    for (name, _) in &base.set_env {
+        if !settings.set_env.iter().any(|(kept, _)| kept == name) {
+            page.line("%ENV", format!("{name} is not set"));
+        }
+    }
+    if settings == base {
+        page.line("as outside", "nothing here differs");
+    }
+}
+
+/// A line for each part that differs from `base`, or for every part.
+fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settings>) {
+    // Whether a part of the settings has to be told.
+    macro_rules! differs {
+        ($part:ident) => {
+            base.map_or(true, |base| base.$part != settings.$part)
+        };
+    }
+    // The members of a list that have to be told.
+    macro_rules! fresh {
+        ($list:ident) => {
+            (settings.$list.iter())
+                .filter(|item| base.map_or(true, |base| !base.$list.contains(item)))
+        };
+    }
+    if differs!(denied) {
+        page.line("access", if settings.denied { "denied" } else { "granted" });
+    }
+    if differs!(handler) {
+        page.line("handler", handler(settings, site));
+    }
+    if differs!(exec_cgi) {
+        let allowed = "allowed";
+        let forbidden = "not allowed (Options +ExecCGI allows them)";
+        page.line(
+            "scripts",
+            if settings.exec_cgi {
+                allowed
+            } else {
+                forbidden
+            },
+        );
+    }
+    if differs!(parse_headers) {
+        let parsed = "printed by the script";
+        let made = "made by `$r` under registry and perlrun, printed by the script elsewhere";
+        page.line(
+            "headers",
+            if settings.parse_headers { parsed } else { made },
+        );
+    }
+    for (suffix, handler) in fresh!(add_handler) {
+        page.line("suffix", format!(".{suffix}: {handler}"));
+    }
+    for (suffix, media_type) in fresh!(add_type) {
+        page.line("type", format!(".{suffix}: {media_type}"));
+    }
+    for (name, value) in fresh!(set_env) {
+        page.line("%ENV", format!("{name} = {value}"));
+    }
+    for (name, values) in fresh!(set_var) {
+        page.line("dir_config", format!("{name} = {}", values.join(", ")));
+    }
+    if differs!(directory_index) {
+        let names = settings.directory_index.join(" ");
+        page.line("index", if names.is_empty() { "none" } else { &names });
+    }
+    if differs!(request_timeout) {
+        page.line("longest request", format!("{:?}", settings.request_timeout));
+    }
+    if differs!(body_limit) {
+        page.line(
+            "largest body",
+            match settings.body_limit {
+                0 => "no limit".to_string(),
+                bytes => format!("{bytes} bytes"),
+            },
+        );
+    }
+    for (status, document) in fresh!(error_documents) {
+        page.line("error page", format!("{status}: {document}"));
+    }
+}
+
+fn handler(settings: &Settings, site: &Site) -> String {
+    match (&settings.handler, site.by_name) {
+        (Some(handler), _) => handler.to_string(),
+        (None, Some(rung)) => {
+            let rung = rung.name();
+            format!("by name: *.pl, *.cgi and perl scripts on the rung `{rung}`, else the file")
+        }
+        (None, None) if settings.add_handler.is_empty() => "the file".to_string(),
+        (None, None) => "by suffix, else the file".to_string(),
+    }
+}

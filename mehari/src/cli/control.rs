@@ -1,0 +1,139 @@
+//! Talking to a running server through its control socket: what `status`, `reload` and `stop` share.
+
+use clap::Parser;
+use mehari_front::Stats;
+use mehari_pool::PoolStatus;
+use serde_json::{json, Value};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A server's answer: one JSON object.
+pub struct Reply(Value);
+
+impl Reply {
+    pub fn done(message: String) -> Reply {
+        Reply(json!({ "ok": true, "message": message }))
+    }
+
+    pub fn failed(reason: String) -> Reply {
+        Reply(json!({ "ok": false, "message": reason }))
+    }
+
+    pub fn status(pool: PoolStatus, front: Stats) -> Reply {
+        Reply(json!({
+            "ok": true,
+            "pid": std::process::id(),
+            "front": {
+                "open_connections": front.open_connections,
+                "active_requests": front.active_requests,
+                "connections": front.connections,
+                "refused_connections": front.refused_connections,
+                "requests": front.requests,
+                "bytes": front.bytes,
+            },
+            "pool": pool,
+        }))
+    }
+
+    pub fn to_json(&self) -> String {
+        format!("{}\n", self.0)
+    }
+}
+
+/// The folder of control sockets, made for its owner only: `$XDG_RUNTIME_DIR/mehari`, else under /run or /tmp.
+pub fn folder() -> io::Result<PathBuf> {
+    let user = rustix::process::getuid().as_raw();
+    let path = match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(runtime) => PathBuf::from(runtime).join("mehari"),
+        None if user == 0 => PathBuf::from("/run/mehari"),
+        None => PathBuf::from(format!("/tmp/mehari-{user}")),
+    };
+    match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let meta = std::fs::symlink_metadata(&path)?;
+    if !meta.is_dir() || meta.uid() != user || meta.mode() & 0o077 != 0 {
+        return Err(io::Error::other(format!("{} is not a folder of this user alone", path.display())));
+    }
+    Ok(path)
+}
+
+#[derive(Parser)]
+struct Options {
+    /// The server's control socket; needed only when several servers run.
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Print the server's answer as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs one command against the running server and prints what it says.
+pub fn command(word: &'static str, arguments: Vec<OsString>, show: fn(&Value) -> String) -> ExitCode {
+    let name = OsString::from(format!("mehari {word}"));
+    let options = match Options::try_parse_from(std::iter::once(name).chain(arguments)) {
+        Ok(options) => options,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match ask(options.control.as_deref(), word) {
+        Ok(answer) => {
+            let ok = answer["ok"] == true;
+            let text = if options.json { format!("{answer:#}\n") } else { show(&answer) };
+            if ok || options.json {
+                print!("{text}");
+            } else {
+                eprint!("mehari {word}: {text}");
+            }
+            ExitCode::from(if ok { 0 } else { 1 })
+        }
+        Err(reason) => {
+            eprintln!("mehari {word}: {reason}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The message of an answer.
+pub fn message(answer: &Value) -> String {
+    format!("{}\n", answer["message"].as_str().unwrap_or_default().trim_end())
+}
+
+fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
+    let mut stream = match named {
+        Some(path) => UnixStream::connect(path).map_err(|error| format!("no server answers at {}: {error}", path.display()))?,
+        None => the_only_server()?,
+    };
+    let mut answer = String::new();
+    stream
+        .write_all(format!("{word}\n").as_bytes())
+        .and_then(|()| stream.read_to_string(&mut answer))
+        .map_err(|error| format!("the server broke off: {error}"))?;
+    serde_json::from_str(&answer).map_err(|_| "the server gave no answer; is it another user's?".to_owned())
+}
+
+fn the_only_server() -> Result<UnixStream, String> {
+    let folder = folder().map_err(|error| error.to_string())?;
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut running: Vec<(PathBuf, UnixStream)> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .filter_map(|path| UnixStream::connect(&path).ok().map(|stream| (path, stream)))
+        .collect();
+    match running.len() {
+        0 => Err("no server of this user is running".to_owned()),
+        1 => Ok(running.remove(0).1),
+        _ => {
+            let paths: Vec<String> = running.iter().map(|(path, _)| format!("  --control {}", path.display())).collect();
+            Err(format!("several servers run; say which:\n{}", paths.join("\n")))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The next generation: the configuration read again, a zygote beside the running one, then the switch.
+//! What does not load is reported and thrown away.
+
+use super::journal::Logs;
+use super::{Options, Refusal};
+use mehari_config::Site;
+use mehari_front::{Handle, Stats};
+use mehari_pool::{Plan, Pool, PoolStatus};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+pub struct Reloader {
+    options: Options,
+    pool: Pool,
+    front: Handle<Pool>,
+    logs: Rc<Logs>,
+    /// One reload at a time; a second one asked for meanwhile follows it.
+    turn: Mutex<()>,
+    waiting: Cell<u32>,
+}
+
+impl Reloader {
+    pub fn new(options: Options, pool: Pool, front: Handle<Pool>, logs: Rc<Logs>) -> Reloader {
+        Reloader {
+            options,
+            pool,
+            front,
+            logs,
+            turn: Mutex::new(()),
+            waiting: Cell::new(0),
+        }
+    }
+
+    /// Starts a reload and comes back at once; asked again before it began, it is one reload.
+    pub fn ask(self: &Rc<Self>, who: &'static str) {
+        if self.waiting.get() > 0 {
+            return;
+        }
+        let this = self.clone();
+        this.waiting.set(1);
+        tokio::task::spawn_local(async move {
+            let _ = this.reload(who).await;
+        });
+    }
+
+    /// The number of the new generation, or why there is none.
+    pub async fn reload(&self, who: &str) -> Result<u32, String> {
+        let _turn = self.turn.lock().await;
+        self.waiting.set(0);
+        let outcome = self.load().await;
+        match &outcome {
+            Ok(number) => self.logs.error.notice(format_args!("{who}: generation {number} serves")),
+            Err(reason) => {
+                for line in reason.lines() {
+                    self.logs.error.error(format_args!("{who}: {line}"));
+                }
+                self.logs.error.error(format_args!("{who}: the new generation is thrown away, the old one goes on"));
+            }
+        }
+        outcome
+    }
+
+    async fn load(&self) -> Result<u32, String> {
+        let site = self.options.site().map_err(|refusal| match refusal {
+            Refusal::Usage(text) | Refusal::Site(text) => text,
+        })?;
+        let site: Arc<Site> = Arc::new(site);
+        let plan = Plan::of(&site);
+        let number = self
+            .pool
+            .reload(site.clone(), plan)
+            .await
+            .map_err(|error| error.to_string())?;
+        self.front.replace_site(site);
+        Ok(number)
+    }
+
+    pub fn status(&self) -> (PoolStatus, Stats) {
+        (self.pool.status(), self.front.stats())
+    }
+
+    /// The files whose change means a new generation.
+    pub fn watched_files(&self) -> Vec<std::path::PathBuf> {
+        self.pool.watched_files()
+    }
+
+    pub fn log_notice(&self, text: std::fmt::Arguments<'_>) {
+        self.logs.error.notice(text);
+    }
+}

@@ -1,0 +1,92 @@
+//! The life of a serving process, from bound sockets to the last flushed log line.
+
+use super::control::Control;
+use super::journal::Logs;
+use super::reload::Reloader;
+use super::{listen, signals, watch, Options};
+use mehari_config::Site;
+use mehari_front::handler::cgi::{Cgi, Limits};
+use mehari_front::{Front, Stop};
+use mehari_pool::{Plan, Pool};
+use std::io::Write;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::task::{spawn_local, LocalSet};
+
+/// Answers when the server has ended; an error is why it never served.
+pub fn serve(options: Options, site: Site) -> Result<(), String> {
+    let site = Arc::new(site);
+    let mut bound = Vec::new();
+    for address in &site.listen {
+        bound.push(listen::bind(address, site.limits.backlog)?);
+    }
+    let logs = Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
+    for note in &site.notes {
+        logs.error.info(note);
+    }
+    let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
+    let tasks = LocalSet::new();
+    let served = runtime.block_on(tasks.run_until(run(options, site, bound, logs.clone())));
+    logs.flush();
+    served
+}
+
+async fn run(options: Options, site: Arc<Site>, bound: Vec<listen::Bound>, logs: Rc<Logs>) -> Result<(), String> {
+    let plan = Plan::of(&site);
+    let limits = Limits {
+        processes: plan.max as usize,
+        queue: site.workers.queue as usize,
+        queue_timeout: site.workers.queue_timeout,
+    };
+    let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
+    let cgi = Cgi::new(limits, software, logs.error.clone());
+    logs.error.notice(&plan.reasoning);
+    let pool = Pool::start(site.clone(), plan, logs.error.clone())
+        .await
+        .map_err(|error| error.to_string())?;
+    let (urls, ports): (Vec<String>, Vec<Option<u16>>) =
+        bound.iter().map(|bound| (bound.url.clone(), bound.port)).unzip();
+    let listeners = bound.into_iter().map(|bound| bound.listener).collect();
+    let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
+    let reloader = Rc::new(Reloader::new(options.clone(), pool.clone(), front.handle(), logs.clone()));
+    let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
+    let control = Control::open(options.control.as_deref(), ports.iter().flatten().next().copied())?;
+    spawn_local(control.listen(reloader.clone(), stop.clone()));
+    spawn_local(signals::handle(reloader.clone(), stop.clone(), logs.clone()));
+    if options.watch {
+        spawn_local(watch::run(reloader.clone()));
+    }
+    let pid_file = PidFile::write(&site)?;
+    announce(&urls)?;
+    let served = front.run(stopped).await.map_err(|error| error.to_string());
+    pool.end();
+    drop(pid_file);
+    logs.error.notice("stopped");
+    served
+}
+
+/// The one line on stdout: the first address; more follow in the log only.
+fn announce(urls: &[String]) -> Result<(), String> {
+    let first = urls.first().ok_or("there is no address to listen on")?;
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "mehari: serving {first}").and_then(|()| out.flush());
+    Ok(())
+}
+
+/// `PidFile`, taken away at the end.
+struct PidFile(std::path::PathBuf);
+
+impl PidFile {
+    fn write(site: &Site) -> Result<Option<PidFile>, String> {
+        let Some(path) = &site.pid_file else { return Ok(None) };
+        std::fs::write(path, format!("{}\n", std::process::id()))
+            .map_err(|error| format!("PidFile {}: {error}", path.display()))?;
+        Ok(Some(PidFile(path.clone())))
+    }
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

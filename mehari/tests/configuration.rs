@@ -1,0 +1,115 @@
+//! `mehari check` and `mehari directives` on the real binary: texts, streams and exit statuses.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/config/tests/golden");
+
+fn mehari(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mehari"));
+    command.args(arguments).current_dir(GOLDEN);
+    command.output().expect("mehari runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn golden(name: &str) -> String {
+    std::fs::read_to_string(Path::new(GOLDEN).join(name)).expect(name)
+}
+
+#[test]
+fn check_tells_what_a_configuration_means() {
+    let told = mehari(&["check", "-f", "site.conf"]);
+    assert_eq!(text(&told.stdout), golden("site.txt"));
+    assert_eq!(text(&told.stderr), "");
+    assert_eq!(told.status.code(), Some(0));
+}
+
+#[test]
+fn check_tells_every_problem_on_stderr_and_fails() {
+    let told = mehari(&["check", "-f", "problems.conf"]);
+    assert_eq!(text(&told.stdout), "");
+    let stderr = text(&told.stderr);
+    let problems = golden("problems.txt");
+    assert!(stderr.starts_with(problems.trim()), "{stderr}");
+    let count = problems.lines().count();
+    assert!(
+        stderr.contains(&format!("mehari check: {count} problems; ")),
+        "{stderr}"
+    );
+    assert_eq!(told.status.code(), Some(1));
+}
+
+#[test]
+fn check_answers_json_for_right_and_for_wrong() {
+    let told = mehari(&["check", "-f", "site.conf", "-D", "STAGING", "--json"]);
+    let site: serde_json::Value = serde_json::from_slice(&told.stdout).expect("JSON");
+    assert_eq!(site["site"]["server_admin"], "staging@example.com");
+    assert_eq!(
+        site["sections"][1]["settings"]["handler"]["script"],
+        "registry"
+    );
+    assert_eq!(site["problems"], serde_json::json!([]));
+    let told = mehari(&["check", "-f", "problems.conf", "--json"]);
+    let wrong: serde_json::Value = serde_json::from_slice(&told.stdout).expect("JSON");
+    assert_eq!(wrong["problems"][0]["line"], 1);
+    assert_eq!(wrong["problems"][0]["file"], "problems.conf");
+    assert_eq!(told.status.code(), Some(1));
+}
+
+#[test]
+fn check_looks_at_a_folder_as_serve_would() {
+    let told = mehari(&["check", "."]);
+    let page = text(&told.stdout);
+    assert!(
+        page.contains("rung `auto`") && page.contains("index.html index.pl index.cgi"),
+        "{page}"
+    );
+    let told = mehari(&["check", "site.conf"]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(text(&told.stderr).contains("`-f` before a configuration"));
+}
+
+#[test]
+fn wrong_usage_exits_2_and_help_exits_0() {
+    for wrong in [
+        &["check"][..],
+        &["check", "-f"],
+        &["check", "-f", "a", "b"],
+        &["check", "-D", "X", "."],
+        &["directives", "--yaml"],
+    ] {
+        let told = mehari(wrong);
+        assert_eq!(told.status.code(), Some(2), "{wrong:?}");
+        assert!(
+            text(&told.stdout).is_empty() && text(&told.stderr).contains("error: "),
+            "{wrong:?}"
+        );
+    }
+    for command in ["check", "directives"] {
+        let told = mehari(&[command, "--help"]);
+        assert_eq!(told.status.code(), Some(0));
+        assert!(text(&told.stdout).contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn directives_prints_the_table_and_its_rows() {
+    let table = text(&mehari(&["directives"]).stdout);
+    let all: serde_json::Value =
+        serde_json::from_slice(&mehari(&["directives", "--json"]).stdout).expect("JSON");
+    for row in all["directives"].as_array().expect("rows") {
+        let name = row["name"].as_str().expect("a name");
+        assert!(table.contains(&format!("  {name} ")), "{name}");
+    }
+    let row = text(&mehari(&["directives", "maxclients"]).stdout);
+    assert!(
+        row.starts_with("MaxRequestWorkers NUMBER (1 to 100000)\n"),
+        "{row}"
+    );
+    let told = mehari(&["directives", "MaxClient"]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(text(&told.stderr).contains("did you mean `MaxClients`?"));
+}

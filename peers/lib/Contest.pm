@@ -1,0 +1,65 @@
+# One measurement of one contender: a fresh server, its answer checked, warmed, loaded, its processes read, stopped.
+package Contest;
+use strict;
+use warnings;
+use File::Path qw(make_path remove_tree);
+use HTTP::Tiny;
+use List::Util qw(sum);
+use Processes;
+use Wrk;
+
+my $WARM_SECONDS = 1;
+
+# The text each page must hold whoever serves it: an error page must not win.
+my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/);
+
+# contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers, cores, seconds.
+# Returns wrk's result with cpu_us (a request) and private_kib (mean of the workers), or dies.
+sub measure {
+    my ($contest, $contender, $settings) = @_;
+    remove_tree($settings->{folder});
+    make_path($settings->{folder}, {mode => 0755});
+    my $server = $contender->{class}->new(%$settings, rung => $contender->{rung}, keep_alive => $contest->{keep_alive});
+    $server->start;
+    my $url = $server->url($contender->{class}->path_of($contender->{rung}, $contest->{page}) . query($contest->{page}));
+    check($server, $url, $contest->{page});
+    my %load = (url => $url, connections => $settings->{connections}, keep_alive => $contest->{keep_alive});
+    my $warm   = Wrk::run(%load, seconds => $WARM_SECONDS);
+    my $before = Processes::cpu_seconds($server->tree);
+    my $result = Wrk::run(%load, seconds => $settings->{seconds});
+    my $after  = Processes::cpu_seconds($server->tree);
+    $result->{cpu_us} = 1e6 * ($after - $before) / $result->{requests} if $result->{requests};
+    $result->{private_kib} = mean(grep { defined } map { Processes::private_kib($_) } $server->workers);
+    $result->{processes} = scalar(my @tree = $server->tree);
+    $server->stop;
+    my $logged = lines_of($server->file('access.log'));
+    my $answered = $warm->{requests} + $result->{requests};
+    my $unlogged = $logged < $answered ? "only $logged of $answered answers in the access log" : '';
+    $result->{faults} = join '; ', grep { length } $result->{faults}, $unlogged;
+    return $result;
+}
+
+sub query { my ($page) = @_; return $page eq 'report' ? '?city=Tozeur' : '' }
+
+sub check {
+    my ($server, $url, $page) = @_;
+    my $answer = HTTP::Tiny->new(timeout => 10)->get($url);
+    # nginx's bare return stands beside both the file and the script.
+    my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page};
+    return if $answer->{status} == 200 && $answer->{content} =~ $proof;
+    $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
+    return;
+}
+
+# A server that does not write its log has less to do than one that does.
+sub lines_of {
+    my ($path) = @_;
+    open my $file, '<:raw', $path or return 0;
+    my $lines = 0;
+    while (read $file, my $block, 1 << 20) { $lines += $block =~ tr/\n// }
+    return $lines;
+}
+
+sub mean { return @_ ? sum(@_) / @_ : undef }
+
+1;

@@ -1,0 +1,53 @@
+# Who is measured against whom: each matchup is one rung of Mehari, and the peers a user would pick for the same job.
+package Matchup;
+use strict;
+use warnings;
+use Peer::Apache;
+use Peer::Feersum;
+use Peer::Lighttpd;
+use Peer::Mehari;
+use Peer::Nginx;
+use Peer::Starman;
+use Peer::Uwsgi;
+
+my @SCRIPT_PAGES = qw(hello report);
+my @PSGI_PEERS   = map { [$_, 'psgi'] } qw(Peer::Starman Peer::Uwsgi Peer::Feersum);
+
+my @ALL = (
+    {name => 'cgi',        rung => 'cgi',      pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'cgi']]},
+    {name => 'fork',       rung => 'fork',     pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'cgi']]},
+    {name => 'perlrun',    rung => 'perlrun',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'perlrun']]},
+    {name => 'registry',   rung => 'registry', pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
+    {name => 'auto',       rung => 'auto',     pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
+    {name => 'handler',    rung => 'handler',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'handler']]},
+    {name => 'psgi',       rung => 'psgi',     pages => \@SCRIPT_PAGES, peers => \@PSGI_PEERS},
+    {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
+    {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},
+);
+
+sub names { return map { $_->{name} } @ALL }
+
+# Each of the named matchups (all without a name) once a page: {name, page, keep_alive, contenders}; a contender is
+# {class, rung, ours}, Mehari first. A name that does not exist ends the run.
+sub plan {
+    my ($names, $pages) = @_;
+    my %known  = map { $_->{name} => $_ } @ALL;
+    my @unknown = grep { !$known{$_} } @$names;
+    die "no matchup is called @unknown; there are: " . join(', ', names()) . "\n" if @unknown;
+    my %page_wanted = map { $_ => 1 } @$pages;
+    return map { with_pages($_, \%page_wanted) } @$names ? @known{@$names} : @ALL;
+}
+
+sub with_pages {
+    my ($matchup, $wanted) = @_;
+    my @pages = grep { !%$wanted || $wanted->{$_} } @{$matchup->{pages}};
+    return map { {name => $matchup->{name}, page => $_, keep_alive => !$matchup->{close}, contenders => contenders($matchup)} } @pages;
+}
+
+sub contenders {
+    my ($matchup) = @_;
+    my @peers = map { {class => $_->[0], rung => $_->[1]} } @{$matchup->{peers}};
+    return [{class => 'Peer::Mehari', rung => $matchup->{rung}, ours => 1}, @peers];
+}
+
+1;

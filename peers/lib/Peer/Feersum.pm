@@ -1,0 +1,22 @@
+# Feersum: an event loop in each of a few preforked processes, the application loaded before the fork, and Plack's access
+# log, since it has none of its own.
+package Peer::Feersum;
+use strict;
+use warnings;
+use parent 'Peer';
+
+sub title           { return 'Feersum' }
+sub program         { return 'feersum' }
+sub version_command { return ($^X, '-MFeersum', '-e', 'print Feersum->VERSION') }
+sub path_of         { my ($class, $rung, $page) = @_; return "/$page" }
+sub environment     { return (PLACK_ENV => 'deployment') }
+sub stop_signal     { return 'QUIT' }
+sub configure       { return }
+
+sub command {
+    my ($self) = @_;
+    return ($self->installed, "--pre-fork=$self->{workers}", '--listen', "127.0.0.1:$self->{port}",
+        '--access-log', $self->file('access.log'), "$self->{site}/app.psgi");
+}
+
+1;

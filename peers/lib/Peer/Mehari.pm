@@ -1,0 +1,80 @@
+# Mehari itself, from the same scripts and, but for the rungs that Apache has no word for, the same configuration.
+package Peer::Mehari;
+use strict;
+use warnings;
+use parent 'Peer';
+
+# The binary under test; set once by the runner.
+our $BINARY = 'target/release/mehari';
+
+sub title           { my ($self) = @_; return ref $self ? "Mehari $self->{rung}" : 'Mehari' }
+sub installed       { return -x $BINARY ? $BINARY : undef }
+sub program         { return $BINARY }
+sub version_command { return ($BINARY, '--version') }
+
+sub path_of {
+    my ($class, $rung, $page) = @_;
+    return "/$page.html"    if $rung eq 'static';
+    return "/$rung/$page"   if $rung eq 'handler' || $rung eq 'psgi';
+    return "/$rung/$page.pl";
+}
+
+sub command {
+    my ($self) = @_;
+    return ($BINARY, 'serve', '-f', $self->file('mehari.conf'), '--listen', "127.0.0.1:$self->{port}");
+}
+
+# Workers are children of the zygote, a child of the front.
+sub workers {
+    my ($self) = @_;
+    my %ours = map { $_ => 1 } $self->tree;
+    return grep { my $parent = (Processes::stat_fields($_))[1] // 0; $ours{$parent} && $parent != $self->{pid} } keys %ours;
+}
+
+sub configure {
+    my ($self) = @_;
+    $self->write_file('mehari.conf', <<"END");
+Define SITE $self->{site}
+ServerName localhost
+ServerRoot $self->{folder}
+PidFile $self->{folder}/mehari.pid
+DocumentRoot $self->{site}/static
+ErrorLog $self->{folder}/error.log
+CustomLog $self->{folder}/access.log combined
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout 60
+StartServers $self->{workers}
+MinSpareServers 1
+MaxSpareServers $self->{workers}
+MaxRequestWorkers $self->{workers}
+MaxConnectionsPerChild 0
+Include $self->{site}/perl.conf
+@{[$self->application]}
+Alias /fork/ $self->{site}/scripts/
+Alias /auto/ $self->{site}/scripts/
+
+<Location /fork>
+    SetHandler perl-script
+    PerlResponseHandler Mehari::Fork
+    PerlOptions +ParseHeaders
+    Options +ExecCGI
+</Location>
+
+<Location /auto>
+    SetHandler perl-script
+    PerlResponseHandler Mehari::Auto
+    PerlOptions +ParseHeaders
+    Options +ExecCGI
+</Location>
+END
+    return;
+}
+
+# Only where it is measured: Apache does not load an application beside its scripts either.
+sub application {
+    my ($self) = @_;
+    return $self->{rung} eq 'psgi' ? "<Location /psgi>\n    SetHandler psgi\n    PSGIApp $self->{site}/app.psgi\n</Location>\n" : '';
+}
+
+1;

@@ -1,0 +1,42 @@
+# nginx: one worker a core, a small static file and a bare `return 200`, with a buffered access log.
+package Peer::Nginx;
+use strict;
+use warnings;
+use parent 'Peer';
+
+sub title           { my ($self) = @_; return ref $self && $self->{rung} eq 'return' ? 'nginx return 200' : 'nginx' }
+sub program         { return 'nginx' }
+sub version_command { return (Peer::Nginx->installed, '-v') }
+sub path_of         { my ($class, $rung, $page) = @_; return $rung eq 'return' ? '/return' : "/$page.html" }
+
+sub command { my ($self) = @_; return ($self->installed, '-p', $self->{folder}, '-c', $self->file('nginx.conf'), '-g', 'daemon off;') }
+
+sub configure {
+    my ($self) = @_;
+    my $identity = $> == 0 ? 'user www-data;' : '';
+    my $temporary = join "\n    ", map { "${_}_temp_path $self->{folder}/$_;" } qw(client_body proxy fastcgi uwsgi scgi);
+    $self->write_file('nginx.conf', <<"END");
+$identity
+worker_processes auto;
+pid $self->{folder}/nginx.pid;
+error_log $self->{folder}/error.log;
+events { worker_connections 4096; multi_accept on; }
+http {
+    $temporary
+    include /etc/nginx/mime.types;
+    access_log $self->{folder}/access.log combined buffer=64k flush=1s;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    open_file_cache max=1000 inactive=60s;
+    server {
+        listen 127.0.0.1:$self->{port} backlog=4096;
+        root $self->{site}/static;
+        location = /return { default_type text/plain; return 200 "Hello, world\\n"; }
+    }
+}
+END
+    return;
+}
+
+1;

@@ -1,0 +1,52 @@
+# What the kernel says about a server's processes: who they are, the CPU time they took, the memory that is theirs alone.
+# Read from /proc; a process that ends between two looks is simply no longer counted.
+package Processes;
+use strict;
+use warnings;
+use List::Util qw(sum0);
+use POSIX ();
+
+my $TICKS_A_SECOND = POSIX::sysconf(POSIX::_SC_CLK_TCK());
+
+# The process and all its descendants, parents first.
+sub tree {
+    my ($root) = @_;
+    my %children;
+    for my $file (glob '/proc/[0-9]*/stat') {
+        my ($pid) = $file =~ /(\d+)/;
+        my @field = stat_fields($pid) or next;
+        push @{$children{$field[1]}}, $pid;
+    }
+    my @tree = ($root);
+    for (my $next = 0; $next < @tree; $next++) {
+        push @tree, @{$children{$tree[$next]} || []};
+    }
+    return @tree;
+}
+
+# Seconds of user and system time, with those of children already waited for: a program started for one request is
+# counted through the process that reaped it.
+sub cpu_seconds {
+    my @pids = @_;
+    return sum0(map { my @field = stat_fields($_); @field ? sum0(@field[11 .. 14]) : 0 } @pids) / $TICKS_A_SECOND;
+}
+
+# KiB of memory that this process alone holds and has written (Private_Dirty); undef when it is gone or not ours to read.
+sub private_kib {
+    my ($pid) = @_;
+    open my $rollup, '<', "/proc/$pid/smaps_rollup" or return undef;
+    while (my $line = <$rollup>) {
+        return $1 if $line =~ /^Private_Dirty:\s+(\d+) kB/;
+    }
+    return undef;
+}
+
+# The fields of /proc/PID/stat from the state on (proc(5) numbers it 3): the name before it may hold blanks.
+sub stat_fields {
+    my ($pid) = @_;
+    open my $stat, '<', "/proc/$pid/stat" or return;
+    my $line = <$stat> // return;
+    return split ' ', $line =~ s/^.*\)\s+//sr;
+}
+
+1;

@@ -1,0 +1,64 @@
+# The one table of a run: medians of the rounds, and how Mehari compares with each peer in the same round.
+package Table;
+use strict;
+use warnings;
+
+my @COLUMNS = (
+    ['matchup',        sub { $_[0]{name} }],
+    ['page',           sub { $_[0]{page} }],
+    ['server',         sub { $_[0]{title} }],
+    ['requests/s',     sub { grouped($_[0]{rate}) }],
+    ['lowest..highest', sub { join '..', map { grouped($_) } @{$_[0]{spread}} }],
+    ['p50 us',         sub { grouped($_[0]{p50}) }],
+    ['p99 us',         sub { grouped($_[0]{p99}) }],
+    ['CPU us/request', sub { defined $_[0]{cpu_us} ? sprintf '%.1f', $_[0]{cpu_us} : '-' }],
+    ['private KiB',    sub { grouped($_[0]{private_kib}) }],
+    ['Mehari x',       sub { defined $_[0]{ratio} ? sprintf '%.2f', $_[0]{ratio} : '' }],
+    ['faults',         sub { $_[0]{faults} }],
+);
+
+# rows: of row(). Columns are as wide as what they hold; figures stand to the right.
+sub text {
+    my @rows  = @_;
+    my @cells = ([map { $_->[0] } @COLUMNS], map { my $row = $_; [map { $_->[1]->($row) // '-' } @COLUMNS] } @rows);
+    my @width = map { my $column = $_; (sort { $b <=> $a } map { length $_->[$column] } @cells)[0] } 0 .. $#COLUMNS;
+    return join '', map { my $line = $_; (join('  ', map { aligned($line->[$_], $width[$_], $_) } 0 .. $#COLUMNS) =~ s/\s+\z//r) . "\n" } @cells;
+}
+
+sub aligned {
+    my ($cell, $width, $column) = @_;
+    my $left = $column < 3 || $column == $#COLUMNS;
+    return sprintf $left ? '%-*s' : '%*s', $width, $cell;
+}
+
+# A row from the rounds of one contender and those of Mehari in the same contest (undef for Mehari's own row).
+sub row {
+    my ($contest, $title, $rounds, $ours) = @_;
+    my %row = (name => $contest->{name}, page => $contest->{page}, title => $title);
+    for my $measure (qw(rate p50 p99 cpu_us private_kib)) {
+        $row{$measure} = median(map { $_->{$measure} } @$rounds);
+    }
+    $row{spread} = [(sort { $a <=> $b } map { $_->{rate} } @$rounds)[0, -1]];
+    $row{faults} = (grep { length } map { $_->{faults} } @$rounds)[0] // '';
+    if ($ours) {
+        my $pairs = @$ours < @$rounds ? @$ours : @$rounds;
+        $row{ratio} = median(map { $rounds->[$_]{rate} ? $ours->[$_]{rate} / $rounds->[$_]{rate} : undef } 0 .. $pairs - 1);
+    }
+    return \%row;
+}
+
+sub median {
+    my @sorted = sort { $a <=> $b } grep { defined } @_;
+    return undef unless @sorted;
+    return ($sorted[($#sorted) / 2] + $sorted[@sorted / 2]) / 2;
+}
+
+sub grouped {
+    my ($number) = @_;
+    return '-' unless defined $number;
+    my $text = sprintf '%.0f', $number;
+    1 while $text =~ s/^(\d+)(\d{3})/$1,$2/;
+    return $text;
+}
+
+1;

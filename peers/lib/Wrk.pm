@@ -1,0 +1,50 @@
+# One run of wrk against one address: how many answers a second, how long they took, and whether all were good.
+package Wrk;
+use strict;
+use warnings;
+
+# A slow answer is one that took long, not a fault.
+my $PATIENCE = '30s';
+
+my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
+
+sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
+
+# url, connections, seconds, keep_alive. Returns {requests, rate, p50, p99 (µs), faults}: faults is a text, '' when there were none.
+sub run {
+    my (%run) = @_;
+    my @close = $run{keep_alive} ? () : ('-H', 'Connection: close');
+    open my $output, '-|', 'wrk', '-t1', "-c$run{connections}", "-d$run{seconds}s", '--latency', '--timeout', $PATIENCE, @close, $run{url}
+        or die "cannot run wrk: $!\n";
+    my $said = do { local $/; <$output> } // '';
+    close $output or die "wrk failed on $run{url}:\n$said";
+    return read_report($said);
+}
+
+sub read_report {
+    my ($said) = @_;
+    my ($requests) = $said =~ /(\d+) requests in/      or die "wrk's report is not understood:\n$said";
+    my ($rate)     = $said =~ /Requests\/sec:\s+([\d.]+)/ or die "wrk's report is not understood:\n$said";
+    my %result = (requests => $requests, rate => $rate, faults => faults($said));
+    return {%result, faults => join '; ', 'no answer within the run', grep { length } $result{faults}} unless $requests;
+    for my $percent (50, 99) {
+        my ($time, $unit) = $said =~ /^\s+$percent%\s+([\d.]+)(us|ms|s)\s*$/m or next;
+        $result{"p$percent"} = $time * $MICROSECONDS{$unit};
+    }
+    return \%result;
+}
+
+# A connection that the server closes without announcing it is a read error to wrk, whose answer it counted none the
+# less: a habit of some servers, so it is named apart from what loses answers.
+sub faults {
+    my ($said) = @_;
+    my @faults;
+    push @faults, "$1 answers not 2xx or 3xx" if $said =~ /Non-2xx or 3xx responses: (\d+)/;
+    if (my ($connect, $read, $write, $timeout) = $said =~ /connect (\d+), read (\d+), write (\d+), timeout (\d+)/) {
+        push @faults, 'closes unannounced' if $read;
+        push @faults, map { $_->[0] ? "$_->[0] $_->[1] errors" : () } [$connect, 'connect'], [$write, 'write'], [$timeout, 'timeout'];
+    }
+    return join '; ', @faults;
+}
+
+1;

@@ -1,0 +1,9 @@
+# What a site of this kind loads before its server forks.
+use strict;
+use warnings;
+use CGI   ();
+use DBI   ();
+use POSIX ();
+use DBD::SQLite   ();
+use Peers::Report ();
+1;

@@ -1,0 +1,61 @@
+#!/usr/bin/perl
+# Builds the Perl side for the perl that runs this, once, and prints the folders to put into @INC.
+#
+#   PERL perl/build.pl [CACHE]
+#
+# CACHE defaults to `build` beside this file. The result is kept under a name made of that perl and
+# of the sources, so that another perl or a changed source gets a build of its own.
+
+use strict;
+use warnings;
+use Config;
+use Cwd qw(abs_path);
+use Digest::MD5;
+use Fcntl qw(:flock);
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use File::Find qw(find);
+use File::Path qw(make_path remove_tree);
+
+my $source = abs_path(dirname(__FILE__));
+my $cache  = shift // "$source/build";
+
+my @files;
+find({ no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/(?:build|blib|t)/} && /\.(?:c|h|xs|pm|PL)\z/ } }, $source);
+my $digest = Digest::MD5->new;
+$digest->add($^X, $], join "\0", map { $Config{$_} // '' } qw(archname version ccflags uselongdouble));
+for my $file (sort @files) {
+    open my $in, '<:raw', $file or die "mehari: cannot read $file: $!\n";
+    $digest->add($file)->addfile($in);
+}
+my $home = "$cache/" . substr($digest->hexdigest, 0, 16);
+
+unless (-e "$home/built") {
+    make_path($cache);
+    open my $lock, '>', "$cache/lock" or die "mehari: cannot write $cache: $!\n";
+    flock $lock, LOCK_EX or die "mehari: cannot lock $cache/lock: $!\n";
+    build() unless -e "$home/built";
+}
+print "$home/blib/lib\n$home/blib/arch\n";
+
+sub build {
+    remove_tree($home);
+    for my $file (@files) {
+        my $target = $home . substr $file, length $source;
+        make_path(dirname($target));
+        copy($file, $target) or die "mehari: cannot copy $file: $!\n";
+    }
+    chdir $home or die "mehari: $home: $!\n";
+    run("$^X Makefile.PL");
+    run($Config{make} || 'make');
+    open my $done, '>', 'built' or die "mehari: $home/built: $!\n";
+}
+
+sub run {
+    my ($command) = @_;
+    my $output = qx($command 2>&1);
+    return unless $?;
+    print STDERR $output;
+    die "mehari: `$command` failed in $home: the Perl side is not built for $^X"
+        . (-e "$Config{archlibexp}/CORE/perl.h" ? '' : " (its headers are missing: Debian has them in the package perl)") . "\n";
+}

@@ -1,0 +1,9 @@
+package Apache2::RequestUtil;
+
+# Its methods are those of `Apache2::RequestRec`.
+
+use strict;
+use warnings;
+use Apache2::RequestRec ();
+
+1;

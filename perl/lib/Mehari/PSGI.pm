@@ -1,0 +1,118 @@
+package Mehari::PSGI;
+
+# The rung `psgi`, as far as it is Perl: loading an application, delayed responses, bodies that are
+# handles. The way of an ordinary [status, headers, array] response is C (xs/psgi*.c).
+
+use strict;
+use warnings;
+use Carp ();
+use File::Spec ();
+use IO::File ();
+use Scalar::Util qw(blessed openhandle);
+use overload ();
+use Mehari ();
+
+my $BLOCK = 65536;
+
+my %compiled;
+
+# The application of a process that was started with one (Mehari::PSGI::Keeper): every file stands for it.
+our $given;
+
+# The application a file ends with, as a code reference; dies with Perl's message. Called by `load`.
+sub compile {
+    my ($file) = @_;
+    return $given if $given;
+    $ENV{PLACK_ENV} ||= 'deployment';
+    my $app = _evaluate(File::Spec->rel2abs($file));
+    return $app if ref $app eq 'CODE';
+    return $app->to_app if blessed $app && $app->can('to_app');
+    return sub { $app->(@_) } if blessed $app && overload::Method($app, '&{}');
+    die "$file ends with ", _describe($app), "; expected an application: a code reference or an object with to_app\n";
+}
+
+# As plackup does it: in a package of its own, with the $0 and @ARGV of a program without arguments.
+sub _evaluate {
+    my ($file) = @_;
+    my $package = $file =~ s/([^A-Za-z0-9_])/sprintf '_%2x', ord $1/ger;
+    local $0    = $file;
+    local @ARGV = ();
+    local $SIG{__WARN__} = _without_redefinitions() if $compiled{$file}++;
+    my ($app, $exception, $error) = _do($file, $package);
+    return $app if defined $app;
+    die $exception if $exception;
+    die "$file: $error\n" unless -r $file;
+    return $app;
+}
+
+sub _do {
+    my $result = eval "package Plack::Sandbox::$_[1]; my \$app = do \$_[0]; [\$app, \$@, \$!]" or die $@;
+    return @$result;
+}
+
+# A changed file compiles into the packages it had: its subs are meant to be replaced.
+sub _without_redefinitions {
+    my $before = $SIG{__WARN__};
+    return sub {
+        return if $_[0] =~ /\A(?:Constant s|S)ubroutine \S+ redefined at /;
+        return ref $before eq 'CODE' ? $before->(@_) : warn @_;
+    };
+}
+
+sub _describe {
+    my ($value) = @_;
+    return 'undef' unless defined $value;
+    return blessed $value ? 'an object of class ' . ref $value : ref $value ? 'a reference to ' . ref $value : "\"$value\"";
+}
+
+# Runs the callback of a delayed response with the responder it is to call.
+sub delay {
+    my ($callback) = @_;
+    my $request = serial();
+    my $called;
+    $callback->(sub {
+        Carp::croak('the responder was called twice') if $called++;
+        return respond($request, @_);
+    });
+    return;
+}
+
+# Sends a body that is a handle or an object with getline.
+sub send {
+    my ($body) = @_;
+    my $is_file = _is_handle($body) && !tied *$body && -f $body;
+    local $/ = \$BLOCK;
+    if ($is_file) {
+        while (defined(my $part = readline $body)) { put($part, 0) }
+    }
+    else {
+        while (defined(my $part = $body->getline)) { put($part, 1) }
+    }
+    _close($body);
+    return;
+}
+
+# The response has no body to send, or none is wanted: the head goes out alone, without a length of ours.
+sub withhold {
+    my ($body) = @_;
+    _is_handle($body);
+    put('', 1);
+    _close($body);
+    return;
+}
+
+# False: an object that is none but has getline.
+sub _is_handle {
+    my ($body) = @_;
+    return 1 if openhandle($body);
+    return 0 if blessed $body && $body->can('getline');
+    die 'the application answered ', _describe($body), " as its body; expected an array reference, a file handle or an object with getline\n";
+}
+
+sub _close {
+    my ($body) = @_;
+    $body->close if !blessed $body || $body->can('close');
+    return;
+}
+
+1;

@@ -1,0 +1,105 @@
+package Mehari::Zygote;
+
+# Starts the zygote: the descriptors are the control socket, the bell's page and the bell's event.
+# What it preloads is told by the front, one item at a time.
+
+use strict;
+use warnings;
+use Config ();
+use Mehari;
+use Mehari::Handler ();
+
+my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler);
+
+sub run {
+    my ($control, $bell, $event) = @_;
+    @ARGV = ();
+    $0 = 'mehari zygote';
+    Mehari::zygote($control, $bell, $event);
+}
+
+# Called by the zygote with a MEHARI_PRELOAD_* number; dies with the reason.
+sub preload {
+    my ($manner, $name) = @_;
+    my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
+    $load->($name);
+    return;
+}
+
+sub _module {
+    my ($name) = @_;
+    $name =~ /\A\w+(?:::\w+)*\z/ or die "`$name` is no module name\n";
+    require(($name =~ s{::}{/}gr) . '.pm');
+}
+
+# As mod_perl: in package main.
+sub _file {
+    my ($file) = @_;
+    package main;
+    require $file;
+}
+
+sub _psgi {
+    my ($file) = @_;
+    require Mehari::PSGI;
+    Mehari::PSGI::load($file);
+}
+
+sub _handler {
+    my ($name) = @_;
+    Mehari::Handler::resolve($name);
+}
+
+# Scripts of the other rungs are compiled by the process that runs them.
+sub _readable {
+    my ($file) = @_;
+    -r $file or die "$file: $!\n";
+}
+
+# For the fork rung: modules of perl's own folders load the same for every request.
+
+my $PREFIX = $Config::Config{prefixexp} . '/';
+
+sub _is_standard {
+    my ($path) = @_;
+    return defined $path && !ref $path && $path =~ /\.(?:pm|pl|al|ix)\z/ && (index($path, $PREFIX) == 0 || index($path, '/etc/perl/') == 0);
+}
+
+# What `--watch` looks at: files that are neither perl's nor ours.
+sub own_files {
+    my ($ours) = __FILE__ =~ m{\A(.*)/Mehari/Zygote\.pm\z};
+    return grep { defined && !ref && m{\A/} && !_is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } values %INC;
+}
+
+my %known;
+
+sub _remember { %known = (%known, %INC) }
+
+sub only_standard_modules {
+    for my $name (keys %INC) {
+        next if exists $known{$name};
+        return 0 unless $name =~ /\.pm\z/ && _is_standard($INC{$name});
+    }
+    return 1;
+}
+
+# The modules a script names with a plain `use`, unless it changes where modules come from.
+sub load_what_a_script_uses {
+    my ($file) = @_;
+    open my $script, '<', $file or return;
+    my @modules;
+    while (my $line = <$script>) {
+        last if $line =~ /^__(?:END|DATA)__/;
+        return if $line =~ /\@INC|\buse\s+lib\b|PERL5LIB/;
+        push @modules, $1 if $line =~ /^\s*use\s+([A-Z]\w*(?:::\w+)*)/;
+    }
+    for my $module (@modules) {
+        my $path = ($module =~ s{::}{/}gr) . '.pm';
+        my ($found) = grep { -e } map { "$_/$path" } grep { !ref } @INC;
+        next unless _is_standard($found);
+        eval { require $path };
+    }
+    return;
+}
+
+1;

@@ -1,0 +1,424 @@
+/* %ENV: the CGI variables of a request, stored in place in pinned elements.
+ *
+ * Our stores do not touch C's environ (that costs a microsecond each); before a child process
+ * starts, environ is rebuilt from %ENV as it then is.
+ */
+#include "mehari.h"
+#include <unistd.h>
+
+extern char **environ;
+
+typedef struct pin {
+  SV *key;
+  U32 hash;
+  U32 request; /* the last request that set it */
+} pin;
+
+/* A spelling of a field's name, and the variable it becomes: other spellings share the variable. */
+typedef struct {
+  pin *variable;
+  U8 length; /* 0: the place is free */
+  char name[55];
+} spelling;
+
+enum {
+  GATEWAY_INTERFACE, SERVER_SOFTWARE, SERVER_PROTOCOL, SERVER_NAME, SERVER_ADDR, SERVER_PORT, REMOTE_ADDR, REMOTE_PORT,
+  DOCUMENT_ROOT, SCRIPT_FILENAME, SCRIPT_NAME, REQUEST_METHOD, REQUEST_URI, REQUEST_SCHEME, QUERY_STRING, FIXED
+};
+static const char *const fixed_names[FIXED] = {
+  "GATEWAY_INTERFACE", "SERVER_SOFTWARE", "SERVER_PROTOCOL", "SERVER_NAME", "SERVER_ADDR", "SERVER_PORT", "REMOTE_ADDR", "REMOTE_PORT",
+  "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
+};
+static pin fixed[FIXED], path_info, path_translated, https;
+
+#define SPELLINGS 256 /* a power of two; half of it is used */
+static spelling spellings[SPELLINGS];
+static pin field_pins[SPELLINGS / 2];
+static int spelling_count, field_pin_count;
+static pin *live[SPELLINGS / 2 + 3]; /* the optional variables that %ENV has now */
+static int live_count;
+
+static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
+static int base_count;
+static STRLEN own_base; /* of them, those no request sets */
+static AV *loose; /* names of this request without a pin */
+static U32 request;
+
+static void make_pin(pTHX_ pin *this, const char *name, STRLEN length)
+{
+  this->request = 0;
+  PERL_HASH(this->hash, name, length);
+  this->key = newSVpvn_share(name, length, this->hash);
+}
+
+static bool is_plain(SV *value)
+{
+  return SvREFCNT(value) == 1 && SvTYPE(value) >= SVt_PV && SvTYPE(value) <= SVt_PVMG && !SvROK(value) && !SvREADONLY(value) && !SvIsCOW(value);
+}
+
+static void store(pTHX_ HV *env, SV *key, U32 hash, const char *value, STRLEN length)
+{
+  HE *entry = hv_fetch_ent(env, key, 0, hash);
+  if (entry && is_plain(HeVAL(entry))) {
+    sv_setpvn(HeVAL(entry), value, length);
+    SvUTF8_off(HeVAL(entry));
+    SvTAINTED_off(HeVAL(entry));
+  } else
+    entry = hv_store_ent(env, key, newSVpvn(value, length), hash);
+  if (TAINTING_get && entry)
+    SvTAINTED_on(HeVAL(entry));
+}
+
+static void set(pTHX_ HV *env, pin *this, const char *value, STRLEN length)
+{
+  this->request = request;
+  store(aTHX_ env, this->key, this->hash, value, length);
+}
+
+static void set_text(pTHX_ HV *env, int which, int text)
+{
+  mehari_text value = mehari_request_text(text);
+  set(aTHX_ env, &fixed[which], value.at, value.length);
+}
+
+static void set_number(pTHX_ HV *env, int which, unsigned number)
+{
+  char digits[12];
+  char *at = digits + sizeof digits;
+  do {
+    *--at = '0' + number % 10;
+    number /= 10;
+  } while (number);
+  set(aTHX_ env, &fixed[which], at, digits + sizeof digits - at);
+}
+
+/* The variable a header field becomes. */
+static STRLEN variable_name(char *into, const char *name, STRLEN length)
+{
+  STRLEN at = 0;
+  if ((length == 12 && !strncasecmp(name, "Content-Type", 12)) || (length == 14 && !strncasecmp(name, "Content-Length", 14)))
+    ;
+  else {
+    memcpy(into, "HTTP_", 5);
+    at = 5;
+  }
+  for (STRLEN i = 0; i < length; i++)
+    into[at++] = name[i] == '-' ? '_' : toUPPER(name[i]);
+  return at;
+}
+
+static pin *pin_of_variable(pTHX_ const char *name, STRLEN length)
+{
+  SV *key;
+  U32 hash;
+  PERL_HASH(hash, name, length);
+  key = newSVpvn_share(name, length, hash);
+  for (int i = 0; i < field_pin_count; i++)
+    if (SvPVX(field_pins[i].key) == SvPVX(key)) { /* shared strings are equal when they are the same */
+      SvREFCNT_dec(key);
+      return &field_pins[i];
+    }
+  pin *this = &field_pins[field_pin_count++];
+  *this = (pin){key, hash, 0};
+  return this;
+}
+
+/* NULL: too many different names have been seen, or this one is too long. */
+static pin *field_pin(pTHX_ const char *name, STRLEN length)
+{
+  if (length > sizeof spellings[0].name)
+    return NULL;
+  U32 at = (U32)length * 31;
+  for (STRLEN i = 0; i < length; i += 3)
+    at = at * 33 + (U8)name[i];
+  at = (at * 33 + (U8)name[length - 1]) & (SPELLINGS - 1);
+  while (spellings[at].length) {
+    if (spellings[at].length == length && memEQ(spellings[at].name, name, length))
+      return spellings[at].variable;
+    at = (at + 1) & (SPELLINGS - 1);
+  }
+  if (spelling_count >= SPELLINGS / 2)
+    return NULL;
+  char variable[64];
+  STRLEN variable_length = variable_name(variable, name, length);
+  spelling_count++;
+  memcpy(spellings[at].name, name, length);
+  spellings[at].length = length;
+  spellings[at].variable = pin_of_variable(aTHX_ variable, variable_length);
+  return spellings[at].variable;
+}
+
+SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash)
+{
+  pin *this = field_pin(aTHX_ name, length);
+  if (this) {
+    *hash = this->hash;
+    return this->key;
+  }
+  char variable[512];
+  if (length > sizeof variable - 6)
+    return NULL;
+  *hash = 0;
+  STRLEN variable_length = variable_name(variable, name, length);
+  return newSVpvn_flags(variable, variable_length, SVs_TEMP);
+}
+
+static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari_text more)
+{
+  sv_catpvn(value, name_length == 6 && !strncasecmp(name, "Cookie", 6) ? "; " : ", ", 2);
+  sv_catpvn(value, more.at, more.length);
+}
+
+static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
+{
+  char variable[512];
+  if (name.length > sizeof variable - 6)
+    return;
+  SV *key = newSVpvn(variable, variable_name(variable, name.at, name.length));
+  HE *entry = hv_fetch_ent(env, key, 0, 0);
+  if (entry)
+    append(aTHX_ HeVAL(entry), name.at, name.length, value);
+  else
+    (void)hv_store_ent(env, key, newSVpvn(value.at, value.length), 0);
+  av_push(loose, key);
+}
+
+/* An optional variable: gone again when the next request has none. */
+static void set_optional(pTHX_ HV *env, pin *this, const char *value, STRLEN length)
+{
+  set(aTHX_ env, this, value, length);
+  live[live_count++] = this;
+}
+
+/* RFC 3875 9.2: a password is for the server; every child process could read it. */
+static bool is_credential(mehari_text name)
+{
+  return (name.length == 13 && !strncasecmp(name.at, "Authorization", 13)) || (name.length == 19 && !strncasecmp(name.at, "Proxy-Authorization", 19));
+}
+
+static void set_fields(pTHX_ HV *env)
+{
+  for (int i = 0; i < mehari_now.frame->field_count; i++) {
+    mehari_text name = mehari_span_text(mehari_now.fields[i].name), value = mehari_span_text(mehari_now.fields[i].value);
+    if (!name.length || is_credential(name))
+      continue;
+    pin *this = field_pin(aTHX_ name.at, name.length);
+    if (!this)
+      set_loose(aTHX_ env, name, value);
+    else if (this->request == request) {
+      HE *entry = hv_fetch_ent(env, this->key, 0, this->hash);
+      if (entry)
+        append(aTHX_ HeVAL(entry), name.at, name.length, value);
+    } else
+      set_optional(aTHX_ env, this, value.at, value.length);
+  }
+}
+
+/* A chunked body has no length of its own; it is complete, so its length is known. */
+static void set_content_length(pTHX_ HV *env)
+{
+  const char *const name = "CONTENT_LENGTH";
+  static pin *length;
+  if (!length)
+    length = pin_of_variable(aTHX_ name, strlen(name));
+  if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || length->request == request)
+    return;
+  char digits[24];
+  int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)mehari_now.frame->body_length);
+  set_optional(aTHX_ env, length, digits, count);
+}
+
+static void set_variables(pTHX_ HV *env)
+{
+  for (int i = 0; i < mehari_now.frame->variable_count; i++) {
+    mehari_text name = mehari_span_text(mehari_now.variables[i].name), value = mehari_span_text(mehari_now.variables[i].value);
+    SV *key = newSVpvn(name.at, name.length);
+    (void)hv_store_ent(env, key, newSVpvn(value.at, value.length), 0);
+    av_push(loose, key);
+  }
+}
+
+/* The optional variables of the last request that this one has not. */
+static void drop_optional(pTHX_ HV *env, pin **before, int count)
+{
+  for (int i = 0; i < count; i++)
+    if (before[i]->request != request)
+      (void)hv_delete_ent(env, before[i]->key, G_DISCARD, before[i]->hash);
+}
+
+/* Names without a pin that the last request had. */
+static void drop_loose(pTHX_ HV *env)
+{
+  SSize_t last = av_top_index(loose);
+  for (SSize_t i = 0; i <= last; i++)
+    (void)hv_delete_ent(env, AvARRAY(loose)[i], G_DISCARD, 0);
+  if (last >= 0)
+    av_clear(loose);
+}
+
+static void drop_foreign(pTHX_ HV *env)
+{
+  AV *foreign = newAV();
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env))) {
+    SV *key = hv_iterkeysv(entry);
+    bool ours = false;
+    for (int i = 0; i < base_count && !ours; i++)
+      ours = sv_eq(base[i].key, key);
+    for (int i = 0; i < FIXED && !ours; i++)
+      ours = sv_eq(fixed[i].key, key);
+    if (!ours)
+      av_push(foreign, SvREFCNT_inc_NN(key));
+  }
+  for (SSize_t i = 0; i <= av_top_index(foreign); i++)
+    (void)hv_delete_ent(env, AvARRAY(foreign)[i], G_DISCARD, 0);
+  SvREFCNT_dec((SV *)foreign);
+  live_count = 0;
+}
+
+static bool is_bare; /* nothing of a request is in %ENV */
+
+static void store_base(pTHX_ HV *env)
+{
+  for (int i = 0; i < base_count; i++) {
+    STRLEN length;
+    const char *value = SvPV(base[i].value, length);
+    store(aTHX_ env, base[i].key, base[i].hash, value, length);
+  }
+}
+
+static void set_path_info(pTHX_ HV *env)
+{
+  mehari_text info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
+  if (!info.length)
+    return;
+  set_optional(aTHX_ env, &path_info, info.at, info.length);
+  mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT);
+  SV *translated = newSVpvn(root.at, root.length);
+  sv_catpvn(translated, info.at, info.length);
+  set_optional(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
+  SvREFCNT_dec(translated);
+}
+
+static void set_request(pTHX_ HV *env)
+{
+  set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
+  set(aTHX_ env, &fixed[SERVER_SOFTWARE], "Mehari/" MEHARI_RELEASE, sizeof("Mehari/" MEHARI_RELEASE) - 1);
+  set_text(aTHX_ env, SERVER_PROTOCOL, MEHARI_TEXT_PROTOCOL);
+  set_text(aTHX_ env, SERVER_NAME, MEHARI_TEXT_SERVER_NAME);
+  set_text(aTHX_ env, SERVER_ADDR, MEHARI_TEXT_SERVER_ADDR);
+  set_number(aTHX_ env, SERVER_PORT, mehari_now.frame->server_port);
+  set_text(aTHX_ env, REMOTE_ADDR, MEHARI_TEXT_REMOTE_ADDR);
+  set_number(aTHX_ env, REMOTE_PORT, mehari_now.frame->remote_port);
+  set_text(aTHX_ env, DOCUMENT_ROOT, MEHARI_TEXT_DOCUMENT_ROOT);
+  set_text(aTHX_ env, SCRIPT_FILENAME, MEHARI_TEXT_TASK);
+  set_text(aTHX_ env, SCRIPT_NAME, MEHARI_TEXT_SCRIPT_NAME);
+  set_text(aTHX_ env, REQUEST_METHOD, MEHARI_TEXT_METHOD);
+  set_text(aTHX_ env, REQUEST_URI, MEHARI_TEXT_TARGET);
+  set_text(aTHX_ env, REQUEST_SCHEME, MEHARI_TEXT_SCHEME);
+  set_text(aTHX_ env, QUERY_STRING, MEHARI_TEXT_QUERY);
+  set_path_info(aTHX_ env);
+  if (mehari_request_text(MEHARI_TEXT_SCHEME).length == 5)
+    set_optional(aTHX_ env, &https, "on", 2);
+  set_fields(aTHX_ env);
+  set_content_length(aTHX_ env);
+}
+
+void mehari_environment_begin(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  if (++request == 0)
+    request = 1;
+  drop_loose(aTHX_ env);
+  pin *before[C_ARRAY_LENGTH(live)];
+  int before_count = live_count;
+  memcpy(before, live, live_count * sizeof *live);
+  live_count = 0;
+  store_base(aTHX_ env);
+  set_request(aTHX_ env);
+  drop_optional(aTHX_ env, before, before_count);
+  /* All of ours are in it now: what is more was stored by the script before. */
+  if (HvUSEDKEYS(env) != own_base + FIXED + live_count + (STRLEN)(av_top_index(loose) + 1)) {
+    drop_foreign(aTHX_ env);
+    request++;
+    set_request(aTHX_ env);
+  }
+  set_variables(aTHX_ env);
+  is_bare = false;
+  SvFLAGS(env) |= magic;
+}
+
+/* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */
+void mehari_environment_forget(pTHX)
+{
+  if (is_bare)
+    return;
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  hv_clear(env);
+  av_clear(loose);
+  live_count = 0;
+  store_base(aTHX_ env);
+  is_bare = true;
+  SvFLAGS(env) |= magic;
+}
+
+void mehari_environment_export(pTHX)
+{
+  static char **built;
+  HV *env = GvHVn(PL_envgv);
+  if (built) {
+    for (char **each = built; *each; each++)
+      Safefree(*each);
+    Safefree(built);
+  }
+  Newx(built, HvUSEDKEYS(env) + 1, char *);
+  int count = 0;
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env))) {
+    STRLEN name_length, value_length;
+    const char *name = HePV(entry, name_length), *value = SvOK(HeVAL(entry)) ? SvPV_nomg(HeVAL(entry), value_length) : (value_length = 0, "");
+    char *line;
+    Newx(line, name_length + value_length + 2, char);
+    memcpy(line, name, name_length);
+    line[name_length] = '=';
+    memcpy(line + name_length + 1, value, value_length);
+    line[name_length + 1 + value_length] = '\0';
+    built[count++] = line;
+  }
+  built[count] = NULL;
+  environ = built;
+}
+
+/* Called once a worker, after the fork: %ENV holds only what is to be passed on. */
+void mehari_environment_open(pTHX)
+{
+  HV *env = GvHVn(PL_envgv);
+  for (int i = 0; i < FIXED; i++)
+    make_pin(aTHX_ &fixed[i], fixed_names[i], strlen(fixed_names[i]));
+  make_pin(aTHX_ &path_info, "PATH_INFO", 9);
+  make_pin(aTHX_ &path_translated, "PATH_TRANSLATED", 15);
+  make_pin(aTHX_ &https, "HTTPS", 5);
+  loose = newAV();
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env)) && base_count < (int)C_ARRAY_LENGTH(base)) {
+    STRLEN length;
+    const char *name = HePV(entry, length);
+    U32 hash;
+    PERL_HASH(hash, name, length);
+    base[base_count].key = newSVpvn_share(name, length, hash);
+    base[base_count].hash = hash;
+    base[base_count].value = newSVsv(HeVAL(entry));
+    bool is_fixed = false;
+    for (int i = 0; i < FIXED && !is_fixed; i++)
+      is_fixed = sv_eq(fixed[i].key, base[base_count].key);
+    own_base += !is_fixed;
+    base_count++;
+  }
+}

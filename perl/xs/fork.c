@@ -1,0 +1,173 @@
+/* The rung `fork`: each request is a process, forked from a template that has the script compiled.
+ *
+ * The worker asks the zygote for a template for each script it meets (the zygote is clean; the worker
+ * may have run anything), keeps the last ones, and orders a child for each request. The child answers
+ * through the worker's own mailbox; the worker waits for its end.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TEMPLATES 16
+
+typedef struct {
+  char file[4097];
+  struct stat made_from;
+  bool alive;
+  int socket;
+  uint64_t used;
+} template;
+
+int mehari_stem_socket = -1;
+static template templates[TEMPLATES];
+static uint64_t clock_hand;
+static volatile pid_t running; /* the child that serves */
+
+void mehari_fork_forward(int signal)
+{
+  if (running > 1)
+    kill(running, signal);
+}
+
+static void drop_template(template *this)
+{
+  if (this->alive)
+    close(this->socket); /* it reads its end and ends */
+  this->alive = false;
+}
+
+/* The zygote forks it; it gets our mailbox and its end of a socket. */
+static bool ask_zygote(const char *file, int socket)
+{
+  pid_t own = getpid();
+  int files[] = {mehari_mailbox_file(), socket};
+  struct iovec parts[] = {{&own, sizeof own}, {(void *)file, strlen(file)}};
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof files)};
+  memcpy(CMSG_DATA(&control.header), files, sizeof files);
+  return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
+}
+
+static bool start_template(template *this, const char *file, const struct stat *now)
+{
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    return false;
+  bool asked = ask_zygote(file, ends[1]);
+  close(ends[1]);
+  if (!asked) {
+    close(ends[0]);
+    return false;
+  }
+  strcpy(this->file, file);
+  this->made_from = *now;
+  this->alive = true;
+  this->socket = ends[0];
+  return true;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+  return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+         a->st_size == b->st_size;
+}
+
+static template *find_template(const char *file, const struct stat *now)
+{
+  template *oldest = &templates[0];
+  for (int i = 0; i < TEMPLATES; i++) {
+    template *this = &templates[i];
+    if (this->alive && strEQ(this->file, file)) {
+      if (same_file(&this->made_from, now))
+        return this;
+      drop_template(this);
+    }
+    if (!this->alive || (oldest->alive && this->used < oldest->used))
+      oldest = this;
+  }
+  drop_template(oldest);
+  return start_template(oldest, file, now) ? oldest : NULL;
+}
+
+static bool send_order(int socket)
+{
+  mehari_order now = {mehari_mailbox_offset(mehari_now.frame), mehari_now.body_file >= 0};
+  struct iovec bytes = {&now, sizeof now};
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+  if (now.has_body_file) {
+    message.msg_control = control.space;
+    message.msg_controllen = sizeof control.space;
+    control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+    memcpy(CMSG_DATA(&control.header), &mehari_now.body_file, sizeof(int));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof now;
+}
+
+/* The child has ended: what of its response is missing is ours to say. */
+static void complete(const char *file, pid_t child, int status)
+{
+  uint32_t progress = atomic_load(mehari_mailbox_progress()) & ~MEHARI_PROGRESS_SPAWNED;
+  if (WIFSIGNALED(status))
+    mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status),
+                progress ? " within its response" : "; premature end of script headers");
+  else if (!progress)
+    mehari_logf(MEHARI_LOG_ERROR, "%s: process %d ended with status %d before its response; premature end of script headers", file, (int)child,
+                WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  if (progress == 0)
+    mehari_output_error(500);
+  else if (progress == 1)
+    mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
+}
+
+static bool wait_for_end(template *this, mehari_progress *last)
+{
+  for (;;) {
+    ssize_t got = recv(this->socket, last, sizeof *last, 0);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got != sizeof *last)
+      return false;
+    running = last->child;
+    if (last->ended)
+      return true;
+  }
+}
+
+void mehari_fork_serve(pTHX)
+{
+  PERL_UNUSED_CONTEXT;
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  char file[4097];
+  struct stat now;
+  if (task.length >= sizeof file) {
+    mehari_output_error(414);
+    return;
+  }
+  memcpy(file, task.at, task.length);
+  file[task.length] = '\0';
+  if (stat(file, &now) < 0 || !S_ISREG(now.st_mode)) {
+    mehari_output_error(errno == EACCES ? 403 : 404);
+    return;
+  }
+  template *this = find_template(file, &now);
+  if (!this) {
+    /* The zygote is gone: another is being started, and the workers it forks can do this again. */
+    mehari_logf(MEHARI_LOG_ERROR, "%s: no process can be started without the zygote; the worker is replaced", file);
+    mehari_output_error(503);
+    mehari_retire = true;
+    return;
+  }
+  this->used = ++clock_hand;
+  mehari_progress last = {.status = -1};
+  bool ended = send_order(this->socket) && wait_for_end(this, &last);
+  running = 0;
+  if (!ended)
+    drop_template(this);
+  complete(file, last.child, last.status);
+}

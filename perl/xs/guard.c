@@ -1,0 +1,110 @@
+/* Running Perl under a jump level of our own: `exit` cannot be caught by the script and cannot end
+ * the worker; what `die` leaves is ours to report.
+ */
+#include "mehari.h"
+#include <unistd.h>
+
+volatile bool mehari_running_perl;
+
+mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status)
+{
+  dJMPENV;
+  int jumped;
+  volatile mehari_outcome outcome = MEHARI_RAN;
+  I32 scope = PL_scopestack_ix;
+  SSize_t mark = PL_markstack_ptr - PL_markstack, stack = PL_stack_sp - PL_stack_base;
+  bool outermost = !mehari_running_perl;
+  mehari_running_perl = true;
+  JMPENV_PUSH(jumped);
+  switch (jumped) {
+  case 0:
+    body(aTHX_ argument);
+    break;
+  case 3: /* a `die` caught by an `eval` of the ops this level runs */
+    if (PL_restartop) {
+      PL_restartjmpenv = NULL;
+      PL_op = PL_restartop;
+      PL_restartop = NULL;
+      CALLRUNOPS(aTHX);
+      break;
+    }
+    /* fall through */
+  default: /* 2: exit, which has unwound everything but the mark stack */
+    while (PL_scopestack_ix > scope)
+      LEAVE;
+    FREETMPS;
+    SvREFCNT_dec(PL_curstash);
+    PL_curstash = (HV *)SvREFCNT_inc_simple((SV *)PL_defstash);
+    PL_curcop = &PL_compiling;
+    PL_op = NULL;
+    PL_markstack_ptr = PL_markstack + mark;
+    PL_stack_sp = PL_stack_base + stack;
+    outcome = MEHARI_EXITED;
+    if (exit_status)
+      *exit_status = STATUS_EXIT;
+  }
+  JMPENV_POP;
+  if (outermost)
+    mehari_running_perl = false;
+  return outcome;
+}
+
+typedef struct {
+  SV *code;
+  bool died;
+} call;
+
+static void call_in_void(pTHX_ void *argument)
+{
+  call *this = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  PUTBACK;
+  call_sv(this->code, G_VOID | G_DISCARD | G_EVAL);
+  this->died = SvTRUE(ERRSV);
+  FREETMPS;
+  LEAVE;
+}
+
+mehari_outcome mehari_call_list(pTHX_ AV *subs)
+{
+  mehari_outcome worst = MEHARI_RAN;
+  if (!subs)
+    return worst;
+  /* Perl unshifts END blocks; mod_perl's scripts see them run in the order they were written. */
+  for (SSize_t i = av_top_index(subs); i >= 0; i--) {
+    call this = {AvARRAY(subs)[i], false};
+    mehari_outcome outcome = mehari_guard(aTHX_ call_in_void, &this, NULL);
+    if (this.died)
+      mehari_log_exception(aTHX_ "END");
+    if (outcome != MEHARI_RAN)
+      worst = outcome;
+  }
+  return worst;
+}
+
+void mehari_log_exception(pTHX_ const char *where)
+{
+  STRLEN length;
+  const char *text = SvPV(ERRSV, length);
+  PERL_UNUSED_ARG(where);
+  if (length)
+    mehari_log(MEHARI_LOG_ERROR, text, length);
+}
+
+/* A script forked and its child came back to us: it must end as a program does, not become a second worker. */
+void mehari_child_leave(pTHX_ int status)
+{
+  if (mehari_is_program)
+    mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+  else if (PL_endav) {
+    AV *ends = PL_endav;
+    PL_endav = NULL;
+    mehari_call_list(aTHX_ ends);
+  }
+  mehari_output_spill();
+  PerlIO_flush((PerlIO *)NULL);
+  _exit(status);
+}

@@ -1,0 +1,141 @@
+/* The operators replaced. An op copies its function when it is created, so the zygote installs
+ * these before it compiles anything of the site's.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool mehari_is_output(PerlIO *handle);
+void mehari_output_reopened(pTHX_ IO *io);
+void mehari_input_reopened(pTHX_ IO *io);
+void mehari_errors_reopened(pTHX_ IO *io);
+
+bool mehari_directory_changed, mehari_umask_changed;
+
+static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
+  *(*perl_exec)(pTHX);
+
+/* The IO of the first argument of the operator about to run. */
+static IO *first_argument_io(pTHX)
+{
+  SV *first = PL_stack_base[*PL_markstack_ptr + 1];
+  return first && isGV_with_GP(first) ? GvIO((GV *)first) : NULL;
+}
+
+static OP *run_open(pTHX)
+{
+  IO *io = first_argument_io(aTHX);
+  OP *next = perl_open(aTHX);
+  if (io) {
+    mehari_output_reopened(aTHX_ io);
+    mehari_input_reopened(aTHX_ io);
+    mehari_errors_reopened(aTHX_ io);
+  }
+  return next;
+}
+
+/* `syswrite STDOUT, TEXT [, LENGTH [, OFFSET]]` of bytes goes to the response like a print. Characters
+ * and anything odd take Perl's own way, which reports what is wrong with them. */
+static OP *run_syswrite(pTHX)
+{
+  IO *io = first_argument_io(aTHX);
+  PerlIO *handle = io && !SvRMAGICAL((SV *)io) ? IoOFP(io) : NULL;
+  if (!handle || !mehari_is_output(handle) || PerlIO_isutf8(handle))
+    return perl_syswrite(aTHX);
+  SV **arguments = PL_stack_base + *PL_markstack_ptr + 1;
+  SSize_t count = PL_stack_sp - arguments + 1;
+  STRLEN size;
+  const char *bytes = SvPV(arguments[1], size);
+  IV offset = count > 3 ? SvIV(arguments[3]) : 0;
+  if (offset < 0)
+    offset += size;
+  if (SvUTF8(arguments[1]) || offset < 0 || (STRLEN)offset > size)
+    return perl_syswrite(aTHX);
+  UV length = count > 2 && SvOK(arguments[2]) ? SvUV(arguments[2]) : size;
+  if (length > size - offset)
+    length = size - offset;
+  PerlIO_write(handle, bytes + offset, length);
+  if (IoFLAGS(io) & IOf_FLUSH)
+    mehari_output_flush();
+  dSP;
+  dTARGET;
+  SP = PL_stack_base + POPMARK;
+  sv_setuv(TARG, length);
+  SvSETMAGIC(TARG);
+  XPUSHs(TARG);
+  PUTBACK;
+  return NORMAL;
+}
+
+/* Perl's sysread goes to the descriptor; under our layer it is a read. */
+static OP *run_sysread(pTHX)
+{
+  IO *io = first_argument_io(aTHX);
+  PerlIO *handle = io ? IoIFP(io) : NULL;
+  if (!handle || !PerlIOValid(handle) || (PerlIOBase(handle)->tab != &mehari_input_layer && PerlIOBase(handle)->tab != &mehari_psgi_input_layer))
+    return perl_sysread(aTHX);
+  OP *op = PL_op;
+  OPCODE type = op->op_type;
+  op->op_type = OP_READ;
+  OP *next = perl_sysread(aTHX);
+  op->op_type = type;
+  return next;
+}
+
+static OP *run_chdir(pTHX)
+{
+  mehari_directory_changed = true;
+  return perl_chdir(aTHX);
+}
+
+static OP *run_umask(pTHX)
+{
+  mehari_umask_changed = true;
+  return perl_umask(aTHX);
+}
+
+/* `exec` in a script would replace the worker: a child becomes the program, the script ends with it. */
+static OP *run_exec(pTHX)
+{
+  if (!mehari_serving || mehari_in_child)
+    return perl_exec(aTHX);
+  PerlIO_flush((PerlIO *)NULL);
+  pid_t child = fork();
+  if (child <= 0)
+    return perl_exec(aTHX);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  my_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+  return NULL;
+}
+
+static void in_forked_child(void)
+{
+  mehari_in_child = true;
+}
+
+static void in_forking_parent(void)
+{
+  mehari_may_have_spawned = true;
+}
+
+static void replace(int op, OP *(*with)(pTHX), OP *(**original)(pTHX))
+{
+  *original = PL_ppaddr[op];
+  PL_ppaddr[op] = with;
+}
+
+void mehari_hooks_install(pTHX)
+{
+  PERL_UNUSED_CONTEXT;
+  replace(OP_OPEN, run_open, &perl_open);
+  replace(OP_SYSWRITE, run_syswrite, &perl_syswrite);
+  replace(OP_SYSREAD, run_sysread, &perl_sysread);
+  replace(OP_CHDIR, run_chdir, &perl_chdir);
+  replace(OP_UMASK, run_umask, &perl_umask);
+  replace(OP_EXEC, run_exec, &perl_exec);
+  pthread_atfork(NULL, in_forking_parent, in_forked_child);
+}

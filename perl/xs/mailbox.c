@@ -1,0 +1,293 @@
+/* The worker's end of its mailbox: taking requests, writing ring records, sleeping and waking.
+ * The handshakes are those of server/wire (which model-checks them); see wire.h for the layout.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+mehari_job mehari_now;
+bool mehari_serving, mehari_in_child;
+
+static mehari_mailbox *box;
+static mehari_bell *bell;
+static char *ring;
+static int descriptors = -1, bell_event = -1, box_file = -1;
+static bool unpublished;
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+  return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
+void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, int event)
+{
+  box = mmap(NULL, MEHARI_MAILBOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, mailbox, 0);
+  bell = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, bell_file, 0);
+  if (box == MAP_FAILED || bell == MAP_FAILED || box->magic != MEHARI_MAGIC || box->version != MEHARI_VERSION) {
+    static const char text[] = "mehari worker: the mailbox cannot be mapped or is of another version\n";
+    (void)!write(2, text, sizeof text - 1);
+    _exit(70);
+  }
+  box_file = mailbox;
+  ring = (char *)box + MEHARI_RING_OFFSET;
+  descriptors = descriptor_socket;
+  bell_event = event;
+}
+
+int mehari_mailbox_file(void) { return box_file; }
+
+uint32_t mehari_mailbox_offset(const mehari_request *frame)
+{
+  return (uint32_t)((const char *)frame - (const char *)box);
+}
+
+const mehari_request *mehari_mailbox_frame(uint32_t offset)
+{
+  return (const mehari_request *)((const char *)box + offset);
+}
+
+void mehari_mailbox_state(uint32_t state)
+{
+  atomic_store_explicit(&box->state, state, memory_order_relaxed);
+}
+
+_Atomic uint32_t *mehari_mailbox_progress(void)
+{
+  return &box->forked;
+}
+
+/* The body file of request `id`: the front sends descriptors in order, each with its request's id;
+ * those of requests it took back are closed here. */
+static int receive_body_file(uint64_t id)
+{
+  for (;;) {
+    uint64_t of = 0;
+    struct iovec bytes = {&of, sizeof of};
+    union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    ssize_t got = recvmsg(descriptors, &message, MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == EINTR)
+      continue;
+    struct cmsghdr *header = got == sizeof of ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!header || header->cmsg_type != SCM_RIGHTS)
+      return -1;
+    int file;
+    memcpy(&file, CMSG_DATA(header), sizeof file);
+    if (of == id)
+      return file;
+    close(file);
+  }
+}
+
+static bool frame_is_sound(const mehari_request *frame)
+{
+  if (frame->length < sizeof *frame || frame->length > MEHARI_SLOT_SIZE)
+    return false;
+  size_t pairs = (size_t)frame->field_count + frame->variable_count;
+  return sizeof *frame + pairs * sizeof(mehari_pair) <= frame->length;
+}
+
+void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
+{
+  mehari_now.frame = frame;
+  mehari_now.base = (const char *)frame;
+  mehari_now.fields = (const mehari_pair *)(frame + 1);
+  mehari_now.variables = mehari_now.fields + frame->field_count;
+  mehari_now.body = NULL;
+  mehari_now.body_length = 0;
+  mehari_now.body_file = body_file;
+  if (frame->body_kind == MEHARI_BODY_MEMORY) {
+    mehari_text body = mehari_span_text(frame->body);
+    mehari_now.body = body.at;
+    mehari_now.body_length = body.length;
+  }
+}
+
+void mehari_mailbox_map_body(void)
+{
+  if (mehari_now.frame->body_kind != MEHARI_BODY_FILE)
+    return;
+  size_t length = mehari_now.frame->body_length;
+  void *mapped = mehari_now.body_file < 0 ? MAP_FAILED : mmap(NULL, length, PROT_READ, MAP_PRIVATE, mehari_now.body_file, 0);
+  if (mapped == MAP_FAILED) {
+    mehari_logf(MEHARI_LOG_ERROR, "the request body cannot be mapped: %s", strerror(errno));
+    return;
+  }
+  mehari_now.body = mapped;
+  mehari_now.body_length = length;
+}
+
+static void open_job(const mehari_request *frame)
+{
+  mehari_mailbox_adopt(frame, frame->body_kind == MEHARI_BODY_FILE ? receive_body_file(frame->request_id) : -1);
+  mehari_mailbox_map_body();
+}
+
+bool mehari_mailbox_take(void)
+{
+  uint64_t word = atomic_load_explicit(&box->word, memory_order_acquire);
+  while ((uint32_t)word != (uint32_t)(word >> 32)) {
+    if (!atomic_compare_exchange_weak_explicit(&box->word, &word, word + (UINT64_C(1) << 32), memory_order_acq_rel, memory_order_acquire))
+      continue;
+    uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
+    const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
+    if (!frame_is_sound(frame))
+      _exit(71);
+    mehari_serving = true;
+    atomic_store_explicit(&box->request_id, frame->request_id, memory_order_relaxed);
+    atomic_store_explicit(&box->forked, 0, memory_order_relaxed);
+    open_job(frame);
+    return true;
+  }
+  return false;
+}
+
+static bool front_is_gone(void)
+{
+  char byte;
+  return recv(descriptors, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static bool has_pending(void)
+{
+  uint64_t word = atomic_load(&box->word);
+  return (uint32_t)word != (uint32_t)(word >> 32);
+}
+
+void mehari_mailbox_wait(void)
+{
+  static const struct timespec patience = {.tv_sec = 5};
+  /* Dekker with the front's "publish, then look whether the worker sleeps". */
+  atomic_store(&box->worker_sleeps, 1);
+  if (!has_pending())
+    futex(&box->worker_sleeps, FUTEX_WAIT, 1, &patience);
+  atomic_store(&box->worker_sleeps, 0);
+  if (!has_pending() && front_is_gone())
+    _exit(0);
+}
+
+void mehari_mailbox_done(bool retire)
+{
+  if (mehari_now.body_file >= 0) {
+    if (mehari_now.body)
+      munmap((void *)mehari_now.body, mehari_now.body_length);
+    close(mehari_now.body_file);
+    mehari_now.body_file = -1;
+  }
+  mehari_now.body = NULL;
+  mehari_now.body_length = 0;
+  atomic_fetch_add_explicit(&box->finished, 1, memory_order_relaxed);
+  mehari_ring_put(MEHARI_RECORD_DONE, retire ? MEHARI_DONE_RETIRE : 0, NULL, 0);
+  mehari_ring_publish();
+  mehari_serving = false;
+}
+
+mehari_text mehari_span_text(mehari_span span)
+{
+  static const mehari_text nothing = {"", 0};
+  uint32_t length = mehari_now.frame->length;
+  if (span.offset > length || span.length > length - span.offset)
+    return nothing;
+  return (mehari_text){mehari_now.base + span.offset, span.length};
+}
+
+mehari_text mehari_request_text(int which)
+{
+  return mehari_span_text(mehari_now.frame->text[which]);
+}
+
+static void ring_copy(uint64_t at, const void *bytes, size_t length)
+{
+  size_t offset = at % MEHARI_RING_SIZE, first = MEHARI_RING_SIZE - offset;
+  if (length <= first) {
+    memcpy(ring + offset, bytes, length);
+    return;
+  }
+  memcpy(ring + offset, bytes, first);
+  memcpy(ring, (const char *)bytes + first, length - first);
+}
+
+static uint64_t ring_room(void)
+{
+  uint64_t written = atomic_load_explicit(&box->ring_written, memory_order_relaxed);
+  return MEHARI_RING_SIZE - (written - atomic_load(&box->ring_read));
+}
+
+static void ring_wait_for(uint64_t needed)
+{
+  static const struct timespec patience = {.tv_sec = 5};
+  while (ring_room() < needed) {
+    mehari_ring_publish();
+    atomic_store(&box->worker_waits_for_room, 1);
+    if (ring_room() < needed)
+      futex(&box->worker_waits_for_room, FUTEX_WAIT, 1, &patience);
+    atomic_store(&box->worker_waits_for_room, 0);
+    if (ring_room() < needed && front_is_gone())
+      _exit(0);
+  }
+}
+
+void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
+{
+  uint32_t length = 0;
+  for (int i = 0; i < count; i++)
+    length += parts[i].length;
+  uint64_t whole = sizeof(mehari_record) + ((length + 7) & ~UINT32_C(7));
+  if (ring_room() < whole)
+    ring_wait_for(whole);
+  uint64_t at = atomic_load_explicit(&box->ring_written, memory_order_relaxed);
+  mehari_record record = {length, kind, detail};
+  ring_copy(at, &record, sizeof record);
+  uint64_t next = at + sizeof record;
+  for (int i = 0; i < count; i++) {
+    ring_copy(next, parts[i].at, parts[i].length);
+    next += parts[i].length;
+  }
+  /* Dekker with the front's "declare sleep, then scan"; mehari_ring_publish looks at the bell. */
+  atomic_store(&box->ring_written, at + whole);
+  unpublished = true;
+}
+
+void mehari_ring_publish(void)
+{
+  if (!unpublished)
+    return;
+  unpublished = false;
+  if (atomic_load(&bell->front_sleeps) != 1 || atomic_exchange(&bell->front_sleeps, 0) != 1)
+    return;
+  uint64_t one = 1;
+  (void)!write(bell_event, &one, sizeof one);
+}
+
+/* One line for the error log, tagged by the front with the request and this worker. */
+void mehari_log(int level, const char *text, STRLEN length)
+{
+  while (length && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+    length--;
+  if (mehari_errors_are_quiet())
+    return;
+  if (!mehari_serving || mehari_in_child) {
+    dprintf(2, "%.*s\n", (int)length, text);
+    return;
+  }
+  if (length > 8192)
+    length = 8192;
+  mehari_text line = {text, length};
+  mehari_ring_put(MEHARI_RECORD_LOG, level, &line, 1);
+}
+
+void mehari_logf(int level, const char *format, ...)
+{
+  char line[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  if (length > 0)
+    mehari_log(level, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
+}

@@ -1,0 +1,219 @@
+/* What the files of the worker share. Each section names the file that owns it.
+ *
+ * One interpreter, one thread, one request at a time: the state of the request being served is
+ * global on purpose. No Perl exception crosses a function declared here unless it says so.
+ */
+#ifndef MEHARI_H
+#define MEHARI_H
+
+#define PERL_NO_GET_CONTEXT
+#include <EXTERN.h>
+#include <perl.h>
+#include <XSUB.h>
+#include <perliol.h>
+#include <stdbool.h>
+#include "wire.h"
+
+#define MEHARI_RELEASE "0.1.0"
+
+typedef struct {
+  const char *at;
+  STRLEN length;
+} mehari_text;
+
+/* mailbox.c: the request being served, and the ring its answer goes to. */
+typedef struct {
+  const mehari_request *frame;
+  const char *base; /* of the frame's spans */
+  const mehari_pair *fields, *variables;
+  const char *body;
+  size_t body_length;
+  int body_file; /* -1: none */
+} mehari_job;
+extern mehari_job mehari_now;
+extern bool mehari_serving;  /* between taking a request and its DONE */
+extern bool mehari_in_child; /* a script forked and this is the child */
+
+void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
+bool mehari_mailbox_take(void);  /* true: mehari_now is set */
+void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
+void mehari_mailbox_done(bool retire);
+void mehari_mailbox_state(uint32_t state);
+/* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
+void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
+int mehari_mailbox_file(void);
+uint32_t mehari_mailbox_offset(const mehari_request *frame);
+const mehari_request *mehari_mailbox_frame(uint32_t offset);
+void mehari_mailbox_map_body(void);
+/* 0: nothing sent; 1: the head is; 2: the response is complete. */
+_Atomic uint32_t *mehari_mailbox_progress(void);
+#define MEHARI_PROGRESS_SPAWNED 0x100u /* children may live on */
+mehari_text mehari_span_text(mehari_span span);
+mehari_text mehari_request_text(int which);
+/* Blocks while the ring is full. `parts` are joined into one record. */
+void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
+void mehari_ring_publish(void);
+void mehari_log(int level, const char *text, STRLEN length);
+void mehari_logf(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* head.c: header blocks. */
+typedef struct {
+  int status; /* 0: not given */
+  char *lines; /* `Name: value\r\n` each */
+  STRLEN length, capacity;
+  bool refused; /* a line that must not be sent; already logged */
+} mehari_head;
+void mehari_head_clear(mehari_head *head);
+bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length);
+/* Length of the header block with its blank line at the start of `text`, or 0 when it is not complete. */
+STRLEN mehari_head_measure(const char *text, STRLEN length);
+/* Reads a script's header block. False: it is none; a log line says why. */
+bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
+
+/* output.c: the response of the request being served, and STDOUT. */
+extern mehari_head mehari_response;
+extern bool mehari_stdout_aside;  /* what is printed is no part of the response, but for the log */
+extern bool mehari_parse_headers; /* what is printed starts with the header block */
+void mehari_output_open(pTHX);    /* once a worker */
+void mehari_output_begin(pTHX);   /* each request */
+void mehari_output_write(const char *bytes, size_t length);
+void mehari_output_flush(void);   /* to the client, if the head is complete */
+void mehari_output_spill(void);   /* to descriptor 1, for a child process */
+bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
+size_t mehari_output_bytes(void);
+bool mehari_output_has_body(pTHX); /* something of the body was printed */
+void mehari_output_discard(void); /* what is buffered and not sent */
+void mehari_output_end(pTHX);     /* completes the response */
+void mehari_output_error(int status); /* an empty response of this status, or a broken end when the head is sent */
+void mehari_output_reset_handles(pTHX); /* layers, flags, selected handle: as at the start */
+void mehari_output_fresh_descriptor(void);
+extern bool mehari_may_have_spawned;
+/* Called when the head is about to be settled and was not printed: fills mehari_response. */
+extern void (*mehari_output_fill_head)(pTHX);
+
+/* input.c: STDIN. */
+void mehari_input_open(pTHX);
+void mehari_input_begin(pTHX);
+void mehari_input_end(pTHX);
+void mehari_input_spill(void);
+STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
+extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
+
+/* errors.c: STDERR. */
+void mehari_errors_open(pTHX);
+void mehari_errors_begin(pTHX);
+void mehari_errors_end(pTHX);
+bool mehari_errors_are_quiet(void);
+void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
+
+/* hooks.c: the operators replaced, before any other code is compiled. */
+void mehari_hooks_install(pTHX);
+extern bool mehari_directory_changed, mehari_umask_changed;
+
+/* environment.c: %ENV. */
+void mehari_environment_open(pTHX);
+void mehari_environment_begin(pTHX);
+void mehari_environment_forget(pTHX); /* before a request that gets none */
+/* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
+SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
+void mehari_environment_export(pTHX); /* to `environ`, before a child process */
+
+/* guard.c: running Perl so that nothing it does leaves this process. */
+typedef enum { MEHARI_RAN, MEHARI_DIED, MEHARI_EXITED } mehari_outcome;
+typedef void (*mehari_body)(pTHX_ void *argument);
+/* Runs `body` under a jump level of its own. MEHARI_DIED only when the body leaves $@ to the top. */
+mehari_outcome mehari_guard(pTHX_ mehari_body body, void *argument, int *exit_status);
+mehari_outcome mehari_call_list(pTHX_ AV *subs); /* END blocks */
+void mehari_log_exception(pTHX_ const char *where);
+void mehari_child_leave(pTHX_ int status) __attribute__((noreturn));
+
+/* script.c: compiled scripts. */
+typedef struct {
+  CV *inner;
+  PADOFFSET inner_slot;
+  CV *outer;
+  PADOFFSET outer_slot;
+} mehari_rebind;
+typedef struct mehari_script {
+  char *file;
+  dev_t device;
+  ino_t inode;
+  struct timespec changed;
+  off_t size;
+  CV *code;
+  HV *stash;
+  AV *ends;
+  bool has_data;
+  Off_t data_offset;
+  SV *data;
+  GV *data_handle;
+  bool warnings;  /* #! -w */
+  bool ends_lines; /* #! -l */
+  bool own_perl;  /* #! with a switch that only a perl of its own can follow */
+  bool printed;  /* compiling it printed, or looked at the world */
+  mehari_rebind *rebinds;
+  int rebind_count;
+} mehari_script;
+typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
+/* NULL: `status` says what to answer (403, 404, 500) and the log why. */
+mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
+void mehari_script_free(pTHX_ mehari_script *script);
+bool mehari_script_unchanged(const mehari_script *script, int *status);
+void mehari_script_open_data(pTHX_ mehari_script *script);
+void mehari_script_rebind(pTHX_ mehari_script *script);
+void mehari_script_hooks(pTHX);
+void mehari_script_top_level(pTHX);
+bool mehari_script_was_pure(void); /* the last compilation ran nothing of the script's own */
+
+/* The rungs: each serves mehari_now and leaves a response. */
+void mehari_registry_serve(pTHX);
+void mehari_registry_preload(pTHX_ const char *file);
+void mehari_perlrun_serve(pTHX);
+void mehari_fork_serve(pTHX);
+void mehari_handler_serve(pTHX);
+void mehari_psgi_boot(pTHX);
+void mehari_psgi_open(pTHX);
+void mehari_psgi_serve(pTHX);
+extern bool mehari_retire; /* the worker wants to be replaced after this request */
+extern bool mehari_is_program; /* this process runs a script as perl itself would */
+void mehari_end_program(pTHX_ void *argument);
+/* The folder of `file`; NULL: the one the server was started in. */
+void mehari_enter_directory(const char *file);
+void mehari_set_program_name(pTHX_ const char *file);
+
+/* stack.c: the Perl stack of a worker that ran too long. */
+void mehari_stack_watch(pTHX);
+extern volatile bool mehari_running_perl;
+
+/* request.c: $r. */
+void mehari_request_boot(pTHX);
+SV *mehari_request_object(pTHX);
+void mehari_request_drop(pTHX);
+void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
+void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
+
+/* program.c: a script run as perl itself would run it, once, in a process of its own. */
+void mehari_program_note_objects(pTHX); /* what is there before the script is not its own */
+void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+
+/* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
+typedef struct {
+  uint32_t frame; /* offset in the mailbox */
+  uint32_t has_body_file;
+} mehari_order;
+typedef struct {
+  pid_t child;
+  int32_t ended; /* 0: the child has begun; 1: `status` is its end */
+  int32_t status;
+} mehari_progress;
+extern int mehari_stem_socket; /* to the zygote */
+void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int bell, int bell_event) __attribute__((noreturn));
+void mehari_fork_forward(int signal); /* from the stack's signal handler */
+/* worker.c: the layers, %ENV and signals of a process that serves. */
+void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
+
+/* zygote.c */
+void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute__((noreturn));
+void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,217 @@
+/* The rungs `registry` and `perlrun`: a script as a sub, compiled once or each time. */
+#include "mehari.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool lives_in_cgi_world(void) { return mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD; }
+
+static HV *compiled; /* file (and world) => mehari_script * */
+
+static mehari_script *cached(pTHX_ const char *key, STRLEN length)
+{
+  SV **found = compiled ? hv_fetch(compiled, key, length, 0) : NULL;
+  return found ? INT2PTR(mehari_script *, SvIV(*found)) : NULL;
+}
+
+static void keep(pTHX_ const char *key, STRLEN length, mehari_script *script)
+{
+  if (!compiled)
+    compiled = newHV();
+  (void)hv_store(compiled, key, length, newSViv(PTR2IV(script)), 0);
+}
+
+/* The cache key is the file, and whether it lives in a CGI world: that changes how it is compiled. */
+static STRLEN cache_key(char *into, mehari_text file, bool cgi_world)
+{
+  into[0] = cgi_world ? 'c' : 'm';
+  memcpy(into + 1, file.at, file.length);
+  into[file.length + 1] = '\0';
+  return file.length + 1;
+}
+
+static mehari_script *find(pTHX_ mehari_text file, int *status)
+{
+  char key[4100];
+  if (file.length > 4096) {
+    *status = 414;
+    return NULL;
+  }
+  STRLEN length = cache_key(key, file, mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD);
+  mehari_script *script = cached(aTHX_ key, length);
+  *status = 0;
+  if (script && mehari_script_unchanged(script, status))
+    return script;
+  if (*status)
+    return NULL;
+  if (script) {
+    HV *stash = script->stash;
+    mehari_script_free(aTHX_ script);
+    (void)hv_delete(compiled, key, length, G_DISCARD);
+    if (stash)
+      hv_clear(stash);
+  }
+  script = mehari_script_compile(aTHX_ key + 1, MEHARI_AS_REGISTRY, status);
+  if (script)
+    keep(aTHX_ key, length, script);
+  return script;
+}
+
+typedef struct {
+  mehari_script *script;
+  bool died;
+} run;
+
+static void call_script(pTHX_ void *argument)
+{
+  run *this = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  if (!(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD)) {
+    XPUSHs(mehari_request_object(aTHX));
+  }
+  PUTBACK;
+  call_sv((SV *)this->script->code, G_VOID | G_DISCARD | G_EVAL);
+  this->died = SvTRUE(ERRSV);
+  FREETMPS;
+  LEAVE;
+}
+
+/* A directory is entered by descriptor; most scripts share one, so the last is kept. */
+void mehari_enter_directory(const char *file)
+{
+  static char entered[4096];
+  static int home = -1;
+  if (home < 0)
+    home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const char *slash = file ? strrchr(file, '/') : NULL;
+  size_t length = slash ? slash - file : 0;
+  if (!mehari_directory_changed && strlen(entered) == length && memEQ(entered, file, length))
+    return;
+  if (!slash) {
+    if (entered[0] || mehari_directory_changed)
+      (void)!fchdir(home);
+    entered[0] = '\0';
+  } else if (length < sizeof entered) {
+    memcpy(entered, file, length);
+    entered[length] = '\0';
+    (void)!chdir(length ? entered : "/");
+  }
+  mehari_directory_changed = false;
+}
+
+void mehari_set_program_name(pTHX_ const char *file)
+{
+  SV *name = GvSVn(gv_fetchpvs("0", GV_ADD | GV_NOTQUAL, SVt_PV));
+  sv_setpv(name, file); /* no magic: the process keeps its title */
+}
+
+static void serve(pTHX_ mehari_script *script)
+{
+  run this = {script, false};
+  mehari_enter_directory(lives_in_cgi_world() ? script->file : NULL);
+  mehari_set_program_name(aTHX_ script->file);
+  mehari_script_open_data(aTHX_ script);
+  if (script->rebind_count)
+    mehari_script_rebind(aTHX_ script);
+  int exit_status = 0;
+  mehari_outcome outcome = mehari_guard(aTHX_ call_script, &this, &exit_status);
+  if (mehari_in_child)
+    mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : this.died ? 255 : 0);
+  if (this.died && outcome == MEHARI_RAN) {
+    mehari_log_exception(aTHX_ script->file);
+    outcome = MEHARI_DIED;
+  }
+  mehari_call_list(aTHX_ script->ends);
+  /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
+  if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
+    mehari_output_discard();
+    mehari_output_error(500);
+  } else
+    mehari_output_end(aTHX);
+}
+
+void mehari_registry_serve(pTHX)
+{
+  int status;
+  mehari_script *script = find(aTHX_ mehari_request_text(MEHARI_TEXT_TASK), &status);
+  if (script)
+    serve(aTHX_ script);
+  else {
+    mehari_output_discard();
+    mehari_output_error(status);
+  }
+}
+
+void mehari_registry_preload(pTHX_ const char *file)
+{
+  int status;
+  mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_REGISTRY, &status);
+  char key[4100];
+  if (!script)
+    croak("%s does not compile", file);
+  mehari_text name = {file, strlen(file)};
+  if (name.length <= 4096)
+    keep(aTHX_ key, cache_key(key, name, false), script);
+}
+
+/* ---- perlrun ---- */
+
+/* Perl files the script loaded (`require "lib.pl"`) compiled into its package: they must be read again. */
+static void forget_local_files(pTHX_ HV *before)
+{
+  HV *inc = GvHVn(PL_incgv);
+  AV *gone = newAV();
+  hv_iterinit(inc);
+  HE *entry;
+  while ((entry = hv_iternext(inc))) {
+    STRLEN length;
+    const char *name = HePV(entry, length);
+    if (!(length > 3 && memEQ(name + length - 3, ".pm", 3)) && !hv_exists_ent(before, hv_iterkeysv(entry), 0))
+      av_push(gone, newSVsv(hv_iterkeysv(entry)));
+  }
+  for (SSize_t i = 0; i <= av_top_index(gone); i++)
+    (void)hv_delete_ent(inc, AvARRAY(gone)[i], G_DISCARD, 0);
+  SvREFCNT_dec((SV *)gone);
+}
+
+static void flush_namespace(pTHX_ mehari_script *script)
+{
+  HV *stash = script->stash;
+  HV *parent = gv_stashpvs("ModPerl::ROOT::ModPerl::PerlRun", 0);
+  const char *name = stash ? HvNAME(stash) : NULL, *last = name ? strrchr(name, ':') : NULL;
+  SV *key = newSVpvf("%s::", last ? last + 1 : "");
+  mehari_script_free(aTHX_ script);
+  if (parent)
+    (void)hv_delete_ent(parent, key, G_DISCARD, 0);
+  SvREFCNT_dec(key);
+}
+
+void mehari_perlrun_serve(pTHX)
+{
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  char file[4097];
+  int status = 414;
+  HV *inc = GvHVn(PL_incgv);
+  STRLEN known = HvUSEDKEYS(inc);
+  HV *before = newHVhv(inc);
+  mehari_script *script = NULL;
+  if (task.length < sizeof file) {
+    memcpy(file, task.at, task.length);
+    file[task.length] = '\0';
+    mehari_enter_directory(lives_in_cgi_world() ? file : NULL);
+    script = mehari_script_compile(aTHX_ file, MEHARI_AS_PERLRUN, &status);
+  }
+  if (script) {
+    serve(aTHX_ script);
+    flush_namespace(aTHX_ script);
+  } else {
+    mehari_output_discard();
+    mehari_output_error(status);
+  }
+  if (HvUSEDKEYS(inc) != known)
+    forget_local_files(aTHX_ before);
+  SvREFCNT_dec((SV *)before);
+}

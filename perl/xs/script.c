@@ -1,0 +1,432 @@
+/* Script files as compiled code.
+ *
+ * Registry and PerlRun wrap the text in a sub of a package of its own, as mod_perl does. A program
+ * (the fork rung) is compiled to be run as perl would run it: in main, at the top level.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOOTER "\n;}\n"
+
+/* What the compilation under way has found. */
+static bool compiling, data_found;
+static const char *compiling_name; /* as in its #line */
+static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
+
+static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
+
+/* ---- what a script does while it is compiled ---- */
+
+static bool pure; /* nothing of the script's own has run: no BEGIN block, no `use` with anything to work out */
+
+bool mehari_script_was_pure(void) { return pure; }
+
+static const char *skip_quoted(const char *at, const char *end)
+{
+  char quote = *at++;
+  while (at < end && *at != quote)
+    at += *at == '\\' && at + 1 < end ? 2 : 1;
+  return at < end ? at + 1 : end;
+}
+
+static const char *skip_words(const char *at, const char *end)
+{
+  static const char opening[] = "([{<", closing[] = ")]}>";
+  while (at < end && isSPACE(*at))
+    at++;
+  if (at >= end)
+    return end;
+  const char *pair = strchr(opening, *at);
+  char close = pair ? closing[pair - opening] : *at;
+  const char *stop = memchr(at + 1, close, end - at - 1);
+  return stop ? stop + 1 : end;
+}
+
+/* True when what follows `use` up to its semicolon is a name and literals. */
+static bool is_literal_use(const char *at, const char *end)
+{
+  bool named = false;
+  while (at < end && *at != ';') {
+    if (isSPACE(*at) || strchr(",()[]{}=>.+-", *at))
+      at++;
+    else if (*at == '#') {
+      const char *feed = memchr(at, '\n', end - at);
+      at = feed ? feed : end;
+    } else if (*at == '\'')
+      at = skip_quoted(at, end);
+    else if (*at == '"') {
+      const char *stop = skip_quoted(at, end);
+      if (memchr(at, '$', stop - at) || memchr(at, '@', stop - at))
+        return false;
+      at = stop;
+    } else if (isDIGIT(*at))
+      while (at < end && (isWORDCHAR_A(*at) || *at == '.'))
+        at++;
+    else if (isWORDCHAR_A(*at) || *at == ':') {
+      const char *word = at;
+      while (at < end && (isWORDCHAR_A(*at) || *at == ':'))
+        at++;
+      if (at - word == 2 && memEQ(word, "qw", 2)) {
+        at = skip_words(at, end);
+        continue;
+      }
+      bool version = *word == 'v' && at - word > 1 && isDIGIT(word[1]);
+      const char *next = at;
+      while (next < end && isSPACE(*next))
+        next++;
+      if (named && !version && !(next + 1 < end && next[0] == '=' && next[1] == '>'))
+        return false;
+      named = true;
+    } else
+      return false;
+  }
+  return true;
+}
+
+static bool is_word(const char *word, STRLEN length, const char *wanted)
+{
+  return strlen(wanted) == length && memEQ(word, wanted, length);
+}
+
+static void judge_purity(pTHX_ const char *word, STRLEN length)
+{
+  if (is_word(word, length, "BEGIN") || is_word(word, length, "UNITCHECK") || is_word(word, length, "CHECK") || is_word(word, length, "INIT"))
+    pure = false;
+  else if (is_word(word, length, "use") || is_word(word, length, "no"))
+    pure = is_literal_use(PL_parser->bufptr, PL_parser->bufend);
+}
+
+/* The wrapper's own BEGIN block calls this: the sub being compiled stands for a file, where `shift`
+ * takes from @ARGV and named subs share its lexicals. */
+void mehari_script_top_level(pTHX)
+{
+  if (compiling && PL_compcv)
+    CvFLAGS(PL_compcv) |= CVf_UNIQUE;
+  pure = true;
+}
+
+/* The text being read is the script's own, not a module's that it loads or a string it evaluates. */
+static bool is_the_script(pTHX)
+{
+  if (!compiling || PL_parser->rsfp)
+    return false;
+  const char *file = CopFILE(&PL_compiling);
+  return file && strEQ(file, compiling_name);
+}
+
+/* Perl asks for every word that may be a keyword: this is the one place where a true __END__ or
+ * __DATA__ is known from one in a here-document or a hash key. */
+static int find_data(pTHX_ char *word, STRLEN length, OP **op)
+{
+  if (!is_the_script(aTHX))
+    return next_keyword(aTHX_ word, length, op);
+  if (pure)
+    judge_purity(aTHX_ word, length);
+  if (!is_word(word, length, "__END__") && !is_word(word, length, "__DATA__"))
+    return next_keyword(aTHX_ word, length, op);
+  char *at = PL_parser->bufptr, *end = PL_parser->bufend, *after = at;
+  while (after < end && isSPACE(*after))
+    after++;
+  if (after + 1 < end && after[0] == '=' && after[1] == '>')
+    return next_keyword(aTHX_ word, length, op);
+  const STRLEN footer = sizeof FOOTER - 1;
+  char *text_end = end;
+  while (text_end - at >= (ptrdiff_t)footer && memNE(text_end - footer, FOOTER, footer))
+    text_end--;
+  if (text_end - at < (ptrdiff_t)footer) /* the text of a string eval */
+    return next_keyword(aTHX_ word, length, op);
+  text_end -= footer;
+  char *feed = memchr(at, '\n', end - at);
+  data_found = true;
+  data_rest = feed && text_end > feed ? text_end - feed - 1 : 0;
+  PL_parser->bufptr = text_end;
+  *op = newOP(OP_NULL, 0);
+  return KEYWORD_PLUGIN_STMT;
+}
+
+void mehari_script_hooks(pTHX)
+{
+  wrap_keyword_plugin(find_data, &next_keyword);
+}
+
+static int status_of_error(int error)
+{
+  return error == EACCES || error == EPERM ? 403 : error == ENOENT || error == ENOTDIR ? 404 : 500;
+}
+
+bool mehari_script_unchanged(const mehari_script *script, int *status)
+{
+  struct stat now;
+  if (stat(script->file, &now) < 0) {
+    *status = status_of_error(errno);
+    return false;
+  }
+  return now.st_mtim.tv_sec == script->changed.tv_sec && now.st_mtim.tv_nsec == script->changed.tv_nsec && now.st_ino == script->inode &&
+         now.st_dev == script->device && now.st_size == script->size;
+}
+
+static SV *read_text(pTHX_ mehari_script *script, int *status)
+{
+  int file = open(script->file, O_RDONLY | O_CLOEXEC);
+  struct stat now;
+  if (file < 0 || fstat(file, &now) < 0) {
+    *status = status_of_error(errno);
+    mehari_logf(MEHARI_LOG_ERROR, "cannot read %s: %s", script->file, strerror(errno));
+    if (file >= 0)
+      close(file);
+    return NULL;
+  }
+  if (!S_ISREG(now.st_mode)) {
+    close(file);
+    *status = 404;
+    return NULL;
+  }
+  script->device = now.st_dev;
+  script->inode = now.st_ino;
+  script->changed = now.st_mtim;
+  script->size = now.st_size;
+  SV *text = newSV(now.st_size + 1);
+  SvPOK_only(text);
+  while (SvCUR(text) < (STRLEN)now.st_size) {
+    ssize_t got = read(file, SvPVX(text) + SvCUR(text), now.st_size - SvCUR(text));
+    if (got <= 0)
+      break;
+    SvCUR_set(text, SvCUR(text) + got);
+  }
+  *SvEND(text) = '\0';
+  close(file);
+  return text;
+}
+
+/* `#!... perl ... -w`: what the first line asks of the interpreter. */
+static void read_first_line(mehari_script *script, const char *text, STRLEN length)
+{
+  const char *end = memchr(text, '\n', length);
+  const char *perl = end && length > 2 && text[0] == '#' && text[1] == '!' ? memmem(text, end - text, "perl", 4) : NULL;
+  for (const char *at = perl; at && at + 1 < end; at++) {
+    if (at[0] != ' ' || at[1] != '-')
+      continue;
+    for (at += 2; at < end && *at != ' ' && *at != '\r'; at++)
+      if (*at == 'w')
+        script->warnings = true;
+      else if (*at == 'l')
+        script->ends_lines = true;
+      else
+        script->own_perl = true;
+    at--;
+  }
+}
+
+static SV *package_name(pTHX_ const char *file, mehari_manner manner)
+{
+  SV *name = newSVpv(manner == MEHARI_AS_PERLRUN ? "ModPerl::ROOT::ModPerl::PerlRun::" : "ModPerl::ROOT::ModPerl::Registry::", 0);
+  for (const char *at = file; *at; at++)
+    if (isWORDCHAR_A(*at))
+      sv_catpvn(name, at, 1);
+    else if (*at == '/')
+      sv_catpvs(name, "_");
+    else
+      sv_catpvf(name, "_%2x", (unsigned char)*at);
+  return name;
+}
+
+/* A file name fit for a #line directive. */
+static SV *line_name(pTHX_ const char *file)
+{
+  SV *name = newSVpv(file, 0);
+  for (char *at = SvPVX(name); *at; at++)
+    if (*at == '"' || *at == '\n' || *at == '\r')
+      *at = '_';
+  return name;
+}
+
+static SV *wrapped_text(pTHX_ mehari_script *script, mehari_manner manner, bool cgi_world, SV *text, SV *line)
+{
+  SV *source = newSVpvs("");
+  if (manner == MEHARI_AS_PROGRAM)
+    sv_catpvf(source, "package main; sub Mehari::Unit::main {BEGIN{Mehari::Script::top_level()}");
+  else {
+    SV *package = package_name(aTHX_ script->file, manner);
+    sv_catpvf(source, "package %" SVf "; sub handler {%s%s", SVfARG(package), cgi_world ? "BEGIN{Mehari::Script::top_level()}" : "",
+              script->warnings ? "use warnings;" : "");
+    SvREFCNT_dec(package);
+  }
+  sv_catpvf(source, "\n#line 1 \"%" SVf "\"\n", SVfARG(line));
+  sv_catsv(source, text);
+  sv_catpvs(source, FOOTER);
+  return source;
+}
+
+typedef struct {
+  SV *source;
+  bool failed;
+} compilation;
+
+static void compile_source(pTHX_ void *argument)
+{
+  compilation *this = argument;
+  ENTER;
+  SAVETMPS;
+  eval_sv(this->source, G_VOID | G_DISCARD);
+  this->failed = SvTRUE(ERRSV);
+  FREETMPS;
+  LEAVE;
+}
+
+/* ---- file-scoped lexicals that named subs captured at the first run ---- */
+
+static bool is_inside(CV *inner, CV *outer)
+{
+  CV *at = CvOUTSIDE(inner);
+  for (int depth = 0; at && depth < 8; depth++, at = CvOUTSIDE(at))
+    if (at == outer)
+      return true;
+  return false;
+}
+
+static void remember_captures(pTHX_ mehari_script *script, CV *inner)
+{
+  CV *outer = CvOUTSIDE(inner);
+  if (CvISXSUB(inner) || !CvPADLIST(inner) || !outer || CvCLONE(inner) || CvCLONED(inner) || !is_inside(inner, script->code))
+    return;
+  PADNAMELIST *names = PadlistNAMES(CvPADLIST(inner));
+  for (PADOFFSET slot = 1; slot <= (PADOFFSET)PadnamelistMAX(names); slot++) {
+    PADNAME *name = PadnamelistARRAY(names)[slot];
+    if (!name || PadnameLEN(name) < 2 || !PadnameOUTER(name) || PadnameIsOUR(name) || PadnameIsSTATE(name) || PadnamePV(name)[0] == '&')
+      continue;
+    Renew(script->rebinds, script->rebind_count + 1, mehari_rebind);
+    script->rebinds[script->rebind_count++] = (mehari_rebind){inner, slot, outer, PARENT_PAD_INDEX(name)};
+  }
+}
+
+static void find_captures(pTHX_ mehari_script *script)
+{
+  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
+    SV *end = &arena[SvREFCNT(arena)];
+    for (SV *each = arena + 1; each < end; each++)
+      if (SvTYPE(each) == SVt_PVCV && SvREFCNT(each) && (CV *)each != script->code)
+        remember_captures(aTHX_ script, (CV *)each);
+  }
+}
+
+/* Gives each named sub the variables of the run about to start, as a fresh process would. */
+void mehari_script_rebind(pTHX_ mehari_script *script)
+{
+  for (int i = 0; i < script->rebind_count; i++) {
+    mehari_rebind *this = &script->rebinds[i];
+    SV *current = PadARRAY(PadlistARRAY(CvPADLIST(this->outer))[1])[this->outer_slot];
+    SV **held = &PadARRAY(PadlistARRAY(CvPADLIST(this->inner))[1])[this->inner_slot];
+    if (*held == current)
+      continue;
+    SV *old = *held;
+    *held = SvREFCNT_inc(current);
+    SvREFCNT_dec(old);
+  }
+}
+
+/* ---- DATA ---- */
+
+void mehari_script_open_data(pTHX_ mehari_script *script)
+{
+  if (!script->has_data)
+    return;
+  IO *io = GvIOn(script->data_handle);
+  if (IoIFP(io))
+    PerlIO_close(IoIFP(io));
+  PerlIO *file = PerlIO_open(script->file, "r");
+  if (file)
+    PerlIO_seek(file, script->data_offset, SEEK_SET);
+  IoIFP(io) = file;
+  IoTYPE(io) = IoTYPE_RDONLY;
+  IoLINES(io) = 0;
+}
+
+void mehari_script_free(pTHX_ mehari_script *script)
+{
+  if (!script)
+    return;
+  SvREFCNT_dec((SV *)script->code);
+  SvREFCNT_dec((SV *)script->ends);
+  Safefree(script->rebinds);
+  Safefree(script->file);
+  Safefree(script);
+}
+
+static bool adopt_code(pTHX_ mehari_script *script, mehari_manner manner)
+{
+  if (manner == MEHARI_AS_PROGRAM) {
+    script->stash = PL_defstash;
+    script->code = (CV *)SvREFCNT_inc((SV *)get_cv("Mehari::Unit::main", 0));
+    HV *unit = gv_stashpvs("Mehari::Unit", 0);
+    if (unit)
+      (void)hv_deletes(unit, "main", G_DISCARD);
+  } else {
+    SV *package = package_name(aTHX_ script->file, manner);
+    script->stash = gv_stashsv(package, 0);
+    sv_catpvs(package, "::handler");
+    script->code = (CV *)SvREFCNT_inc((SV *)get_cv(SvPV_nolen(package), 0));
+    SvREFCNT_dec(package);
+  }
+  if (script->code)
+    CvFLAGS(script->code) &= ~CVf_UNIQUE;
+  return script->code != NULL;
+}
+
+mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status)
+{
+  mehari_script *script;
+  Newxz(script, 1, mehari_script);
+  script->file = savepv(file);
+  *status = 500;
+  SV *text = read_text(aTHX_ script, status);
+  if (!text) {
+    mehari_script_free(aTHX_ script);
+    return NULL;
+  }
+  read_first_line(script, SvPVX(text), SvCUR(text));
+  bool cgi_world = mehari_serving && mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD;
+  SV *line = line_name(aTHX_ script->file);
+  compilation this = {wrapped_text(aTHX_ script, manner, cgi_world, text, line), false};
+  AV *ends = PL_endav;
+  U8 warn = PL_dowarn;
+  if (manner != MEHARI_AS_PROGRAM)
+    PL_endav = NULL;
+  if (script->warnings && manner == MEHARI_AS_PROGRAM)
+    PL_dowarn |= G_WARN_ON;
+  compiling_name = SvPVX(line);
+  compiling = pure = true;
+  data_found = false;
+  size_t printed = mehari_output_bytes();
+  mehari_outcome outcome = mehari_guard(aTHX_ compile_source, &this, NULL);
+  compiling = false;
+  script->printed = mehari_output_bytes() != printed;
+  if (manner != MEHARI_AS_PROGRAM) {
+    script->ends = PL_endav;
+    PL_endav = ends;
+  }
+  if (!script->warnings)
+    PL_dowarn = warn;
+  SvREFCNT_dec(this.source);
+  SvREFCNT_dec(line);
+  bool compiled = outcome == MEHARI_RAN && !this.failed && adopt_code(aTHX_ script, manner);
+  if (!compiled) {
+    if (this.failed)
+      mehari_log_exception(aTHX_ script->file);
+    else
+      mehari_logf(MEHARI_LOG_ERROR, "%s: the script ended while it was compiled", script->file);
+    SvREFCNT_dec(text);
+    mehari_script_free(aTHX_ script);
+    return NULL;
+  }
+  script->has_data = data_found;
+  script->data_offset = SvCUR(text) - data_rest;
+  if (data_found)
+    script->data_handle = gv_fetchpv(Perl_form(aTHX_ "%s::DATA", HvNAME(script->stash)), GV_ADD, SVt_PVIO);
+  if (manner == MEHARI_AS_REGISTRY && cgi_world)
+    find_captures(aTHX_ script);
+  SvREFCNT_dec(text);
+  return script;
+}

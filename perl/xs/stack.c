@@ -1,0 +1,97 @@
+/* The Perl stack of a worker that ran past its time limit, written to descriptor 2 from a signal
+ * handler just before the front kills it. Reads memory only; a torn frame ends the listing.
+ */
+#include "mehari.h"
+#include <signal.h>
+#include <unistd.h>
+
+#ifdef MULTIPLICITY
+static PerlInterpreter *interpreter;
+#endif
+
+static char text[4096];
+static size_t filled;
+
+static void put(const char *string, size_t length)
+{
+  if (length > sizeof text - filled)
+    length = sizeof text - filled;
+  memcpy(text + filled, string, length);
+  filled += length;
+}
+
+static void put_string(const char *string) { put(string, strlen(string)); }
+
+static void put_number(unsigned long number)
+{
+  char digits[24], *at = digits + sizeof digits;
+  do {
+    *--at = '0' + number % 10;
+    number /= 10;
+  } while (number);
+  put(at, digits + sizeof digits - at);
+}
+
+static void put_place(const COP *cop)
+{
+  const char *file = cop ? CopFILE(cop) : NULL;
+  put_string(file ? file : "?");
+  put_string(":");
+  put_number(cop ? CopLINE(cop) : 0);
+}
+
+static void put_name(pTHX_ CV *code)
+{
+  GV *glob = code && !CvNAMED(code) ? CvGV(code) : NULL;
+  if (!glob || !isGV_with_GP(glob)) {
+    put_string("a sub");
+    return;
+  }
+  HV *stash = GvSTASH(glob);
+  const char *package = stash ? HvNAME(stash) : NULL;
+  if (package) {
+    put_string(package);
+    put_string("::");
+  }
+  put(GvNAME(glob), GvNAMELEN(glob));
+}
+
+static void list_stack(int signal)
+{
+#ifdef MULTIPLICITY
+  PerlInterpreter *my_perl = interpreter;
+#endif
+  if (!mehari_running_perl) {
+    mehari_fork_forward(signal);
+    return;
+  }
+  filled = 0;
+  put_string("process ");
+  put_number(getpid());
+  put_string(": the request ran past its time limit; Perl was at ");
+  put_place(PL_curcop);
+  for (const PERL_SI *info = PL_curstackinfo; info; info = info->si_prev)
+    for (I32 at = info->si_cxix; at >= 0; at--) {
+      const PERL_CONTEXT *frame = &info->si_cxstack[at];
+      if (CxTYPE(frame) != CXt_SUB)
+        continue;
+      put_string(", in ");
+      put_name(aTHX_ frame->blk_sub.cv);
+      put_string(" called at ");
+      put_place(frame->blk_oldcop);
+    }
+  put_string("\n");
+  (void)!write(2, text, filled);
+}
+
+void mehari_stack_watch(pTHX)
+{
+  static char space[65536];
+  stack_t other = {.ss_sp = space, .ss_size = sizeof space};
+  struct sigaction action = {.sa_handler = list_stack, .sa_flags = SA_ONSTACK | SA_RESTART};
+#ifdef MULTIPLICITY
+  interpreter = aTHX;
+#endif
+  sigaltstack(&other, NULL);
+  sigaction(SIGRTMAX - 3, &action, NULL);
+}

@@ -1,0 +1,131 @@
+/* The mailbox as the worker sees it: the C face of server/wire. A test holds both equal.
+ *
+ * One shared memory file a worker: a page of state words, request slots the front writes, a ring of
+ * response records the worker writes. Offsets are bytes from the start of the file; integers are
+ * native. Each side may be broken: the front checks every length it reads, the worker its own.
+ */
+#ifndef MEHARI_WIRE_H
+#define MEHARI_WIRE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
+#define MEHARI_VERSION 1u
+
+#define MEHARI_SLOTS 4u
+#define MEHARI_SLOT_SIZE 163840u
+#define MEHARI_SLOTS_OFFSET 4096u
+#define MEHARI_RING_SIZE 262144u
+#define MEHARI_RING_OFFSET (MEHARI_SLOTS_OFFSET + MEHARI_SLOTS * MEHARI_SLOT_SIZE)
+#define MEHARI_MAILBOX_SIZE (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
+
+/* The longest payload of one ring record, bytes. */
+#define MEHARI_RECORD_LIMIT 65536u
+
+/* State words, one cache line for each writer. */
+typedef struct {
+  uint32_t magic, version;
+  /* Low half: requests submitted (front). High half: requests taken (worker). Both wrap. */
+  _Alignas(64) _Atomic uint64_t word;
+  /* 1 while the worker sleeps, a futex. */
+  _Alignas(64) _Atomic uint32_t worker_sleeps;
+  /* Bytes the worker has ever written to the ring. */
+  _Alignas(64) _Atomic uint64_t ring_written;
+  /* Bytes the front has ever read from it. */
+  _Alignas(64) _Atomic uint64_t ring_read;
+  /* 1 while the worker waits for room in the ring, a futex. */
+  _Alignas(64) _Atomic uint32_t worker_waits_for_room;
+  /* What the worker is doing: MEHARI_STATE_*, the request, requests finished. For the status page only. */
+  _Alignas(64) _Atomic uint32_t state;
+  _Atomic uint32_t forked;
+  _Atomic uint64_t request_id;
+  _Atomic uint64_t finished;
+} mehari_mailbox;
+
+enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };
+
+/* One page all workers and the front share: the front's sleep word. A hint only: the front looks again by itself. */
+typedef struct {
+  _Atomic uint32_t front_sleeps;
+} mehari_bell;
+
+typedef struct {
+  uint32_t offset, length; /* within the frame */
+} mehari_span;
+
+typedef struct {
+  mehari_span name, value;
+} mehari_pair;
+
+enum {
+  MEHARI_TEXT_TASK, /* script file, handler name or application file */
+  MEHARI_TEXT_METHOD,
+  MEHARI_TEXT_TARGET,
+  MEHARI_TEXT_SCRIPT_NAME,
+  MEHARI_TEXT_PATH_INFO,
+  MEHARI_TEXT_QUERY,
+  MEHARI_TEXT_PROTOCOL,
+  MEHARI_TEXT_SCHEME,
+  MEHARI_TEXT_SERVER_NAME,
+  MEHARI_TEXT_SERVER_ADDR,
+  MEHARI_TEXT_REMOTE_ADDR,
+  MEHARI_TEXT_DOCUMENT_ROOT,
+  MEHARI_TEXT_COUNT
+};
+
+enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI };
+enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
+enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8 };
+
+/* A request frame at the start of a slot; pairs (fields, then variables) and bytes follow. */
+typedef struct {
+  uint32_t length; /* of the whole frame, bytes */
+  uint8_t task, flags, body_kind, reserved;
+  uint64_t request_id;
+  uint64_t body_length;
+  mehari_span body; /* MEHARI_BODY_MEMORY */
+  uint16_t field_count, variable_count;
+  uint16_t server_port, remote_port;
+  mehari_span text[MEHARI_TEXT_COUNT];
+} mehari_request;
+
+/* A ring record: this, then `length` bytes, then padding to 8. It may wrap anywhere. */
+typedef struct {
+  uint32_t length;
+  uint16_t kind;
+  uint16_t detail; /* status of a head, level of a log line, flags of an end */
+} mehari_record;
+
+enum {
+  MEHARI_RECORD_RESPONSE = 1, /* a whole response: u32 length of the header lines, the lines, the body */
+  MEHARI_RECORD_HEAD,         /* header lines, each `Name: value\r\n` */
+  MEHARI_RECORD_BODY,
+  MEHARI_RECORD_END,          /* the response is complete */
+  MEHARI_RECORD_INTERIM,      /* a 1xx response: header lines */
+  MEHARI_RECORD_LOG,          /* one line for the error log */
+  MEHARI_RECORD_DONE          /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
+};
+enum { MEHARI_END_BROKEN = 1 };
+enum { MEHARI_DONE_RETIRE = 1 };
+enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
+
+/* Control messages between front and zygote: one datagram each, descriptors beside it. */
+enum {
+  MEHARI_CONTROL_PRELOAD = 1, /* front: kind in `slot`, name in the text */
+  MEHARI_CONTROL_READY,       /* front: nothing more to load; zygote: everything is loaded */
+  MEHARI_CONTROL_FAILED,      /* zygote: a preload failed, text says why */
+  MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
+  MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
+  MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
+  MEHARI_CONTROL_LOADED       /* zygote: a file of the site's own it loaded; before READY */
+};
+enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER };
+#define MEHARI_CONTROL_TEXT 8192u
+typedef struct {
+  uint32_t kind, slot;
+  int32_t pid, status;
+  uint32_t length; /* of the text that follows */
+} mehari_control;
+
+#endif

@@ -1,0 +1,220 @@
+/* The worker's loop: take a request, run it on its rung, put the interpreter back as it was. Never
+ * returns to the Perl that called it.
+ */
+#include "mehari.h"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool mehari_retire;
+
+/* What a script changes without meaning to, as it was when the worker began. */
+static struct {
+  SV *warn_hook, *die_hook;
+  U8 warnings;
+  mode_t mask;
+  SV *signals[SIG_SIZE];
+  AV *include; /* @INC */
+} at_start;
+
+/* `$,` `$"` `$;`: their globs are kept, a look-up by name each time would cost more than the rest. */
+static struct {
+  const char *name, *value;
+  STRLEN length;
+  GV *glob;
+} separators[] = {{",", NULL, 0, NULL}, {"\"", " ", 1, NULL}, {";", "\034", 1, NULL}, {"\\", NULL, 0, NULL}, {"/", "\n", 1, NULL}};
+
+static void remember_state(pTHX)
+{
+  at_start.warn_hook = PL_warnhook;
+  at_start.die_hook = PL_diehook;
+  at_start.warnings = PL_dowarn;
+  at_start.mask = umask(022);
+  umask(at_start.mask);
+  for (size_t i = 0; i < C_ARRAY_LENGTH(separators); i++)
+    separators[i].glob = gv_fetchpv(separators[i].name, GV_ADD, SVt_PV);
+  at_start.include = newAV();
+  for (SSize_t i = 0; i <= av_top_index(GvAVn(PL_incgv)); i++)
+    av_push(at_start.include, newSVsv(AvARRAY(GvAVn(PL_incgv))[i]));
+  for (int i = 0; i < SIG_SIZE; i++)
+    at_start.signals[i] = PL_psig_ptr ? PL_psig_ptr[i] : NULL;
+}
+
+static bool include_is_as_before(pTHX_ AV *now)
+{
+  if (av_top_index(now) != av_top_index(at_start.include))
+    return false;
+  for (SSize_t i = 0; i <= av_top_index(now); i++)
+    if (!AvARRAY(now)[i] || !sv_eq(AvARRAY(now)[i], AvARRAY(at_start.include)[i]))
+      return false;
+  return true;
+}
+
+static void restore_include(pTHX)
+{
+  AV *now = GvAVn(PL_incgv);
+  if (include_is_as_before(aTHX_ now))
+    return;
+  av_clear(now);
+  for (SSize_t i = 0; i <= av_top_index(at_start.include); i++)
+    av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
+}
+
+static void restore_signals(pTHX)
+{
+  if (!PL_psig_ptr)
+    return;
+  for (int i = 1; i < SIG_SIZE; i++)
+    if (PL_psig_ptr[i] != at_start.signals[i]) {
+      SV **slot = hv_fetch(get_hv("SIG", GV_ADD), PL_sig_name[i], strlen(PL_sig_name[i]), 1);
+      if (slot) {
+        sv_setsv(*slot, at_start.signals[i] ? at_start.signals[i] : newSVpvs_flags("DEFAULT", SVs_TEMP));
+        SvSETMAGIC(*slot);
+        at_start.signals[i] = PL_psig_ptr[i];
+      }
+    }
+}
+
+static void restore_hook(pTHX_ SV **hook, SV *before, const char *name)
+{
+  if (*hook == before)
+    return;
+  SV **slot = hv_fetch(get_hv("SIG", GV_ADD), name, strlen(name), 0);
+  if (slot) {
+    sv_setsv(*slot, before ? before : &PL_sv_undef);
+    SvSETMAGIC(*slot);
+  }
+  if (!before && *hook) {
+    SvREFCNT_dec(*hook);
+    *hook = NULL;
+  }
+}
+
+static void restore_separators(pTHX)
+{
+  for (size_t i = 0; i < C_ARRAY_LENGTH(separators); i++) {
+    SV *variable = GvSVn(separators[i].glob);
+    const char *value = separators[i].value;
+    STRLEN length = separators[i].length;
+    if (value ? SvPOK(variable) && SvCUR(variable) == length && memEQ(SvPVX(variable), value, length) : !SvOK(variable))
+      continue;
+    if (value)
+      sv_setpvn(variable, value, length);
+    else
+      sv_setsv(variable, &PL_sv_undef);
+    SvSETMAGIC(variable);
+  }
+}
+
+static void restore_state(pTHX)
+{
+  restore_hook(aTHX_ &PL_warnhook, at_start.warn_hook, "__WARN__");
+  restore_hook(aTHX_ &PL_diehook, at_start.die_hook, "__DIE__");
+  restore_signals(aTHX);
+  PL_dowarn = at_start.warnings;
+  restore_separators(aTHX);
+  restore_include(aTHX);
+  if (mehari_umask_changed) {
+    umask(at_start.mask);
+    mehari_umask_changed = false;
+  }
+  alarm(0);
+}
+
+/* CGI.pm keeps the request it parsed in package variables. */
+static void forget_cgi_request(pTHX)
+{
+  if (!hv_existss(GvHVn(PL_incgv), "CGI.pm"))
+    return;
+  CV *reset = get_cv("CGI::initialize_globals", 0);
+  if (!reset)
+    return;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  PUTBACK;
+  call_sv((SV *)reset, G_VOID | G_DISCARD | G_EVAL);
+  FREETMPS;
+  LEAVE;
+}
+
+static void in_guard_cleanup(pTHX_ void *argument)
+{
+  PERL_UNUSED_ARG(argument);
+  forget_cgi_request(aTHX);
+  restore_state(aTHX);
+}
+
+static void serve(pTHX)
+{
+  U8 task = mehari_now.frame->task;
+  mehari_mailbox_state(MEHARI_STATE_BUSY);
+  mehari_output_begin(aTHX);
+  if (task == MEHARI_TASK_FORK) {
+    mehari_fork_serve(aTHX);
+    mehari_mailbox_done(mehari_retire);
+    return;
+  }
+  mehari_input_begin(aTHX);
+  mehari_errors_begin(aTHX);
+  switch (task) {
+  case MEHARI_TASK_REGISTRY:
+    mehari_environment_begin(aTHX);
+    mehari_registry_serve(aTHX);
+    break;
+  case MEHARI_TASK_PERLRUN:
+    mehari_environment_begin(aTHX);
+    mehari_perlrun_serve(aTHX);
+    break;
+  case MEHARI_TASK_HANDLER:
+    if (mehari_now.frame->flags & MEHARI_FLAG_PERL_SCRIPT)
+      mehari_environment_begin(aTHX);
+    else
+      mehari_environment_forget(aTHX);
+    mehari_handler_serve(aTHX);
+    break;
+  case MEHARI_TASK_PSGI:
+    mehari_psgi_serve(aTHX);
+    break;
+  default:
+    mehari_output_error(500);
+  }
+  mehari_guard(aTHX_ in_guard_cleanup, NULL, NULL);
+  mehari_output_reset_handles(aTHX);
+  mehari_input_end(aTHX);
+  mehari_errors_end(aTHX);
+  mehari_mailbox_done(mehari_retire);
+  mehari_request_drop(aTHX);
+  FREETMPS;
+}
+
+void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event)
+{
+  prctl(PR_SET_NAME, name);
+  PL_srand_called = FALSE;
+  mehari_in_child = false;
+  mehari_mailbox_attach(mailbox, descriptors, bell, bell_event);
+  mehari_errors_open(aTHX);
+  mehari_input_open(aTHX);
+  mehari_output_open(aTHX);
+  mehari_environment_open(aTHX);
+  mehari_stack_watch(aTHX);
+  mehari_may_have_spawned = false;
+}
+
+void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
+{
+  setpgid(0, 0);
+  mehari_process_open(aTHX_ "mehari-worker", mailbox, descriptors, bell, bell_event);
+  mehari_psgi_open(aTHX);
+  remember_state(aTHX);
+  for (;;) {
+    mehari_mailbox_state(MEHARI_STATE_IDLE);
+    if (mehari_mailbox_take())
+      serve(aTHX);
+    else
+      mehari_mailbox_wait();
+  }
+}

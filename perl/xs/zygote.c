@@ -1,0 +1,254 @@
+/* The zygote: loads what the site preloads, then forks workers on command. Serves nothing.
+ *
+ * Commands come as datagrams on the control socket (wire.h); ends of workers are reported back. When
+ * the front goes away the socket closes and so does the zygote.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct {
+  mehari_control head;
+  char text[MEHARI_CONTROL_TEXT + 1];
+  int files[2];
+  int file_count;
+} message;
+
+static int control_socket = -1;
+static int stem = -1; /* our end of the socket on which workers ask for templates */
+
+static void report(uint32_t kind, uint32_t slot, pid_t pid, int status, const char *text, size_t length)
+{
+  struct { mehari_control head; char text[MEHARI_CONTROL_TEXT]; } out;
+  if (length > sizeof out.text)
+    length = sizeof out.text;
+  out.head = (mehari_control){kind, slot, pid, status, length};
+  memcpy(out.text, text, length);
+  if (send(control_socket, &out, sizeof out.head + length, MSG_NOSIGNAL) < 0)
+    _exit(0);
+}
+
+static bool receive(int socket, message *in)
+{
+  struct iovec parts[] = {{&in->head, sizeof in->head}, {in->text, MEHARI_CONTROL_TEXT}};
+  union { struct cmsghdr header; char space[CMSG_SPACE(2 * sizeof(int))]; } control;
+  struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  ssize_t got;
+  do
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  in->file_count = 0;
+  if (got < (ssize_t)sizeof in->head)
+    return false;
+  size_t length = got - sizeof in->head;
+  in->text[length] = '\0';
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  if (header && header->cmsg_type == SCM_RIGHTS) {
+    in->file_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(in->files, CMSG_DATA(header), in->file_count * sizeof(int));
+  }
+  return true;
+}
+
+/* ---- preloading ---- */
+
+static void preload(pTHX_ void *argument)
+{
+  message *in = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  mXPUSHu(in->head.slot);
+  mXPUSHp(in->text, strlen(in->text));
+  PUTBACK;
+  call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
+  in->head.status = SvTRUE(ERRSV);
+  FREETMPS;
+  LEAVE;
+}
+
+static void run_preload(pTHX_ message *in)
+{
+  mehari_outcome outcome = mehari_guard(aTHX_ preload, in, NULL);
+  if (outcome == MEHARI_EXITED)
+    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, "it called exit", 14);
+  else if (in->head.status) {
+    STRLEN length;
+    const char *text = SvPV(ERRSV, length);
+    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, text, length);
+  }
+}
+
+/* The files `--watch` looks at. */
+static void report_loaded(pTHX_ void *argument)
+{
+  PERL_UNUSED_ARG(argument);
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  PUTBACK;
+  int count = call_pv("Mehari::Zygote::own_files", G_LIST | G_EVAL);
+  SPAGAIN;
+  for (int i = 0; i < count; i++) {
+    STRLEN length;
+    const char *path = SvPV(SP[-i], length);
+    report(MEHARI_CONTROL_LOADED, 0, 0, 0, path, length);
+  }
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+/* ---- workers ---- */
+
+/* Pids of workers: the front hears of their ends; templates end with their worker and are nobody's news. */
+static pid_t *workers;
+static int worker_count;
+
+static void remember_worker(pid_t worker)
+{
+  Renew(workers, worker_count + 1, pid_t);
+  workers[worker_count++] = worker;
+}
+
+static bool forget_worker(pid_t worker)
+{
+  for (int i = 0; i < worker_count; i++)
+    if (workers[i] == worker) {
+      workers[i] = workers[--worker_count];
+      return true;
+    }
+  return false;
+}
+
+static void become_serving_process(void)
+{
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  close(control_socket);
+  close(stem);
+}
+
+/* A worker's request for a template: its pid and the script, with its mailbox and a socket beside them. */
+static void fork_template(pTHX_ int bell, int bell_event)
+{
+  struct { pid_t worker; char file[4097]; } request;
+  int files[2];
+  struct iovec bytes = {&request, sizeof request - 1};
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  ssize_t got = recvmsg(stem, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  struct cmsghdr *header = got > (ssize_t)sizeof request.worker ? CMSG_FIRSTHDR(&message) : NULL;
+  if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof files))
+    return;
+  memcpy(files, CMSG_DATA(header), sizeof files);
+  request.file[got - sizeof request.worker] = '\0';
+  PerlIO_flush((PerlIO *)NULL);
+  if (!fork()) {
+    become_serving_process();
+    close(mehari_stem_socket);
+    setpgid(0, request.worker);
+    mehari_template_run(aTHX_ request.file, files[0], files[1], bell, bell_event);
+  }
+  mehari_in_child = false;
+  close(files[0]);
+  close(files[1]);
+}
+
+static void fork_worker(pTHX_ message *in, int bell, int bell_event)
+{
+  if (in->file_count != 2)
+    return;
+  PerlIO_flush((PerlIO *)NULL);
+  pid_t worker = fork();
+  if (!worker) {
+    become_serving_process();
+    mehari_worker_run(aTHX_ in->files[0], in->files[1], bell, bell_event);
+  }
+  close(in->files[0]);
+  close(in->files[1]);
+  mehari_in_child = false;
+  if (worker > 0)
+    remember_worker(worker);
+  const char *reason = worker < 0 ? strerror(errno) : "";
+  report(MEHARI_CONTROL_FORKED, in->head.slot, worker, 0, reason, strlen(reason));
+}
+
+static void reap(void)
+{
+  int status;
+  pid_t worker;
+  while ((worker = waitpid(-1, &status, WNOHANG)) > 0)
+    if (forget_worker(worker))
+      report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
+}
+
+static void unwind(pTHX_ void *argument)
+{
+  PERL_UNUSED_ARG(argument);
+  my_exit(0);
+}
+
+void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
+{
+  int const inherited[] = {control, bell, bell_event};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(inherited); i++)
+    fcntl(inherited[i], F_SETFD, FD_CLOEXEC);
+  control_socket = control;
+  prctl(PR_SET_NAME, "mehari-zygote");
+  /* Leaves the frames of the Perl that called us, as exit does: from here the stack is ours. */
+  mehari_guard(aTHX_ unwind, NULL, NULL);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+    _exit(1);
+  stem = pair[0];
+  mehari_stem_socket = pair[1];
+  message in;
+  int ends = -1;
+  for (;;) {
+    struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
+    if (poll(waits, 3, -1) < 0 && errno != EINTR)
+      _exit(1);
+    if (waits[2].revents)
+      fork_template(aTHX_ bell, bell_event);
+    if (waits[1].revents) {
+      struct signalfd_siginfo seen;
+      (void)!read(ends, &seen, sizeof seen);
+      reap();
+    }
+    if (!waits[0].revents)
+      continue;
+    if (!receive(control, &in))
+      _exit(0);
+    switch (in.head.kind) {
+    case MEHARI_CONTROL_PRELOAD:
+      run_preload(aTHX_ &in);
+      break;
+    case MEHARI_CONTROL_READY:
+      if (ends < 0) {
+        sigprocmask(SIG_BLOCK, &children, NULL);
+        ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+      }
+      mehari_guard(aTHX_ report_loaded, NULL, NULL);
+      report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
+      break;
+    case MEHARI_CONTROL_FORK:
+      fork_worker(aTHX_ &in, bell, bell_event);
+      break;
+    }
+  }
+}

@@ -1,0 +1,140 @@
+//! A directive's arguments: words with their places, read as what the row's shape says.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::line::Word;
+use crate::problem::{At, Fault};
+use crate::Shape;
+
+/// The words behind a directive's name. [`Shape::check`] has counted them before a row sees them.
+pub(crate) struct Arguments<'a> {
+    /// The directive's name in the table.
+    pub name: &'static str,
+    pub shape: &'a Shape,
+    pub words: &'a [Word],
+    /// Just behind the last word: where a missing one would be.
+    pub end: At,
+}
+
+impl Arguments<'_> {
+    /// The word at `index`, or a fault that says what is written instead of it.
+    pub fn word(&self, index: usize) -> Result<&Word, Fault> {
+        self.words.get(index).ok_or_else(|| {
+            let usage = self.shape.usage();
+            Fault::new(
+                self.end,
+                format!("an argument is missing; expected `{} {usage}`", self.name),
+            )
+        })
+    }
+
+    pub fn text(&self, index: usize) -> Result<&str, Fault> {
+        Ok(&self.word(index)?.text)
+    }
+
+    /// A word that is not empty.
+    pub fn filled(&self, index: usize) -> Result<&str, Fault> {
+        let word = self.word(index)?;
+        match word.text.is_empty() {
+            true => Err(self.fault(index, "expected a value, not an empty word".to_string())),
+            false => Ok(&word.text),
+        }
+    }
+
+    /// A fault at the word `index`.
+    pub fn fault(&self, index: usize, message: impl Into<String>) -> Fault {
+        let at = self.words.get(index).map_or(self.end, |word| word.at);
+        Fault::new(at, message)
+    }
+
+    pub fn flag(&self) -> Result<bool, Fault> {
+        let text = self.text(0)?;
+        match text.to_ascii_lowercase().as_str() {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(self.fault(0, format!("expected On or Off, not `{text}`"))),
+        }
+    }
+
+    pub fn number(&self) -> Result<u64, Fault> {
+        let text = self.text(0)?;
+        let (least, most) = match *self.shape {
+            Shape::Number { least, most } => (least, most),
+            _ => (0, u64::MAX),
+        };
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| digits && (least..=most).contains(number));
+        number.ok_or_else(|| {
+            let bounds = match most {
+                u64::MAX => format!("{least} or more"),
+                _ => format!("{least} to {most}"),
+            };
+            self.fault(
+                0,
+                format!("expected a whole number, {bounds}, not `{text}`"),
+            )
+        })
+    }
+
+    /// A number that fits 32 bits, as the row's bounds make sure.
+    pub fn number_u32(&self) -> Result<u32, Fault> {
+        Ok(u32::try_from(self.number()?).unwrap_or(u32::MAX))
+    }
+
+    pub fn number_usize(&self) -> Result<usize, Fault> {
+        Ok(usize::try_from(self.number()?).unwrap_or(usize::MAX))
+    }
+
+    pub fn time(&self) -> Result<Duration, Fault> {
+        let text = self.text(0)?;
+        let (least, most) = match *self.shape {
+            Shape::Time { least, most } => (least, most),
+            _ => (0, u64::MAX / 1000),
+        };
+        let bounds = Duration::from_secs(least)..=Duration::from_secs(most);
+        duration(text)
+            .filter(|time| bounds.contains(time))
+            .ok_or_else(|| {
+                let expected =
+                    format!("expected seconds, {least} to {most} (or 500ms, 2min), not `{text}`");
+                self.fault(0, expected)
+            })
+    }
+
+    pub fn choice(&self) -> Result<&'static str, Fault> {
+        let text = self.text(0)?;
+        let words: &[&'static str] = match *self.shape {
+            Shape::Choice(words) => words,
+            _ => &[],
+        };
+        let is_meant = |word: &&&'static str| word.eq_ignore_ascii_case(text);
+        words.iter().find(is_meant).copied().ok_or_else(|| {
+            let expected = format!("expected {}, not `{text}`", words.join(", "));
+            self.fault(0, expected)
+                .or_nearest(text, words.iter().copied())
+        })
+    }
+
+    /// A file or folder, relative to `root` unless it is absolute.
+    pub fn path(&self, index: usize, root: &Path) -> Result<PathBuf, Fault> {
+        Ok(root.join(self.filled(index)?))
+    }
+}
+
+/// `20`, `20s`, `500ms`, `2min` (or `2mi`, Apache's spelling), `1h`.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().ok()?;
+    let milliseconds = match text[digits..].to_ascii_lowercase().as_str() {
+        "" | "s" => number.checked_mul(1000)?,
+        "ms" => number,
+        "mi" | "min" => number.checked_mul(60_000)?,
+        "h" => number.checked_mul(3_600_000)?,
+        _ => return None,
+    };
+    Some(Duration::from_millis(milliseconds))
+}

@@ -1,0 +1,84 @@
+//! `<IfModule>`, `<IfDefine>`, `<IfVersion>`: whether what they enclose is read.
+
+use crate::environment::Environment;
+use crate::line::Word;
+use crate::problem::Fault;
+
+/// The httpd whose language this is, for `<IfVersion>`.
+pub(crate) const VERSION: [u32; 3] = [2, 4, 66];
+
+/// Whether the condition holds. `name` is the section's, in lower case.
+pub(crate) fn holds(
+    name: &str,
+    opening: &Word,
+    words: &[Word],
+    environment: &Environment,
+) -> Result<bool, Fault> {
+    let usage = match name {
+        "ifversion" => "<IfVersion [!][=|>|>=|<|<=] VERSION>",
+        "ifdefine" => "<IfDefine [!]NAME>",
+        _ => "<IfModule [!]mod_name.c|name_module>",
+    };
+    let missing = || Fault::new(opening.at, format!("a word is missing; expected `{usage}`"));
+    let first = words.first().ok_or_else(missing)?;
+    let (negated, subject) = match first.text.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, first.text.as_str()),
+    };
+    let answer = match name {
+        "ifversion" => {
+            let (operator, version) = match words.get(1) {
+                Some(version) => (subject, version.text.as_str()),
+                None => ("=", subject),
+            };
+            compare(operator, version).ok_or_else(|| {
+                let message = format!("`{}` cannot be compared; expected `{usage}`", first.text);
+                Fault::new(first.at, message)
+            })?
+        }
+        "ifdefine" if !subject.is_empty() => environment.defines.contains_key(subject),
+        "ifmodule" if !subject.is_empty() => environment.has_module(subject),
+        _ => return Err(missing()),
+    };
+    Ok(answer != negated)
+}
+
+fn compare(operator: &str, version: &str) -> Option<bool> {
+    let mut wanted = [0; 3];
+    let mut given = 0;
+    for part in version.split('.') {
+        *wanted.get_mut(given)? = part.parse().ok()?;
+        given += 1;
+    }
+    // `2.4` is any 2.4: only the parts that were written count.
+    let ordering = VERSION[..given].cmp(&wanted[..given]);
+    Some(match operator {
+        "=" | "==" => ordering.is_eq(),
+        ">" => ordering.is_gt(),
+        ">=" => ordering.is_ge(),
+        "<" => ordering.is_lt(),
+        "<=" => ordering.is_le(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+
+    #[test]
+    fn versions_compare_on_the_parts_that_are_written() {
+        for (operator, version, expected) in [
+            (">=", "2.4", Some(true)),
+            ("=", "2.4", Some(true)),
+            ("<", "2.4.0", Some(false)),
+            (">", "2.2.99", Some(true)),
+            ("<", "2.3", Some(false)),
+            ("~", "2.4", None),
+            ("=", "two", None),
+            ("=", "2.4.1.1", None),
+        ] {
+            assert_eq!(compare(operator, version), expected, "{operator} {version}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What holds when nothing is configured: the table's default column, applied to an empty site.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::arguments::Arguments;
+use crate::directive::{Directive, Target};
+use crate::environment::Environment;
+use crate::line::{self, Lines};
+use crate::*;
+
+impl Site {
+    /// The documented defaults. Each comes from its row in [`DIRECTIVES`]; `listen` is empty, for
+    /// the address is the command line's.
+    pub fn defaults() -> Site {
+        let mut site = empty();
+        let mut changes = Vec::new();
+        let mut environment = Environment::default();
+        for row in Directive::all().filter(|row| !row.default.is_empty()) {
+            let mut target = Target {
+                site: &mut site,
+                changes: &mut changes,
+                in_section: false,
+                environment: &mut environment,
+            };
+            let applied = apply_text(row, row.default, &mut target);
+            debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
+        }
+        let mut handlers = merge::HandlerWords::default();
+        handlers.apply(&mut site.base, &changes);
+        site.base_handlers = handlers;
+        site
+    }
+}
+
+/// Applies a row to arguments that come from the table itself.
+pub(crate) fn apply_text(
+    row: &'static Directive,
+    text: &str,
+    target: &mut Target,
+) -> Result<(), problem::Fault> {
+    let characters = Lines::of(text).next().unwrap_or_default();
+    let words = line::words(&characters)?;
+    let arguments = Arguments {
+        name: row.name,
+        shape: &row.shape,
+        words: &words,
+        end: problem::At { line: 1, column: 1 },
+    };
+    row.shape.check(&arguments)?;
+    (row.apply)(target, &arguments)
+}
+
+/// A site that says nothing: every value that has a default is given it by its row.
+fn empty() -> Site {
+    Site {
+        listen: Vec::new(),
+        server_root: PathBuf::from("."),
+        document_root: PathBuf::from("htdocs"),
+        server_name: None,
+        server_admin: None,
+        pid_file: None,
+        aliases: Vec::new(),
+        base: Settings {
+            id: 0,
+            handler: None,
+            add_handler: Vec::new(),
+            add_type: Vec::new(),
+            directory_index: Vec::new(),
+            exec_cgi: false,
+            parse_headers: false,
+            set_env: Vec::new(),
+            set_var: Vec::new(),
+            denied: false,
+            request_timeout: Duration::ZERO,
+            body_limit: 0,
+            error_documents: Vec::new(),
+        },
+        sections: Vec::new(),
+        by_name: None,
+        perl: PerlSettings {
+            interpreter: PathBuf::new(),
+            switches: Vec::new(),
+            preloads: Vec::new(),
+            pass_env: Vec::new(),
+            set_env: Vec::new(),
+        },
+        workers: WorkerPolicy::default(),
+        limits: ConnectionLimits {
+            request_line: 0,
+            fields: 0,
+            field_size: 0,
+            header_size: 0,
+            header_timeout: Duration::ZERO,
+            body_timeout: Duration::ZERO,
+            write_timeout: Duration::ZERO,
+            keep_alive: None,
+            keep_alive_requests: 0,
+            connections: 0,
+            backlog: 0,
+        },
+        logs: LogSettings {
+            access: LogTarget::Off,
+            access_format: AccessFormat::Combined,
+            error: LogTarget::Stderr,
+            level: LogLevel::Warn,
+        },
+        files: Vec::new(),
+        notes: Vec::new(),
+        base_handlers: merge::HandlerWords::default(),
+        merged: merge::Merged::default(),
+    }
+}

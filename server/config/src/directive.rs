@@ -1,0 +1,254 @@
+//! One row of the directive table, and what its parts mean.
+//!
+//! The rows are in [`crate::DIRECTIVES`]. The parser, the defaults, `mehari directives`,
+//! docs/directives.md and the tuner all read them, so a directive is described in one place.
+
+use crate::arguments::Arguments;
+use crate::environment::Environment;
+use crate::problem::Fault;
+use crate::{Change, Site};
+
+/// Directives that belong together: a heading in the documentation.
+pub struct Group {
+    pub title: &'static str,
+    pub rows: &'static [Directive],
+}
+
+/// Where a directive may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Outside any section only.
+    Server,
+    /// Outside and inside sections.
+    Everywhere,
+}
+
+/// The arguments a directive takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shape {
+    /// `On` or `Off`.
+    Flag,
+    /// A whole number within bounds, both included.
+    Number { least: u64, most: u64 },
+    /// A time in seconds within bounds, both included; `ms`, `s`, `min` and `h` may follow it.
+    Time { least: u64, most: u64 },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// One file or folder, relative to `ServerRoot`.
+    Path,
+    /// As the usage says: at least and at most so many words.
+    Words {
+        usage: &'static str,
+        least: usize,
+        most: usize,
+    },
+}
+
+/// What a directive acts on: the site for what is the server's, `changes` for what a section may
+/// change.
+pub(crate) struct Target<'a> {
+    pub site: &'a mut Site,
+    pub changes: &'a mut Vec<Change>,
+    pub in_section: bool,
+    pub environment: &'a mut Environment,
+}
+
+pub(crate) type Apply = fn(&mut Target, &Arguments) -> Result<(), Fault>;
+
+/// One directive.
+#[derive(Clone, Copy)]
+pub struct Directive {
+    pub name: &'static str,
+    /// Older or other names for the same.
+    pub aliases: &'static [&'static str],
+    pub place: Place,
+    pub shape: Shape,
+    /// Its arguments when it is not written; empty when there are none.
+    pub default: &'static str,
+    /// What holds without it, where that is not an argument.
+    pub otherwise: &'static str,
+    pub unit: &'static str,
+    pub about: &'static str,
+    /// Least and most a tuner may try.
+    pub tune: Option<(u64, u64)>,
+    /// Why it has nothing to do here.
+    pub ignored: Option<&'static str>,
+    /// Arguments that are right, for the documentation and the row's test.
+    pub example: &'static str,
+    /// Arguments that are wrong.
+    pub wrong: &'static str,
+    pub(crate) apply: Apply,
+}
+
+impl Directive {
+    pub(crate) const fn server(
+        name: &'static str,
+        shape: Shape,
+        about: &'static str,
+        apply: Apply,
+    ) -> Directive {
+        Directive {
+            name,
+            aliases: &[],
+            place: Place::Server,
+            shape,
+            default: "",
+            otherwise: "",
+            unit: "",
+            about,
+            tune: None,
+            ignored: None,
+            example: shape.example(),
+            wrong: shape.wrong(),
+            apply,
+        }
+    }
+
+    pub(crate) const fn everywhere(
+        name: &'static str,
+        shape: Shape,
+        about: &'static str,
+        apply: Apply,
+    ) -> Directive {
+        let mut row = Directive::server(name, shape, about, apply);
+        row.place = Place::Everywhere;
+        row
+    }
+
+    /// Understood, and nothing to do: any arguments, anywhere.
+    pub(crate) const fn ignored(name: &'static str, reason: &'static str) -> Directive {
+        const ANY: Shape = Shape::Words {
+            usage: "...",
+            least: 0,
+            most: usize::MAX,
+        };
+        let mut row = Directive::everywhere(name, ANY, "", |_, _| Ok(()));
+        row.ignored = Some(reason);
+        row
+    }
+
+    pub(crate) const fn aliases(mut self, names: &'static [&'static str]) -> Directive {
+        self.aliases = names;
+        self
+    }
+
+    pub(crate) const fn default(mut self, arguments: &'static str) -> Directive {
+        self.default = arguments;
+        self.example = arguments;
+        self
+    }
+
+    pub(crate) const fn otherwise(mut self, what_holds: &'static str) -> Directive {
+        self.otherwise = what_holds;
+        self
+    }
+
+    pub(crate) const fn unit(mut self, unit: &'static str) -> Directive {
+        self.unit = unit;
+        self
+    }
+
+    pub(crate) const fn tune(mut self, least: u64, most: u64) -> Directive {
+        self.tune = Some((least, most));
+        self
+    }
+
+    pub(crate) const fn example(mut self, right: &'static str, wrong: &'static str) -> Directive {
+        self.example = right;
+        self.wrong = wrong;
+        self
+    }
+
+    /// How it is written.
+    pub fn usage(&self) -> String {
+        format!("{} {}", self.name, self.shape.usage())
+    }
+
+    /// Its name and its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// The row for a name, whatever its case.
+    pub fn named(name: &str) -> Option<&'static Directive> {
+        let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
+        Directive::all().find(|row| row.names().any(is_meant))
+    }
+
+    /// All rows, group after group.
+    pub fn all() -> impl Iterator<Item = &'static Directive> {
+        crate::DIRECTIVES.iter().flat_map(|group| group.rows)
+    }
+}
+
+impl Shape {
+    const fn example(self) -> &'static str {
+        match self {
+            Shape::Flag => "On",
+            Shape::Number { .. } | Shape::Time { .. } => "2",
+            Shape::Choice(words) => words[0],
+            Shape::Path => "/srv/example",
+            Shape::Words { .. } => "",
+        }
+    }
+
+    const fn wrong(self) -> &'static str {
+        match self {
+            Shape::Flag | Shape::Choice(_) => "maybe",
+            Shape::Number { .. } | Shape::Time { .. } => "many",
+            Shape::Path => "/one /two",
+            Shape::Words { .. } => "",
+        }
+    }
+
+    /// The arguments as a reader is told to write them.
+    pub fn usage(&self) -> String {
+        match self {
+            Shape::Flag => "On|Off".into(),
+            Shape::Number { least, most } if *most == u64::MAX => {
+                format!("NUMBER ({least} or more)")
+            }
+            Shape::Number { least, most } => format!("NUMBER ({least} to {most})"),
+            Shape::Time { least, most } => format!("SECONDS ({least} to {most})"),
+            Shape::Choice(words) => words.join("|"),
+            Shape::Path => "PATH".into(),
+            Shape::Words { usage, .. } => usage.to_string(),
+        }
+    }
+
+    fn count(&self) -> (usize, usize) {
+        match self {
+            Shape::Words { least, most, .. } => (*least, *most),
+            _ => (1, 1),
+        }
+    }
+
+    /// Whether there are as many words as the shape wants, and each that has a type is of it.
+    pub(crate) fn check(&self, arguments: &Arguments) -> Result<(), Fault> {
+        let (least, most) = self.count();
+        let words = arguments.words;
+        if words.len() < least {
+            return Err(Fault::new(
+                arguments.end,
+                self.expected(arguments, "an argument is missing"),
+            ));
+        }
+        if let Some(extra) = words.get(most) {
+            let what = format!("`{}` is one argument too many", extra.text);
+            return Err(Fault::new(extra.at, self.expected(arguments, &what)));
+        }
+        match self {
+            Shape::Flag => arguments.flag().map(drop),
+            Shape::Number { .. } => arguments.number().map(drop),
+            Shape::Time { .. } => arguments.time().map(drop),
+            Shape::Choice(_) => arguments.choice().map(drop),
+            Shape::Path => arguments.filled(0).map(drop),
+            Shape::Words { .. } => Ok(()),
+        }
+    }
+
+    fn expected(&self, arguments: &Arguments, what: &str) -> String {
+        format!("{what}; expected `{} {}`", arguments.name, self.usage())
+    }
+}

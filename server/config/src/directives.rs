@@ -1,0 +1,47 @@
+//! The directive table: every directive Mehari knows, described once.
+//!
+//! One file a group. A row says how a directive is written, what it means, its default, what a
+//! tuner may try, and names the function that applies it, which stands below the rows.
+
+use crate::directive::Group;
+
+mod access;
+mod environment;
+mod files;
+mod handlers;
+mod ignored;
+mod limits;
+mod logs;
+mod perl;
+mod server;
+mod workers;
+
+pub const DIRECTIVES: &[Group] = &[
+    server::GROUP,
+    files::GROUP,
+    access::GROUP,
+    handlers::GROUP,
+    perl::GROUP,
+    environment::GROUP,
+    workers::GROUP,
+    limits::GROUP,
+    logs::GROUP,
+    ignored::GROUP,
+];
+
+/// What each group's file begins from.
+mod row {
+    pub(super) use crate::arguments::Arguments;
+    pub(super) use crate::directive::{Directive, Group, Shape, Target};
+    pub(super) use crate::problem::Fault;
+    pub(super) use crate::Change;
+
+    pub(super) type Applied = Result<(), Fault>;
+
+    /// Any number of words from `least` on.
+    pub(super) const fn words(usage: &'static str, least: usize, most: usize) -> Shape {
+        Shape::Words { usage, least, most }
+    }
+
+    pub(super) const ANY: usize = usize::MAX;
+}

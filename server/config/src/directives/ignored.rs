@@ -1,0 +1,104 @@
+//! Apache's words that have nothing to do here, and why. They are accepted, so that a site's
+//! configuration need not be edited, and `mehari check` tells each with its reason.
+
+use super::row::*;
+
+const NO_THREADS: &str = "a worker is a process and runs one request at a time";
+const NO_INTERPRETER_POOL: &str = "a worker has one interpreter";
+const NO_LOCKS: &str = "one process accepts all connections, so nothing is locked";
+const KERNEL: &str = "buffers are the kernel's choice";
+const ONE_SITE: &str = "one site answers every name";
+const OWN_FILES: &str = "Mehari places its runtime files itself";
+const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
+const NOT_LISTED: &str = "folders are not listed";
+const USER: &str = "the server keeps the user that started it: start it as that user";
+
+pub const GROUP: Group = Group {
+    title: "Ignored by design",
+    rows: &[
+        Directive::ignored("User", USER),
+        Directive::ignored("Group", USER),
+        Directive::ignored("ServerLimit", "MaxRequestWorkers alone is the limit"),
+        Directive::ignored("ThreadsPerChild", NO_THREADS),
+        Directive::ignored("ThreadLimit", NO_THREADS),
+        Directive::ignored("ThreadStackSize", NO_THREADS),
+        Directive::ignored("MinSpareThreads", NO_THREADS),
+        Directive::ignored("MaxSpareThreads", NO_THREADS),
+        Directive::ignored("AsyncRequestWorkerFactor", NO_THREADS),
+        Directive::ignored("ListenCoresBucketsRatio", NO_LOCKS),
+        Directive::ignored("MaxMemFree", "memory goes back when a worker is replaced"),
+        Directive::ignored("Mutex", NO_LOCKS),
+        Directive::ignored("AcceptMutex", NO_LOCKS),
+        Directive::ignored("AcceptFilter", NO_LOCKS),
+        Directive::ignored("LockFile", NO_LOCKS),
+        Directive::ignored("ScoreBoardFile", OWN_FILES),
+        Directive::ignored("ScriptSock", OWN_FILES),
+        Directive::ignored("DefaultRuntimeDir", OWN_FILES),
+        Directive::ignored("DefaultStateDir", OWN_FILES),
+        Directive::ignored("CoreDumpDirectory", "core dumps are the system's business"),
+        Directive::ignored("SendBufferSize", KERNEL),
+        Directive::ignored("ReceiveBufferSize", KERNEL),
+        Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
+        Directive::ignored("EnableSendfile", "the server chooses how a file is sent"),
+        Directive::ignored(
+            "HostnameLookups",
+            "addresses are never looked up while a request waits",
+        ),
+        Directive::ignored("UseCanonicalName", "ServerName is used where it is set"),
+        Directive::ignored(
+            "UseCanonicalPhysicalPort",
+            "the port is the one the request came to",
+        ),
+        Directive::ignored("NameVirtualHost", ONE_SITE),
+        Directive::ignored("ServerAlias", ONE_SITE),
+        Directive::ignored("ServerSignature", "error pages are not signed"),
+        Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
+        Directive::ignored("TraceEnable", "TRACE is never served"),
+        Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
+        Directive::ignored(
+            "AllowOverride",
+            "no .htaccess is read: put what it says in <Directory>",
+        ),
+        Directive::ignored(
+            "AllowOverrideList",
+            "no .htaccess is read: put what it says in <Directory>",
+        ),
+        Directive::ignored(
+            "AccessFileName",
+            "no .htaccess is read: put what it says in <Directory>",
+        ),
+        Directive::ignored(
+            "TypesConfig",
+            "media types are built in; AddType adds to them",
+        ),
+        Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
+        Directive::ignored("AddLanguage", NOT_NEGOTIATED),
+        Directive::ignored("AddCharset", NOT_NEGOTIATED),
+        Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
+        Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
+        Directive::ignored("RemoveType", "the built-in media types stay"),
+        Directive::ignored("IndexOptions", NOT_LISTED),
+        Directive::ignored("IndexIgnore", NOT_LISTED),
+        Directive::ignored("IndexOrderDefault", NOT_LISTED),
+        Directive::ignored("AddIcon", NOT_LISTED),
+        Directive::ignored("AddIconByType", NOT_LISTED),
+        Directive::ignored("AddIconByEncoding", NOT_LISTED),
+        Directive::ignored("AddDescription", NOT_LISTED),
+        Directive::ignored("DefaultIcon", NOT_LISTED),
+        Directive::ignored("HeaderName", NOT_LISTED),
+        Directive::ignored("ReadmeName", NOT_LISTED),
+        Directive::ignored("LogFormat", "an access line is `combined` or `json`"),
+        Directive::ignored("PerlInterpStart", NO_INTERPRETER_POOL),
+        Directive::ignored("PerlInterpMax", NO_INTERPRETER_POOL),
+        Directive::ignored("PerlInterpMinSpare", NO_INTERPRETER_POOL),
+        Directive::ignored("PerlInterpMaxSpare", NO_INTERPRETER_POOL),
+        Directive::ignored("PerlInterpMaxRequests", NO_INTERPRETER_POOL),
+        Directive::ignored("PerlInterpScope", NO_INTERPRETER_POOL),
+        Directive::ignored("PerlSetupEnv", "%ENV is always set up"),
+        Directive::ignored(
+            "PerlFreshRestart",
+            "a reload always begins with a fresh perl",
+        ),
+        Directive::ignored("PerlTrace", "mod_perl's own tracing"),
+    ],
+};

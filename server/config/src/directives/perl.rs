@@ -1,0 +1,207 @@
+//! Perl itself: which one, its switches, and what is loaded before the workers are forked.
+
+use super::handlers::is_package;
+use super::row::*;
+use crate::environment::{required_file, PreloadStage};
+use crate::{Preload, Rung};
+
+pub const GROUP: Group = Group {
+    title: "Perl",
+    rows: &[
+        Directive::server(
+            "PerlInterpreter",
+            words("PROGRAM", 1, 1),
+            "The perl that runs the site: a name on PATH or a file.",
+            interpreter,
+        )
+        .default("perl")
+        .example("/usr/bin/perl", "\"\""),
+        Directive::server(
+            "PerlSwitches",
+            words("SWITCH...", 1, ANY),
+            "Command line switches for perl: -w, -T, -I, -M.",
+            switches,
+        )
+        .example("-w -I/srv/lib", "w"),
+        Directive::server("PerlTaintCheck", Shape::Flag, "Off or On: `PerlSwitches -T`.", |target, arguments| {
+            add_switch(target, arguments, "-T")
+        })
+        .otherwise("Off"),
+        Directive::server("PerlWarn", Shape::Flag, "Off or On: `PerlSwitches -w`.", |target, arguments| {
+            add_switch(target, arguments, "-w")
+        })
+        .otherwise("Off"),
+        Directive::server(
+            "PerlModule",
+            words("MODULE...", 1, ANY),
+            "Modules to load before the workers are forked.",
+            modules,
+        )
+        .example("CGI DBI", "not-a-module"),
+        Directive::server(
+            "PerlRequire",
+            words("FILE...", 1, ANY),
+            "Perl files to run before the workers are forked, under ServerRoot or in @INC.",
+            |target, arguments| require(target, arguments, PreloadStage::Require),
+        )
+        .example("startup.pl", "\"\""),
+        Directive::server(
+            "PerlConfigRequire",
+            words("FILE...", 1, ANY),
+            "Like PerlRequire, before all others.",
+            |target, arguments| require(target, arguments, PreloadStage::ConfigRequire),
+        )
+        .example("startup.pl", "\"\""),
+        Directive::server(
+            "PerlPostConfigRequire",
+            words("FILE...", 1, ANY),
+            "Like PerlRequire, after the modules.",
+            |target, arguments| require(target, arguments, PreloadStage::PostConfigRequire),
+        )
+        .example("startup.pl", "\"\""),
+        Directive::server(
+            "PerlPreloadScript",
+            words("registry|perlrun|fork|auto FILE...", 2, ANY),
+            "Scripts to compile before the workers are forked, for the rung they will run on.",
+            scripts,
+        )
+        .example("registry /srv/www/hello.pl", "cgi /srv/www/hello.pl"),
+        Directive::everywhere(
+            "PerlOptions",
+            words("[+|-]OPTION...", 1, ANY),
+            "ParseHeaders: what a script prints begins with its headers. mod_perl's other options are accepted; SetupEnv and GlobalRequest are always on.",
+            options,
+        )
+        .otherwise("None")
+        .example("+ParseHeaders +SetupEnv", "+ParseHeader"),
+        Directive::everywhere(
+            "PerlSendHeader",
+            Shape::Flag,
+            "On: `PerlOptions +ParseHeaders`.",
+            |target, arguments| {
+                target.changes.push(Change::ParseHeaders(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .otherwise("Off"),
+    ],
+};
+
+fn interpreter(target: &mut Target, arguments: &Arguments) -> Applied {
+    let text = arguments.filled(0)?;
+    target.site.perl.interpreter = match text.contains('/') {
+        true => target.site.server_root.join(text),
+        false => text.into(),
+    };
+    Ok(())
+}
+
+fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
+    let mut takes_next = false;
+    for (index, word) in arguments.words.iter().enumerate() {
+        let text = word.text.as_str();
+        let known = ["-w", "-W", "-X", "-T", "-t"].contains(&text)
+            || ["-I", "-M", "-m", "-C"]
+                .iter()
+                .any(|start| text.starts_with(start));
+        if !known && !takes_next {
+            let message = format!(
+                "expected -w, -W, -X, -T, -t, -Ifolder, -Mmodule, -mmodule or -C, not `{text}`"
+            );
+            return Err(arguments.fault(index, message));
+        }
+        takes_next = ["-I", "-M", "-m"].contains(&text);
+        target.site.perl.switches.push(text.to_string());
+    }
+    match takes_next {
+        true => Err(Fault::new(
+            arguments.end,
+            "expected a value behind the last switch",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn add_switch(target: &mut Target, arguments: &Arguments, switch: &str) -> Applied {
+    let switches = &mut target.site.perl.switches;
+    if arguments.flag()? && !switches.iter().any(|known| known == switch) {
+        switches.push(switch.to_string());
+    }
+    Ok(())
+}
+
+fn modules(target: &mut Target, arguments: &Arguments) -> Applied {
+    for index in 0..arguments.words.len() {
+        let name = arguments.filled(index)?;
+        if !is_package(name) {
+            let message = format!(
+                "expected a module such as My::Module, not `{name}`; PerlRequire takes files"
+            );
+            return Err(arguments.fault(index, message));
+        }
+        let preload = Preload::Module(name.to_string());
+        target.environment.preload(PreloadStage::Module, preload);
+    }
+    Ok(())
+}
+
+fn require(target: &mut Target, arguments: &Arguments, stage: PreloadStage) -> Applied {
+    for index in 0..arguments.words.len() {
+        let file = required_file(&target.site.server_root, arguments.filled(index)?);
+        target.environment.preload(stage, Preload::Require(file));
+    }
+    Ok(())
+}
+
+fn scripts(target: &mut Target, arguments: &Arguments) -> Applied {
+    let text = arguments.text(0)?;
+    let rung = Rung::named(text).filter(|rung| *rung != Rung::Cgi);
+    let Some(rung) = rung else {
+        let message = format!("expected registry, perlrun, fork or auto, not `{text}`");
+        let names = Rung::ALL.into_iter().map(Rung::name);
+        return Err(arguments
+            .fault(0, message)
+            .or_nearest(text, names.filter(|name| *name != "cgi")));
+    };
+    for index in 1..arguments.words.len() {
+        let file = arguments.path(index, &target.site.server_root)?;
+        let preload = Preload::Script(rung, file);
+        target.environment.preload(PreloadStage::Program, preload);
+    }
+    Ok(())
+}
+
+fn options(target: &mut Target, arguments: &Arguments) -> Applied {
+    const KNOWN: &[&str] = &[
+        "ParseHeaders",
+        "SetupEnv",
+        "GlobalRequest",
+        "MergeHandlers",
+        "None",
+        "Enable",
+        "Autoload",
+        "Clone",
+        "Parent",
+        "InheritSwitches",
+    ];
+    let signed = |text: &str| text.starts_with(['+', '-']);
+    let replaces = arguments.words.iter().any(|word| !signed(&word.text));
+    let mut parse_headers = replaces.then_some(false);
+    for (index, word) in arguments.words.iter().enumerate() {
+        let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
+        let known = |option: &&str| option.eq_ignore_ascii_case(name);
+        if !KNOWN.iter().any(known) {
+            let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
+            return Err(arguments
+                .fault(index, message)
+                .or_nearest(name, KNOWN.iter().copied()));
+        }
+        if name.eq_ignore_ascii_case("ParseHeaders") {
+            parse_headers = Some(!word.text.starts_with('-'));
+        }
+    }
+    if let Some(on) = parse_headers {
+        target.changes.push(Change::ParseHeaders(on));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! The server: where it listens, who it is, what else is read.
+
+use super::row::*;
+use crate::environment::IncludeRequest;
+
+pub const GROUP: Group = Group {
+    title: "The server",
+    rows: &[
+        Directive::server(
+            "Listen",
+            words("[ADDRESS:]PORT", 1, 2),
+            "An address to take connections at; may be written several times.",
+            listen,
+        )
+        .aliases(&["Port"])
+        .otherwise("127.0.0.1:8080, or what `--listen` says")
+        .example("8080", "eighty"),
+        Directive::server(
+            "ServerRoot",
+            Shape::Path,
+            "The folder other relative paths start from.",
+            |target, arguments| {
+                target.site.server_root = arguments.path(0, &target.site.server_root)?;
+                Ok(())
+            },
+        )
+        .otherwise("the folder of the configuration file"),
+        Directive::server(
+            "ServerName",
+            words("HOST[:PORT]", 1, 1),
+            "The server's own name, for links it writes and for SERVER_NAME.",
+            server_name,
+        )
+        .otherwise("the request's Host")
+        .example("www.example.com", "\"two words\""),
+        Directive::server(
+            "ServerAdmin",
+            words("ADDRESS", 1, 1),
+            "The address for SERVER_ADMIN.",
+            |target, arguments| {
+                target.site.server_admin = Some(arguments.filled(0)?.to_string());
+                Ok(())
+            },
+        )
+        .example("webmaster@example.com", "\"\""),
+        Directive::server(
+            "PidFile",
+            Shape::Path,
+            "The file that holds the server's process number while it runs.",
+            |target, arguments| {
+                target.site.pid_file = Some(arguments.path(0, &target.site.server_root)?);
+                Ok(())
+            },
+        )
+        .otherwise("none is written"),
+        Directive::server(
+            "GracefulShutdownTimeout",
+            Shape::Time {
+                least: 1,
+                most: 86_400,
+            },
+            "How long a stop or a reload waits for requests under way.",
+            |target, arguments| {
+                target.site.workers.stop_timeout = arguments.time()?;
+                Ok(())
+            },
+        )
+        .default("30")
+        .unit("seconds"),
+        Directive::everywhere(
+            "Include",
+            words("FILE|FOLDER|PATTERN", 1, 1),
+            "Reads other files here; a folder is everything below it.",
+            |target, arguments| include(target, arguments, false),
+        )
+        .example("/etc/mehari/site.conf", "\"\""),
+        Directive::everywhere(
+            "IncludeOptional",
+            words("FILE|FOLDER|PATTERN", 1, 1),
+            "Reads other files here, if there are any.",
+            |target, arguments| include(target, arguments, true),
+        )
+        .example("conf.d/*.conf", "\"\""),
+        Directive::everywhere(
+            "Define",
+            words("NAME [VALUE]", 1, 2),
+            "Defines a name for `<IfDefine>` and for `${NAME}`.",
+            define,
+        )
+        .example("DOCROOT /srv/www", "a-b 1"),
+        Directive::everywhere(
+            "UnDefine",
+            words("NAME", 1, 1),
+            "Forgets a name defined before.",
+            |target, arguments| {
+                target.environment.defines.remove(arguments.filled(0)?);
+                Ok(())
+            },
+        )
+        .example("DOCROOT", "\"\""),
+        Directive::server(
+            "LoadModule",
+            words("NAME_module FILE", 2, 2),
+            "Makes `<IfModule>` find the module; nothing is loaded.",
+            load_module,
+        )
+        .example("perl_module modules/mod_perl.so", "mod_perl.so x"),
+    ],
+};
+
+fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
+    let text = arguments.filled(0)?;
+    if let Some(protocol) = arguments.words.get(1) {
+        if !protocol.text.eq_ignore_ascii_case("http") {
+            let message = format!(
+                "expected http, not `{}`: Mehari does not do TLS yet",
+                protocol.text
+            );
+            return Err(Fault::new(protocol.at, message));
+        }
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or(("*", text));
+    let is_port = port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let in_brackets = host.starts_with('[') && host.ends_with(']');
+    let is_host = !host.is_empty()
+        && !host.contains(char::is_whitespace)
+        && (in_brackets || !host.contains(':'));
+    if !is_port || !is_host {
+        let message = format!("expected PORT, ADDRESS:PORT or [IPV6]:PORT, not `{text}`");
+        return Err(arguments.fault(0, message));
+    }
+    let host = if host == "*" { "0.0.0.0" } else { host };
+    let address = format!("{host}:{port}");
+    if target.site.listen.contains(&address) {
+        target
+            .environment
+            .remark(format!("{address} is listened at already"));
+    } else {
+        target.site.listen.push(address);
+    }
+    Ok(())
+}
+
+fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
+    let text = arguments.filled(0)?;
+    let name = text.split_once("://").map_or(text, |(_, name)| name);
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    if !name.chars().all(fits) || name.is_empty() {
+        return Err(arguments.fault(0, format!("expected a host name, not `{text}`")));
+    }
+    target.site.server_name = Some(name.to_string());
+    Ok(())
+}
+
+fn include(target: &mut Target, arguments: &Arguments, optional: bool) -> Applied {
+    target.environment.include = Some(IncludeRequest {
+        pattern: arguments.filled(0)?.to_string(),
+        optional,
+        at: arguments.word(0)?.at,
+    });
+    Ok(())
+}
+
+fn define(target: &mut Target, arguments: &Arguments) -> Applied {
+    let name = arguments.filled(0)?;
+    if !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        let message = format!("expected a name of letters, digits and `_`, not `{name}`");
+        return Err(arguments.fault(0, message));
+    }
+    let value = arguments.words.get(1).map_or("", |word| &word.text);
+    target
+        .environment
+        .defines
+        .insert(name.to_string(), value.to_string());
+    Ok(())
+}
+
+fn load_module(target: &mut Target, arguments: &Arguments) -> Applied {
+    let name = arguments.filled(0)?;
+    if !name.ends_with("_module") {
+        let message = format!("expected a module's identifier such as perl_module, not `{name}`");
+        return Err(arguments.fault(0, message));
+    }
+    target.environment.load_module(name);
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The table for readers: docs/directives.md and `mehari directives --json`.
+
+use serde_json::{json, Value};
+
+use crate::{Directive, Place, Shape, DIRECTIVES, SECTIONS};
+
+/// Every directive with all that is known of it; a part that does not apply is null.
+pub fn directives_json() -> Value {
+    let mut all = Vec::new();
+    for group in DIRECTIVES {
+        for row in group.rows {
+            all.push(directive_json(group.title, row));
+        }
+    }
+    json!({ "directives": all, "sections": SECTIONS })
+}
+
+fn directive_json(group: &str, row: &Directive) -> Value {
+    let said = |text: &str| match text {
+        "" => Value::Null,
+        text => text.into(),
+    };
+    let (kind, least, most) = match row.shape {
+        Shape::Flag => ("flag", None, None),
+        Shape::Number { least, most } => ("number", Some(least), Some(most)),
+        Shape::Time { least, most } => ("time", Some(least), Some(most)),
+        Shape::Choice(_) => ("choice", None, None),
+        Shape::Path => ("path", None, None),
+        Shape::Words { .. } => ("words", None, None),
+    };
+    json!({
+        "name": row.name,
+        "aliases": row.aliases,
+        "group": group,
+        "place": row.place,
+        "usage": row.usage(),
+        "kind": kind,
+        "least": least,
+        "most": most,
+        "default": said(row.default),
+        "otherwise": said(row.otherwise),
+        "unit": said(row.unit),
+        "about": said(row.about),
+        "tune": row.tune.map(|(least, most)| json!({ "least": least, "most": most })),
+        "ignored": row.ignored,
+        "example": said(row.example),
+    })
+}
+
+/// The whole page.
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# Directives\n\nWritten by `mehari directives --markdown` from the directive table; a test holds it equal.\n\
+         How files are read is told in [configuration.md](configuration.md). Names are the same in any case.\n\
+         \"Sections\" says whether a directive may also stand in `<Directory>`, `<Files>` and `<Location>`.\n\n\
+         ## Sections\n\n| Section | Meaning |\n|---|---|\n",
+    );
+    for kind in SECTIONS {
+        page.push_str(&row(&[&code(kind.usage), kind.about]));
+    }
+    for group in DIRECTIVES {
+        page.push_str(&format!("\n## {}\n\n", group.title));
+        let ignored = group.rows.iter().all(|row| row.ignored.is_some());
+        page.push_str(match ignored {
+            true => "Accepted with any arguments, anywhere; nothing is done.\n\n| Directive | Reason |\n|---|---|\n",
+            false => "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n",
+        });
+        for directive in group.rows {
+            page.push_str(&match directive.ignored {
+                Some(reason) => row(&[&code(directive.name), reason]),
+                None => described(directive),
+            });
+        }
+    }
+    page
+}
+
+fn described(directive: &Directive) -> String {
+    let mut about = directive.about.to_string();
+    if !directive.aliases.is_empty() {
+        let names: Vec<String> = directive.aliases.iter().map(|name| code(name)).collect();
+        about.push_str(&format!(" Also {}.", names.join(", ")));
+    }
+    if let Some((least, most)) = directive.tune {
+        about.push_str(&format!(" A tuner may try {least} to {most}."));
+    }
+    let default = match (directive.default, directive.unit) {
+        ("", _) => directive.otherwise.to_string(),
+        (value, "") => code(value),
+        (value, unit) => format!("{} {unit}", code(value)),
+    };
+    let sections = match directive.place {
+        Place::Server => "",
+        Place::Everywhere => "yes",
+    };
+    row(&[&code(&directive.usage()), &about, &default, sections])
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn row(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}

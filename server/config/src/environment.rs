@@ -1,0 +1,136 @@
+//! What the parser remembers between lines that is not part of the site.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::problem::At;
+use crate::{NoteKind, Preload};
+
+/// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
+const STOOD_IN_FOR: &[(&str, &str)] = &[
+    ("mod_perl.c", "perl_module"),
+    ("core.c", "core_module"),
+    ("http_core.c", "http_module"),
+    ("mod_so.c", "so_module"),
+    ("mod_alias.c", "alias_module"),
+    ("mod_mime.c", "mime_module"),
+    ("mod_dir.c", "dir_module"),
+    ("mod_cgi.c", "cgi_module"),
+    ("mod_cgid.c", "cgid_module"),
+    ("mod_env.c", "env_module"),
+    ("mod_log_config.c", "log_config_module"),
+    ("mod_authz_core.c", "authz_core_module"),
+    ("mod_access_compat.c", "access_compat_module"),
+    ("mod_version.c", "version_module"),
+    ("mod_reqtimeout.c", "reqtimeout_module"),
+    ("mod_unixd.c", "unixd_module"),
+    ("mod_logio.c", "logio_module"),
+    ("prefork.c", "mpm_prefork_module"),
+    ("mod_mpm_prefork.c", "mpm_prefork_module"),
+];
+
+/// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
+/// does not find them, loaded or not. Any other loaded module is found, so that what it was told
+/// to do is a problem and not passed over.
+const DONE_WITHOUT: &[&str] = &[
+    "autoindex_module",
+    "deflate_module",
+    "filter_module",
+    "info_module",
+    "mime_magic_module",
+    "negotiation_module",
+    "setenvif_module",
+    "status_module",
+];
+
+/// Asked for by `Include`; the reader takes it after the directive has been applied.
+pub(crate) struct IncludeRequest {
+    pub pattern: String,
+    /// `IncludeOptional`: nothing found is nothing wrong.
+    pub optional: bool,
+    pub at: At,
+}
+
+/// When a preload is loaded; mod_perl's order, whatever the order of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PreloadStage {
+    ConfigRequire,
+    Require,
+    Module,
+    PostConfigRequire,
+    Program,
+}
+
+#[derive(Default)]
+pub(crate) struct Environment {
+    /// `-D NAME` and `Define NAME`; the value is what `${NAME}` stands for.
+    pub defines: BTreeMap<String, String>,
+    /// `LoadModule` identifiers.
+    loaded: BTreeSet<String>,
+    pub include: Option<IncludeRequest>,
+    pub preloads: Vec<(PreloadStage, Preload)>,
+    /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
+    pub keep_alive_off: bool,
+    /// What the directive being applied wants to be told about it.
+    pub note: Option<(NoteKind, String)>,
+}
+
+impl Environment {
+    /// Makes `<IfModule>` find the module, unless a site can do without it.
+    pub fn load_module(&mut self, identifier: &str) {
+        if STOOD_IN_FOR.iter().any(|(_, known)| *known == identifier) {
+            self.ignore("Mehari does this module's work itself");
+        } else if DONE_WITHOUT.contains(&identifier) {
+            self.ignore("Mehari does without this module, and <IfModule> does not find it");
+        } else {
+            self.loaded.insert(identifier.to_string());
+            self.remark("nothing is loaded, and what this module does is not done");
+        }
+    }
+
+    /// Whether a module is there, by file name (`mod_perl.c`) or identifier (`perl_module`).
+    pub fn has_module(&self, name: &str) -> bool {
+        let stands_in = STOOD_IN_FOR
+            .iter()
+            .any(|(file, identifier)| name == *file || name == *identifier);
+        stands_in
+            || self.loaded.contains(name)
+            || name
+                .strip_prefix("mod_")
+                .and_then(|name| name.strip_suffix(".c"))
+                .is_some_and(|name| self.loaded.contains(&format!("{name}_module")))
+    }
+
+    /// Says something about the directive being applied that its writer should know.
+    pub fn remark(&mut self, message: impl Into<String>) {
+        self.note = Some((NoteKind::Remark, message.into()));
+    }
+
+    /// Says that this use of the directive has nothing to do.
+    pub fn ignore(&mut self, reason: impl Into<String>) {
+        self.note = Some((NoteKind::Ignored, reason.into()));
+    }
+
+    pub fn preload(&mut self, stage: PreloadStage, preload: Preload) {
+        if !self.preloads.iter().any(|(_, known)| *known == preload) {
+            self.preloads.push((stage, preload));
+        }
+    }
+
+    /// What `${NAME}` stands for: a definition, else the server's own environment.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.defines
+            .get(name)
+            .cloned()
+            .or_else(|| std::env::var(name).ok())
+    }
+}
+
+/// A `PerlRequire` file: under `ServerRoot` when it is there, else to be found in @INC.
+pub(crate) fn required_file(server_root: &std::path::Path, text: &str) -> PathBuf {
+    let below_root = server_root.join(text);
+    match below_root.is_file() {
+        true => below_root,
+        false => PathBuf::from(text),
+    }
+}

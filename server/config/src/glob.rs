@@ -1,0 +1,111 @@
+//! Shell patterns: `*`, `?` and `[set]`, matched without an allocation.
+//!
+//! Used by `<Files>`, `<Directory>` and `<Location>` with wildcards and by `Include`. A pattern is
+//! always matched within one path segment.
+
+/// Whether `text` has a character that makes it a pattern.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// Whether one segment matches one pattern.
+pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    // Where to go on from when a match fails behind the last `*`: the only backtracking needed.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p + 1, t));
+            p += 1;
+        } else if let Some(width) = matches_one(&pattern[p..], text[t]) {
+            p += width;
+            t += 1;
+        } else if let Some((after_star, from)) = star {
+            p = after_star;
+            t = from + 1;
+            star = Some((after_star, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// The width of the pattern's first element when it matches `byte`.
+fn matches_one(pattern: &[u8], byte: u8) -> Option<usize> {
+    match *pattern.first()? {
+        b'?' => Some(1),
+        b'\\' if pattern.len() > 1 => (pattern[1] == byte).then_some(2),
+        b'[' => match set(&pattern[1..]) {
+            Some((members, negated, width)) => {
+                (contains(members, byte) != negated).then_some(width + 1)
+            }
+            None => (byte == b'[').then_some(1),
+        },
+        literal => (literal == byte).then_some(1),
+    }
+}
+
+/// The members of a `[set]`, whether it is negated, and its width after the `[`. `None`: not closed.
+fn set(pattern: &[u8]) -> Option<(&[u8], bool, usize)> {
+    let negated = matches!(pattern.first(), Some(b'!' | b'^'));
+    let start = usize::from(negated);
+    // A `]` that comes first is a member.
+    let end = pattern
+        .iter()
+        .skip(start + 1)
+        .position(|byte| *byte == b']')?
+        + start
+        + 1;
+    Some((&pattern[start..end], negated, end + 1))
+}
+
+fn contains(members: &[u8], byte: u8) -> bool {
+    let mut rest = members;
+    while let [first, others @ ..] = rest {
+        if let [b'-', last, after @ ..] = others {
+            if (*first..=*last).contains(&byte) {
+                return true;
+            }
+            rest = after;
+        } else {
+            if *first == byte {
+                return true;
+            }
+            rest = others;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_as_the_shell_does() {
+        for (pattern, text, expected) in [
+            ("*.pl", "hello.pl", true),
+            ("*.pl", "hello.plx", false),
+            ("*", "", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("?ello", "hello", true),
+            ("?", "", false),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[]]", "]", true),
+            ("[", "[", true),
+            ("[ab", "[ab", true),
+            ("\\*", "*", true),
+            ("\\*", "x", false),
+            ("***", "anything", true),
+        ] {
+            assert_eq!(
+                matches(pattern.as_bytes(), text.as_bytes()),
+                expected,
+                "{pattern} {text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Lines and words of the httpd.conf language, each character knowing its place.
+//!
+//! A logical line is a line and its continuations, with variables put in. Words are split at
+//! blanks; quotes keep blanks and are taken off.
+
+use crate::environment::Environment;
+use crate::problem::{At, Fault};
+
+/// Longest logical line, in characters, after variables are put in: what stops a definition that
+/// doubles itself.
+const LONGEST: usize = 64 * 1024;
+
+/// A word and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Word {
+    pub text: String,
+    pub at: At,
+}
+
+pub(crate) type Character = (char, At);
+
+/// The logical lines of a text.
+pub(crate) struct Lines<'a> {
+    rest: std::iter::Peekable<std::str::Lines<'a>>,
+    line: u32,
+}
+
+impl<'a> Lines<'a> {
+    pub fn of(text: &'a str) -> Lines<'a> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Lines {
+            rest: text.lines().peekable(),
+            line: 0,
+        }
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Vec<Character>;
+
+    fn next(&mut self) -> Option<Vec<Character>> {
+        let mut characters = Vec::new();
+        loop {
+            let Some(text) = self.rest.next() else {
+                return (!characters.is_empty()).then_some(characters);
+            };
+            self.line += 1;
+            let goes_on = text.ends_with('\\') && self.rest.peek().is_some();
+            let text = match goes_on {
+                true => &text[..text.len() - 1],
+                false => text,
+            };
+            for (column, character) in (1..).zip(text.chars()) {
+                let line = self.line;
+                characters.push((character, At { line, column }));
+            }
+            if !goes_on {
+                return Some(characters);
+            }
+        }
+    }
+}
+
+/// A line without the blanks around it; `None` when nothing or a comment is left.
+pub(crate) fn content(line: &[Character]) -> Option<&[Character]> {
+    let start = line.iter().position(|(c, _)| !c.is_whitespace())?;
+    let end = line.iter().rposition(|(c, _)| !c.is_whitespace())? + 1;
+    let content = &line[start..end];
+    (content[0].0 != '#').then_some(content)
+}
+
+/// The line as text.
+pub(crate) fn text(line: &[Character]) -> String {
+    line.iter().map(|(character, _)| character).collect()
+}
+
+/// Refuses what no directive can mean: bytes that are not UTF-8, control characters.
+pub(crate) fn check_characters(line: &[Character]) -> Result<(), Fault> {
+    let strange = |c: char| c == char::REPLACEMENT_CHARACTER || (c.is_control() && c != '\t');
+    match line.iter().find(|(character, _)| strange(*character)) {
+        None => Ok(()),
+        Some((char::REPLACEMENT_CHARACTER, at)) => Err(Fault::new(*at, "this is not UTF-8 text")),
+        Some((control, at)) => {
+            let code = *control as u32;
+            Err(Fault::new(
+                *at,
+                format!("a control character (code {code}) cannot be meant here"),
+            ))
+        }
+    }
+}
+
+/// The line with every `${NAME}` replaced. What is put in has the place of its `$`.
+pub(crate) fn expand(
+    line: &[Character],
+    environment: &Environment,
+) -> Result<Vec<Character>, Fault> {
+    let mut expanded = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((character, at)) = rest.first() {
+        match variable(rest) {
+            Some(name) => {
+                let width = name.chars().count() + 3;
+                let Some(value) = environment.variable(&name) else {
+                    let known = environment.defines.keys().map(String::as_str);
+                    let message = format!(
+                        "`${{{name}}}` is not defined; expected `Define {name} VALUE` before it"
+                    );
+                    return Err(Fault::new(*at, message).or_nearest(&name, known));
+                };
+                expanded.extend(value.chars().map(|character| (character, *at)));
+                rest = &rest[width..];
+            }
+            None => {
+                expanded.push((*character, *at));
+                rest = &rest[1..];
+            }
+        }
+        if expanded.len() > LONGEST {
+            return Err(Fault::new(
+                *at,
+                format!("this line is longer than {LONGEST} characters"),
+            ));
+        }
+    }
+    Ok(expanded)
+}
+
+/// The name, when the text begins with `${NAME}`.
+fn variable(text: &[Character]) -> Option<String> {
+    let [('$', _), ('{', _), rest @ ..] = text else {
+        return None;
+    };
+    let end = rest.iter().position(|(character, _)| *character == '}')?;
+    let name = self::text(&rest[..end]);
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then_some(name)
+}
+
+/// Splits a line into words.
+pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
+    let mut words = Vec::new();
+    let mut rest = line;
+    while let Some(start) = rest.iter().position(|(c, _)| !c.is_whitespace()) {
+        rest = &rest[start..];
+        let (first, at) = rest[0];
+        let (text, width) = match first {
+            '"' | '\'' => quoted(rest)?,
+            _ => {
+                let end = rest.iter().position(|(c, _)| c.is_whitespace());
+                let width = end.unwrap_or(rest.len());
+                (self::text(&rest[..width]), width)
+            }
+        };
+        words.push(Word { text, at });
+        rest = &rest[width..];
+    }
+    Ok(words)
+}
+
+/// A quoted word and its width. A backslash takes the meaning off the quote and off itself only.
+fn quoted(line: &[Character]) -> Result<(String, usize), Fault> {
+    let (quote, at) = line[0];
+    let mut text = String::new();
+    let mut index = 1;
+    while let Some((character, _)) = line.get(index) {
+        let next = line.get(index + 1).map(|(character, _)| *character);
+        match *character {
+            c if c == quote => return Ok((text, index + 1)),
+            '\\' if next == Some(quote) || next == Some('\\') => {
+                text.extend(next);
+                index += 2;
+            }
+            other => {
+                text.push(other);
+                index += 1;
+            }
+        }
+    }
+    Err(Fault::new(
+        at,
+        format!("this {quote} is not closed; expected another on the same line"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<String> {
+        let line = Lines::of(text).next().unwrap_or_default();
+        let words = words(&line).expect("the quotes are closed");
+        words.into_iter().map(|word| word.text).collect()
+    }
+
+    #[test]
+    fn quotes_keep_blanks_and_backslashes_quote_only_quotes() {
+        assert_eq!(
+            split(r#"Alias "/a b" '/c "d"'"#),
+            ["Alias", "/a b", "/c \"d\""]
+        );
+        assert_eq!(split(r#"a "x\"y\\z\n" """#), ["a", "x\"y\\z\\n", ""]);
+        assert_eq!(split(r#"a b"c"#), ["a", "b\"c"]);
+    }
+
+    #[test]
+    fn a_continued_line_keeps_the_places_of_its_parts() {
+        let line = Lines::of("Alias \\\n  /a \\\n/b\nnext")
+            .next()
+            .expect("a line");
+        let words = words(&line).expect("words");
+        let places: Vec<_> = words.iter().map(|w| (w.at.line, w.at.column)).collect();
+        assert_eq!(places, [(1, 1), (2, 3), (3, 1)]);
+    }
+
+    #[test]
+    fn an_open_quote_is_a_fault_where_it_opens() {
+        let line = Lines::of("Alias \"/a").next().expect("a line");
+        assert_eq!(
+            words(&line).expect_err("open").at,
+            At { line: 1, column: 7 }
+        );
+    }
+
+    #[test]
+    fn a_definition_that_doubles_itself_stops_at_the_longest_line() {
+        let mut environment = Environment::default();
+        environment.defines.insert("A".into(), "x".repeat(LONGEST));
+        let line = Lines::of("Define A ${A}${A}").next().expect("a line");
+        assert!(expand(&line, &environment).is_err());
+    }
+}

@@ -1,0 +1,290 @@
+//! Reading an httpd.conf and what it includes into a [`Site`].
+//!
+//! The reader goes on behind every fault, so that all problems are told at once. What a line
+//! means is the table's business (`directives/`); here are files, sections and conditions.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::arguments::Arguments;
+use crate::directive::{Directive, Place, Target};
+use crate::environment::{Environment, IncludeRequest};
+use crate::include::{self, MOST_FILES};
+use crate::line::{self, Character, Lines};
+use crate::problem::{At, Fault};
+use crate::{Change, Note, NoteKind, Problem, Problems, Site};
+
+mod finish;
+mod sections;
+mod unknown;
+
+use sections::{Open, OpenKind};
+
+/// No configuration file is longer; a device or a database might be.
+const LONGEST_FILE: u64 = 16 << 20;
+
+impl Site {
+    /// Reads `conf` with the names of `-D` defined (`NAME` or `NAME=VALUE`). `ServerRoot` is the
+    /// folder of `conf` until the directive says otherwise.
+    pub fn load(conf: &Path, defines: &[String]) -> Result<Site, Problems> {
+        let mut reader = Reader::new(defines);
+        reader.read_first(conf);
+        reader.finish()
+    }
+}
+
+struct Reader {
+    site: Site,
+    environment: Environment,
+    base: Vec<Change>,
+    open: Vec<Open>,
+    problems: Vec<Problem>,
+    notes: Vec<Note>,
+    file: PathBuf,
+    /// The files on the way from the first to this one, by their real paths.
+    reading: Vec<PathBuf>,
+    virtual_hosts: usize,
+    /// `SetHandler psgi` with no `PSGIApp` beside it.
+    without_app: Vec<(PathBuf, At)>,
+    /// Lines are another language's until this one.
+    foreign_until: Option<&'static str>,
+}
+
+impl Reader {
+    fn new(defines: &[String]) -> Reader {
+        let mut environment = Environment::default();
+        for define in defines {
+            let (name, value) = define.split_once('=').unwrap_or((define, ""));
+            environment.defines.insert(name.into(), value.into());
+        }
+        Reader {
+            site: Site::defaults(),
+            environment,
+            base: Vec::new(),
+            open: Vec::new(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+            file: PathBuf::new(),
+            reading: Vec::new(),
+            virtual_hosts: 0,
+            without_app: Vec::new(),
+            foreign_until: None,
+        }
+    }
+
+    fn read_first(&mut self, conf: &Path) {
+        self.file = conf.to_path_buf();
+        match conf.canonicalize() {
+            Ok(real) => {
+                let folder = real.parent().unwrap_or(Path::new("/"));
+                self.site.server_root = folder.to_path_buf();
+                self.reading.push(real);
+                self.read_file(conf);
+            }
+            Err(error) => self.refuse_file(format!("cannot be read: {error}")),
+        }
+    }
+
+    fn read_file(&mut self, path: &Path) {
+        self.file = path.to_path_buf();
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(path);
+        let read = opened.and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+        if let Err(error) = read {
+            return self.refuse_file(format!("cannot be read: {error}"));
+        }
+        if bytes.len() as u64 > LONGEST_FILE {
+            return self.refuse_file(format!("is longer than {LONGEST_FILE} bytes"));
+        }
+        self.site.files.push(path.to_path_buf());
+        self.read_text(&String::from_utf8_lossy(&bytes));
+    }
+
+    fn read_text(&mut self, text: &str) {
+        let outer = self.open.len();
+        for characters in Lines::of(text) {
+            if self.skip_foreign(&characters) {
+                continue;
+            }
+            let Some(content) = line::content(&characters) else {
+                continue;
+            };
+            if line::text(content) == "__END__" {
+                break;
+            }
+            if let Err(fault) = self.read_line(content) {
+                self.refuse(fault);
+            }
+        }
+        self.foreign_until = None;
+        while self.open.len() > outer {
+            if let Some(open) = self.open.pop() {
+                let message = format!(
+                    "<{0}> is not closed; expected </{0}> in the same file",
+                    open.name
+                );
+                self.refuse(Fault::new(open.at, message));
+            }
+        }
+    }
+
+    /// Perl documentation in between (`=over apache` to `=back` within it is configuration), and
+    /// `<Perl>` blocks.
+    fn skip_foreign(&mut self, characters: &[Character]) -> bool {
+        let text = line::text(characters).to_ascii_lowercase();
+        let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+        match self.foreign_until {
+            Some("=cut") if begins(&["=over apache", "=cut"]) => self.foreign_until = None,
+            Some("</perl>") if text.trim_start().starts_with("</perl>") => {
+                self.foreign_until = None
+            }
+            Some(_) => {}
+            None if begins(&["=pod", "=head", "=back", "=begin"]) => {
+                self.foreign_until = Some("=cut")
+            }
+            None => return begins(&["=cut", "=over apache"]),
+        }
+        true
+    }
+
+    fn read_line(&mut self, content: &[Character]) -> Result<(), Fault> {
+        let is_section = content[0].0 == '<';
+        if self.is_skipping() && !is_section {
+            return Ok(());
+        }
+        if self.is_skipping() {
+            return self.section_line(content);
+        }
+        line::check_characters(content)?;
+        let expanded = line::expand(content, &self.environment)?;
+        match is_section {
+            true => self.section_line(&expanded),
+            false => self.directive_line(&expanded),
+        }
+    }
+
+    fn is_skipping(&self) -> bool {
+        let innermost = self.open.last();
+        innermost.is_some_and(|open| matches!(open.kind, OpenKind::Skip))
+    }
+
+    fn directive_line(&mut self, content: &[Character]) -> Result<(), Fault> {
+        let words = line::words(content)?;
+        let Some((name, rest)) = words.split_first() else {
+            return Ok(());
+        };
+        let row = Directive::named(&name.text).ok_or_else(|| unknown::fault(name))?;
+        let scoped = self
+            .open
+            .iter()
+            .rev()
+            .find(|open| matches!(open.kind, OpenKind::Scoped(_)));
+        if let (Place::Server, Some(section)) = (row.place, scoped) {
+            let message = format!(
+                "{} cannot stand in <{}>; expected it outside of sections",
+                row.name, section.name
+            );
+            return Err(Fault::new(name.at, message));
+        }
+        let end = content.last().map_or(name.at, |(_, at)| At {
+            line: at.line,
+            column: at.column + 1,
+        });
+        let arguments = Arguments {
+            name: row.name,
+            shape: &row.shape,
+            words: rest,
+            end,
+        };
+        row.shape.check(&arguments)?;
+        self.apply(row, &arguments)?;
+        self.note(row, name.at);
+        match self.environment.include.take() {
+            Some(request) => self.include(request),
+            None => Ok(()),
+        }
+    }
+
+    fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
+        self.environment.note = None;
+        let innermost = self
+            .open
+            .iter_mut()
+            .rev()
+            .find_map(|open| match &mut open.kind {
+                OpenKind::Scoped(section) => Some(&mut section.changes),
+                _ => None,
+            });
+        let in_section = innermost.is_some();
+        let mut target = Target {
+            site: &mut self.site,
+            changes: innermost.unwrap_or(&mut self.base),
+            in_section,
+            environment: &mut self.environment,
+        };
+        (row.apply)(&mut target, arguments)
+    }
+
+    fn note(&mut self, row: &'static Directive, at: At) {
+        let said = self.environment.note.take();
+        let (kind, message) = match (row.ignored, said) {
+            (Some(reason), _) => (NoteKind::Ignored, reason.to_string()),
+            (None, Some(said)) => said,
+            (None, None) => (NoteKind::Honoured, String::new()),
+        };
+        self.add_note(row.name, at, kind, message);
+    }
+
+    fn add_note(&mut self, directive: &'static str, at: At, kind: NoteKind, message: String) {
+        self.notes.push(Note {
+            file: self.file.clone(),
+            line: at.line,
+            column: at.column,
+            kind,
+            directive,
+            message,
+        });
+    }
+
+    fn include(&mut self, request: IncludeRequest) -> Result<(), Fault> {
+        let at = request.at;
+        let files = include::files(&self.site.server_root, &request.pattern)
+            .map_err(|message| Fault::new(at, message))?;
+        if files.is_empty() && !request.optional {
+            let pattern = request.pattern;
+            let message =
+                format!("no file is called `{pattern}`; expected one, or IncludeOptional");
+            return Err(Fault::new(at, message));
+        }
+        let including = self.file.clone();
+        for file in files {
+            let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+            if self.reading.contains(&real) {
+                let message = format!("`{}` includes itself here", file.display());
+                return Err(Fault::new(at, message));
+            }
+            if self.site.files.len() >= MOST_FILES {
+                let message = format!("more than {MOST_FILES} files are read here");
+                return Err(Fault::new(at, message));
+            }
+            self.reading.push(real);
+            self.read_file(&file);
+            self.reading.pop();
+            self.file.clone_from(&including);
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, fault: Fault) {
+        self.problems.push(Problem {
+            file: self.file.clone(),
+            line: fault.at.line,
+            column: fault.at.column,
+            message: fault.message,
+        });
+    }
+
+    fn refuse_file(&mut self, message: String) {
+        self.refuse(Fault::new(At::default(), message));
+    }
+}

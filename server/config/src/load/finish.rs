@@ -1,0 +1,101 @@
+//! The end of reading: what can only be checked when all is known, and the site.
+
+use std::path::PathBuf;
+
+use super::Reader;
+use crate::problem::{At, Fault};
+use crate::{Change, HandlerName, Problem, Problems, Site};
+
+impl Reader {
+    /// What can only be known at the end.
+    pub(super) fn finish(mut self) -> Result<Site, Problems> {
+        self.check_applications();
+        self.check_spare_workers();
+        let Reader {
+            mut site,
+            environment,
+            base,
+            mut problems,
+            notes,
+            ..
+        } = self;
+        if !problems.is_empty() {
+            let place = |file: &PathBuf| site.files.iter().position(|known| known == file);
+            problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
+            // A file that is included twice has its problems once.
+            problems.dedup();
+            return Err(Problems { problems, notes });
+        }
+        site.base_handlers.apply(&mut site.base, &base);
+        site.document_root = site.server_root.join(&site.document_root);
+        if environment.keep_alive_off {
+            site.limits.keep_alive = None;
+        }
+        let mut preloads = environment.preloads;
+        preloads.sort_by_key(|(stage, _)| *stage);
+        site.perl.preloads = preloads.into_iter().map(|(_, preload)| preload).collect();
+        site.notes = notes;
+        Ok(site)
+    }
+
+    fn check_applications(&mut self) {
+        if self
+            .base
+            .iter()
+            .any(|change| matches!(change, Change::PsgiApp(_)))
+        {
+            return;
+        }
+        let mut missing = std::mem::take(&mut self.without_app);
+        if wants_app(&self.base) {
+            let line = self
+                .notes
+                .iter()
+                .find(|note| note.directive.ends_with("Handler"));
+            let at = line.map_or(At::default(), |note| At {
+                line: note.line,
+                column: note.column,
+            });
+            missing.push((line.map_or(self.file.clone(), |note| note.file.clone()), at));
+        }
+        for (file, at) in missing {
+            self.file = file;
+            let message = "the psgi handler has no application here; expected `PSGIApp FILE` beside it or outside of sections";
+            self.refuse(Fault::new(at, message));
+        }
+    }
+
+    fn check_spare_workers(&mut self) {
+        let workers = &self.site.workers;
+        let (Some(least), Some(most)) = (workers.min_spare, workers.max_spare) else {
+            return;
+        };
+        let line = self
+            .notes
+            .iter()
+            .rfind(|note| note.directive == "MaxSpareServers");
+        if let (true, Some(note)) = (least > most, line) {
+            let message = format!("expected MaxSpareServers to be at least MinSpareServers, which is {least}, not {most}");
+            self.problems.push(Problem {
+                file: note.file.clone(),
+                line: note.line,
+                column: note.column,
+                message,
+            });
+        }
+    }
+}
+
+/// Whether changes name the psgi handler and bring no application.
+pub(super) fn wants_app(changes: &[Change]) -> bool {
+    let names_psgi = |change: &Change| {
+        matches!(
+            change,
+            Change::SetHandler(HandlerName::Psgi) | Change::AddHandler(_, HandlerName::Psgi)
+        )
+    };
+    let has_app = changes
+        .iter()
+        .any(|change| matches!(change, Change::PsgiApp(_)));
+    !has_app && changes.iter().any(names_psgi)
+}

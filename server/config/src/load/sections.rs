@@ -1,0 +1,193 @@
+//! Section lines: what opens, what closes, and what is read in between.
+
+use std::path::PathBuf;
+
+use super::{finish, Reader};
+use crate::line::{self, Character, Word};
+use crate::problem::{At, Fault};
+use crate::{condition, section};
+use crate::{NoteKind, Scope, Section, SECTIONS};
+
+/// An opened section that waits for its closing line.
+pub(super) struct Open {
+    /// As written, for messages.
+    pub name: String,
+    pub file: PathBuf,
+    pub at: At,
+    pub kind: OpenKind,
+}
+
+pub(super) enum OpenKind {
+    /// Its lines count: a condition that holds, a virtual host.
+    Read,
+    /// Its lines do not count.
+    Skip,
+    /// Its lines change a scope.
+    Scoped(Section),
+}
+
+impl Reader {
+    pub(super) fn section_line(&mut self, content: &[Character]) -> Result<(), Fault> {
+        let at = content[0].1;
+        let [_, inner @ .., ('>', _)] = content else {
+            return match self.is_skipping() {
+                true => Ok(()),
+                false => Err(Fault::new(at, "expected `>` at the end of this line")),
+            };
+        };
+        let words = match line::words(inner) {
+            Err(_) if self.is_skipping() => Vec::new(),
+            words => words?,
+        };
+        let Some((name, rest)) = words.split_first() else {
+            return match self.is_skipping() {
+                true => Ok(()),
+                false => Err(Fault::new(at, "expected the name of a section behind `<`")),
+            };
+        };
+        match name.text.strip_prefix('/') {
+            Some(closing) => self.close(closing, at),
+            None => self.open_section(name, rest, at),
+        }
+    }
+
+    fn open_section(&mut self, name: &Word, words: &[Word], at: At) -> Result<(), Fault> {
+        let lower = name.text.to_ascii_lowercase();
+        if lower == "perl" {
+            return self.perl_block(name);
+        }
+        let (kind, fault) = match self.is_skipping() {
+            true => (OpenKind::Skip, None),
+            false => self.kind_of(&lower, name, words),
+        };
+        self.open.push(Open {
+            name: name.text.clone(),
+            file: self.file.clone(),
+            at,
+            kind,
+        });
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// What an opening line opens. Beside a fault it is something harmless, so that what is inside
+    /// is still read for its own faults.
+    fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
+        match lower {
+            "ifmodule" | "ifdefine" | "ifversion" => {
+                match condition::holds(lower, name, words, &self.environment) {
+                    Ok(true) => (OpenKind::Read, None),
+                    Ok(false) => (OpenKind::Skip, None),
+                    Err(fault) => (OpenKind::Read, Some(fault)),
+                }
+            }
+            "virtualhost" => (OpenKind::Read, self.virtual_host(name).err()),
+            "directory" | "directorymatch" | "files" | "filesmatch" | "location"
+            | "locationmatch" => {
+                let (section, fault) = self.scoped(lower, name, words);
+                (OpenKind::Scoped(section), fault)
+            }
+            _ => {
+                let known = SECTIONS.iter().map(|kind| kind.name);
+                let fault = Fault::new(name.at, format!("there is no section <{}>", name.text));
+                (OpenKind::Skip, Some(fault.or_nearest(&name.text, known)))
+            }
+        }
+    }
+
+    /// Its lines are Perl, which may look like anything: they are passed over even where a
+    /// condition does not hold.
+    fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
+        self.foreign_until = Some("</perl>");
+        let message =
+            "<Perl> is not read yet; expected `PerlPostConfigRequire FILE` with the same code";
+        match self.is_skipping() {
+            true => Ok(()),
+            false => Err(Fault::new(name.at, message)),
+        }
+    }
+
+    fn virtual_host(&mut self, name: &Word) -> Result<(), Fault> {
+        let mut around = self.open.iter();
+        if around.any(|open| !matches!(open.kind, OpenKind::Read)) {
+            let message = "<VirtualHost> cannot stand in another section";
+            return Err(Fault::new(name.at, message));
+        }
+        self.virtual_hosts += 1;
+        if self.virtual_hosts > 1 {
+            let message = "a second <VirtualHost>: one site answers every name so far; expected one, or a `mehari serve` for each";
+            return Err(Fault::new(name.at, message));
+        }
+        let message = "one virtual host: what it says holds for every name and address".to_string();
+        self.add_note("VirtualHost", name.at, NoteKind::Remark, message);
+        Ok(())
+    }
+
+    fn scoped(&self, lower: &str, name: &Word, words: &[Word]) -> (Section, Option<Fault>) {
+        let around = self.open.iter().rev().find_map(|open| match &open.kind {
+            OpenKind::Scoped(section) => Some((open, section)),
+            _ => None,
+        });
+        let is_files = lower.starts_with("files");
+        let (within, misplaced) = match around {
+            None => (None, None),
+            Some((open, section)) => match &section.scope {
+                Scope::Directory(folder) if is_files => (Some(folder.clone()), None),
+                _ => {
+                    let message = format!("<{}> cannot stand in <{}>", name.text, open.name);
+                    (None, Some(Fault::new(name.at, message)))
+                }
+            },
+        };
+        let (scope, fault) = match section::scope(lower, name, words, &self.site.server_root) {
+            Ok(scope) => (scope, misplaced),
+            Err(fault) => (Scope::Location("/".into()), Some(fault)),
+        };
+        let changes = Vec::new();
+        (
+            Section {
+                scope,
+                within,
+                changes,
+            },
+            fault,
+        )
+    }
+
+    fn close(&mut self, name: &str, at: At) -> Result<(), Fault> {
+        let here = |open: &Open| open.file == self.file && open.name.eq_ignore_ascii_case(name);
+        match self.open.last() {
+            Some(open) if here(open) => {}
+            Some(open) if open.file == self.file => {
+                let expected = format!(
+                    "expected </{}>, which line {} opened, not </{name}>",
+                    open.name, open.at.line
+                );
+                // Either a section further out is meant and the inner ones were left open, or
+                // the name is wrong and the innermost is meant.
+                let innermost = self.open.len() - 1;
+                let meant = self.open.iter().rposition(here).unwrap_or(innermost);
+                self.open.truncate(meant);
+                return Err(Fault::new(at, expected));
+            }
+            _ => {
+                return Err(Fault::new(
+                    at,
+                    format!("</{name}> closes nothing that is open in this file"),
+                ))
+            }
+        }
+        if let Some(Open {
+            kind: OpenKind::Scoped(section),
+            file,
+            at,
+            ..
+        }) = self.open.pop()
+        {
+            if finish::wants_app(&section.changes) {
+                self.without_app.push((file, at));
+            }
+            self.site.sections.push(section);
+        }
+        Ok(())
+    }
+}

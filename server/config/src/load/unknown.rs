@@ -1,0 +1,42 @@
+//! A name that is in no row: what was meant, or what it belongs to.
+
+use crate::line::Word;
+use crate::problem::Fault;
+use crate::Directive;
+
+/// An unknown name: what it would have belonged to, or the nearest name.
+pub(super) fn fault(name: &Word) -> Fault {
+    let lower = name.text.to_ascii_lowercase();
+    let fault = Fault::new(name.at, format!("there is no directive `{}`", name.text));
+    let all = Directive::all().flat_map(|row| row.names());
+    let nearer = fault.clone().or_nearest(&name.text, all);
+    if nearer != fault {
+        return nearer;
+    }
+    let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
+    let belongs_to = match () {
+        _ if begins(&["perl"]) && lower.ends_with("handler") => "mod_perl's other request phases",
+        _ if begins(&["ssl"]) => "TLS",
+        _ if begins(&["auth"]) => "authentication",
+        _ if begins(&["rewrite", "redirect"]) => "rewriting and redirects",
+        _ if begins(&["proxy", "balancer"]) => "proxying",
+        _ if begins(&["header", "requestheader", "expires"]) => "response headers",
+        _ if begins(&[
+            "addoutputfilter",
+            "setoutputfilter",
+            "deflate",
+            "perlsetoutput",
+        ]) =>
+        {
+            "filters"
+        }
+        _ => return fault,
+    };
+    Fault::new(
+        name.at,
+        format!(
+            "`{}` belongs to {belongs_to}, which Mehari does not do yet",
+            name.text
+        ),
+    )
+}

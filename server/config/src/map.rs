@@ -1,0 +1,117 @@
+//! From a URL path to a file path: `Alias`, `ScriptAlias`, `DocumentRoot`. Looks at no file.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::{Alias, Site};
+
+/// Where a URL path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapped {
+    /// The file path, which may go on behind a script with its PATH_INFO. Keeps a closing slash.
+    pub file: PathBuf,
+    /// A `ScriptAlias`: what is found there is a CGI program.
+    pub script: bool,
+    root_length: usize,
+}
+
+impl Mapped {
+    /// The alias's own path or the document root: the part of `file` the client did not choose.
+    pub fn root(&self) -> &Path {
+        let bytes = &self.file.as_os_str().as_bytes()[..self.root_length];
+        Path::new(std::ffi::OsStr::from_bytes(bytes))
+    }
+}
+
+impl Site {
+    /// Maps a URL path that has been decoded and normalised (no `.`, `..` or empty segments). The
+    /// first alias that matches wins, in configuration order.
+    pub fn map(&self, url_path: &str) -> Mapped {
+        for alias in &self.aliases {
+            if let Some(rest) = alias.rest(url_path) {
+                return mapped(&alias.path, rest, alias.script);
+            }
+        }
+        mapped(&self.document_root, url_path, false)
+    }
+}
+
+impl Alias {
+    /// What of `url_path` lies behind this alias: empty, or with a slash in front.
+    fn rest<'a>(&self, url_path: &'a str) -> Option<&'a str> {
+        let prefix = self.url.strip_suffix('/').unwrap_or(&self.url);
+        let rest = url_path.strip_prefix(prefix)?;
+        let is_whole = rest.is_empty() && !self.url.ends_with('/');
+        (is_whole || rest.starts_with('/')).then_some(rest)
+    }
+}
+
+fn mapped(root: &Path, rest: &str, script: bool) -> Mapped {
+    let root = root.as_os_str().as_bytes();
+    let root_length = match root {
+        [b'/'] => 0,
+        [start @ .., b'/'] => start.len(),
+        whole => whole.len(),
+    };
+    let mut file = OsString::from(std::ffi::OsStr::from_bytes(&root[..root_length]));
+    if !rest.is_empty() && !rest.starts_with('/') {
+        file.push("/");
+    }
+    file.push(rest);
+    Mapped {
+        file: file.into(),
+        script,
+        root_length,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(aliases: &[(&str, &str)]) -> Site {
+        let mut site = Site::defaults();
+        site.document_root = "/srv/www".into();
+        site.aliases = aliases
+            .iter()
+            .map(|(url, path)| Alias {
+                url: url.to_string(),
+                path: path.into(),
+                script: url.contains("cgi"),
+            })
+            .collect();
+        site
+    }
+
+    #[test]
+    fn aliases_match_on_segment_boundaries_in_order_and_the_document_root_is_last() {
+        let site = site(&[
+            ("/icons/", "/usr/share/icons/"),
+            ("/cgi-bin", "/usr/lib/cgi-bin"),
+            ("/cgi-bin/never", "/nowhere"),
+        ]);
+        for (url, file, script) in [
+            ("/icons/a.png", "/usr/share/icons/a.png", false),
+            ("/icons/", "/usr/share/icons/", false),
+            ("/icons", "/srv/www/icons", false),
+            ("/cgi-bin", "/usr/lib/cgi-bin", true),
+            ("/cgi-bin/never", "/usr/lib/cgi-bin/never", true),
+            ("/cgi-binary", "/srv/www/cgi-binary", false),
+            ("/", "/srv/www/", false),
+            ("*", "/srv/www/*", false),
+        ] {
+            let mapped = site.map(url);
+            assert_eq!(mapped.file, PathBuf::from(file), "{url}");
+            assert_eq!(mapped.script, script, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_alias_for_everything_keeps_the_rest_as_path_info() {
+        let site = site(&[("/", "/srv/app.pl")]);
+        assert_eq!(site.map("/").file, PathBuf::from("/srv/app.pl/"));
+        assert_eq!(site.map("/a/b").file, PathBuf::from("/srv/app.pl/a/b"));
+        assert_eq!(site.map("/a/b").root(), Path::new("/srv/app.pl"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Which requests a section is for.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::{glob, Scope, Section};
+
+/// A regular expression that compares and prints as its text.
+#[derive(Debug, Clone)]
+pub struct Pattern(regex::bytes::Regex);
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Result<Pattern, String> {
+        let compiled = regex::bytes::RegexBuilder::new(text)
+            .size_limit(1 << 20)
+            .build();
+        compiled.map(Pattern).map_err(|error| {
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or("not a regular expression");
+            last.trim_start_matches("error: ").to_string()
+        })
+    }
+
+    fn matches(&self, bytes: &[u8]) -> bool {
+        self.0.is_match(bytes)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl serde::Serialize for Pattern {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(self.0.as_str())
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.0.as_str())
+    }
+}
+
+/// As the section's opening line.
+impl std::fmt::Display for Scope {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scope::Location(path) => write!(out, "<Location {path}>"),
+            Scope::Directory(path) => write!(out, "<Directory {}>", path.display()),
+            Scope::Files(name) => write!(out, "<Files {name}>"),
+            Scope::LocationMatch(pattern) => write!(out, "<LocationMatch {pattern}>"),
+            Scope::DirectoryMatch(pattern) => write!(out, "<DirectoryMatch {pattern}>"),
+            Scope::FilesMatch(pattern) => write!(out, "<FilesMatch {pattern}>"),
+        }
+    }
+}
+
+impl Section {
+    pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
+        let inside = |folder: &PathBuf| file.is_some_and(|file| is_inside(folder, file));
+        self.within.as_ref().map_or(true, inside) && self.scope.matches(url_path, file)
+    }
+
+    /// Where the section comes when sections are merged; sections of one rank keep their order.
+    pub(crate) fn rank(&self) -> (u8, usize) {
+        match &self.scope {
+            Scope::Directory(path) => (0, depth(path)),
+            Scope::DirectoryMatch(_) => (1, 0),
+            Scope::Files(_) | Scope::FilesMatch(_) => (2, self.within.as_deref().map_or(0, depth)),
+            Scope::Location(_) | Scope::LocationMatch(_) => (3, 0),
+        }
+    }
+}
+
+fn depth(path: &Path) -> usize {
+    segments(path.as_os_str().as_bytes()).count() + 1
+}
+
+impl Scope {
+    fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
+        let bytes = file.map(|file| file.as_os_str().as_bytes());
+        match self {
+            Scope::Location(prefix) => location_matches(prefix, url_path),
+            Scope::LocationMatch(pattern) => pattern.matches(url_path.as_bytes()),
+            Scope::Directory(folder) => file.is_some_and(|file| is_inside(folder, file)),
+            Scope::DirectoryMatch(pattern) => {
+                bytes.is_some_and(|path| pattern.matches(folder(path)))
+            }
+            Scope::Files(name) => {
+                bytes.is_some_and(|path| glob::matches(name.as_bytes(), last_segment(path)))
+            }
+            Scope::FilesMatch(pattern) => {
+                bytes.is_some_and(|path| pattern.matches(last_segment(path)))
+            }
+        }
+    }
+}
+
+/// A plain location is a prefix that ends on a segment boundary; one with wildcards is the whole
+/// path, as in Apache.
+fn location_matches(location: &str, url_path: &str) -> bool {
+    if glob::is_pattern(location) {
+        let mut patterns = location.split('/');
+        let mut parts = url_path.split('/');
+        return loop {
+            match (patterns.next(), parts.next()) {
+                (None, None) => break true,
+                (Some(pattern), Some(part))
+                    if glob::matches(pattern.as_bytes(), part.as_bytes()) => {}
+                _ => break false,
+            }
+        };
+    }
+    match url_path.strip_prefix(location) {
+        Some(rest) => location.ends_with('/') || rest.is_empty() || rest.starts_with('/'),
+        None => false,
+    }
+}
+
+/// Whether `file` is `directory` or below it; a segment of `directory` may be a pattern.
+fn is_inside(directory: &Path, file: &Path) -> bool {
+    let mut parts = segments(file.as_os_str().as_bytes());
+    segments(directory.as_os_str().as_bytes()).all(|pattern| {
+        parts
+            .next()
+            .is_some_and(|part| glob::matches(pattern, part))
+    })
+}
+
+fn segments(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
+        .filter(|part| !part.is_empty())
+}
+
+fn last_segment(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// The folder a file is in, with its closing slash.
+fn folder(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte == b'/');
+    end.map_or(path, |end| &path[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_ends_on_a_segment_boundary() {
+        for (location, path, expected) in [
+            ("/", "/any", true),
+            ("/perl", "/perl", true),
+            ("/perl", "/perl/x.pl", true),
+            ("/perl", "/perlish", false),
+            ("/perl/", "/perl", false),
+            ("/perl/", "/perl/x", true),
+            ("/*/x", "/a/x", true),
+            ("/*/x", "/a/x/y", false),
+        ] {
+            assert_eq!(
+                location_matches(location, path),
+                expected,
+                "{location} {path}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_ends_on_a_segment_boundary_and_may_have_wildcards() {
+        for (directory, file, expected) in [
+            ("/", "/srv/a", true),
+            ("/srv/www", "/srv/www/a.pl", true),
+            ("/srv/www/", "/srv/www/a.pl", true),
+            ("/srv/www", "/srv/www2/a.pl", false),
+            ("/home/*/public", "/home/ann/public/x", true),
+            ("/home/*/public", "/home/ann/private/x", false),
+        ] {
+            let inside = is_inside(Path::new(directory), Path::new(file));
+            assert_eq!(inside, expected, "{directory} {file}");
+        }
+    }
+}

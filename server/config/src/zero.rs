@@ -1,0 +1,170 @@
+//! Zero configuration: the site a folder, a PSGI application or a script stands for.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::{Alias, Handler, LogTarget, Preload, Rung, Settings, Site};
+
+/// Why a path cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot read `{path}`", path = .0.display())]
+    Unreadable(PathBuf, #[source] io::Error),
+    #[error(
+        "`{path}` is not something to serve: expected a folder, an application `*.psgi`, a Perl script (`*.pl`, `*.cgi` or `#!...perl`), or `-f` before a configuration",
+        path = .0.display()
+    )]
+    NotServable(PathBuf),
+    #[error("`{path}` is a PSGI application: it runs on no rung, so `--rung {rung}` means nothing", path = .0.display(), rung = .1.name())]
+    RungForApplication(PathBuf, Rung),
+}
+
+impl Site {
+    /// The site for `mehari serve PATH`. Scripts run on `rung`, or on `auto`.
+    pub fn zero(path: &Path, rung: Option<Rung>) -> Result<Site, Error> {
+        let unreadable = |error| Error::Unreadable(path.to_path_buf(), error);
+        let real = path.canonicalize().map_err(unreadable)?;
+        let kind = std::fs::metadata(&real).map_err(unreadable)?;
+        let chosen = rung.unwrap_or(Rung::Auto);
+        let mut site = Site::defaults();
+        site.base.exec_cgi = true;
+        site.base.parse_headers = true;
+        site.logs.access = LogTarget::Stderr;
+        if kind.is_dir() {
+            site.document_root = real.clone();
+            site.server_root = real;
+            site.by_name = Some(chosen);
+            let index = ["index.html", "index.pl", "index.cgi"];
+            site.base.directory_index = index.map(String::from).to_vec();
+            return Ok(site);
+        }
+        let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
+        site.base.directory_index.clear();
+        site.document_root = folder.clone();
+        site.server_root = folder;
+        site.aliases.push(Alias {
+            url: "/".into(),
+            path: real.clone(),
+            script: false,
+        });
+        site.base.handler = Some(match rung {
+            None if has_suffix(&real, &["psgi"]) => {
+                site.perl.preloads.push(Preload::Psgi(real.clone()));
+                Handler::Psgi(real)
+            }
+            Some(rung) if has_suffix(&real, &["psgi"]) => {
+                return Err(Error::RungForApplication(path.to_path_buf(), rung))
+            }
+            _ if is_script(&real).map_err(unreadable)? => Handler::Script(chosen),
+            _ => return Err(Error::NotServable(path.to_path_buf())),
+        });
+        Ok(site)
+    }
+}
+
+fn has_suffix(file: &Path, suffixes: &[&str]) -> bool {
+    let suffix = file.extension().and_then(|suffix| suffix.to_str());
+    suffix.is_some_and(|suffix| suffixes.contains(&suffix))
+}
+
+fn is_script(file: &Path) -> io::Result<bool> {
+    if !file.is_file() {
+        return Ok(false);
+    }
+    let mut start = [0u8; 128];
+    let mut length = 0;
+    let mut opened = File::open(file)?;
+    while length < start.len() {
+        match opened.read(&mut start[length..])? {
+            0 => break,
+            more => length += more,
+        }
+    }
+    Ok(has_suffix(file, &["pl", "cgi"]) || Settings::is_perl_shebang(&start[..length]))
+}
+
+impl Settings {
+    /// Whether a file that begins with these bytes names perl in its first line, `#!/usr/bin/perl`
+    /// or `#!/usr/bin/env perl`.
+    pub fn is_perl_shebang(start: &[u8]) -> bool {
+        let line = start
+            .split(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let Some(command) = line.strip_prefix(b"#!") else {
+            return false;
+        };
+        let command = String::from_utf8_lossy(command);
+        let programs = command.split_whitespace().take(2);
+        programs
+            .map(|word| word.rsplit('/').next().unwrap_or_default())
+            .any(|name| name.starts_with("perl"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::write;
+
+    #[test]
+    fn a_folder_runs_its_scripts_on_auto_or_the_named_rung() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let site = Site::zero(folder.path(), None).expect("a site");
+        assert_eq!(site.by_name, Some(Rung::Auto));
+        assert_eq!(
+            site.base.directory_index,
+            ["index.html", "index.pl", "index.cgi"]
+        );
+        assert!(site.base.exec_cgi && site.listen.is_empty());
+        let site = Site::zero(folder.path(), Some(Rung::Fork)).expect("a site");
+        assert_eq!(site.by_name, Some(Rung::Fork));
+    }
+
+    #[test]
+    fn an_application_answers_everything_and_is_preloaded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder
+            .path()
+            .canonicalize()
+            .expect("a path")
+            .join("app.psgi");
+        write(&file, "sub {}").expect("written");
+        let site = Site::zero(&file, None).expect("a site");
+        let settings = site.settings("/any/where", None);
+        assert_eq!(settings.handler, Some(Handler::Psgi(file.clone())));
+        assert_eq!(site.perl.preloads, [Preload::Psgi(file.clone())]);
+        assert!(matches!(
+            Site::zero(&file, Some(Rung::Cgi)),
+            Err(Error::RungForApplication(..))
+        ));
+    }
+
+    #[test]
+    fn a_script_answers_everything_with_the_rest_as_path_info() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().canonicalize().expect("a path").join("hello");
+        write(&file, "#!/usr/bin/env perl\nprint 1;").expect("written");
+        let site = Site::zero(&file, Some(Rung::Registry)).expect("a site");
+        assert_eq!(site.base.handler, Some(Handler::Script(Rung::Registry)));
+        assert_eq!(site.map("/a/b").file, file.join("a/b"));
+        assert_eq!(site.map("/a/b").root(), file);
+    }
+
+    #[test]
+    fn what_is_not_perl_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("page.html");
+        write(&file, "<p>").expect("written");
+        assert!(matches!(
+            Site::zero(&file, None),
+            Err(Error::NotServable(_))
+        ));
+        let missing = folder.path().join("missing");
+        assert!(matches!(
+            Site::zero(&missing, None),
+            Err(Error::Unreadable(..))
+        ));
+    }
+}

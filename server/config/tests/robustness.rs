@@ -1,0 +1,99 @@
+//! Whatever a file holds, reading it ends in a site or in problems with a place: no panic, no hang.
+
+use mehari_config::{Directive, Site, SECTIONS};
+use proptest::prelude::*;
+
+fn load(bytes: &[u8]) -> Result<Site, mehari_config::Problems> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("httpd.conf");
+    std::fs::write(&file, bytes).expect("written");
+    Site::load(&file, &[])
+}
+
+fn check(bytes: &[u8]) {
+    match load(bytes) {
+        Ok(site) => {
+            for url in ["/", "/a/b.pl", "*", ""] {
+                let mapped = site.map(url);
+                let with_file = site.settings(url, Some(&mapped.file));
+                assert!(std::sync::Arc::ptr_eq(
+                    &with_file,
+                    &site.settings(url, Some(&mapped.file))
+                ));
+                site.settings(url, None);
+            }
+        }
+        Err(found) => {
+            assert!(!found.problems.is_empty());
+            for problem in &found.problems {
+                assert!(
+                    !problem.message.is_empty() && problem.line > 0 && problem.column > 0,
+                    "{problem}"
+                );
+            }
+        }
+    }
+}
+
+/// A line made of the language's own words, so that the parser gets further than the first.
+fn line() -> impl Strategy<Value = String> {
+    let names: Vec<&'static str> = Directive::all()
+        .filter(|row| !row.name.starts_with("Include"))
+        .flat_map(|row| row.names())
+        .collect();
+    let sections: Vec<&'static str> = SECTIONS.iter().map(|kind| kind.name).collect();
+    let name = prop::sample::select(names);
+    let section = prop::sample::select(sections);
+    let argument = "[-+!~\"'\\\\${}a-zA-Z0-9/.:*?\\[\\](),=< >|%é]{0,12}";
+    let examples: Vec<&'static str> = Directive::all().map(|row| row.example).collect();
+    let example = prop::sample::select(examples);
+    prop_oneof![
+        (name.clone(), argument).prop_map(|(name, argument)| format!("{name} {argument}")),
+        (name, example).prop_map(|(name, example)| format!("{name} {example}")),
+        (section.clone(), argument)
+            .prop_map(|(section, argument)| format!("<{section} {argument}>")),
+        section.prop_map(|section| format!("</{section}>")),
+        argument.prop_map(|text| format!("{text}\\")),
+        Just("<Perl>".to_string()),
+        Just("=pod".to_string()),
+        Just("Define A ${A}${A}${A}".to_string()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_end_in_a_site_or_in_problems(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        check(&bytes);
+    }
+
+    #[test]
+    fn any_mixture_of_the_languages_words_does_too(lines in prop::collection::vec(line(), 0..30)) {
+        check(lines.join("\n").as_bytes());
+    }
+}
+
+#[test]
+fn definitions_that_double_themselves_end_soon() {
+    let mut text = String::from("Define A 0123456789\n");
+    for _ in 0..64 {
+        text.push_str("Define A ${A}${A}\n");
+    }
+    let found = load(text.as_bytes()).expect_err("too long");
+    assert!(found.problems[0].message.contains("longer than"), "{found}");
+}
+
+#[test]
+fn deep_nesting_and_very_long_lines_are_no_trouble() {
+    let deep = "<IfDefine !X>\n".repeat(50_000) + &"</IfDefine>\n".repeat(50_000);
+    assert!(load(deep.as_bytes()).is_ok());
+    let long = format!("PerlModule {}\n", "A::B ".repeat(20_000));
+    assert!(load(long.as_bytes()).is_err());
+}
+
+#[test]
+fn a_device_that_never_ends_is_refused() {
+    let found = Site::load(std::path::Path::new("/dev/zero"), &[]).expect_err("no end");
+    assert!(found.to_string().contains("is longer than"), "{found}");
+}

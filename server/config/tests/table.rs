@@ -1,0 +1,162 @@
+//! The directive table, row by row.
+
+use mehari_config::{Directive, Place, Site, DIRECTIVES};
+
+fn load(text: &str) -> Result<Site, mehari_config::Problems> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("httpd.conf");
+    std::fs::write(&file, text).expect("written");
+    Site::load(&file, &[])
+}
+
+/// What a row needs around it to be right by itself.
+fn surroundings(row: &Directive) -> &'static str {
+    match row.name {
+        // The example names files that do not exist; the failure is the file's, not the row's.
+        "Include" => "<IfDefine NEVER>\n%\n</IfDefine>\n",
+        _ => "%\n",
+    }
+}
+
+#[test]
+fn every_row_accepts_its_example() {
+    for row in Directive::all() {
+        for name in row.names() {
+            let written = format!("{name} {}", row.example);
+            let text = surroundings(row).replace('%', &written);
+            if let Err(problems) = load(&text) {
+                panic!("{written}: {problems}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_refuses_a_wrong_value_and_says_where() {
+    for row in Directive::all().filter(|row| row.ignored.is_none()) {
+        let text = format!("# first\n  {} {}\n", row.name, row.wrong);
+        let problems = load(&text).expect_err(row.name);
+        let problem = &problems.problems[0];
+        assert_eq!(problem.line, 2, "{}: {problem}", row.name);
+        assert!(
+            problem.column as usize > row.name.len(),
+            "{}: {problem}",
+            row.name
+        );
+        assert!(
+            problem.message.contains("expected"),
+            "{}: {problem}",
+            row.name
+        );
+    }
+}
+
+#[test]
+fn every_row_that_takes_arguments_refuses_none() {
+    for row in Directive::all().filter(|row| row.ignored.is_none()) {
+        let problems = load(row.name).expect_err(row.name);
+        let message = &problems.problems[0].message;
+        assert!(
+            message.contains("an argument is missing; expected"),
+            "{message}"
+        );
+        assert!(message.contains(row.name), "{message}");
+    }
+}
+
+#[test]
+fn every_row_keeps_to_its_place() {
+    for row in Directive::all().filter(|row| row.name != "Include") {
+        let app = if row.name.ends_with("Handler") {
+            "PSGIApp app.psgi\n"
+        } else {
+            ""
+        };
+        let text = format!(
+            "<Location /x>\n{app}{} {}\n</Location>\n",
+            row.name, row.example
+        );
+        let loaded = load(&text);
+        match (row.place, loaded) {
+            (Place::Everywhere, Err(problems)) => panic!("{}: {problems}", row.name),
+            (Place::Server, Ok(_)) => panic!("{} was accepted in a section", row.name),
+            (Place::Server, Err(problems)) => {
+                let message = problems.problems[0].message.as_str();
+                assert!(message.contains("cannot stand in <Location>"), "{message}");
+            }
+            (Place::Everywhere, Ok(_)) => {}
+        }
+    }
+}
+
+#[test]
+fn every_default_means_the_same_as_writing_it() {
+    for row in Directive::all().filter(|row| !row.default.is_empty()) {
+        let silent = load("").expect("an empty file is right");
+        let written = load(&format!("{} {}", row.name, row.default)).expect(row.name);
+        let print = |site: &Site| {
+            let parts = (
+                &site.base,
+                &site.perl,
+                &site.workers,
+                &site.limits,
+                &site.logs,
+            );
+            serde_json::to_string(&parts).expect("JSON")
+        };
+        assert_eq!(print(&silent), print(&written), "{}", row.name);
+    }
+}
+
+#[test]
+fn every_ignored_directive_is_noted_with_its_reason() {
+    for row in Directive::all() {
+        if let Some(reason) = row.ignored {
+            let site = load(&format!("{} some thing", row.name)).expect(row.name);
+            assert_eq!(site.notes[0].message, reason);
+            assert!(site.notes[0].to_string().contains("ignored by design: "));
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_whatever_their_case() {
+    let mut names: Vec<String> = Directive::all()
+        .flat_map(|row| row.names())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn what_a_tuner_may_try_is_within_the_rows_bounds() {
+    for row in Directive::all() {
+        if let Some((least, most)) = row.tune {
+            for value in [least, most] {
+                let text = format!("{} {value}", row.name);
+                if let Err(problems) = load(&text) {
+                    panic!("{text}: {problems}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_documentation_is_what_the_table_says() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/directives.md");
+    let written = std::fs::read_to_string(file).expect("docs/directives.md");
+    let table = mehari_config::markdown();
+    assert!(
+        written == table,
+        "run `mehari directives --markdown > docs/directives.md`"
+    );
+    for group in DIRECTIVES {
+        for row in group.rows {
+            assert!(table.contains(row.name), "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A response that needs no program: made by handlers, sent by `http1` and `http2`.
+
+use crate::handler::file::body::FileBody;
+use crate::handler::file::resource::Resource;
+use std::rc::Rc;
+
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    /// Header lines, each `Name: value\r\n`; never Date, Server, Content-Length or Connection.
+    pub lines: Vec<u8>,
+    pub content: Content,
+}
+
+#[derive(Debug)]
+pub enum Content {
+    Bytes(Vec<u8>),
+    /// A whole small file; its header lines come before `Answer::lines`.
+    Cached(Rc<Resource>),
+    File(FileBody),
+}
+
+impl Content {
+    /// Bytes of the body.
+    pub fn length(&self) -> u64 {
+        match self {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Cached(resource) => resource.body().len() as u64,
+            Content::File(body) => body.length(),
+        }
+    }
+
+    pub fn empty() -> Content {
+        Content::Bytes(Vec::new())
+    }
+}
+
+impl Answer {
+    /// The lines of the answer's header, in two parts.
+    pub fn lines(&self) -> [&[u8]; 2] {
+        match &self.content {
+            Content::Cached(resource) => [resource.lines(), &self.lines],
+            _ => [&self.lines, &[]],
+        }
+    }
+
+    pub fn new(status: u16, lines: impl Into<Vec<u8>>) -> Answer {
+        Answer {
+            status,
+            lines: lines.into(),
+            content: Content::empty(),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Time as the front needs it: a `Date` line made once a second, and a coarse tick for deadlines.
+//!
+//! The tick moves when `deadline`'s sweep moves it, so arming a deadline costs no system call.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+pub struct Clock {
+    start: Instant,
+    tick: Cell<Duration>,
+    second: Cell<u64>,
+    date: RefCell<[u8; DATE_LINE]>,
+}
+
+/// `Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n`
+const DATE_LINE: usize = 37;
+
+impl Clock {
+    pub fn new() -> Clock {
+        Clock {
+            start: Instant::now(),
+            tick: Cell::new(Duration::ZERO),
+            second: Cell::new(u64::MAX),
+            date: RefCell::new([0; DATE_LINE]),
+        }
+    }
+
+    /// Time since the front began, as of the last sweep.
+    pub fn tick(&self) -> Duration {
+        self.tick.get()
+    }
+
+    pub fn advance(&self) {
+        self.tick.set(self.start.elapsed());
+    }
+
+    /// Appends the `Date` line of `now`.
+    pub fn push_date(&self, now: SystemTime, into: &mut Vec<u8>) {
+        let second = seconds(now);
+        if self.second.replace(second) != second {
+            let text = format!("Date: {}\r\n", httpdate::fmt_http_date(now));
+            self.date.borrow_mut().copy_from_slice(text.as_bytes());
+        }
+        into.extend_from_slice(&*self.date.borrow());
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// Rounds of the loop: what is read together is answered together, so that one `stat` of a file
+/// serves every request that had arrived before it.
+#[derive(Default)]
+pub struct Rounds {
+    number: Cell<u64>,
+    ending: Cell<bool>,
+    end: tokio::sync::Notify,
+}
+
+impl Rounds {
+    /// The round under way. Something was looked at in it, so it will end.
+    pub fn current(&self) -> u64 {
+        if !self.ending.replace(true) {
+            self.end.notify_one();
+        }
+        self.number.get()
+    }
+
+    /// Ends rounds for ever: a task whose turn comes after all tasks that are runnable when a round
+    /// is first asked for.
+    pub async fn turn(&self) {
+        loop {
+            self.end.notified().await;
+            self.number.set(self.number.get() + 1);
+            self.ending.set(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn date_follows_the_second() {
+        let clock = Clock::new();
+        let mut lines = Vec::new();
+        for second in [784_111_777, 784_111_777, 784_111_778] {
+            clock.push_date(UNIX_EPOCH + Duration::from_secs(second), &mut lines);
+        }
+        let expected = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".repeat(2)
+            + "Date: Sun, 06 Nov 1994 08:49:38 GMT\r\n";
+        assert_eq!(String::from_utf8(lines).expect("ASCII"), expected);
+    }
+}

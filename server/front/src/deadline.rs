@@ -1,0 +1,187 @@
+//! Deadlines without timers: each connection keeps a [`Watch`]; one sweep every quarter of a second
+//! wakes those whose time is over. It is also how a stop reaches connections that are asleep.
+
+use crate::clock::Clock;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+/// How often deadlines are looked at, and so how late one may be noticed.
+pub const SWEEP: Duration = Duration::from_millis(250);
+
+/// What a connection is waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Between requests, nothing owed to anyone.
+    Idle,
+    /// For the rest of a head.
+    Head,
+    /// For the rest of a body.
+    Body,
+    /// For Perl, a file or another program: its own limits apply.
+    Work,
+    /// For the client to take bytes.
+    Write,
+    /// For the client to notice that it was refused.
+    Linger,
+}
+
+/// Why a sleeping connection was woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alarm {
+    /// The phase took too long.
+    Late,
+    /// An idle connection must go: a stop, or room for another.
+    Leave,
+    /// The stop's own deadline is over: whatever it does, it ends.
+    Abandon,
+}
+
+pub struct Watch {
+    phase: Cell<Phase>,
+    deadline: Cell<Duration>,
+    since: Cell<Duration>,
+    alarm: Cell<Option<Alarm>>,
+    /// Its place in the registry.
+    place: Cell<usize>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Watch {
+    fn new(now: Duration) -> Watch {
+        Watch {
+            phase: Cell::new(Phase::Head),
+            deadline: Cell::new(Duration::MAX),
+            since: Cell::new(now),
+            alarm: Cell::new(None),
+            place: Cell::new(0),
+            waker: RefCell::new(None),
+        }
+    }
+
+    /// Enters a phase that may last `limit`. A `Leave` that came while there was work stays in force.
+    pub fn enter(&self, clock: &Clock, phase: Phase, limit: Duration) {
+        self.phase.set(phase);
+        self.since.set(clock.tick());
+        let limit = limit.saturating_add(SWEEP);
+        self.deadline.set(clock.tick().saturating_add(limit));
+        if self.alarm.get() == Some(Alarm::Late) {
+            self.alarm.set(None);
+        }
+    }
+
+    /// The alarm that concerns the current phase; without one, `cx` is woken when there is.
+    pub fn poll_alarm(&self, cx: &Context<'_>) -> Option<Alarm> {
+        match self.alarm.get() {
+            Some(Alarm::Leave) if self.phase.get() != Phase::Idle => {}
+            Some(alarm) => return Some(alarm),
+            None => {}
+        }
+        let mut waker = self.waker.borrow_mut();
+        match &mut *waker {
+            Some(known) if known.will_wake(cx.waker()) => {}
+            known => *known = Some(cx.waker().clone()),
+        }
+        None
+    }
+
+    fn raise(&self, alarm: Alarm) {
+        self.alarm.set(Some(alarm));
+        if let Some(waker) = self.waker.borrow().as_ref() {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+/// All open connections.
+#[derive(Default)]
+pub struct Registry {
+    watches: RefCell<Vec<Rc<Watch>>>,
+    emptied: tokio::sync::Notify,
+}
+
+impl Registry {
+    pub fn open(&self) -> usize {
+        self.watches.borrow().len()
+    }
+
+    /// A connection's place in the registry, given up when dropped.
+    pub fn enter(self: &Rc<Registry>, clock: &Clock) -> Seat {
+        let watch = Rc::new(Watch::new(clock.tick()));
+        let mut watches = self.watches.borrow_mut();
+        watch.place.set(watches.len());
+        watches.push(watch.clone());
+        drop(watches);
+        Seat {
+            watch,
+            registry: self.clone(),
+        }
+    }
+
+    pub fn sweep(&self, now: Duration) {
+        for watch in self.watches.borrow().iter() {
+            if watch.deadline.get() <= now {
+                watch.deadline.set(Duration::MAX);
+                watch.raise(Alarm::Late);
+            }
+        }
+    }
+
+    pub fn raise(&self, alarm: Alarm) {
+        for watch in self.watches.borrow().iter() {
+            watch.raise(alarm);
+        }
+    }
+
+    /// Asks the connection that has been idle longest to leave. False: none is idle.
+    pub fn dismiss_idle(&self) -> bool {
+        let watches = self.watches.borrow();
+        let idle =
+            |watch: &&Rc<Watch>| watch.phase.get() == Phase::Idle && watch.alarm.get().is_none();
+        match watches
+            .iter()
+            .filter(idle)
+            .min_by_key(|watch| watch.since.get())
+        {
+            Some(watch) => {
+                watch.raise(Alarm::Leave);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Returns when no connection is open.
+    pub async fn emptied(&self) {
+        while self.open() > 0 {
+            self.emptied.notified().await;
+        }
+    }
+}
+
+pub struct Seat {
+    watch: Rc<Watch>,
+    registry: Rc<Registry>,
+}
+
+impl std::ops::Deref for Seat {
+    type Target = Watch;
+    fn deref(&self) -> &Watch {
+        &self.watch
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut watches = self.registry.watches.borrow_mut();
+        let place = self.watch.place.get();
+        watches.swap_remove(place);
+        if let Some(moved) = watches.get(place) {
+            moved.place.set(place);
+        }
+        if watches.is_empty() {
+            self.registry.emptied.notify_one();
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The front itself: accepts, sweeps deadlines, stops.
+
+use crate::deadline::{Alarm, SWEEP};
+use crate::dispatch::Dispatch;
+use crate::handler::cgi::Cgi;
+use crate::http1::{Connection, Ended};
+use crate::http2;
+use crate::log::Journal;
+use crate::request::Peer;
+use crate::shared::Shared;
+use crate::socket::{Acceptor, Listener, Socket, Stream};
+use mehari_config::{LogLevel, Site};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+use tokio::task::{spawn_local, LocalSet};
+
+/// How a front is told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stop {
+    #[default]
+    No,
+    /// Accept no more, finish what is under way within `GracefulShutdownTimeout`.
+    Gracefully,
+    /// End at once.
+    Now,
+}
+
+/// What `mehari status` shows of the front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stats {
+    pub open_connections: usize,
+    pub active_requests: usize,
+    pub connections: u64,
+    /// Answered 503 because `MaxConnections` were open.
+    pub refused_connections: u64,
+    pub requests: u64,
+    /// Bytes of response bodies.
+    pub bytes: u64,
+}
+
+/// One front, for one thread: `new`, then `run` inside a current-thread runtime.
+pub struct Front<D: Dispatch> {
+    listeners: Vec<Listener>,
+    shared: Rc<Shared<D>>,
+}
+
+/// Reaches into a running front from its own thread.
+pub struct Handle<D: Dispatch>(Rc<Shared<D>>);
+
+impl<D: Dispatch> Clone for Handle<D> {
+    fn clone(&self) -> Handle<D> {
+        Handle(self.0.clone())
+    }
+}
+
+impl<D: Dispatch> Handle<D> {
+    /// The next request is answered by this site. Listeners, limits of open sockets' backlog and logs stay.
+    pub fn replace_site(&self, site: Arc<Site>) {
+        self.0.replace_site(site);
+    }
+
+    pub fn stats(&self) -> Stats {
+        let counts = &self.0.counts;
+        Stats {
+            open_connections: self.0.registry.open(),
+            active_requests: counts.active.get(),
+            connections: counts.connections.get(),
+            refused_connections: counts.refused_connections.get(),
+            requests: counts.requests.get(),
+            bytes: counts.bytes.get(),
+        }
+    }
+}
+
+impl<D: Dispatch> Front<D> {
+    pub fn new(
+        site: Arc<Site>,
+        pool: D,
+        cgi: Cgi,
+        listeners: Vec<Listener>,
+        journal: Rc<dyn Journal>,
+    ) -> Front<D> {
+        Front {
+            listeners,
+            shared: Rc::new(Shared::new(site, pool, cgi, journal)),
+        }
+    }
+
+    pub fn handle(&self) -> Handle<D> {
+        Handle(self.shared.clone())
+    }
+
+    /// Serves until told to stop. An error: a listener could not be used.
+    pub async fn run(self, mut stop: watch::Receiver<Stop>) -> io::Result<()> {
+        let tasks = LocalSet::new();
+        let shared = self.shared;
+        let listeners = self.listeners;
+        tasks
+            .run_until(async {
+                let mut accepting = Vec::new();
+                for listener in listeners {
+                    let acceptor = Acceptor::new(listener)?;
+                    accepting.push(spawn_local(accept(shared.clone(), acceptor)));
+                }
+                let sweeping = spawn_local(sweep(shared.clone()));
+                let turning = shared.clone();
+                let turning = spawn_local(async move { turning.rounds.turn().await });
+                let how = asked_to_stop(&mut stop).await;
+                accepting.iter().for_each(|task| task.abort());
+                if how == Stop::Gracefully {
+                    finish(&shared, &mut stop).await;
+                }
+                shared.registry.raise(Alarm::Abandon);
+                shared.streams.raise(Alarm::Abandon);
+                sweeping.abort();
+                turning.abort();
+                Ok(())
+            })
+            .await
+    }
+}
+
+/// A sender that is gone counts as told to stop.
+async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
+    match stop.wait_for(|stop| *stop != Stop::No).await {
+        Ok(how) => *how,
+        Err(_) => Stop::Gracefully,
+    }
+}
+
+/// Lets connections end by themselves, until the deadline or an impatient `Now`.
+async fn finish<D: Dispatch>(shared: &Shared<D>, stop: &mut watch::Receiver<Stop>) {
+    shared.stopping.set(true);
+    shared.registry.raise(Alarm::Leave);
+    let limit = shared.site().workers.stop_timeout;
+    let impatient = async {
+        if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = shared.registry.emptied() => {}
+        () = tokio::time::sleep(limit) => {}
+        () = impatient => {}
+    }
+}
+
+async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
+    let mut interval = tokio::time::interval(SWEEP);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        interval.tick().await;
+        shared.clock.advance();
+        shared.registry.sweep(shared.clock.tick());
+        shared.streams.sweep(shared.clock.tick());
+        shared.routes.trim();
+    }
+}
+
+async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
+    loop {
+        match acceptor.accept().await {
+            Ok((socket, peer)) => admit(&shared, socket, peer),
+            Err(error) => {
+                // Out of descriptors, usually: what is open must close before it helps to try again.
+                let text = format!("accepting a connection: {error}");
+                shared.journal.error(LogLevel::Error, None, None, &text);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// At the limit an idle connection makes room. When none is idle the client is told so at once:
+/// left in the backlog it would wait without knowing, and a balancer would go on sending.
+fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
+    let counts = &shared.counts;
+    counts.connections.set(counts.connections.get() + 1);
+    let full = shared.registry.open() >= shared.site().limits.connections;
+    if full && !shared.registry.dismiss_idle() {
+        counts
+            .refused_connections
+            .set(counts.refused_connections.get() + 1);
+        match socket {
+            Socket::Tcp(stream) => drop(spawn_local(turn_away(stream))),
+            Socket::Unix(stream) => drop(spawn_local(turn_away(stream))),
+        }
+        return;
+    }
+    match socket {
+        Socket::Tcp(stream) => drop(spawn_local(serve(shared.clone(), stream, peer))),
+        Socket::Unix(stream) => drop(spawn_local(serve(shared.clone(), stream, peer))),
+    }
+}
+
+async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer)
+where
+    S: Stream,
+    D: Dispatch,
+{
+    match Connection::new(shared.clone(), socket, peer).serve().await {
+        Ended::Closed => {}
+        Ended::Http2(takeover) => http2::serve(shared, takeover).await,
+    }
+}
+
+/// Answers without reading. The pause lets the client read before the close, and is the cost of
+/// a connection that costs nothing else.
+async fn turn_away(mut socket: impl AsyncWrite + Unpin) {
+    const ANSWER: &[u8] =
+        b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
+        Content-Length: 0\r\nConnection: close\r\n\r\n";
+    if socket.write_all(ANSWER).await.is_ok() && socket.shutdown().await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}

@@ -1,0 +1,239 @@
+//! The rung `cgi`: any executable, a process of its own for each request, CGI/1.1 (RFC 3875).
+//!
+//! [`Cgi::start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's. A task of
+//! its own keeps each process: it spawns it off the front's thread, reads its stderr, stops its whole process group
+//! when the time is up or the client is gone, and reaps it. Routing, framing and error pages are the caller's.
+
+use keeper::{Keeper, Work};
+use mehari_observe::ErrorLog;
+use mehari_pool::variables::Surroundings;
+use mehari_pool::{script_head, Body, Call};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{oneshot, OwnedSemaphorePermit, Semaphore};
+
+mod arguments;
+mod descriptors;
+mod exchange;
+mod keeper;
+mod launch;
+mod reader;
+
+pub use exchange::Exchange;
+pub use script_head::ScriptHead;
+
+/// How much CGI the server bears.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Programs that run at once.
+    pub processes: usize,
+    /// Requests that may wait for one to end, and how long.
+    pub queue: usize,
+    pub queue_timeout: Duration,
+}
+
+/// One program to run.
+#[derive(Debug)]
+pub struct Program<'a> {
+    /// Its `task` names the file that becomes SCRIPT_FILENAME.
+    pub call: Call<'a>,
+    /// The executable; it runs in its own folder.
+    pub file: &'a Path,
+    /// SERVER_ADMIN
+    pub admin: Option<&'a [u8]>,
+    /// REMOTE_USER and AUTH_TYPE.
+    pub user: Option<&'a [u8]>,
+    pub auth_type: Option<&'a [u8]>,
+    /// `CGIPassAuth On`: the program sees Authorization.
+    pub authorization: bool,
+}
+
+/// Why a program is not even tried.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("there is no such program")]
+    NotFound,
+    #[error("the file is not an executable program")]
+    Forbidden,
+    #[error("the request holds a NUL byte, which no environment can")]
+    BadRequest,
+    #[error("too many requests wait for a program to end")]
+    Busy,
+    #[error("the request's body cannot be given to the program: {0}")]
+    Stdin(std::io::Error),
+}
+
+impl StartError {
+    /// The status the client is told.
+    pub fn status(&self) -> u16 {
+        match self {
+            StartError::NotFound => 404,
+            StartError::Forbidden => 403,
+            StartError::BadRequest => 400,
+            StartError::Busy => 503,
+            StartError::Stdin(_) => 500,
+        }
+    }
+}
+
+/// All CGI programs of one site. Cheap to clone; lives on the front's runtime.
+#[derive(Clone)]
+pub struct Cgi {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    limits: Limits,
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    log: ErrorLog,
+    software: Vec<u8>,
+    instance: Vec<u8>,
+    /// PATH and TZ of the server's own environment.
+    passed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Leaders of the process groups that run.
+    groups: Mutex<HashSet<u32>>,
+}
+
+impl Cgi {
+    /// `software` is SERVER_SOFTWARE. From here on no descriptor that is open now is inherited by accident.
+    pub fn new(limits: Limits, software: &str, log: ErrorLog) -> Cgi {
+        descriptors::close_on_exec();
+        Cgi {
+            shared: Arc::new(Shared {
+                limits,
+                permits: Arc::new(Semaphore::new(limits.processes.max(1))),
+                waiting: AtomicUsize::new(0),
+                log,
+                software: software.as_bytes().to_vec(),
+                instance: instance(),
+                passed: passed(),
+                groups: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Starts the program, or lets it wait until another has ended. Call it inside the front's runtime.
+    pub fn start(&self, program: Program<'_>) -> Result<Exchange, StartError> {
+        let request = program.call.request_id;
+        let timeout = program.call.timeout;
+        let (file, nph) = (program.file.to_path_buf(), is_nph(program.file));
+        let command = self.command(program)?;
+        let turn = self.turn()?;
+        let (tell, started) = oneshot::channel();
+        let (verdict, awaited) = oneshot::channel();
+        let work = Work {
+            command,
+            file: file.clone(),
+            request,
+            timeout,
+            turn,
+        };
+        tokio::spawn(Keeper::new(self.shared.clone(), work, awaited).run(tell));
+        let form = match nph {
+            true => script_head::Form::StatusLine,
+            false => script_head::Form::Parsed,
+        };
+        let about = exchange::About {
+            log: self.shared.log.clone(),
+            file,
+            request,
+            form,
+        };
+        Ok(Exchange::new(about, started, verdict, timeout))
+    }
+
+    /// Kills every program that runs, and its group, at once. For the end of the server.
+    pub fn kill_all(&self) {
+        for &leader in self.shared.groups().iter() {
+            keeper::signal(leader, rustix::process::Signal::Kill);
+        }
+    }
+
+    /// A program may run now, or may wait until one has ended.
+    fn turn(&self) -> Result<Turn, StartError> {
+        match self.shared.permits.clone().try_acquire_owned() {
+            Ok(permit) => Ok(Turn::Now(permit)),
+            Err(_) => Place::take(&self.shared).map(Turn::Later),
+        }
+    }
+
+    fn command(&self, mut program: Program<'_>) -> Result<std::process::Command, StartError> {
+        let passed: Vec<(&[u8], &[u8])> = self
+            .shared
+            .passed
+            .iter()
+            .map(|(name, value)| (&name[..], &value[..]))
+            .collect();
+        let around = Surroundings {
+            passed: &passed,
+            software: &self.shared.software,
+            admin: program.admin,
+            user: program.user,
+            auth_type: program.auth_type,
+            instance: &self.shared.instance,
+            authorization: program.authorization,
+        };
+        let mut command = launch::command(&program, &around)?;
+        let body = std::mem::replace(&mut program.call.body, Body::Empty);
+        command.stdin(launch::stdin(body).map_err(StartError::Stdin)?);
+        Ok(command)
+    }
+}
+
+impl Shared {
+    fn groups(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Turn {
+    Now(OwnedSemaphorePermit),
+    Later(Place),
+}
+
+/// A place among those that may wait; given back when the program runs or is given up.
+struct Place(Arc<Shared>);
+
+impl Place {
+    fn take(shared: &Arc<Shared>) -> Result<Place, StartError> {
+        let waiting = shared.waiting.fetch_add(1, Ordering::Relaxed);
+        let place = Place(shared.clone());
+        match waiting < shared.limits.queue {
+            true => Ok(place),
+            false => Err(StartError::Busy),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// RFC 3875 section 5: a name that starts with `nph-` promises a whole response.
+fn is_nph(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(b"nph-")
+}
+
+/// Start time and pid in hexadecimal: unique among the server processes of a machine.
+fn instance() -> Vec<u8> {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    format!("{:x}-{:x}", since.as_micros(), std::process::id()).into_bytes()
+}
+
+fn passed() -> Vec<(Vec<u8>, Vec<u8>)> {
+    use std::os::unix::ffi::OsStringExt;
+    ["PATH", "TZ"]
+        .into_iter()
+        .filter_map(|name| Some((name.into(), std::env::var_os(name)?.into_vec())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The command line of a program: the words of an indexed query (RFC 3875 section 4.4), as Apache gives them.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// The words of a query without `=`, decoded, characters that a shell would obey behind a backslash.
+/// A query with `=`, or one that does not decode, gives none.
+pub fn from_query(query: &[u8]) -> Vec<OsString> {
+    if query.is_empty() || query.contains(&b'=') {
+        return Vec::new();
+    }
+    let words = query.split(|&byte| byte == b'+');
+    let words: Option<Vec<OsString>> = words
+        .map(|word| Some(OsString::from_vec(escaped(&decoded(word)?))))
+        .collect();
+    words.unwrap_or_default()
+}
+
+/// `None`: a `%` without two hexadecimal digits, or a NUL.
+fn decoded(word: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.iter();
+    while let Some(&byte) = rest.next() {
+        let byte = match byte {
+            b'%' => {
+                let digits = [*rest.next()?, *rest.next()?];
+                (digit(digits[0])? * 16 + digit(digits[1])?) as u8
+            }
+            byte => byte,
+        };
+        if byte == 0 {
+            return None;
+        }
+        bytes.push(byte);
+    }
+    Some(bytes)
+}
+
+fn digit(byte: u8) -> Option<u32> {
+    char::from(byte).to_digit(16)
+}
+
+/// RFC 3875 section 7.2
+fn escaped(word: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(word.len());
+    for &byte in word {
+        if b"&;`'\"|*?~<>^()[]{}$\\\n".contains(&byte) {
+            bytes.push(b'\\');
+        }
+        bytes.push(byte);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_from_an_indexed_query_only() {
+        let cases: [(&str, &[&str]); 9] = [
+            ("", &[]),
+            ("a=b", &[]),
+            ("one", &["one"]),
+            ("one+two", &["one", "two"]),
+            ("a%20b+c%3Dd", &["a b", "c=d"]),
+            ("a++b", &["a", "", "b"]),
+            ("$(x)+%60y;", &["\\$\\(x\\)", "\\`y\\;"]),
+            ("a%zz", &[]),
+            ("ok+a%00b", &[]),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(from_query(query.as_bytes()), expected, "{query}");
+        }
+        assert!(from_query(b"%4").is_empty() && from_query(b"%").is_empty());
+    }
+}

@@ -1,0 +1,273 @@
+//! One request given to a program, polled by the front as it polls the pool's exchange.
+
+use super::keeper::{Exit, Started, Verdict};
+use super::reader::{Arrival, Reader};
+use super::ScriptHead;
+use mehari_observe::{ErrorLog, LogLevel, Origin};
+use mehari_pool::script_head::{self, Form};
+use mehari_pool::{Fault, Head};
+use std::fmt::Display;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// What is read at once while the head is looked for.
+const READ: usize = 16 * 1024;
+
+/// Which program it is and how it speaks.
+pub struct About {
+    pub log: ErrorLog,
+    pub file: PathBuf,
+    pub request: u64,
+    pub form: Form,
+}
+
+/// Dropped before the response is complete: the client is gone, the program and its group are stopped.
+pub struct Exchange {
+    about: About,
+    timeout: Duration,
+    state: State,
+    /// `None`: the keeper knows that the response is complete.
+    verdict: Option<oneshot::Sender<Verdict>>,
+    pid: Option<u32>,
+    queued: Duration,
+}
+
+enum State {
+    Starting(oneshot::Receiver<Result<Started, Fault>>),
+    /// Bytes so far, and how many of them were searched for the end of the head.
+    Head(Reader, Vec<u8>, usize),
+    Body(Body),
+    Over,
+}
+
+struct Body {
+    reader: Reader,
+    /// Came with the head.
+    early: Vec<u8>,
+    /// Bytes still to come, if Content-Length said.
+    left: Option<u64>,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        about: About,
+        started: oneshot::Receiver<Result<Started, Fault>>,
+        verdict: oneshot::Sender<Verdict>,
+        timeout: Duration,
+    ) -> Exchange {
+        Exchange {
+            about,
+            timeout,
+            state: State::Starting(started),
+            verdict: Some(verdict),
+            pid: None,
+            queued: Duration::ZERO,
+        }
+    }
+
+    /// The response's head or the local redirect, once. After a redirect nothing else is to be asked for.
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
+        loop {
+            match &mut self.state {
+                State::Starting(started) => {
+                    let started = ready!(Pin::new(started).poll(cx));
+                    match started.unwrap_or(Err(Fault::Stopping)) {
+                        Ok(started) => self.begin(started),
+                        Err(fault) => return Poll::Ready(Err(self.fail(fault))),
+                    }
+                }
+                State::Head(reader, bytes, searched) => {
+                    if let Some(end) = script_head::end(bytes, *searched) {
+                        return Poll::Ready(self.read_head(end));
+                    }
+                    *searched = bytes.len();
+                    if bytes.len() > script_head::LONGEST {
+                        let why = script_head::Malformed::TooLarge;
+                        return Poll::Ready(Err(self.malformed(why)));
+                    }
+                    match ready!(reader.poll_read(cx, bytes, READ)) {
+                        Ok(Arrival::Bytes) => {}
+                        Ok(Arrival::End(_)) => return Poll::Ready(Err(self.premature())),
+                        Err(fault) => return Poll::Ready(Err(self.fail(fault))),
+                    }
+                }
+                State::Body(_) | State::Over => return Poll::Ready(Err(Fault::BadResponse)),
+            }
+        }
+    }
+
+    /// Appends what has arrived of the body to `into`, at most `room` bytes. `Ok(true)`: more may come;
+    /// `Ok(false)`: the body is complete. The program waits while this is not called.
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        let State::Body(body) = &mut self.state else {
+            return Poll::Ready(match self.state {
+                State::Over => Ok(false),
+                _ => Err(Fault::BadResponse),
+            });
+        };
+        let (before, room) = (into.len(), room.max(1));
+        let arrival = match body.early.is_empty() {
+            false => {
+                let count = body.early.len().min(room);
+                into.extend(body.early.drain(..count));
+                Ok(Arrival::Bytes)
+            }
+            true if body.left == Some(0) => Ok(Arrival::Bytes),
+            true => ready!(body.reader.poll_read(cx, into, room)),
+        };
+        let came = (into.len() - before) as u64;
+        Poll::Ready(match (arrival, body.left) {
+            (Ok(Arrival::Bytes), Some(left)) if came >= left => {
+                into.truncate(before + left as usize);
+                let more = came > left || !body.early.is_empty();
+                self.cut(more);
+                Ok(false)
+            }
+            (Ok(Arrival::Bytes), left) => {
+                body.left = left.map(|left| left - came);
+                Ok(true)
+            }
+            (Ok(Arrival::End(exit)), left) => self.end(exit, left),
+            (Err(fault), _) => Err(self.fail(fault)),
+        })
+    }
+
+    /// The client wants no more of the response (it was a HEAD request, say), but the program may finish its work.
+    pub fn discard(mut self) {
+        self.release(true);
+    }
+
+    /// True when `poll_body` completes without waiting.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// The program's process, once it runs.
+    pub fn worker(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// Time the request waited for other programs to end.
+    pub fn queued(&self) -> Duration {
+        self.queued
+    }
+
+    fn begin(&mut self, started: Started) {
+        self.pid = Some(started.pid);
+        self.queued = started.queued;
+        let reader = Reader::new(started, self.timeout);
+        self.state = State::Head(reader, Vec::with_capacity(READ), 0);
+    }
+
+    fn read_head(&mut self, end: usize) -> Result<ScriptHead, Fault> {
+        let State::Head(reader, mut bytes, _) = std::mem::replace(&mut self.state, State::Over)
+        else {
+            return Err(Fault::BadResponse);
+        };
+        let head = match script_head::parse(&bytes[..end], self.about.form) {
+            Ok(head) => head,
+            Err(why) => return Err(self.malformed(why)),
+        };
+        bytes.drain(..end);
+        let left = match &head {
+            ScriptHead::Response(Head { content_length, .. }) => *content_length,
+            ScriptHead::LocalRedirect(_) => None,
+        };
+        self.state = State::Body(Body {
+            reader,
+            early: bytes,
+            left,
+        });
+        if matches!(head, ScriptHead::LocalRedirect(_)) {
+            self.release(true);
+        }
+        Ok(head)
+    }
+
+    /// The response is over, the program need not be. `listen`: what it still prints is thrown away.
+    fn release(&mut self, listen: bool) {
+        let state = std::mem::replace(&mut self.state, State::Over);
+        let rest = match state {
+            State::Head(reader, ..) | State::Body(Body { reader, .. }) if listen => {
+                Some(reader.into_stdout())
+            }
+            _ => None,
+        };
+        if let Some(verdict) = self.verdict.take() {
+            // The keeper is gone if the program has ended.
+            let _ = verdict.send(rest);
+        }
+    }
+
+    /// Content-Length is reached.
+    fn cut(&mut self, more: bool) {
+        if more {
+            let file = self.about.file.display();
+            let text = format!("{file} printed more than its Content-Length; the rest is cut");
+            self.log(LogLevel::Warn, text);
+        }
+        self.release(true);
+    }
+
+    /// Stdout has ended. What is short of Content-Length, or ends because the program was killed, is not a whole response.
+    fn end(&mut self, exit: Option<Exit>, left: Option<u64>) -> Result<bool, Fault> {
+        let file = self.about.file.display();
+        if let Some(left) = left {
+            let text = format!("{file} ended {left} bytes short of its Content-Length");
+            self.log(LogLevel::Error, text);
+            return Err(self.fail(Fault::WorkerDied));
+        }
+        if let Some(Exit::Signal(_)) = exit {
+            return Err(self.fail(Fault::WorkerDied));
+        }
+        self.release(false);
+        Ok(false)
+    }
+
+    fn premature(&mut self) -> Fault {
+        let text = format!(
+            "Premature end of script headers: {}",
+            self.about.file.display()
+        );
+        self.log(LogLevel::Error, text);
+        self.release(true);
+        Fault::BadHeader
+    }
+
+    fn malformed(&mut self, why: script_head::Malformed) -> Fault {
+        let file = self.about.file.display();
+        let text = format!("malformed header from script '{file}': Bad header: {why}");
+        self.log(LogLevel::Error, text);
+        self.fail(Fault::BadHeader)
+    }
+
+    /// Gives the program up: the verdict dropped unspoken stops it.
+    fn fail(&mut self, fault: Fault) -> Fault {
+        if fault == Fault::TimedOut {
+            let file = self.about.file.display();
+            let text = format!("{file} ran longer than {:?} and was stopped", self.timeout);
+            self.log(LogLevel::Error, text);
+        }
+        self.state = State::Over;
+        self.verdict = None;
+        fault
+    }
+
+    fn log(&self, level: LogLevel, message: impl Display) {
+        let origin = Origin {
+            pid: self.pid,
+            request: Some(self.about.request),
+            worker: None,
+        };
+        self.about.log.log(level, origin, message);
+    }
+}

@@ -1,0 +1,246 @@
+//! A program that runs: its stderr, its end, and the end of its whole process group when it has to stop.
+//!
+//! The leader of the group stays a zombie until the group needs no more signals, so that its number cannot
+//! become another's in between.
+
+use super::{About, Exit, Shared, Started, Verdict};
+use crate::handler::cgi::descriptors;
+use mehari_observe::{Lines, LogLevel};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitidOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::sync::{oneshot, OwnedSemaphorePermit};
+use tokio::time::{sleep, timeout};
+
+/// Between TERM and KILL.
+const MERCY: Duration = Duration::from_secs(1);
+/// How long an ended leader waits to learn whether its group must be stopped.
+const LINGER: Duration = Duration::from_secs(3);
+/// Bytes of a program's stderr that reach the log.
+const MOST_STDERR: usize = 256 * 1024;
+
+pub struct Running {
+    about: About,
+    child: Child,
+    /// Readable once the program has ended.
+    end: AsyncFd<OwnedFd>,
+    tell_exit: Option<oneshot::Sender<Exit>>,
+    permit: Option<OwnedSemaphorePermit>,
+    reaped: bool,
+    _group: Group,
+}
+
+/// The server ends and its programs with it: nothing is left behind, not even a zombie.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reaped {
+            signal(self.child.id(), Signal::Kill);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// The group's entry among those that run.
+struct Group(Arc<Shared>, u32);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.0.groups().remove(&self.1);
+    }
+}
+
+impl Running {
+    /// Takes the fresh process over; one that cannot be watched is killed.
+    pub fn attend(
+        about: About,
+        mut child: Child,
+        permit: OwnedSemaphorePermit,
+    ) -> io::Result<(Running, Started)> {
+        match ends(&mut child) {
+            Ok((end, stdout, stderr)) => {
+                let (tell_exit, exit) = oneshot::channel();
+                let pid = child.id();
+                about.shared.groups().insert(pid);
+                let lines = Lines::new(
+                    about.shared.log.clone(),
+                    LogLevel::Error,
+                    about.origin(Some(pid)),
+                );
+                tokio::spawn(log_stderr(stderr, lines));
+                let running = Running {
+                    _group: Group(about.shared.clone(), pid),
+                    about,
+                    child,
+                    end,
+                    tell_exit: Some(tell_exit),
+                    permit: Some(permit),
+                    reaped: false,
+                };
+                let started = Started {
+                    pid,
+                    stdout,
+                    exit,
+                    queued: Duration::ZERO,
+                };
+                Ok((running, started))
+            }
+            Err(error) => {
+                signal(child.id(), Signal::Kill);
+                child.wait()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Until the process is reaped.
+    pub async fn keep(mut self, mut verdict: oneshot::Receiver<Verdict>) {
+        let decided = tokio::select! {
+            biased;
+            decided = &mut verdict => Some(decided),
+            () = self.ended() => None,
+        };
+        match decided {
+            None => {
+                self.report();
+                if let Ok(Err(_)) = timeout(LINGER, verdict).await {
+                    self.stop().await;
+                }
+            }
+            Some(Ok(rest)) => self.let_finish(rest).await,
+            Some(Err(_)) => self.stop().await,
+        }
+        // It has ended: this reaps and does not wait.
+        self.reaped = true;
+        if let Err(error) = self.child.wait() {
+            self.log(LogLevel::Warn, &format!("cannot reap it: {error}"));
+        }
+    }
+
+    /// The response is complete; the program may go on for as long as a request may run.
+    async fn let_finish(&mut self, rest: Verdict) {
+        let finished = tokio::select! {
+            finished = timeout(self.about.timeout, self.ended()) => finished,
+            never = discard(rest) => match never {},
+        };
+        match finished {
+            Ok(()) => self.report(),
+            Err(_) => {
+                let text = format!(
+                    "{} still ran {:?} after its response and was stopped",
+                    self.about.file.display(),
+                    self.about.timeout
+                );
+                self.log(LogLevel::Warn, &text);
+                self.stop().await;
+            }
+        }
+    }
+
+    /// TERM, then KILL, to everything that is still in the group.
+    async fn stop(&mut self) {
+        let leader = self.child.id();
+        signal(leader, Signal::Term);
+        sleep(MERCY).await;
+        signal(leader, Signal::Kill);
+        self.ended().await;
+    }
+
+    async fn ended(&self) {
+        if self.end.readable().await.is_err() {
+            // Only a runtime that is going down says so.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Tells how the program ended; leaves it unreaped.
+    fn report(&mut self) {
+        self.permit = None;
+        let Some(exit) = self.exit() else { return };
+        let file = self.about.file.display();
+        match exit {
+            Exit::Status(0) => {}
+            Exit::Status(status) => {
+                let text = format!("{file} exited with status {status}");
+                self.log(LogLevel::Info, &text);
+            }
+            Exit::Signal(number) => {
+                let text = format!("{file} was killed by signal {number}");
+                self.log(LogLevel::Error, &text);
+            }
+        }
+        if let Some(tell) = self.tell_exit.take() {
+            let _ = tell.send(exit);
+        }
+    }
+
+    fn exit(&self) -> Option<Exit> {
+        let options = WaitidOptions::EXITED | WaitidOptions::NOWAIT | WaitidOptions::NOHANG;
+        let pid = WaitId::Pid(pid(self.child.id())?);
+        let status = rustix::process::waitid(pid, options).ok()??;
+        let killed = status.terminating_signal().map(Exit::Signal);
+        killed.or(status.exit_status().map(Exit::Status))
+    }
+
+    fn log(&self, level: LogLevel, message: &str) {
+        self.about.log(level, Some(self.child.id()), message);
+    }
+}
+
+type Ends = (AsyncFd<OwnedFd>, pipe::Receiver, pipe::Receiver);
+
+fn ends(child: &mut Child) -> io::Result<Ends> {
+    let missing = || io::Error::other("the program has no pipe");
+    let stdout = child.stdout.take().ok_or_else(missing)?;
+    let stderr = child.stderr.take().ok_or_else(missing)?;
+    let pid = pid(child.id()).ok_or_else(missing)?;
+    let end = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+    Ok((
+        descriptors::watched(end)?,
+        pipe::Receiver::from_owned_fd(stdout.into())?,
+        pipe::Receiver::from_owned_fd(stderr.into())?,
+    ))
+}
+
+/// To the whole group. A group that is gone already is no error.
+pub fn signal(leader: u32, signal: Signal) {
+    if let Some(leader) = pid(leader) {
+        let _ = rustix::process::kill_process_group(leader, signal);
+    }
+}
+
+fn pid(number: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(number).ok()?)
+}
+
+/// Until the last process that holds the pipe has closed it: a daemon may go on to complain.
+async fn log_stderr(mut stderr: pipe::Receiver, mut lines: Lines) {
+    let mut buffer = vec![0; 4096];
+    let mut left = MOST_STDERR;
+    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+        if left == 0 {
+            continue;
+        }
+        lines.feed(&buffer[..count.min(left)]);
+        left -= count.min(left);
+        if left == 0 {
+            lines.finish();
+            lines.feed(b"(the rest of this program's messages is thrown away)\n");
+        }
+    }
+    lines.finish();
+}
+
+/// Reads on so that the program does not block or die of SIGPIPE; never returns.
+async fn discard(rest: Verdict) -> std::convert::Infallible {
+    if let Some(mut stdout) = rest {
+        let mut buffer = vec![0; 16 * 1024];
+        while let Ok(1..) = stdout.read(&mut buffer).await {}
+    }
+    std::future::pending().await
+}

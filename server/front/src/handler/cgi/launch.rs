@@ -1,0 +1,115 @@
+//! From a [`Program`] to a process: environment, command line, stdin, and why it could not be started.
+//!
+//! The command holds nothing that needs code between fork and exec, so std spawns it with `posix_spawn`.
+
+use super::{arguments, Program, StartError};
+use mehari_pool::variables::{self, Surroundings};
+use mehari_pool::Body;
+use rustix::fs::{Access, MemfdFlags};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Everything but stdin.
+pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Command, StartError> {
+    let file = std::path::absolute(program.file).map_err(|_| StartError::NotFound)?;
+    check(&file)?;
+    let mut command = Command::new(&file);
+    command
+        .args(arguments::from_query(program.call.query))
+        .current_dir(file.parent().unwrap_or(Path::new("/")))
+        .env_clear()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut fits = true;
+    variables::each(&program.call, around, &mut |name, value| {
+        fits &= !name.contains(&0) && !value.contains(&0);
+        if !name.is_empty() && !name.contains(&b'=') {
+            command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
+        }
+    });
+    match fits {
+        true => Ok(command),
+        false => Err(StartError::BadRequest),
+    }
+}
+
+fn check(file: &Path) -> Result<(), StartError> {
+    let metadata = std::fs::metadata(file).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => StartError::Forbidden,
+        _ => StartError::NotFound,
+    })?;
+    let executable = rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    match metadata.is_file() && executable {
+        true => Ok(()),
+        false => Err(StartError::Forbidden),
+    }
+}
+
+/// The body as a file at its start: the program may seek in it, and nobody has to feed it.
+pub fn stdin(body: Body<'_>) -> io::Result<Stdio> {
+    let mut file = match body {
+        Body::Empty => return Ok(Stdio::null()),
+        Body::Memory(bytes) => {
+            let memory = rustix::fs::memfd_create("mehari-body", MemfdFlags::CLOEXEC)?;
+            let mut file = File::from(memory);
+            file.write_all(bytes)?;
+            file
+        }
+        Body::File(descriptor, _) => File::from(descriptor),
+    };
+    file.rewind()?;
+    Ok(Stdio::from(file))
+}
+
+/// Spawns; call it where waiting is no harm. A file that is just being written (by a deployment) gets a moment.
+pub fn spawn(mut command: Command) -> io::Result<Child> {
+    for _ in 0..20 {
+        match command.spawn() {
+            Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+    command.spawn()
+}
+
+/// What the error log says when the system refuses to run `file`.
+pub fn explain(file: &Path, error: &io::Error) -> String {
+    let reason = match (error.kind(), error.raw_os_error()) {
+        (_, Some(libc::ENOEXEC)) => {
+            "expected a binary for this machine, or a first line like `#!/usr/bin/perl`".to_string()
+        }
+        (io::ErrorKind::NotFound, _) if file.exists() => match interpreter(file) {
+            Some(name) if name.ends_with('\r') => format!(
+                "its first line `#!{}` ends in CR LF; save it with LF line ends",
+                name.trim_end()
+            ),
+            Some(name) => format!("its first line names `{name}`, which does not exist"),
+            None => "the loader of this binary does not exist".to_string(),
+        },
+        (io::ErrorKind::PermissionDenied, _) => match interpreter(file) {
+            Some(name) => format!("its interpreter `{}` may not be executed", name.trim_end()),
+            None => "it may not be executed".to_string(),
+        },
+        _ => return format!("cannot run {}: {error}", file.display()),
+    };
+    format!("cannot run {}: {error}: {reason}", file.display())
+}
+
+/// The first word after `#!`.
+fn interpreter(file: &Path) -> Option<String> {
+    let mut start = [0; 256];
+    let length = File::open(file).ok()?.read(&mut start).ok()?;
+    let line = start[..length].split(|&byte| byte == b'\n').next()?;
+    let line = line.strip_prefix(b"#!")?.trim_ascii_start();
+    let word = line.split(|&byte| byte == b' ' || byte == b'\t').next()?;
+    Some(String::from_utf8_lossy(word).into_owned())
+}

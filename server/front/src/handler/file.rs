@@ -1,0 +1,92 @@
+//! Static files: representation, conditions, ranges (RFC 9110 sections 13 and 14).
+//!
+//! Small files are answered from memory after one `stat`; large ones are read in windows while they
+//! are sent. `route` has decided that the file may be seen.
+
+pub mod body;
+mod condition;
+mod encoding;
+mod media;
+mod range;
+pub mod resource;
+
+pub use media::suffix;
+pub use resource::FileTarget;
+
+use crate::answer::{Answer, Content};
+use crate::problem::Problem;
+use crate::request::Request;
+use body::FileBody;
+use condition::{Conditions, Verdict};
+use mehari_config::Settings;
+use resource::Resource;
+use std::rc::Rc;
+
+const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
+
+/// Answers with the file as it is in this round of the loop. `Err(404)` when it is gone since it was routed.
+pub fn answer(
+    request: &Request<'_>,
+    target: &FileTarget,
+    settings: &Settings,
+    round: u64,
+) -> Result<Answer, Problem> {
+    match request.method {
+        b"GET" | b"HEAD" => {}
+        b"OPTIONS" => return Ok(Answer::new(200, ALLOW)),
+        _ => return Ok(method_not_allowed(request)),
+    }
+    let coding = encoding::choose(request, target);
+    let resource = target.resource(coding, settings, round)?;
+    let conditions = Conditions::of(request);
+    match conditions.verdict(&resource) {
+        Verdict::Failed => Ok(bare(412, &resource)),
+        Verdict::Unchanged => Ok(bare(304, &resource)),
+        Verdict::Whole => whole(resource),
+        Verdict::Ranges(ranges) => partial(resource, ranges),
+    }
+}
+
+/// 405 with what the file does take.
+fn method_not_allowed(request: &Request<'_>) -> Answer {
+    let mut answer = crate::page::answer(405, request.field("accept"));
+    answer.lines.extend_from_slice(ALLOW.as_bytes());
+    answer
+}
+
+/// Only what tells the client which representation it has (RFC 9110 section 15.4.5).
+fn bare(status: u16, resource: &Resource) -> Answer {
+    Answer::new(status, resource.validators())
+}
+
+fn whole(resource: Rc<Resource>) -> Result<Answer, Problem> {
+    if resource.is_cached() {
+        return Ok(Answer {
+            status: 200,
+            lines: Vec::new(),
+            content: Content::Cached(resource),
+        });
+    }
+    Ok(Answer {
+        status: 200,
+        lines: resource.lines().to_vec(),
+        content: Content::File(FileBody::whole(resource.open()?, resource.size())),
+    })
+}
+
+fn partial(resource: Rc<Resource>, ranges: Vec<range::Range>) -> Result<Answer, Problem> {
+    if ranges.is_empty() {
+        let mut answer = crate::page::answer(416, None);
+        let size = resource.size();
+        let line = format!("Content-Range: bytes */{size}\r\n");
+        answer.lines.extend_from_slice(line.as_bytes());
+        return Ok(answer);
+    }
+    let file = resource.open()?;
+    let (lines, parts) = range::parts(&resource, &ranges);
+    Ok(Answer {
+        status: 206,
+        lines,
+        content: Content::File(FileBody::new(file, parts)),
+    })
+}

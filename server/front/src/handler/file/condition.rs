@@ -1,0 +1,97 @@
+//! Conditional requests, in the order of RFC 9110 section 13.2.2.
+
+use super::range::{self, Range};
+use super::resource::Resource;
+use crate::request::Request;
+use std::time::SystemTime;
+
+/// The fields of one request that ask for something other than the whole file.
+#[derive(Debug, Default)]
+pub struct Conditions<'a> {
+    if_match: Option<&'a [u8]>,
+    if_none_match: Option<&'a [u8]>,
+    if_modified_since: Option<&'a [u8]>,
+    if_unmodified_since: Option<&'a [u8]>,
+    if_range: Option<&'a [u8]>,
+    range: Option<&'a [u8]>,
+}
+
+pub enum Verdict {
+    /// 412
+    Failed,
+    /// 304
+    Unchanged,
+    Whole,
+    /// 206, or 416 when there is none.
+    Ranges(Vec<Range>),
+}
+
+impl<'a> Conditions<'a> {
+    pub fn of(request: &Request<'a>) -> Conditions<'a> {
+        let mut conditions = Conditions::default();
+        for (name, value) in request.fields {
+            let place = match name.len() {
+                5 if name.eq_ignore_ascii_case(b"range") => &mut conditions.range,
+                8 if name.eq_ignore_ascii_case(b"if-match") => &mut conditions.if_match,
+                8 if name.eq_ignore_ascii_case(b"if-range") => &mut conditions.if_range,
+                13 if name.eq_ignore_ascii_case(b"if-none-match") => &mut conditions.if_none_match,
+                17 if name.eq_ignore_ascii_case(b"if-modified-since") => {
+                    &mut conditions.if_modified_since
+                }
+                19 if name.eq_ignore_ascii_case(b"if-unmodified-since") => {
+                    &mut conditions.if_unmodified_since
+                }
+                _ => continue,
+            };
+            *place = Some(value);
+        }
+        if request.method != b"GET" {
+            conditions.range = None;
+        }
+        conditions
+    }
+
+    pub fn verdict(&self, resource: &Resource) -> Verdict {
+        match (self.if_match, self.if_unmodified_since.and_then(date)) {
+            (Some(tags), _) if !lists(tags, resource.etag(), false) => return Verdict::Failed,
+            (None, Some(date)) if resource.modified() > date => return Verdict::Failed,
+            _ => {}
+        }
+        match (self.if_none_match, self.if_modified_since.and_then(date)) {
+            (Some(tags), _) if lists(tags, resource.etag(), true) => return Verdict::Unchanged,
+            (None, Some(date)) if resource.modified() <= date => return Verdict::Unchanged,
+            _ => {}
+        }
+        match self.range {
+            Some(range) if self.range_is_wanted(resource) => {
+                range::parse(range, resource.size()).map_or(Verdict::Whole, Verdict::Ranges)
+            }
+            _ => Verdict::Whole,
+        }
+    }
+
+    /// If-Range: a strong validator or the exact date, else the whole file.
+    fn range_is_wanted(&self, resource: &Resource) -> bool {
+        match self.if_range {
+            None => true,
+            Some(tag) if tag.starts_with(b"\"") => tag == resource.etag().as_bytes(),
+            Some(text) => date(text) == Some(resource.modified()),
+        }
+    }
+}
+
+/// Whether a list of entity tags has this one; `weakly`: `W/` does not count.
+fn lists(tags: &[u8], etag: &str, weakly: bool) -> bool {
+    let mut tags = tags.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+    tags.any(|tag| {
+        let tag = match tag.strip_prefix(b"W/") {
+            Some(tag) if weakly => tag,
+            _ => tag,
+        };
+        tag == b"*" || tag == etag.as_bytes()
+    })
+}
+
+fn date(text: &[u8]) -> Option<SystemTime> {
+    httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()
+}

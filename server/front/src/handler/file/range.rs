@@ -1,0 +1,197 @@
+//! Byte ranges (RFC 9110 section 14): parsed, merged, bounded, and laid out as one part or several.
+
+use super::body::Part;
+use super::resource::Resource;
+
+/// More ranges than any player or PDF reader asks for: then the whole file is the better answer.
+const MOST: usize = 32;
+
+/// `start..=end`, inside the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    pub start: u64,
+    pub end: u64,
+}
+
+/// `None`: not a byte range at all, so the field does not count. An empty list: 416.
+/// Ranges that overlap or touch are one.
+pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
+    let (unit, set) = field.split_at_checked(6)?;
+    if !unit.eq_ignore_ascii_case(b"bytes=") {
+        return None;
+    }
+    let mut ranges: Vec<Range> = Vec::new();
+    for (count, text) in set.split(|&byte| byte == b',').enumerate() {
+        if count >= MOST {
+            return None;
+        }
+        if let Some(range) = satisfiable(text.trim_ascii(), size)? {
+            ranges.push(range);
+        }
+    }
+    Some(merged(ranges))
+}
+
+/// One range of the list. The outer `None`: a syntax error; the inner one: beyond the file.
+fn satisfiable(text: &[u8], size: u64) -> Option<Option<Range>> {
+    let dash = memchr::memchr(b'-', text)?;
+    let (first, last) = (&text[..dash], &text[dash + 1..]);
+    if first.is_empty() {
+        let length = number(last)?.min(size);
+        return Some((length > 0).then(|| Range {
+            start: size - length,
+            end: size - 1,
+        }));
+    }
+    let start = number(first)?;
+    let end = match last.is_empty() {
+        true => u64::MAX,
+        false => number(last)?,
+    };
+    if end < start {
+        return None;
+    }
+    Some((start < size).then(|| Range {
+        start,
+        end: end.min(size - 1),
+    }))
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let text = std::str::from_utf8(digits).ok()?;
+    Some(text.parse().unwrap_or(u64::MAX))
+}
+
+/// In order of the request where nothing overlaps; in file order once something does.
+fn merged(ranges: Vec<Range>) -> Vec<Range> {
+    let mut sorted = ranges.clone();
+    sorted.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range> = Vec::with_capacity(sorted.len());
+    for range in sorted {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(1) => {
+                last.end = last.end.max(range.end)
+            }
+            _ => merged.push(range),
+        }
+    }
+    match merged.len() == ranges.len() {
+        true => ranges,
+        false => merged,
+    }
+}
+
+/// The header lines and the parts of a 206.
+pub fn parts(resource: &Resource, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
+    let size = resource.size();
+    match ranges {
+        [range] => {
+            let mut lines = resource.lines().to_vec();
+            lines.extend_from_slice(content_range(*range, size).as_bytes());
+            (lines, vec![part(Vec::new(), *range)])
+        }
+        _ => multipart(resource, ranges),
+    }
+}
+
+fn multipart(resource: &Resource, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
+    let boundary = boundary(resource.etag());
+    let mut lines = resource.validators().to_vec();
+    let media_type = format!(
+        "Accept-Ranges: bytes\r\nContent-Type: multipart/byteranges; boundary={boundary}\r\n"
+    );
+    lines.extend_from_slice(media_type.as_bytes());
+    let mut parts: Vec<Part> = Vec::with_capacity(ranges.len() + 1);
+    for range in ranges {
+        let before = if parts.is_empty() { "" } else { "\r\n" };
+        let mut text = format!("{before}--{boundary}\r\n");
+        if let Some(media_type) = resource.media_type() {
+            text += &format!("Content-Type: {media_type}\r\n");
+        }
+        text += &content_range(*range, resource.size());
+        text += "\r\n";
+        parts.push(part(text.into_bytes(), *range));
+    }
+    parts.push(Part {
+        text: format!("\r\n--{boundary}--\r\n").into_bytes(),
+        start: 0,
+        length: 0,
+    });
+    (lines, parts)
+}
+
+fn part(text: Vec<u8>, range: Range) -> Part {
+    Part {
+        text,
+        start: range.start,
+        length: range.end - range.start + 1,
+    }
+}
+
+fn content_range(range: Range, size: u64) -> String {
+    format!(
+        "Content-Range: bytes {}-{}/{size}\r\n",
+        range.start, range.end
+    )
+}
+
+/// Not to be foreseen by who wrote the file: it comes from the file's own identity and time.
+fn boundary(etag: &str) -> String {
+    let letters = etag
+        .bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .map(char::from);
+    "mehari".chars().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(field: &str, size: u64) -> Option<Vec<(u64, u64)>> {
+        let ranges = parse(field.as_bytes(), size)?;
+        Some(
+            ranges
+                .into_iter()
+                .map(|range| (range.start, range.end))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn ranges_are_cut_merged_and_refused() {
+        type Spans = &'static [(u64, u64)];
+        let cases: [(&str, Option<Spans>); 19] = [
+            ("bytes=0-0", Some(&[(0, 0)])),
+            ("bytes=0-", Some(&[(0, 99)])),
+            ("bytes=-1", Some(&[(99, 99)])),
+            ("bytes=-1000", Some(&[(0, 99)])),
+            ("bytes=50-1000", Some(&[(50, 99)])),
+            ("bytes=100-", Some(&[])),
+            ("bytes=-0", Some(&[])),
+            ("bytes=99999999999999999999999-", Some(&[])),
+            ("bytes=0-1,4-5", Some(&[(0, 1), (4, 5)])),
+            ("bytes=4-5, 0-1", Some(&[(4, 5), (0, 1)])),
+            ("bytes=0-10,5-20", Some(&[(0, 20)])),
+            ("bytes=0-10,11-20", Some(&[(0, 20)])),
+            ("bytes=0-0,200-300", Some(&[(0, 0)])),
+            ("bytes=5-1", None),
+            ("bytes=a-b", None),
+            ("bytes=", None),
+            ("bytes=+1-2", None),
+            ("lines=0-1", None),
+            ("byte", None),
+        ];
+        for (field, expected) in cases {
+            assert_eq!(ranges(field, 100).as_deref(), expected, "{field}");
+        }
+        assert_eq!(ranges("bytes=0-0", 0), Some(vec![]));
+        let many: Vec<String> = (0..MOST + 1)
+            .map(|at| format!("{}-{}", at * 2, at * 2))
+            .collect();
+        assert_eq!(ranges(&format!("bytes={}", many.join(",")), 1000), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Requests for Perl: which header fields a program may see, and the call the pool gets.
+
+use crate::dispatch::Dispatch;
+use crate::request::{Field, Request, Table};
+use crate::route::Route;
+use mehari_config::{Handler, Rung, Site};
+use mehari_pool::{Body, Call, Task};
+use std::os::unix::ffi::OsStrExt;
+
+/// Gives a complete request to the pool.
+pub fn submit<D: Dispatch>(
+    pool: &D,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+) -> D::Exchange {
+    with_call(request, route, site, body, |call| pool.submit(call))
+}
+
+/// The request as a program gets it, for the time of `give`.
+pub fn with_call<T>(
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+    give: impl FnOnce(Call<'_>) -> T,
+) -> T {
+    let fields: Table = visible_fields(request).collect();
+    let settings = &route.settings;
+    let mut variables: Table = settings
+        .set_env
+        .iter()
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        .collect();
+    let status;
+    if let Some(redirect) = request.redirect {
+        status = redirect.status.to_string();
+        variables.push((b"REDIRECT_STATUS", status.as_bytes()));
+        variables.push((b"REDIRECT_URL", &redirect.from));
+    }
+    give(Call {
+        task: task(route),
+        method: request.method,
+        target: request.target,
+        script_name: &route.script_name,
+        path_info: &route.path_info,
+        query: request.query(),
+        protocol: request.protocol.name(),
+        scheme: b"http",
+        server_name: server_name(request, site),
+        server_port: request.peer.server_port,
+        server_addr: request.peer.server_addr.as_bytes(),
+        remote_addr: request.peer.remote_addr.as_bytes(),
+        remote_port: request.peer.remote_port,
+        document_root: site.document_root.as_os_str().as_bytes(),
+        fields: fields.as_slice(),
+        variables: variables.as_slice(),
+        parse_headers: parses_headers(route),
+        cgi_world: site.by_name.is_some(),
+        timeout: settings.request_timeout,
+        request_id: request.id,
+        body,
+    })
+}
+
+/// Handlers and PSGI applications answer through their API unless they ask for the other way.
+fn parses_headers(route: &Route) -> bool {
+    match &route.handler {
+        Handler::Script(rung) => route.settings.parses_headers(*rung),
+        _ => route.settings.parse_headers,
+    }
+}
+
+/// What the program is. A route that is a file has none and does not come here.
+fn task(route: &Route) -> Task<'_> {
+    match &route.handler {
+        Handler::Script(rung) => Task::Script {
+            rung: *rung,
+            file: &route.file,
+        },
+        Handler::File => Task::Script {
+            rung: Rung::Cgi,
+            file: &route.file,
+        },
+        Handler::Perl { name, perl_script } => Task::Handler {
+            name: name.as_bytes(),
+            perl_script: *perl_script,
+        },
+        Handler::Psgi(file) => Task::Psgi {
+            file: file.as_os_str().as_bytes(),
+        },
+    }
+}
+
+/// `ServerName`, else the host the client asked for, else the address it reached.
+pub fn server_name<'a>(request: &Request<'a>, site: &'a Site) -> &'a [u8] {
+    match &site.server_name {
+        Some(name) => name.as_bytes(),
+        None if !request.host.is_empty() => request.host_name(),
+        None => request.peer.server_addr.as_bytes(),
+    }
+}
+
+/// The fields a program may see.
+///
+/// Not `Proxy` (it would become HTTP_PROXY, which libraries obey), not names with `_` (`X_Y` would
+/// stand for `X-Y` in the environment), not what concerns this connection only. Fields that
+/// `Connection` names are kept: we are the server they were sent to, and a client could otherwise
+/// take away a field that a proxy in front of us added.
+pub fn visible_fields<'r, 'a: 'r>(
+    request: &'r Request<'a>,
+) -> impl Iterator<Item = Field<'a>> + 'r {
+    request
+        .fields
+        .iter()
+        .filter(|(name, _)| is_visible(name))
+        // An internal redirect leaves the body behind.
+        .filter(|(name, _)| {
+            request.redirect.is_none() || !name.eq_ignore_ascii_case(b"content-length")
+        })
+        .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {
+            true => (name, request.host),
+            false => (name, value),
+        })
+}
+
+fn is_visible(name: &[u8]) -> bool {
+    let hidden: &[&[u8]] = match name.len() {
+        2 => &[b"te"],
+        5 => &[b"proxy"],
+        7 => &[b"upgrade", b"trailer"],
+        10 => &[b"connection", b"keep-alive"],
+        14 => &[b"http2-settings"],
+        16 => &[b"proxy-connection"],
+        17 => &[b"transfer-encoding"],
+        _ => &[],
+    };
+    !hidden
+        .iter()
+        .any(|hidden| name.eq_ignore_ascii_case(hidden))
+        && memchr::memchr(b'_', name).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_visible;
+
+    #[test]
+    fn programs_see_no_field_that_could_stand_for_another_or_concerns_the_connection() {
+        for name in [
+            "Proxy",
+            "proxy",
+            "X_Forwarded_For",
+            "Content_Length",
+            "X-A_B",
+            "Connection",
+            "Keep-Alive",
+            "Proxy-Connection",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "HTTP2-Settings",
+        ] {
+            assert!(!is_visible(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "Host",
+            "Cookie",
+            "X-Forwarded-For",
+            "Authorization",
+            "Proxy-Authorization",
+            "T",
+        ] {
+            assert!(is_visible(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! One HTTP/1 connection from accept to close: a request at a time, in order.
+
+use super::head::{Head, Version};
+use super::input::Input;
+use super::output::Output;
+use super::receive::Arrival;
+use super::scan::Scan;
+use crate::deadline::{Phase, Seat};
+use crate::dispatch::Dispatch;
+use crate::page;
+use crate::problem::Problem;
+use crate::request::{Peer, Protocol};
+use crate::shared::Shared;
+use crate::socket::Stream;
+use crate::turn::Turn;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
+/// The connection is over without anything more to say: an error of the socket, or told to go.
+pub struct Gone;
+
+/// What became of a connection.
+pub enum Ended<S> {
+    Closed,
+    /// The client began with HTTP/2's preface.
+    Http2(Takeover<S>),
+}
+
+/// A connection for another protocol, with what has been read of it.
+pub struct Takeover<S> {
+    pub socket: S,
+    pub bytes: Vec<u8>,
+    pub seat: Seat,
+    pub peer: Peer,
+}
+
+pub struct Connection<S, D: Dispatch> {
+    pub(super) socket: S,
+    pub(super) shared: Rc<Shared<D>>,
+    pub(super) peer: Peer,
+    pub(super) seat: Seat,
+    pub(super) input: Input,
+    pub(super) output: Output,
+    pub(super) head: Head,
+    pub(super) scan: Scan,
+    pub(super) served: u64,
+    /// The client sends no more. It may still read: half-closing is legal.
+    pub(super) client_ended: bool,
+}
+
+/// The request being answered, and what it means for its connection.
+pub(super) struct Current {
+    pub turn: Turn,
+    pub keep: bool,
+    /// Bytes of the input that are this request.
+    pub consumed: usize,
+    /// Its body has not been read.
+    pub refused: bool,
+}
+
+impl Deref for Current {
+    type Target = Turn;
+    fn deref(&self) -> &Turn {
+        &self.turn
+    }
+}
+
+impl DerefMut for Current {
+    fn deref_mut(&mut self) -> &mut Turn {
+        &mut self.turn
+    }
+}
+
+/// What follows a request.
+#[derive(PartialEq)]
+enum Next {
+    Request,
+    Close,
+    /// Close, but read on for a while: the client may be sending and must see the answer.
+    Linger,
+    Http2,
+}
+
+impl<S: Stream, D: Dispatch> Connection<S, D> {
+    pub fn new(shared: Rc<Shared<D>>, socket: S, peer: Peer) -> Connection<S, D> {
+        let seat = shared.registry.enter(&shared.clock);
+        seat.enter(
+            &shared.clock,
+            Phase::Head,
+            shared.site().limits.header_timeout,
+        );
+        Connection {
+            socket,
+            shared,
+            peer,
+            seat,
+            input: Input::new(),
+            output: Output::default(),
+            head: Head::default(),
+            scan: Scan::default(),
+            served: 0,
+            client_ended: false,
+        }
+    }
+
+    pub async fn serve(mut self) -> Ended<S> {
+        loop {
+            match self.request().await {
+                Ok(Next::Request) => {}
+                Ok(Next::Linger) => {
+                    self.linger().await;
+                    return Ended::Closed;
+                }
+                Ok(Next::Http2) => {
+                    return Ended::Http2(Takeover {
+                        bytes: self.input.take(),
+                        socket: self.socket,
+                        seat: self.seat,
+                        peer: self.peer,
+                    })
+                }
+                Ok(Next::Close) | Err(Gone) => return Ended::Closed,
+            }
+        }
+    }
+
+    /// Waits for a request and answers it.
+    async fn request(&mut self) -> Result<Next, Gone> {
+        match self.next_head().await? {
+            Arrival::Request => self.answer().await,
+            Arrival::Refused(problem) => self.refuse_unread(problem).await,
+            Arrival::End => {
+                self.flush().await?;
+                Ok(Next::Close)
+            }
+            Arrival::Http2 => Ok(Next::Http2),
+        }
+    }
+
+    async fn answer(&mut self) -> Result<Next, Gone> {
+        let mut turn = self.current();
+        let result = self.answer_in(&mut turn).await;
+        self.record(&turn);
+        result?;
+        self.served += 1;
+        self.scan = Scan::default();
+        if turn.keep {
+            self.input.consume(turn.consumed);
+            return Ok(Next::Request);
+        }
+        self.flush().await?;
+        let unread = self.input.bytes().len() > turn.consumed || turn.refused;
+        match !unread || self.client_ended {
+            true => Ok(Next::Close),
+            false => Ok(Next::Linger),
+        }
+    }
+
+    fn current(&self) -> Current {
+        let site = self.shared.site();
+        let limits = &site.limits;
+        let more = limits.keep_alive_requests == 0 || self.served + 1 < limits.keep_alive_requests;
+        let protocol = match self.head.version {
+            Version::Http10 => Protocol::Http10,
+            Version::Http11 => Protocol::Http11,
+        };
+        let is_head = self.head.method.of(self.input.bytes()) == b"HEAD";
+        Current {
+            turn: Turn::begin(&self.shared, protocol, is_head),
+            keep: self.head.keep_alive
+                && limits.keep_alive.is_some()
+                && more
+                && !self.shared.stopping.get()
+                && !self.client_ended,
+            consumed: self.head.length,
+            refused: false,
+        }
+    }
+
+    /// Answers bytes that are not a request, and ends.
+    async fn refuse_unread(&mut self, problem: Problem) -> Result<Next, Gone> {
+        self.head.forget();
+        let mut turn = Current {
+            keep: false,
+            ..self.current()
+        };
+        let answer = page::answer(problem.status, None);
+        let sent = self.send_answer(&mut turn, answer).await;
+        self.record(&turn);
+        sent?;
+        self.flush().await?;
+        Ok(Next::Linger)
+    }
+}

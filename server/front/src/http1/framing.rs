@@ -1,0 +1,89 @@
+//! Where a request's body ends and whether its connection goes on: RFC 9112 sections 6 and 9, strictly.
+//!
+//! Every reading that two programs could disagree about is refused, because the program before or
+//! behind us may be the other one (request smuggling).
+
+use super::head::{Framing, Version};
+use crate::problem::{bad, Problem};
+
+/// What the fields of one head said.
+#[derive(Debug, Default)]
+pub struct Notes {
+    length: Option<u64>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    pub expects_continue: bool,
+}
+
+impl Notes {
+    /// One decimal number, once: no sign, no list, no blanks.
+    pub fn content_length(&mut self, value: &[u8]) -> Result<(), Problem> {
+        if self.length.is_some() {
+            return Err(bad("more than one Content-Length"));
+        }
+        if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+            return Err(bad("Content-Length is not a number"));
+        }
+        let mut length: u64 = 0;
+        for &digit in value {
+            length = length
+                .checked_mul(10)
+                .and_then(|length| length.checked_add(u64::from(digit - b'0')))
+                .ok_or(Problem::malformed(
+                    413,
+                    "Content-Length is beyond any limit",
+                ))?;
+        }
+        self.length = Some(length);
+        Ok(())
+    }
+
+    /// `chunked`, once, alone. Another coding is one we do not have.
+    pub fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Problem> {
+        if self.chunked {
+            return Err(bad("more than one Transfer-Encoding"));
+        }
+        if value.is_empty() {
+            return Err(bad("an empty Transfer-Encoding"));
+        }
+        if !value.eq_ignore_ascii_case(b"chunked") {
+            return Err(Problem::malformed(
+                501,
+                "a Transfer-Encoding other than chunked",
+            ));
+        }
+        self.chunked = true;
+        Ok(())
+    }
+
+    pub fn connection(&mut self, value: &[u8]) {
+        for option in value.split(|&byte| byte == b',') {
+            let option = option.trim_ascii();
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    pub fn expect(&mut self, value: &[u8]) -> Result<(), Problem> {
+        if !value.eq_ignore_ascii_case(b"100-continue") {
+            return Err(Problem::malformed(417, "an Expect other than 100-continue"));
+        }
+        self.expects_continue = true;
+        Ok(())
+    }
+
+    pub fn framing(&self, version: Version) -> Result<Framing, Problem> {
+        match (self.chunked, self.length) {
+            (true, Some(_)) => Err(bad("both Transfer-Encoding and Content-Length")),
+            (true, None) if version == Version::Http10 => Err(bad("Transfer-Encoding in HTTP/1.0")),
+            (true, None) => Ok(Framing::Chunked),
+            (false, Some(0)) | (false, None) => Ok(Framing::None),
+            (false, Some(length)) => Ok(Framing::Length(length)),
+        }
+    }
+
+    pub fn keep_alive(&self, version: Version) -> bool {
+        !self.close && (version == Version::Http11 || self.keep_alive)
+    }
+}

@@ -1,0 +1,93 @@
+//! The bytes a client has sent and nobody has used yet. One buffer a connection, initialised once.
+
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// What a connection that asks little costs.
+const INITIAL: usize = 4 * 1024;
+/// A buffer that grew beyond this is given back when it is empty.
+const KEPT: usize = 16 * 1024;
+
+pub struct Input {
+    /// Initialised throughout; `start..end` holds bytes.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Input {
+    pub fn new() -> Input {
+        Input {
+            buffer: vec![0; INITIAL],
+            start: 0,
+            end: 0,
+        }
+    }
+
+    /// What has arrived; the first byte is the request's first.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Forgets the first `count` bytes.
+    pub fn consume(&mut self, count: usize) {
+        self.start += count;
+        debug_assert!(self.start <= self.end);
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            if self.buffer.len() > KEPT {
+                self.buffer = vec![0; INITIAL];
+            }
+        }
+    }
+
+    /// Takes `count` bytes out, `after` bytes from the start.
+    pub fn cut(&mut self, after: usize, count: usize) {
+        let from = self.start + after;
+        self.buffer.copy_within(from + count..self.end, from);
+        self.end -= count;
+    }
+
+    /// Makes sure that `count` bytes fit, those that are there included.
+    pub fn reserve(&mut self, count: usize) {
+        if self.start + count <= self.buffer.len() {
+            return;
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if count > self.buffer.len() {
+            self.buffer.resize(count.next_power_of_two(), 0);
+        }
+    }
+
+    /// Reads once. `Ok(0)`: the client sends no more.
+    pub fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &mut (impl AsyncRead + Unpin),
+    ) -> Poll<std::io::Result<usize>> {
+        if self.end == self.buffer.len() {
+            let length = self.bytes().len();
+            self.reserve(length + 1);
+        }
+        let mut space = ReadBuf::new(&mut self.buffer[self.end..]);
+        ready!(Pin::new(socket).poll_read(cx, &mut space))?;
+        let count = space.filled().len();
+        self.end += count;
+        Poll::Ready(Ok(count))
+    }
+
+    /// Everything that is left, for a protocol that takes the connection over.
+    pub fn take(&mut self) -> Vec<u8> {
+        let rest = self.bytes().to_vec();
+        self.consume(rest.len());
+        rest
+    }
+}

@@ -1,0 +1,59 @@
+//! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use tokio::io::AsyncWrite;
+
+/// A buffer that grew beyond this is given back when the connection falls idle.
+const KEPT: usize = 64 * 1024;
+
+#[derive(Default)]
+pub struct Output {
+    pub bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Output {
+    /// Bytes the socket has not taken yet.
+    pub fn pending(&self) -> usize {
+        self.bytes.len() - self.written
+    }
+
+    /// Writes once what there is. `Ready(Ok(true))`: nothing is left.
+    pub fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &mut (impl AsyncWrite + Unpin),
+    ) -> Poll<io::Result<bool>> {
+        if self.pending() > 0 {
+            let count = ready!(Pin::new(socket).poll_write(cx, &self.bytes[self.written..]))?;
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += count;
+        }
+        if self.pending() > 0 {
+            return Poll::Ready(Ok(false));
+        }
+        self.written = 0;
+        self.bytes.clear();
+        Poll::Ready(Ok(true))
+    }
+
+    /// The connection waits for its next request: it need not hold a large buffer meanwhile.
+    pub fn release(&mut self) {
+        if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// Keeps a stream's buffer from growing for ever behind its write position. Half of it at least
+    /// must have been written, so that no byte is moved often.
+    pub fn compact(&mut self) {
+        if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.written);
+            self.written = 0;
+        }
+    }
+}

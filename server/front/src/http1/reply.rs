@@ -1,0 +1,84 @@
+//! The head of a response, written straight into the output.
+
+use crate::clock::Clock;
+use crate::request::Protocol;
+use crate::status;
+use std::time::SystemTime;
+
+/// How the client learns where the body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// 1xx, 204, 304: there is none. Or a HEAD whose length nobody knows.
+    Unsaid,
+    Known(u64),
+    Chunked,
+    /// The connection's end, for HTTP/1.0.
+    Close,
+}
+
+pub struct Reply<'a> {
+    pub status: u16,
+    pub lines: [&'a [u8]; 2],
+    pub has_date: bool,
+    pub has_server: bool,
+    pub length: Length,
+    pub protocol: Protocol,
+    pub keep: bool,
+    pub time: SystemTime,
+}
+
+impl Reply<'_> {
+    pub fn push(&self, clock: &Clock, into: &mut Vec<u8>) {
+        push_status_line(self.status, into);
+        if !self.has_server {
+            into.extend_from_slice(b"Server: Mehari\r\n");
+        }
+        if !self.has_date {
+            clock.push_date(self.time, into);
+        }
+        into.extend_from_slice(self.lines[0]);
+        into.extend_from_slice(self.lines[1]);
+        match self.length {
+            Length::Known(length) => {
+                into.extend_from_slice(b"Content-Length: ");
+                push_number(length, into);
+                into.extend_from_slice(b"\r\n");
+            }
+            Length::Chunked => into.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+            Length::Unsaid | Length::Close => {}
+        }
+        match (self.keep, self.protocol) {
+            (false, _) => into.extend_from_slice(b"Connection: close\r\n"),
+            (true, Protocol::Http10) => into.extend_from_slice(b"Connection: keep-alive\r\n"),
+            _ => {}
+        }
+        into.extend_from_slice(b"\r\n");
+    }
+}
+
+pub fn push_status_line(status: u16, into: &mut Vec<u8>) {
+    if status == 200 {
+        into.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        return;
+    }
+    into.extend_from_slice(b"HTTP/1.1 ");
+    push_number(u64::from(status), into);
+    into.push(b' ');
+    into.extend_from_slice(status::phrase(status).as_bytes());
+    into.extend_from_slice(b"\r\n");
+}
+
+/// Decimal digits, without going through a formatter.
+pub fn push_number(mut number: u64, into: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    into.extend_from_slice(&digits[at..]);
+}

@@ -1,0 +1,136 @@
+//! Finds the end of a request head in bytes that arrive piece by piece, each byte looked at once.
+//!
+//! Called by the connection after every read, before the tokenizer runs: so a head is tokenized once,
+//! and a limit or a bare LF is noticed when it happens, not when the head ends.
+
+use crate::problem::{bad, Problem};
+use mehari_config::ConnectionLimits;
+
+/// How far the search has come; all positions count from the request's first byte.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Scan {
+    seen: usize,
+    line_start: usize,
+    lines: usize,
+    /// Empty lines before the request line (RFC 9112 section 2.2): one is forgiven.
+    lead: usize,
+}
+
+/// A complete head: `lead` bytes to skip, then the request line and `fields` field lines, ending at `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    pub lead: usize,
+    pub end: usize,
+    pub fields: usize,
+}
+
+impl Scan {
+    /// Looks at what is new in `bytes`. `None`: the head is not complete yet.
+    pub fn advance(
+        &mut self,
+        bytes: &[u8],
+        limits: &ConnectionLimits,
+    ) -> Result<Option<Extent>, Problem> {
+        if self.seen == 0 {
+            check_first_byte(bytes)?;
+        }
+        while let Some(found) = memchr::memchr(b'\n', &bytes[self.seen..]) {
+            let at = self.seen + found;
+            if at == 0 || bytes[at - 1] != b'\r' {
+                return Err(bad("a line ends with LF alone"));
+            }
+            let length = at - 1 - self.line_start;
+            self.seen = at + 1;
+            self.line_start = at + 1;
+            if let Some(extent) = self.line(length, limits)? {
+                return Ok(Some(extent));
+            }
+        }
+        self.check_unfinished(bytes, limits)?;
+        self.seen = bytes.len();
+        Ok(None)
+    }
+
+    /// True until the first byte of a request has been seen.
+    pub fn is_untouched(&self) -> bool {
+        self.seen == 0
+    }
+
+    /// Counts a finished line of `length` bytes.
+    fn line(
+        &mut self,
+        length: usize,
+        limits: &ConnectionLimits,
+    ) -> Result<Option<Extent>, Problem> {
+        if self.lines == 0 && length == 0 {
+            if self.lead > 0 {
+                return Err(bad("empty lines instead of a request line"));
+            }
+            self.lead = self.line_start;
+            return Ok(None);
+        }
+        self.check_length(length, limits)?;
+        if self.line_start - self.lead > limits.header_size {
+            return Err(self.too_large());
+        }
+        if length == 0 {
+            return Ok(Some(Extent {
+                lead: self.lead,
+                end: self.line_start,
+                fields: self.lines - 1,
+            }));
+        }
+        self.lines += 1;
+        if self.lines - 1 > limits.fields {
+            return Err(Problem::malformed(431, "too many header fields"));
+        }
+        Ok(None)
+    }
+
+    /// The line that has not ended: its length so far, and a CR that no LF follows.
+    fn check_unfinished(&self, bytes: &[u8], limits: &ConnectionLimits) -> Result<(), Problem> {
+        let tail = &bytes[self.line_start..];
+        if let Some(at) = memchr::memchr(b'\r', tail) {
+            if at + 1 < tail.len() {
+                return Err(bad("a CR without LF"));
+            }
+        }
+        self.check_length(tail.len(), limits)?;
+        if bytes.len() - self.lead > limits.header_size {
+            return Err(self.too_large());
+        }
+        Ok(())
+    }
+
+    fn check_length(&self, length: usize, limits: &ConnectionLimits) -> Result<(), Problem> {
+        if self.lines == 0 && length > limits.request_line {
+            return Err(Problem::malformed(414, "the request line is too long"));
+        }
+        if self.lines > 0 && length > limits.field_size {
+            return Err(Problem::malformed(431, "a header field is too long"));
+        }
+        Ok(())
+    }
+
+    fn too_large(&self) -> Problem {
+        match self.lines {
+            0 => Problem::malformed(414, "the request line is too long"),
+            _ => Problem::malformed(431, "the header is too large"),
+        }
+    }
+}
+
+/// A request begins with a token or an empty line; anything else (TLS, binary) need not be waited for.
+fn check_first_byte(bytes: &[u8]) -> Result<(), Problem> {
+    match bytes.first() {
+        Some(&byte) if byte != b'\r' && byte != b'\n' && !is_token_byte(byte) => {
+            Err(bad("does not begin with a method"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `tchar` of RFC 9110 section 5.6.2.
+pub fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

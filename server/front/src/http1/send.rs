@@ -1,0 +1,107 @@
+//! Sending: what is gathered, answers that are there, and the log line at the end.
+
+use super::connection::{Connection, Current, Gone};
+use super::reply::{Length, Reply};
+use crate::answer::{Answer, Content};
+use crate::deadline::{Alarm, Phase};
+use crate::dispatch::Dispatch;
+use crate::socket::Stream;
+use crate::status;
+use mehari_config::LogLevel;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+/// Beyond this the answers of pipelined requests leave before the next is begun.
+const GATHERED: usize = 64 * 1024;
+impl<S: Stream, D: Dispatch> Connection<S, D> {
+    /// Writes all that is gathered.
+    pub(super) async fn flush(&mut self) -> Result<(), Gone> {
+        if self.output.pending() == 0 {
+            return Ok(());
+        }
+        let mut waits = false;
+        poll_fn(|cx| loop {
+            match self.output.poll_write(cx, &mut self.socket) {
+                Poll::Ready(Ok(true)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(false)) => waits = false,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return self.poll_stalled(cx, &mut waits),
+            }
+        })
+        .await
+    }
+
+    /// The client takes nothing: it has the write limit's time, from the last byte it took.
+    pub(super) fn poll_stalled(
+        &self,
+        cx: &mut Context<'_>,
+        waits: &mut bool,
+    ) -> Poll<Result<(), Gone>> {
+        if !std::mem::replace(waits, true) {
+            let limit = self.shared.site().limits.write_timeout;
+            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+        }
+        match self.seat.poll_alarm(cx) {
+            None | Some(Alarm::Leave) => Poll::Pending,
+            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    pub(super) async fn send_answer(
+        &mut self,
+        turn: &mut Current,
+        answer: Answer,
+    ) -> Result<(), Gone> {
+        turn.status = answer.status;
+        let length = match status::has_no_body(answer.status) {
+            true => Length::Unsaid,
+            false => Length::Known(answer.content.length()),
+        };
+        let reply = Reply {
+            status: answer.status,
+            lines: answer.lines(),
+            has_date: false,
+            has_server: false,
+            length,
+            protocol: turn.protocol,
+            keep: turn.keep,
+            time: turn.time,
+        };
+        reply.push(&self.shared.clock, &mut self.output.bytes);
+        if turn.is_head || length == Length::Unsaid {
+            return self.flush_if_large().await;
+        }
+        match answer.content {
+            Content::Bytes(bytes) => self.push_body(turn, &bytes),
+            Content::Cached(resource) => self.push_body(turn, resource.body()),
+            Content::File(body) => return self.send_file(turn, body).await,
+        }
+        self.flush_if_large().await
+    }
+
+    fn push_body(&mut self, turn: &mut Current, bytes: &[u8]) {
+        self.output.bytes.extend_from_slice(bytes);
+        turn.sent += bytes.len() as u64;
+    }
+
+    pub(super) async fn flush_if_large(&mut self) -> Result<(), Gone> {
+        match self.output.pending() > GATHERED {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn log(&self, turn: &Current, text: &str) {
+        let target = self.head.target(self.input.bytes());
+        turn.log(&self.shared, LogLevel::Error, target, text);
+    }
+
+    pub(super) fn record(&self, turn: &Current) {
+        let bytes = self.input.bytes();
+        let line =
+            (self.head.length > 0).then(|| (self.head.method.of(bytes), self.head.target(bytes)));
+        let fields = self.head.fields.iter();
+        let fields = fields.map(|(name, value)| (name.of(bytes), value.of(bytes)));
+        turn.end(&self.shared, &self.peer, line, fields);
+    }
+}

@@ -1,0 +1,171 @@
+//! HTTP/2 in clear text, for clients that know beforehand (the connection begins with its preface).
+//!
+//! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
+//! task that goes the same way as an HTTP/1 request: `route`, `work`, answer.
+
+mod receive;
+mod rewound;
+mod send;
+mod stream;
+
+use crate::deadline::{Alarm, Phase, Seat};
+use crate::dispatch::Dispatch;
+use crate::http1::Takeover;
+use crate::shared::Shared;
+use bytes::Bytes;
+use h2::server::Connection;
+use mehari_config::ConnectionLimits;
+use rewound::Rewound;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use stream::Stream;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Streams a client may have open at once.
+const STREAMS: u32 = 128;
+/// Streams that were reset and not looked at yet, and resets that a client's own mistakes forced on
+/// us: beyond either the connection ends (the "rapid reset" and "made you reset" floods).
+const PENDING_RESETS: usize = 32;
+const FORCED_RESETS: usize = 256;
+/// What one stream, and the connection, may send before we have read it.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// How long a client may take to close after GOAWAY.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Serves a connection to its end.
+pub async fn serve<S, D>(shared: Rc<Shared<D>>, takeover: Takeover<S>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    D: Dispatch,
+{
+    let site = shared.site();
+    let io = Rewound::new(takeover.bytes, takeover.socket);
+    let handshake = builder(&site.limits).handshake(io);
+    let Ok(connection) = handshake.await else {
+        return;
+    };
+    let presence = Rc::new(Presence {
+        seat: takeover.seat,
+        active: Cell::new(0),
+    });
+    presence.rest(&shared);
+    let peer = Rc::new(takeover.peer);
+    let mut host = Host {
+        shared,
+        connection,
+        presence,
+        leaving: false,
+    };
+    while let Some(accepted) = poll_fn(|cx| host.poll_accept(cx)).await {
+        let Ok((request, respond)) = accepted else {
+            break;
+        };
+        let working = Working::begin(&host.shared, &host.presence);
+        let stream = Stream::new(host.shared.clone(), peer.clone(), respond);
+        tokio::task::spawn_local(async move {
+            stream.serve(request).await;
+            drop(working);
+        });
+    }
+}
+
+fn builder(limits: &ConnectionLimits) -> h2::server::Builder {
+    let mut builder = h2::server::Builder::new();
+    builder
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(PENDING_RESETS)
+        .max_local_error_reset_streams(Some(FORCED_RESETS))
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buffer_size(256 * 1024);
+    builder
+}
+
+/// The connection's seat, idle while none of its streams is at work.
+struct Presence {
+    seat: Seat,
+    active: Cell<usize>,
+}
+
+impl Presence {
+    fn rest<D: Dispatch>(&self, shared: &Shared<D>) {
+        let limit = shared.site().limits.keep_alive.unwrap_or(Duration::ZERO);
+        self.seat.enter(&shared.clock, Phase::Idle, limit);
+    }
+}
+
+/// A stream at work.
+struct Working<D: Dispatch> {
+    shared: Rc<Shared<D>>,
+    presence: Rc<Presence>,
+}
+
+impl<D: Dispatch> Working<D> {
+    fn begin(shared: &Rc<Shared<D>>, presence: &Rc<Presence>) -> Working<D> {
+        presence.active.set(presence.active.get() + 1);
+        presence
+            .seat
+            .enter(&shared.clock, Phase::Work, Duration::MAX);
+        Working {
+            shared: shared.clone(),
+            presence: presence.clone(),
+        }
+    }
+}
+
+impl<D: Dispatch> Drop for Working<D> {
+    fn drop(&mut self) {
+        self.presence.active.set(self.presence.active.get() - 1);
+        if self.presence.active.get() == 0 {
+            self.presence.rest(&self.shared);
+        }
+    }
+}
+
+type Accepted = (
+    http::Request<h2::RecvStream>,
+    h2::server::SendResponse<Bytes>,
+);
+
+struct Host<S, D: Dispatch> {
+    shared: Rc<Shared<D>>,
+    connection: Connection<Rewound<S>, Bytes>,
+    presence: Rc<Presence>,
+    /// GOAWAY has been sent.
+    leaving: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
+    /// The next stream. Also moves the bytes of all streams, so it is polled to the end.
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, h2::Error>>> {
+        loop {
+            if self.shared.stopping.get() && !self.leaving {
+                self.say_goodbye();
+            }
+            if let Poll::Ready(accepted) = self.connection.poll_accept(cx) {
+                return Poll::Ready(accepted);
+            }
+            match self.presence.seat.poll_alarm(cx) {
+                None => return Poll::Pending,
+                Some(Alarm::Late | Alarm::Leave) if !self.leaving => self.say_goodbye(),
+                Some(Alarm::Leave) if self.presence.active.get() > 0 => return Poll::Pending,
+                Some(_) => return Poll::Ready(None),
+            }
+        }
+    }
+
+    fn say_goodbye(&mut self) {
+        self.leaving = true;
+        self.connection.graceful_shutdown();
+        if self.presence.active.get() == 0 {
+            self.presence
+                .seat
+                .enter(&self.shared.clock, Phase::Linger, FAREWELL);
+        }
+    }
+}

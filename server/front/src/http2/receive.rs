@@ -1,0 +1,66 @@
+//! The body of a stream's request.
+
+use super::stream::{Gone, Stream};
+use crate::deadline::{Alarm, Phase};
+use crate::dispatch::Dispatch;
+use crate::problem::Problem;
+use crate::spool::{Spool, Spooled};
+use bytes::Bytes;
+use h2::RecvStream;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
+const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
+const NO_SPACE: Problem = Problem::malformed(500, "a temporary file for the body failed");
+
+impl<D: Dispatch> Stream<D> {
+    pub(super) async fn read_body(
+        &mut self,
+        mut body: RecvStream,
+        limit: u64,
+    ) -> Result<Result<Spooled, Problem>, Gone> {
+        let limit = if limit == 0 { u64::MAX } else { limit };
+        let mut spool = Spool::default();
+        loop {
+            let idle = self.shared.site().limits.body_timeout;
+            self.seat.enter(&self.shared.clock, Phase::Body, idle);
+            let piece = match poll_fn(|cx| self.poll_piece(cx, &mut body)).await? {
+                Piece::Data(bytes) => bytes,
+                Piece::End => break,
+                Piece::Late => return Ok(Err(TOO_SLOW)),
+            };
+            spool.memory().extend_from_slice(&piece);
+            if spool.length() > limit {
+                return Ok(Err(TOO_LARGE));
+            }
+            if spool.settle().await.is_err() {
+                return Ok(Err(NO_SPACE));
+            }
+            body.flow_control()
+                .release_capacity(piece.len())
+                .map_err(|_| Gone)?;
+        }
+        Ok(spool.finish().await.map_err(|_| NO_SPACE))
+    }
+
+    fn poll_piece(&self, cx: &mut Context<'_>, body: &mut RecvStream) -> Poll<Result<Piece, Gone>> {
+        match body.poll_data(cx) {
+            Poll::Ready(None) => return Poll::Ready(Ok(Piece::End)),
+            Poll::Ready(Some(Ok(bytes))) => return Poll::Ready(Ok(Piece::Data(bytes))),
+            Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Gone)),
+            Poll::Pending => {}
+        }
+        match self.seat.poll_alarm(cx) {
+            Some(Alarm::Late) => Poll::Ready(Ok(Piece::Late)),
+            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+enum Piece {
+    Data(Bytes),
+    End,
+    Late,
+}

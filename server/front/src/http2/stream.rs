@@ -1,0 +1,255 @@
+//! One stream: a request and its response.
+
+use crate::deadline::{Phase, Seat};
+use crate::dispatch::Dispatch;
+use crate::http1::head::check_host;
+use crate::page;
+use crate::problem::{bad, Problem};
+use crate::request::{path_of, Peer, Protocol, Request, Table};
+use crate::shared::Shared;
+use crate::spool::Spooled;
+use crate::turn::Turn;
+use crate::work::{self, Work};
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::RecvStream;
+use http::request::Parts;
+use mehari_config::ConnectionLimits;
+use mehari_pool::Body;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The stream is over: reset by the client, late, or the connection is gone.
+pub struct Gone;
+
+pub struct Stream<D: Dispatch> {
+    pub(super) shared: Rc<Shared<D>>,
+    pub(super) peer: Rc<Peer>,
+    pub(super) seat: Seat,
+    pub(super) respond: SendResponse<Bytes>,
+}
+
+/// The head of a request, with what HTTP/2 says elsewhere put where programs look for it.
+pub(super) struct Head {
+    pub method: http::Method,
+    pub target: String,
+    host: Vec<u8>,
+    cookie: Vec<u8>,
+    /// Fields as they were sent, crumbs of cookies one by one.
+    count: usize,
+    fields: http::HeaderMap,
+}
+
+impl<D: Dispatch> Stream<D> {
+    pub fn new(shared: Rc<Shared<D>>, peer: Rc<Peer>, respond: SendResponse<Bytes>) -> Stream<D> {
+        let seat = shared.streams.enter(&shared.clock);
+        seat.enter(&shared.clock, Phase::Work, Duration::MAX);
+        Stream {
+            shared,
+            peer,
+            seat,
+            respond,
+        }
+    }
+
+    pub async fn serve(mut self, request: http::Request<RecvStream>) {
+        let (parts, body) = request.into_parts();
+        let mut turn = Turn::begin(&self.shared, Protocol::Http2, parts.method == "HEAD");
+        let head = Head::new(parts);
+        if self.answer(&mut turn, &head, body).await.is_err() {
+            self.respond.send_reset(h2::Reason::CANCEL);
+        }
+        let line = (head.method.as_str().as_bytes(), head.target.as_bytes());
+        turn.end(
+            &self.shared,
+            &self.peer,
+            Some(line),
+            head.fields().as_slice().iter().copied(),
+        );
+    }
+
+    async fn answer(&mut self, turn: &mut Turn, head: &Head, body: RecvStream) -> Result<(), Gone> {
+        let mut work = self.work(turn, head, body).await?;
+        loop {
+            work = match work {
+                Work::Answer(answer) => return self.send_answer(turn, head, answer).await,
+                Work::Elsewhere(target, status) => self.go_elsewhere(turn, head, target, status),
+                Work::Backend(mut backend) => {
+                    let sent = self.send_backend(turn, head, &mut backend).await;
+                    turn.credit(&backend);
+                    match sent? {
+                        None => return Ok(()),
+                        Some(work) => work,
+                    }
+                }
+            }
+        }
+    }
+
+    /// An internal redirect: the same request, without its body, for another path.
+    fn go_elsewhere(&self, turn: &mut Turn, head: &Head, target: Vec<u8>, status: u16) -> Work<D> {
+        if !turn.lead_to(target, status, head.target.as_bytes()) {
+            self.log(turn, head, "redirected within the server too often");
+            return Work::Answer(page::answer(500, None));
+        }
+        let path = turn
+            .redirect
+            .as_ref()
+            .map(|redirect| path_of(&redirect.target).to_vec());
+        let routed = self.shared.route(&path.unwrap_or_default());
+        self.with_request(turn, head, |request| match &routed {
+            Ok(route) => work::begin(&self.shared, request, route, Body::Empty),
+            Err(problem) => work::refusal(&self.shared, request, None, problem.status),
+        })
+    }
+
+    async fn work(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        body: RecvStream,
+    ) -> Result<Work<D>, Gone> {
+        let site = self.shared.site();
+        let refuse = |stream: &Self, turn: &Turn, problem: Problem| {
+            Ok(stream.with_request(turn, head, |request| {
+                work::refusal(
+                    &stream.shared,
+                    request,
+                    turn.settings.as_deref(),
+                    problem.status,
+                )
+            }))
+        };
+        if let Err(problem) = head.check(&site.limits) {
+            return refuse(self, turn, problem);
+        }
+        if head.target == "*" {
+            return match head.method == "OPTIONS" {
+                true => Ok(Work::Answer(work::server_options())),
+                false => refuse(self, turn, bad("* is for OPTIONS")),
+            };
+        }
+        let route = match self.shared.route(path_of(head.target.as_bytes())) {
+            Ok(route) => route,
+            Err(problem) => return refuse(self, turn, problem),
+        };
+        turn.settings = Some(route.settings.clone());
+        let spooled = match work::wants_body(&route) {
+            true => self.read_body(body, route.settings.body_limit).await?,
+            false => Ok(Spooled::Memory(Vec::new())),
+        };
+        let spooled = match spooled {
+            Ok(spooled) => spooled,
+            Err(problem) => return refuse(self, turn, problem),
+        };
+        self.seat
+            .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+        let memory;
+        let body = match spooled {
+            Spooled::File(file, length) => Body::File(file.into(), length),
+            Spooled::Memory(bytes) => {
+                memory = bytes;
+                match memory.is_empty() {
+                    true => Body::Empty,
+                    false => Body::Memory(&memory),
+                }
+            }
+        };
+        Ok(self.with_request(turn, head, |request| {
+            work::begin(&self.shared, request, &route, body)
+        }))
+    }
+
+    pub(super) fn with_request<R>(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        what: impl FnOnce(&Request<'_>) -> R,
+    ) -> R {
+        what(&Request {
+            method: match (&turn.redirect, turn.is_head) {
+                (Some(_), false) => b"GET",
+                _ => head.method.as_str().as_bytes(),
+            },
+            target: head.target.as_bytes(),
+            resource: match &turn.redirect {
+                Some(redirect) => &redirect.target,
+                None => head.target.as_bytes(),
+            },
+            redirect: turn.redirect.as_ref(),
+            protocol: turn.protocol,
+            fields: head.fields().as_slice(),
+            host: &head.host,
+            peer: &self.peer,
+            id: turn.id,
+        })
+    }
+}
+
+impl Head {
+    /// `:authority` counts instead of Host; a cookie sent in pieces is one (RFC 9113 section 8.2.3).
+    fn new(mut parts: Parts) -> Head {
+        let count = parts.headers.len();
+        let host = match parts.uri.authority() {
+            Some(authority) => authority.as_str().as_bytes().to_vec(),
+            None => match parts.headers.get("host") {
+                Some(host) => host.as_bytes().to_vec(),
+                None => Vec::new(),
+            },
+        };
+        parts.headers.remove("host");
+        let crumbs: Vec<&[u8]> = parts
+            .headers
+            .get_all("cookie")
+            .iter()
+            .map(|crumb| crumb.as_bytes())
+            .collect();
+        let cookie = crumbs.join(&b"; "[..]);
+        parts.headers.remove("cookie");
+        let target = parts
+            .uri
+            .path_and_query()
+            .map_or("/", |target| target.as_str());
+        Head {
+            method: parts.method,
+            target: target.to_string(),
+            host,
+            cookie,
+            count,
+            fields: parts.headers,
+        }
+    }
+
+    fn fields(&self) -> Table<'_> {
+        let mut table = Table::new();
+        if !self.host.is_empty() {
+            table.push((b"host", &self.host));
+        }
+        if !self.cookie.is_empty() {
+            table.push((b"cookie", &self.cookie));
+        }
+        for (name, value) in &self.fields {
+            table.push((name.as_str().as_bytes(), value.as_bytes()));
+        }
+        table
+    }
+
+    /// The limits that HTTP/1 checks while it reads.
+    fn check(&self, limits: &ConnectionLimits) -> Result<(), Problem> {
+        work::check_method(self.method.as_str().as_bytes())?;
+        if self.target.len() > limits.request_line {
+            return Err(Problem::malformed(414, "the target is too long"));
+        }
+        if self.count > limits.fields {
+            return Err(Problem::malformed(431, "too many header fields"));
+        }
+        let too_long = |(_, value): (_, &http::HeaderValue)| value.len() > limits.field_size;
+        if self.cookie.len() > limits.field_size || self.fields.iter().any(too_long) {
+            return Err(Problem::malformed(431, "a header field is too long"));
+        }
+        match self.host.is_empty() {
+            true => Err(bad("neither :authority nor Host")),
+            false => check_host(&self.host),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The header lines a program gave, checked once more before they reach a client.
+//!
+//! The pool and the CGI handler check them too. This is the last gate: whatever got past them, no
+//! program can put a line of its own making into somebody's response (response splitting).
+
+use crate::http1::scan::is_token_byte;
+use std::ops::Range;
+
+/// What a block of lines, each `Name: value\r\n`, holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// Lines that are the connection's business, not the program's; in order.
+    pub dropped: Vec<Range<usize>>,
+    pub content_length: Option<u64>,
+    pub location: Option<Range<usize>>,
+}
+
+/// `Err`: a CR, LF or NUL inside a line, or a name that is not a token, or a length that is not a number.
+pub fn examine(block: &[u8]) -> Result<Lines, &'static str> {
+    let mut lines = Lines::default();
+    let mut start = 0;
+    while start < block.len() {
+        let line = &block[start..];
+        let length = memchr::memchr(b'\n', line).ok_or("a header line without an end")?;
+        let Some(text) = line[..length].strip_suffix(b"\r") else {
+            return Err("a line feed inside a header line");
+        };
+        let next = start + length + 1;
+        let colon = memchr::memchr(b':', text).ok_or("a header line without a colon")?;
+        check(&text[..colon], &text[colon + 1..])?;
+        note(&mut lines, text, colon, start..next)?;
+        start = next;
+    }
+    Ok(lines)
+}
+
+fn check(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
+    if name.is_empty() || !name.iter().copied().all(is_token_byte) {
+        return Err("a header name that is not a token");
+    }
+    match memchr::memchr3(b'\r', b'\n', 0, value) {
+        Some(_) => Err("CR, LF or NUL inside a header line"),
+        None => Ok(()),
+    }
+}
+
+fn note(
+    lines: &mut Lines,
+    text: &[u8],
+    colon: usize,
+    whole: Range<usize>,
+) -> Result<(), &'static str> {
+    let is = |name: &[u8]| text[..colon].eq_ignore_ascii_case(name);
+    match colon {
+        14 if is(b"content-length") => {
+            let value = text[colon + 1..].trim_ascii();
+            let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+            let value = std::str::from_utf8(value).ok().filter(|_| digits);
+            let length = value.and_then(|value| value.parse().ok());
+            let length = length.ok_or("a Content-Length that is not a number")?;
+            if lines
+                .content_length
+                .replace(length)
+                .is_some_and(|known| known != length)
+            {
+                return Err("two different Content-Length fields");
+            }
+            lines.dropped.push(whole);
+        }
+        7 if is(b"upgrade") => lines.dropped.push(whole),
+        10 if is(b"connection") || is(b"keep-alive") => lines.dropped.push(whole),
+        17 if is(b"transfer-encoding") => lines.dropped.push(whole),
+        8 if is(b"location") => {
+            let value = text[colon + 1..].trim_ascii();
+            let end = whole.end - 2 - trailing_blanks(&text[colon + 1..]);
+            lines.location = Some(end - value.len()..end);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn trailing_blanks(value: &[u8]) -> usize {
+    value.len() - value.trim_ascii_end().len()
+}
+
+impl Lines {
+    /// Appends the block without what was dropped.
+    pub fn push_kept(&self, block: &[u8], into: &mut Vec<u8>) {
+        let mut start = 0;
+        for dropped in &self.dropped {
+            into.extend_from_slice(&block[start..dropped.start]);
+            start = dropped.end;
+        }
+        into.extend_from_slice(&block[start..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_could_split_a_response_is_refused() {
+        let cases: [&[u8]; 10] = [
+            b"A: b\nC: d\r\n",
+            b"A: b\rC: d\r\n",
+            b"A: b\0\r\n",
+            b"A: b\r\n\r\n",
+            b"A b: c\r\n",
+            b": c\r\n",
+            b"A\r\n",
+            b"A: b",
+            b"Content-Length: x\r\n",
+            b"Content-Length: 1\r\nContent-Length: 2\r\n",
+        ];
+        for block in cases {
+            assert!(examine(block).is_err(), "{}", block.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn the_connections_own_lines_are_dropped_and_known_ones_noted() {
+        let block =
+            b"A: b\r\nContent-Length: 12\r\nX: y\r\nConnection: close\r\nLocation:  /x \r\n";
+        let lines = examine(block).expect("valid");
+        assert_eq!(lines.content_length, Some(12));
+        assert_eq!(
+            lines.location.clone().map(|span| &block[span]),
+            Some(&b"/x"[..])
+        );
+        let mut kept = Vec::new();
+        lines.push_kept(block, &mut kept);
+        assert_eq!(kept, b"A: b\r\nX: y\r\nLocation:  /x \r\n");
+    }
+}

@@ -1,0 +1,150 @@
+//! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
+
+use crate::http1::head::split_port;
+
+/// Both ends of a connection, as text: made once when it is accepted.
+#[derive(Debug, Clone, Default)]
+pub struct Peer {
+    pub remote_addr: String,
+    pub remote_port: u16,
+    pub server_addr: String,
+    pub server_port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Http10,
+    Http11,
+    Http2,
+}
+
+impl Protocol {
+    /// SERVER_PROTOCOL and the access log's word.
+    pub fn name(self) -> &'static [u8] {
+        match self {
+            Protocol::Http10 => b"HTTP/1.0",
+            Protocol::Http11 => b"HTTP/1.1",
+            Protocol::Http2 => b"HTTP/2.0",
+        }
+    }
+}
+
+/// What of a target comes before its `?`.
+pub fn path_of(target: &[u8]) -> &[u8] {
+    match memchr::memchr(b'?', target) {
+        Some(at) => &target[..at],
+        None => target,
+    }
+}
+
+/// An internal redirect: a script's `Location: /path`, or an ErrorDocument that is a program.
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    /// Path and query of what answers instead.
+    pub target: Vec<u8>,
+    /// The path that led here (REDIRECT_URL).
+    pub from: Vec<u8>,
+    /// REDIRECT_STATUS, and the status of the response unless the program chooses one: 200, or the error's.
+    pub status: u16,
+    /// How many there have been for this request.
+    pub count: u32,
+}
+
+/// As many as Apache allows (LimitInternalRecursion).
+pub const REDIRECTS: u32 = 10;
+
+pub type Field<'a> = (&'a [u8], &'a [u8]);
+
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub method: &'a [u8],
+    /// Path and query as sent (of an absolute-form target, what follows the authority).
+    pub target: &'a [u8],
+    /// Path and query of what answers: the target, or where the server itself led on.
+    pub resource: &'a [u8],
+    /// The request came here from elsewhere in the server.
+    pub redirect: Option<&'a Redirect>,
+    pub protocol: Protocol,
+    /// In order of arrival, names as sent.
+    pub fields: &'a [Field<'a>],
+    /// Of the target if that had one, else of the Host field. Checked; empty only in HTTP/1.0.
+    pub host: &'a [u8],
+    pub peer: &'a Peer,
+    pub id: u64,
+}
+
+impl<'a> Request<'a> {
+    /// The resource up to its `?`.
+    pub fn path(&self) -> &'a [u8] {
+        path_of(self.resource)
+    }
+
+    /// What follows the `?`, not decoded.
+    pub fn query(&self) -> &'a [u8] {
+        match memchr::memchr(b'?', self.resource) {
+            Some(at) => &self.resource[at + 1..],
+            None => &[],
+        }
+    }
+
+    /// The first field of this name.
+    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
+        let mut fields = self.fields.iter();
+        fields
+            .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| *value)
+    }
+
+    /// The host without its port.
+    pub fn host_name(&self) -> &'a [u8] {
+        split_port(self.host).0
+    }
+}
+
+/// A list that lives on the stack while it is short, so that a request of usual size allocates nothing.
+pub struct Table<'a> {
+    few: [Field<'a>; FEW],
+    many: Vec<Field<'a>>,
+    count: usize,
+}
+
+const FEW: usize = 32;
+
+impl<'a> Table<'a> {
+    pub fn new() -> Table<'a> {
+        Table {
+            few: [(&[], &[]); FEW],
+            many: Vec::new(),
+            count: 0,
+        }
+    }
+
+    pub fn push(&mut self, field: Field<'a>) {
+        if self.count < FEW {
+            self.few[self.count] = field;
+        } else {
+            if self.count == FEW {
+                self.many.extend_from_slice(&self.few);
+            }
+            self.many.push(field);
+        }
+        self.count += 1;
+    }
+
+    pub fn as_slice(&self) -> &[Field<'a>] {
+        match self.count <= FEW {
+            true => &self.few[..self.count],
+            false => &self.many,
+        }
+    }
+}
+
+impl<'a> FromIterator<Field<'a>> for Table<'a> {
+    fn from_iter<I: IntoIterator<Item = Field<'a>>>(fields: I) -> Table<'a> {
+        let mut table = Table::new();
+        for field in fields {
+            table.push(field);
+        }
+        table
+    }
+}

@@ -1,0 +1,42 @@
+//! From a request's path to what answers it: sections, aliases, files, indexes, PATH_INFO.
+//!
+//! Called by `work` for each request. A route is kept for a second, so that a busy path costs one
+//! look into a table; what changes in the file system is noticed when it expires, and a file's own
+//! change at once, by the `stat` of its handler.
+
+mod locate;
+mod program;
+pub mod table;
+mod walk;
+
+use crate::handler::file::FileTarget;
+use crate::problem::Problem;
+use mehari_config::{Handler, Settings};
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub struct Route {
+    pub settings: Arc<Settings>,
+    pub handler: Handler,
+    /// The file on disk: the script, or what the path was mapped to.
+    pub file: Vec<u8>,
+    /// Decoded; together with `path_info` the request's path.
+    pub script_name: Vec<u8>,
+    pub path_info: Vec<u8>,
+    pub outcome: Outcome,
+}
+
+/// What the file system said about a route.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A file to be sent as it is.
+    File(FileTarget),
+    /// `Route::handler` is a program and may run.
+    Program,
+    /// A folder asked for without its slash: where it is, percent-encoded.
+    Moved(Vec<u8>),
+    Refused(Problem),
+}
+
+pub use locate::find;
+pub use walk::is_file;

@@ -1,0 +1,103 @@
+//! Whether a file is sent or run, and on which rung.
+
+use super::walk::Found;
+use crate::handler::file::suffix;
+use crate::problem::Problem;
+use mehari_config::{Change, Handler, Rung, Scope, Section, Settings, Site};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+
+const NOT_HERE: Problem = Problem::refused(403, "scripts do not run here (Options ExecCGI is off)");
+const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
+
+/// What answers for this file.
+pub fn choose(
+    site: &Site,
+    settings: &Settings,
+    found: &Found,
+    alias_script: bool,
+) -> Result<Handler, Problem> {
+    if alias_script && settings.handler.is_none() {
+        return Ok(Handler::Script(Rung::Cgi));
+    }
+    let suffix = suffix(&found.file).unwrap_or_default();
+    let by_suffix = || {
+        let mut known = settings.add_handler.iter();
+        known
+            .find(|(known, _)| known.eq_ignore_ascii_case(suffix))
+            .map(|(_, handler)| handler.clone())
+    };
+    match settings.handler.clone().or_else(by_suffix) {
+        Some(Handler::Script(_)) if !settings.exec_cgi && !alias_script => Err(NOT_HERE),
+        Some(Handler::File) if has_script_suffix(suffix) => Err(SOURCE),
+        Some(handler) => Ok(handler),
+        None => by_name(site.by_name, found, suffix),
+    }
+}
+
+fn has_script_suffix(suffix: &str) -> bool {
+    suffix.eq_ignore_ascii_case("pl") || suffix.eq_ignore_ascii_case("cgi")
+}
+
+/// Zero configuration: scripts are known by suffix, or by mode and first line.
+fn by_name(rung: Option<Rung>, found: &Found, suffix: &str) -> Result<Handler, Problem> {
+    let executable = found.stat.st_mode & 0o111 != 0;
+    match (rung, has_script_suffix(suffix)) {
+        (None, true) => Err(SOURCE),
+        (None, false) => Ok(Handler::File),
+        (Some(rung), true) => Ok(Handler::Script(match interpreter(&found.file) {
+            Interpreter::Other if executable => Rung::Cgi,
+            _ => rung,
+        })),
+        (Some(rung), false) if executable && interpreter(&found.file) == Interpreter::Perl => {
+            Ok(Handler::Script(rung))
+        }
+        (Some(_), false) => Ok(Handler::File),
+    }
+}
+
+#[derive(PartialEq)]
+enum Interpreter {
+    None,
+    Perl,
+    Other,
+}
+
+/// Who a `#!` line names.
+fn interpreter(file: &[u8]) -> Interpreter {
+    let mut start = [0; 128];
+    let path = std::ffi::OsStr::from_bytes(file);
+    let count = File::open(path).and_then(|mut file| file.read(&mut start));
+    match &start[..count.unwrap_or(0)] {
+        line if Settings::is_perl_shebang(line) => Interpreter::Perl,
+        line if line.starts_with(b"#!") => Interpreter::Other,
+        _ => Interpreter::None,
+    }
+}
+
+/// The `<Location>` that a PSGI application answers under: the last that matches and sets one.
+pub fn mount<'s>(site: &'s Site, path: &[u8]) -> &'s str {
+    let mut locations = site
+        .sections
+        .iter()
+        .filter_map(|section| match &section.scope {
+            Scope::Location(location) if sets_program(section) && covers(location, path) => {
+                Some(location.as_str())
+            }
+            _ => None,
+        });
+    locations.next_back().unwrap_or("")
+}
+
+fn sets_program(section: &Section) -> bool {
+    let sets = |change: &Change| matches!(change, Change::SetHandler(_) | Change::PsgiApp(_));
+    section.changes.iter().any(sets)
+}
+
+fn covers(location: &str, path: &[u8]) -> bool {
+    match path.strip_prefix(location.trim_end_matches('/').as_bytes()) {
+        Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
+        None => false,
+    }
+}

@@ -1,0 +1,62 @@
+//! Looking at the file system: what of a mapped path exists. Symbolic links are followed.
+
+use rustix::fs::{FileType, Stat};
+use std::ffi::CString;
+
+/// A path with more segments than this behind the last one that exists is not looked for.
+const DEPTH: usize = 64;
+
+/// An existing file or folder, and what of the path lies behind it.
+pub struct Found {
+    pub file: Vec<u8>,
+    /// The same for system calls.
+    pub name: CString,
+    pub stat: Stat,
+    /// Bytes of the URL path that lie behind it: PATH_INFO.
+    pub rest: usize,
+}
+
+pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
+    let name = CString::new(file).ok()?;
+    let stat = rustix::fs::stat(name.as_c_str()).ok()?;
+    Some((name, stat))
+}
+
+pub fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// Takes segments off the end until something exists: usually at once. Only as much as the client
+/// chose, the last `chosen` bytes, is taken off.
+pub fn back(file: &[u8], chosen: usize) -> Option<Found> {
+    let fixed = file.len().saturating_sub(chosen);
+    let mut end = file.len();
+    for _ in 0..DEPTH {
+        let name = file[..end].strip_suffix(b"/").unwrap_or(&file[..end]);
+        let exists = stat(if name.is_empty() { b"/" } else { name });
+        if let Some((c_name, stat)) = exists {
+            return Some(Found {
+                file: name.to_vec(),
+                name: c_name,
+                stat,
+                rest: (file.len() - name.len()).min(chosen),
+            });
+        }
+        end = memchr::memrchr(b'/', name).filter(|&slash| slash >= fixed)?;
+    }
+    None
+}
+
+/// Bytes of `path` that are a handler's SCRIPT_NAME: as in Apache the folders that exist and one
+/// segment more.
+pub fn handler_length(file: &[u8], path: &[u8]) -> usize {
+    let Some(found) = back(file, path.len()) else {
+        return path.len();
+    };
+    let known = path.len() - found.rest;
+    if is_file(&found.stat) {
+        return known;
+    }
+    let next = path[known..].iter().skip(1).position(|&byte| byte == b'/');
+    next.map_or(path.len(), |at| known + 1 + at)
+}

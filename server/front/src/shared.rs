@@ -1,0 +1,90 @@
+//! What every connection of a front uses. One thread, so cells instead of locks.
+
+use crate::clock::{Clock, Rounds};
+use crate::deadline::Registry;
+use crate::dispatch::Dispatch;
+use crate::handler::cgi::Cgi;
+use crate::log::Journal;
+use crate::problem::Problem;
+use crate::route::table::RouteTable;
+use crate::route::Route;
+use mehari_config::Site;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub struct Shared<D: Dispatch> {
+    site: RefCell<Arc<Site>>,
+    pub pool: D,
+    pub cgi: Cgi,
+    pub journal: Rc<dyn Journal>,
+    pub clock: Clock,
+    pub rounds: Rounds,
+    pub registry: Rc<Registry>,
+    /// HTTP/2 streams, for their deadlines.
+    pub streams: Rc<Registry>,
+    pub routes: RouteTable,
+    /// For bytes that are counted or thrown away before anything else runs.
+    pub scratch: RefCell<Vec<u8>>,
+    /// Bytes of programs' responses that clients have not taken yet.
+    pub held: Cell<usize>,
+    pub stopping: Cell<bool>,
+    pub counts: Counts,
+}
+
+/// Totals since the front began, and requests under way.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub connections: Cell<u64>,
+    pub refused_connections: Cell<u64>,
+    pub requests: Cell<u64>,
+    pub active: Cell<usize>,
+    pub bytes: Cell<u64>,
+}
+
+impl<D: Dispatch> Shared<D> {
+    pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
+        Shared {
+            site: RefCell::new(site),
+            pool,
+            cgi,
+            journal,
+            clock: Clock::new(),
+            rounds: Rounds::default(),
+            registry: Rc::default(),
+            streams: Rc::default(),
+            routes: RouteTable::default(),
+            scratch: RefCell::default(),
+            held: Cell::new(0),
+            stopping: Cell::new(false),
+            counts: Counts::default(),
+        }
+    }
+
+    pub fn site(&self) -> Arc<Site> {
+        self.site.borrow().clone()
+    }
+
+    pub fn replace_site(&self, site: Arc<Site>) {
+        self.site.replace(site);
+        self.routes.clear();
+    }
+
+    pub fn route(&self, path: &[u8]) -> Result<Rc<Route>, Problem> {
+        let site = self.site.borrow();
+        self.routes.route(&site, path, self.clock.tick())
+    }
+
+    /// Counts a request in; the number is its id.
+    pub fn request_begins(&self) -> u64 {
+        let id = self.counts.requests.get() + 1;
+        self.counts.requests.set(id);
+        self.counts.active.set(self.counts.active.get() + 1);
+        id
+    }
+
+    pub fn request_ends(&self, bytes: u64) {
+        self.counts.active.set(self.counts.active.get() - 1);
+        self.counts.bytes.set(self.counts.bytes.get() + bytes);
+    }
+}

@@ -1,0 +1,129 @@
+//! Listening sockets, and who is at either end of what they accept.
+
+use crate::request::Peer;
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::task::{ready, Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, Interest};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+
+/// A bound socket for the front to accept on.
+pub enum Listener {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+impl From<std::net::TcpListener> for Listener {
+    fn from(listener: std::net::TcpListener) -> Listener {
+        Listener::Tcp(listener)
+    }
+}
+
+impl From<std::os::unix::net::UnixListener> for Listener {
+    fn from(listener: std::os::unix::net::UnixListener) -> Listener {
+        Listener::Unix(listener)
+    }
+}
+
+/// A connected socket, whatever carries it.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
+    /// Sends a piece of a file without copying it through us. `Ok(None)`: this kind of socket cannot.
+    fn poll_send_file(
+        &self,
+        cx: &mut Context<'_>,
+        file: &File,
+        start: u64,
+        count: usize,
+    ) -> Poll<io::Result<Option<usize>>>;
+}
+
+macro_rules! stream {
+    ($kind:ty) => {
+        impl Stream for $kind {
+            fn poll_send_file(
+                &self,
+                cx: &mut Context<'_>,
+                file: &File,
+                start: u64,
+                count: usize,
+            ) -> Poll<io::Result<Option<usize>>> {
+                loop {
+                    ready!(self.poll_write_ready(cx))?;
+                    let sent = self.try_io(Interest::WRITABLE, || {
+                        let mut offset = start;
+                        let sent = rustix::fs::sendfile(self, file, Some(&mut offset), count);
+                        sent.map_err(io::Error::from)
+                    });
+                    match sent {
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        other => return Poll::Ready(other.map(Some)),
+                    }
+                }
+            }
+        }
+    };
+}
+
+stream!(TcpStream);
+stream!(UnixStream);
+
+/// A listener of this thread's loop.
+pub enum Acceptor {
+    /// With the address it is bound to, when that is not a wildcard.
+    Tcp(TcpListener, Option<SocketAddr>),
+    Unix(UnixListener),
+}
+
+pub enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Acceptor {
+    /// Must run inside the loop.
+    pub fn new(listener: Listener) -> io::Result<Acceptor> {
+        match listener {
+            Listener::Tcp(listener) => {
+                listener.set_nonblocking(true)?;
+                // Accepted sockets inherit it: one system call instead of one a connection.
+                rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
+                let address = listener.local_addr()?;
+                let fixed = (!address.ip().is_unspecified()).then_some(address);
+                Ok(Acceptor::Tcp(TcpListener::from_std(listener)?, fixed))
+            }
+            Listener::Unix(listener) => {
+                listener.set_nonblocking(true)?;
+                Ok(Acceptor::Unix(UnixListener::from_std(listener)?))
+            }
+        }
+    }
+
+    pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
+        match self {
+            Acceptor::Tcp(listener, fixed) => {
+                let (stream, remote) = listener.accept().await?;
+                let local = match fixed {
+                    Some(address) => *address,
+                    None => stream.local_addr()?,
+                };
+                let peer = Peer {
+                    remote_addr: remote.ip().to_canonical().to_string(),
+                    remote_port: remote.port(),
+                    server_addr: local.ip().to_canonical().to_string(),
+                    server_port: local.port(),
+                };
+                Ok((Socket::Tcp(stream), peer))
+            }
+            Acceptor::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let peer = Peer {
+                    remote_addr: "127.0.0.1".into(),
+                    server_addr: "127.0.0.1".into(),
+                    ..Peer::default()
+                };
+                Ok((Socket::Unix(stream), peer))
+            }
+        }
+    }
+}

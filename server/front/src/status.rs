@@ -1,0 +1,98 @@
+//! Status codes: the reason phrase of each, and which of them never carry a body (RFC 9110 section 15).
+
+/// The phrase of a status line; empty for a code nobody registered, which RFC 9112 allows.
+pub fn phrase(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        101 => "Switching Protocols",
+        102 => "Processing",
+        103 => "Early Hints",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        207 => "Multi-Status",
+        208 => "Already Reported",
+        226 => "IM Used",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        305 => "Use Proxy",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        407 => "Proxy Authentication Required",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        418 => "I'm a teapot",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        423 => "Locked",
+        424 => "Failed Dependency",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        506 => "Variant Also Negotiates",
+        507 => "Insufficient Storage",
+        508 => "Loop Detected",
+        510 => "Not Extended",
+        511 => "Network Authentication Required",
+        _ => "",
+    }
+}
+
+/// 1xx, 204 and 304 end with their header block whatever their fields say.
+pub fn has_no_body(status: u16) -> bool {
+    status < 200 || status == 204 || status == 304
+}
+
+/// What an error page says below its title.
+pub fn explanation(status: u16) -> &'static str {
+    match status {
+        400 => "The request is not one this server understands.",
+        403 => "This may not be read.",
+        404 => "There is nothing at this address.",
+        405 => "This address does not take that method.",
+        408 => "The request took too long to arrive.",
+        413 => "The body of the request is larger than this address takes.",
+        414 => "The address is too long.",
+        416 => "The file has no such range.",
+        417 => "The expectation of the request cannot be met.",
+        431 => "The header of the request is too large.",
+        500 => "The program behind this address failed. The error log says why.",
+        501 => "This server does not do what the request asks for.",
+        502 => "The program behind this address ended without an answer.",
+        503 => "The server has more to do than it can. Please try again in a moment.",
+        504 => "The program behind this address took too long.",
+        505 => "This server speaks HTTP/1.0, HTTP/1.1 and HTTP/2.",
+        _ => "",
+    }
+}

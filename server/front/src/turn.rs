@@ -1,0 +1,127 @@
+//! One request from its first byte to its log line, whichever HTTP version carries it.
+
+use crate::dispatch::{Dispatch, Exchange};
+use crate::handler::Backend;
+use crate::log::Entry;
+use crate::request::{path_of, Field, Peer, Protocol, Redirect, REDIRECTS};
+use crate::shared::Shared;
+use mehari_config::{LogLevel, Settings};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+pub struct Turn {
+    pub id: u64,
+    began: Instant,
+    pub time: SystemTime,
+    pub protocol: Protocol,
+    pub is_head: bool,
+    /// 0 until there is one.
+    pub status: u16,
+    /// Bytes of the body handed to the socket.
+    pub sent: u64,
+    pub worker: Option<u32>,
+    /// Of its route, once it has one: they say what its error pages look like.
+    pub settings: Option<Arc<Settings>>,
+    /// Where the server itself led the request, if it did.
+    pub redirect: Option<Redirect>,
+    queued: Duration,
+}
+
+/// The client went before it was answered: nginx's number for it.
+const CLIENT_GONE: u16 = 499;
+
+impl Turn {
+    pub fn begin<D: Dispatch>(shared: &Shared<D>, protocol: Protocol, is_head: bool) -> Turn {
+        Turn {
+            id: shared.request_begins(),
+            began: Instant::now(),
+            time: SystemTime::now(),
+            protocol,
+            is_head,
+            status: 0,
+            sent: 0,
+            worker: None,
+            settings: None,
+            redirect: None,
+            queued: Duration::ZERO,
+        }
+    }
+
+    /// Leads the request on to another local target. False: it has been led around for too long.
+    pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        let before = self.redirect.take();
+        let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
+        let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
+        let from = path_of(&from).to_vec();
+        self.redirect = Some(Redirect {
+            target,
+            from,
+            status,
+            count,
+        });
+        count <= REDIRECTS
+    }
+
+    /// The status of a response that says `status`: an error document keeps the error's.
+    pub fn status_for(&self, status: u16) -> u16 {
+        match &self.redirect {
+            Some(redirect) if status == 200 => redirect.status,
+            _ => status,
+        }
+    }
+
+    /// Notes who worked on the request.
+    pub fn credit<P: Exchange>(&mut self, backend: &Backend<P>) {
+        self.worker = backend.worker();
+        self.queued = backend.queued();
+    }
+
+    /// A line for the error log about this request; `target` is printed escaped.
+    pub fn log<D: Dispatch>(&self, shared: &Shared<D>, level: LogLevel, target: &[u8], text: &str) {
+        let text = format!("{}: {text}", target.escape_ascii());
+        shared
+            .journal
+            .error(level, Some(self.id), self.worker, &text);
+    }
+
+    /// The request's line in the access log, and its end in the counts. An unreadable request has
+    /// neither method nor target.
+    pub fn end<'a, D: Dispatch>(
+        &self,
+        shared: &Shared<D>,
+        peer: &Peer,
+        line: Option<(&[u8], &[u8])>,
+        fields: impl Iterator<Item = Field<'a>>,
+    ) {
+        shared.request_ends(self.sent);
+        let (mut referer, mut user_agent) = (None, None);
+        for (name, value) in fields {
+            match name.len() {
+                7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
+                10 if name.eq_ignore_ascii_case(b"user-agent") => user_agent = Some(value),
+                _ => {}
+            }
+        }
+        let (method, target) = line.unwrap_or_default();
+        shared.journal.access(&Entry {
+            remote: peer.remote_addr.as_bytes(),
+            user: None,
+            time: self.time,
+            method,
+            target,
+            protocol: line.map_or(&[], |_| self.protocol.name()),
+            status: if self.status == 0 {
+                CLIENT_GONE
+            } else {
+                self.status
+            },
+            bytes: self.sent,
+            referer,
+            user_agent,
+            request_id: self.id,
+            worker: self.worker,
+            queue_us: self.queued.as_micros() as u64,
+            total_us: self.began.elapsed().as_micros() as u64,
+        });
+    }
+}

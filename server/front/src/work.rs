@@ -1,0 +1,156 @@
+//! What a routed request leads to: an answer at once, or a program at work. Both HTTP versions end here.
+
+use crate::answer::{Answer, Content};
+use crate::dispatch::Dispatch;
+use crate::handler::{cgi, file, perl, Backend};
+use crate::page;
+use crate::problem::Problem;
+use crate::request::{path_of, Request};
+use crate::route::{Outcome, Route};
+use crate::shared::Shared;
+use mehari_config::{Handler, Rung, Settings, Site};
+use mehari_pool::Body;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+pub enum Work<D: Dispatch> {
+    Answer(Answer),
+    Backend(Backend<D::Exchange>),
+    /// Another local target answers, and the status it is for.
+    Elsewhere(Vec<u8>, u16),
+}
+
+/// Methods that no handler gets: TRACE gives away cookies, CONNECT is a proxy's.
+pub fn check_method(method: &[u8]) -> Result<(), Problem> {
+    match method {
+        b"TRACE" => Err(Problem::malformed(405, "TRACE is not served")),
+        b"CONNECT" => Err(Problem::malformed(405, "CONNECT is for proxies")),
+        _ => Ok(()),
+    }
+}
+
+/// The answer to `OPTIONS *`.
+pub fn server_options() -> Answer {
+    Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
+}
+
+/// Whether the route's handler reads request bodies; for the others a body is thrown away.
+pub fn wants_body(route: &Route) -> bool {
+    matches!(route.outcome, Outcome::Program)
+}
+
+/// Starts the work. The body is complete.
+pub fn begin<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> Work<D> {
+    let done = match &route.outcome {
+        Outcome::Program => {
+            let site = shared.site();
+            match start(shared, request, route, &site, body) {
+                Ok(backend) => return Work::Backend(backend),
+                Err(problem) => Err(problem),
+            }
+        }
+        Outcome::File(target) => {
+            file::answer(request, target, &route.settings, shared.rounds.current())
+        }
+        Outcome::Moved(location) => Ok(moved(location, request.query())),
+        Outcome::Refused(problem) => Err(*problem),
+    };
+    done.map(Work::Answer).unwrap_or_else(|problem| {
+        if let Outcome::File(_) = route.outcome {
+            shared.routes.forget(request.path());
+        }
+        refusal(shared, request, Some(&route.settings), problem.status)
+    })
+}
+
+/// A program goes to the pool, or is a CGI program: a process of its own.
+fn start<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    body: Body<'_>,
+) -> Result<Backend<D::Exchange>, Problem> {
+    if route.handler != Handler::Script(Rung::Cgi) {
+        let exchange = perl::submit(&shared.pool, request, route, site, body);
+        return Ok(Backend::Perl(exchange));
+    }
+    perl::with_call(request, route, site, body, |call| {
+        let program = cgi::Program {
+            call,
+            file: Path::new(OsStr::from_bytes(&route.file)),
+            admin: site.server_admin.as_deref().map(str::as_bytes),
+            user: None,
+            auth_type: None,
+            authorization: false,
+        };
+        let exchange = shared.cgi.start(program);
+        exchange.map(|exchange| Backend::Cgi(Box::new(exchange)))
+    })
+    .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))
+}
+
+fn moved(location: &[u8], query: &[u8]) -> Answer {
+    let mut lines = b"Location: ".to_vec();
+    lines.extend_from_slice(location);
+    if !query.is_empty() {
+        lines.push(b'?');
+        lines.extend_from_slice(query);
+    }
+    lines.extend_from_slice(b"\r\n");
+    Answer::new(301, lines)
+}
+
+/// The page of a problem, as the configuration wants it. What goes wrong on the way to an error
+/// document gets the plain page.
+pub fn refusal<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    status: u16,
+) -> Work<D> {
+    let configured = match request.redirect {
+        Some(_) => None,
+        None => document(shared, settings, status),
+    };
+    configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
+}
+
+/// `ErrorDocument`: an address elsewhere, a text, a local file or a local program.
+fn document<D: Dispatch>(
+    shared: &Shared<D>,
+    settings: Option<&Settings>,
+    status: u16,
+) -> Option<Work<D>> {
+    let site = shared.site();
+    let documents = &settings.unwrap_or(&site.base).error_documents;
+    let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
+    if document.starts_with("http://") || document.starts_with("https://") {
+        let answer = Answer::new(302, format!("Location: {document}\r\n"));
+        return Some(Work::Answer(answer));
+    }
+    if !document.starts_with('/') {
+        let text = document.strip_prefix('"').unwrap_or(document);
+        return Some(Work::Answer(page::configured(status, text)));
+    }
+    let route = shared.route(path_of(document.as_bytes())).ok()?;
+    let target = match &route.outcome {
+        Outcome::File(target) => target,
+        Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),
+        _ => return None,
+    };
+    let round = shared.rounds.current();
+    let resource = target.resource(None, &route.settings, round).ok()?;
+    let media_type = resource.media_type().unwrap_or("text/html");
+    Some(Work::Answer(Answer {
+        status,
+        lines: format!("Content-Type: {media_type}\r\n").into(),
+        content: Content::Bytes(resource.body().to_vec()),
+    }))
+}

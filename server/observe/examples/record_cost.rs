@@ -1,0 +1,58 @@
+//! What one `AccessLog::record` costs its caller: `cargo run --release -p mehari-observe --example record_cost [FILE]`.
+//!
+//! Records in bursts of 64 with the writer free to work between them, as the front does, and prints
+//! the mean and the median burst for both formats.
+
+use mehari_observe::{AccessFormat, AccessLog, Entry, ErrorLog, LogLevel, LogTarget};
+use std::time::{Duration, Instant, SystemTime};
+
+const BURST: u32 = 64;
+const BURSTS: usize = 10_000;
+
+fn main() -> std::io::Result<()> {
+    let file = std::env::args_os()
+        .nth(1)
+        .unwrap_or_else(|| "/dev/null".into());
+    let errors = ErrorLog::open(&LogTarget::Stderr, LogLevel::Info)?;
+    for format in [AccessFormat::Combined, AccessFormat::Json] {
+        let log = AccessLog::open(&LogTarget::File(file.clone().into()), format, &errors)?;
+        let mut costs: Vec<f64> = (0..BURSTS).map(|turn| burst(&log, turn as u64)).collect();
+        log.flush(Duration::from_secs(10));
+        let mean = costs.iter().sum::<f64>() / costs.len() as f64;
+        costs.sort_by(f64::total_cmp);
+        println!(
+            "{format:?}: mean {mean:.0} ns, median {:.0} ns, 99th percentile {:.0} ns an entry",
+            costs[costs.len() / 2],
+            costs[costs.len() * 99 / 100],
+        );
+    }
+    Ok(())
+}
+
+/// Nanoseconds an entry; the pause before gives the writer the time that serving requests would.
+fn burst(log: &AccessLog, turn: u64) -> f64 {
+    std::thread::sleep(Duration::from_micros(50));
+    let time = SystemTime::now();
+    let begun = Instant::now();
+    for number in 0..BURST {
+        log.record(&Entry {
+            remote: b"192.168.100.200",
+            user: None,
+            time,
+            method: b"GET",
+            target: b"/cgi-bin/guestbook.pl?page=12&sort=date",
+            protocol: b"HTTP/1.1",
+            status: 200,
+            bytes: 14_523,
+            referer: Some(b"https://www.example.test/guestbook.pl?page=11"),
+            user_agent: Some(
+                b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+            ),
+            request_id: turn * u64::from(BURST) + u64::from(number),
+            worker: Some(12_345),
+            queue_us: 17,
+            total_us: 1_234,
+        });
+    }
+    begun.elapsed().as_nanos() as f64 / f64::from(BURST)
+}

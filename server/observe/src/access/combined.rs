@@ -1,0 +1,50 @@
+//! Apache's combined format: `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`.
+
+use super::Entry;
+use crate::escape::{decimal, log_item};
+
+/// `time` is the text between the brackets.
+pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
+    log_item(line, entry.remote);
+    line.extend_from_slice(b" - ");
+    match entry.user {
+        None => line.push(b'-'),
+        Some(b"") => line.extend_from_slice(b"\"\""),
+        Some(user) => log_item(line, user),
+    }
+    line.extend_from_slice(b" [");
+    line.extend_from_slice(time);
+    line.extend_from_slice(b"] \"");
+    request_line(line, entry);
+    line.extend_from_slice(b"\" ");
+    decimal(line, u64::from(entry.status));
+    line.push(b' ');
+    match entry.bytes {
+        0 => line.push(b'-'),
+        bytes => decimal(line, bytes),
+    }
+    quoted(line, entry.referer);
+    quoted(line, entry.user_agent);
+    line.push(b'\n');
+}
+
+/// `%r`; a request whose first line never arrived is `-`, one of HTTP/0.9 has no protocol.
+fn request_line(line: &mut Vec<u8>, entry: &Entry<'_>) {
+    if entry.method.is_empty() {
+        line.push(b'-');
+        return;
+    }
+    log_item(line, entry.method);
+    line.push(b' ');
+    log_item(line, entry.target);
+    if !entry.protocol.is_empty() {
+        line.push(b' ');
+        log_item(line, entry.protocol);
+    }
+}
+
+fn quoted(line: &mut Vec<u8>, value: Option<&[u8]>) {
+    line.extend_from_slice(b" \"");
+    log_item(line, value.unwrap_or(b"-"));
+    line.push(b'"');
+}

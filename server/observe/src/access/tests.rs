@@ -1,0 +1,167 @@
+use super::*;
+use std::time::UNIX_EPOCH;
+
+fn entry() -> Entry<'static> {
+    Entry {
+        remote: b"127.0.0.1",
+        user: None,
+        time: UNIX_EPOCH + Duration::from_micros(1_795_292_701_123_456),
+        method: b"GET",
+        target: b"/hello.pl?a=1",
+        protocol: b"HTTP/1.1",
+        status: 200,
+        bytes: 2326,
+        referer: Some(b"http://example.test/"),
+        user_agent: Some(b"wrk/4"),
+        request_id: 4711,
+        worker: Some(124),
+        queue_us: 3,
+        total_us: 250,
+    }
+}
+
+fn combined_line(entry: &Entry<'_>) -> String {
+    let mut line = Vec::new();
+    combined::write(&mut line, entry, b"21/Nov/2026:20:25:01 +0000");
+    String::from_utf8(line).expect("combined lines are ASCII")
+}
+
+fn json_line(entry: &Entry<'_>) -> serde_json::Value {
+    let mut line = Vec::new();
+    json::write(&mut line, entry, b"2026-11-21T20:25:01.123456Z");
+    assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
+    serde_json::from_slice(&line).expect("a line is one JSON object")
+}
+
+#[test]
+fn combined_line_reads_as_apaches() {
+    assert_eq!(
+        combined_line(&entry()),
+        "127.0.0.1 - - [21/Nov/2026:20:25:01 +0000] \"GET /hello.pl?a=1 HTTP/1.1\" 200 2326 \
+         \"http://example.test/\" \"wrk/4\"\n"
+    );
+}
+
+#[test]
+fn combined_line_shows_what_is_missing_as_apache_does() {
+    let bare = Entry {
+        user: Some(b""),
+        method: b"",
+        bytes: 0,
+        status: 408,
+        referer: None,
+        user_agent: Some(b""),
+        ..entry()
+    };
+    assert_eq!(
+        combined_line(&bare),
+        "127.0.0.1 - \"\" [21/Nov/2026:20:25:01 +0000] \"-\" 408 - \"-\" \"\"\n"
+    );
+}
+
+#[test]
+fn a_client_cannot_forge_a_combined_line() {
+    let forged = Entry {
+        user: Some(b"frank"),
+        target: b"/\" 200 1 \"-\" \"x\"\n10.0.0.1 - - [",
+        user_agent: Some(b"a\\\" \x1b[2J\xff"),
+        ..entry()
+    };
+    assert_eq!(
+        combined_line(&forged),
+        "127.0.0.1 - frank [21/Nov/2026:20:25:01 +0000] \
+         \"GET /\\\" 200 1 \\\"-\\\" \\\"x\\\"\\n10.0.0.1 - - [ HTTP/1.1\" 200 2326 \
+         \"http://example.test/\" \"a\\\\\\\" \\x1b[2J\\xff\"\n"
+    );
+}
+
+#[test]
+fn json_line_has_every_field_by_name() {
+    let expected = serde_json::json!({
+        "time": "2026-11-21T20:25:01.123456Z", "remote_addr": "127.0.0.1", "remote_user": null,
+        "method": "GET", "target": "/hello.pl?a=1", "protocol": "HTTP/1.1", "status": 200,
+        "bytes": 2326, "referer": "http://example.test/", "user_agent": "wrk/4",
+        "request_id": 4711, "worker": 124, "queue_us": 3, "total_us": 250,
+    });
+    assert_eq!(json_line(&entry()), expected);
+}
+
+#[test]
+fn a_client_cannot_forge_a_json_field() {
+    let forged = Entry {
+        user: Some("zoé".as_bytes()),
+        target: b"/\",\"status\":500,\"x\":\"",
+        user_agent: Some(b"\xff\n\\"),
+        worker: None,
+        ..entry()
+    };
+    let line = json_line(&forged);
+    assert_eq!(line["status"], 200);
+    assert_eq!(line["target"], "/\",\"status\":500,\"x\":\"");
+    assert_eq!(line["user_agent"], "\\xff\n\\");
+    assert_eq!(line["remote_user"], "zoé");
+    assert_eq!(line["worker"], serde_json::Value::Null);
+    assert_eq!(line.as_object().map(|fields| fields.len()), Some(14));
+}
+
+#[test]
+fn recorded_lines_reach_the_file_without_a_flush() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.log");
+    let errors = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("off needs no file");
+    let log = AccessLog::open(
+        &LogTarget::File(path.clone()),
+        AccessFormat::Combined,
+        &errors,
+    )
+    .expect("opens");
+    log.record(&entry());
+    let begun = std::time::Instant::now();
+    while std::fs::read(&path).expect("readable").is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "never written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn rotation_under_load_loses_and_tears_no_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("access.log");
+    let errors = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("off needs no file");
+    let target = LogTarget::File(path.clone());
+    let log = AccessLog::open(&target, AccessFormat::Json, &errors).expect("opens");
+    let mut id = 0;
+    for turn in 0..20 {
+        for _ in 0..700 {
+            id += 1;
+            log.record(&Entry {
+                request_id: id,
+                ..entry()
+            });
+        }
+        std::fs::rename(&path, folder.path().join(format!("old.{turn}"))).expect("renamed");
+        log.reopen();
+        assert!(log.flush(Duration::from_secs(20)));
+        assert!(path.exists(), "flush waits for the reopening before it");
+    }
+    let mut seen = Vec::new();
+    for file in std::fs::read_dir(folder.path()).expect("listed") {
+        let text = std::fs::read_to_string(file.expect("an entry").path()).expect("read");
+        for line in text.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).expect("whole line");
+            seen.push(line["request_id"].as_u64().expect("a number"));
+        }
+    }
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(1..=id));
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_is_named() {
+    let errors = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("off needs no file");
+    let target = LogTarget::File("/nonexistent/access.log".into());
+    let error = AccessLog::open(&target, AccessFormat::Json, &errors)
+        .err()
+        .expect("refused");
+    assert!(error.to_string().contains("/nonexistent/access.log"));
+}

@@ -1,0 +1,75 @@
+//! Totals since the start, for the status page and the metrics.
+//!
+//! Written by the front's thread, read by any: each number is right by itself, the set is not one instant's.
+
+use crate::latency::Latency;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+#[derive(Debug, Default)]
+pub struct Counters {
+    requests: AtomicU64,
+    in_flight: AtomicU64,
+    bytes: AtomicU64,
+    /// 1xx to 5xx.
+    classes: [AtomicU64; 5],
+    pub latency: Latency,
+}
+
+impl Counters {
+    pub fn begin(&self) {
+        self.in_flight.fetch_add(1, Relaxed);
+    }
+
+    /// One `end` for each `begin`: the response is over, whole or not.
+    pub fn end(&self, status: u16, bytes: u64, total_us: u64) {
+        self.in_flight.fetch_sub(1, Relaxed);
+        self.requests.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+        if let Some(class) = usize::from(status / 100)
+            .checked_sub(1)
+            .and_then(|class| self.classes.get(class))
+        {
+            class.fetch_add(1, Relaxed);
+        }
+        self.latency.record(total_us);
+    }
+
+    /// Requests answered.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Relaxed)
+    }
+
+    /// Body bytes sent.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Responses by the first digit of their status, 1 to 5.
+    pub fn classes(&self) -> [u64; 5] {
+        std::array::from_fn(|class| self.classes[class].load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_response_counts_once_in_its_class() {
+        let counters = Counters::default();
+        for status in [100, 200, 204, 301, 404, 500, 599, 0, 700] {
+            counters.begin();
+            counters.end(status, 10, 5);
+        }
+        counters.begin();
+        assert_eq!(counters.requests(), 9);
+        assert_eq!(counters.in_flight(), 1);
+        assert_eq!(counters.bytes(), 90);
+        assert_eq!(counters.classes(), [1, 2, 1, 1, 2]);
+        assert_eq!(counters.latency.count(), 9);
+    }
+}

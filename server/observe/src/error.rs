@@ -1,0 +1,226 @@
+//! The error log: `[Sat Nov 21 20:25:01.123456 2026] [error] [pid 123] [req 4711] [worker 124] message`.
+//!
+//! Any thread may write; none waits for the disk. A message is one line whatever it holds, a message that
+//! comes too often is summarised, and [`ErrorLog::log_at_most_every`] is for warnings worth saying once in a while.
+
+use crate::clock::{Clock, Style};
+use crate::escape;
+use crate::sink::Sink;
+use crate::spool::Spool;
+use mehari_config::{LogLevel, LogTarget};
+use std::fmt::{self, Write};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+mod flood;
+mod lines;
+
+pub use lines::Lines;
+
+/// A longer message is cut, as Apache cuts it.
+const LONGEST: usize = 8 * 1024;
+
+/// What a message is about. The default is the server itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The process that said it; `None` is this one.
+    pub pid: Option<u32>,
+    pub request: Option<u64>,
+    /// The worker it happened in.
+    pub worker: Option<u32>,
+}
+
+/// A handle on the error log; clones write to the same place.
+#[derive(Clone)]
+pub struct ErrorLog {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    level: LogLevel,
+    pid: u32,
+    /// `None`: the log is off.
+    spool: Option<Spool>,
+    flood: Arc<flood::Guard>,
+    clock: Mutex<Clock>,
+}
+
+impl ErrorLog {
+    /// Opens (and creates) the target for appending; messages less grave than `level` are not written.
+    pub fn open(target: &LogTarget, level: LogLevel) -> io::Result<ErrorLog> {
+        let flood = Arc::new(flood::Guard::new(std::process::id()));
+        let spool = match Sink::open(target)? {
+            Some(sink) => Some(flood::guarded(&flood, sink)?),
+            None => None,
+        };
+        Ok(ErrorLog {
+            shared: Arc::new(Shared {
+                level,
+                pid: std::process::id(),
+                spool,
+                flood,
+                clock: Mutex::new(Clock::new(Style::ErrorLog)),
+            }),
+        })
+    }
+
+    /// Whether a message of this level would be written; ask before costly formatting.
+    pub fn takes(&self, level: LogLevel) -> bool {
+        self.shared.spool.is_some() && level <= self.shared.level
+    }
+
+    pub fn log(&self, level: LogLevel, origin: Origin, message: impl fmt::Display) {
+        if !self.takes(level) {
+            return;
+        }
+        let mut text = Text(Vec::with_capacity(160));
+        // `Text` fails only to cut a message that is too long.
+        let _ = write!(text, "{message}");
+        self.log_bytes(level, origin, &text.0);
+    }
+
+    /// For messages that came as bytes: a program's stderr.
+    pub fn log_bytes(&self, level: LogLevel, origin: Origin, message: &[u8]) {
+        if !self.takes(level) {
+            return;
+        }
+        let message = trimmed(&message[..message.len().min(LONGEST)]);
+        let now = Instant::now();
+        if !self.shared.flood.admits(level, message, now) {
+            return;
+        }
+        self.write(level, origin, message);
+        if level <= LogLevel::Crit {
+            // What is this grave may be the last thing we say.
+            self.write_out(Duration::from_millis(500));
+        }
+    }
+
+    /// Writes the message unless one with the same `key` was written less than `pause` ago. True: written.
+    pub fn log_at_most_every(
+        &self,
+        pause: Duration,
+        key: &'static str,
+        level: LogLevel,
+        message: impl fmt::Display,
+    ) -> bool {
+        let due = self.takes(level) && self.shared.flood.is_due(key, pause, Instant::now());
+        if due {
+            self.log(level, Origin::default(), message);
+        }
+        due
+    }
+
+    pub fn error(&self, message: impl fmt::Display) {
+        self.log(LogLevel::Error, Origin::default(), message);
+    }
+
+    pub fn warn(&self, message: impl fmt::Display) {
+        self.log(LogLevel::Warn, Origin::default(), message);
+    }
+
+    pub fn notice(&self, message: impl fmt::Display) {
+        self.log(LogLevel::Notice, Origin::default(), message);
+    }
+
+    pub fn info(&self, message: impl fmt::Display) {
+        self.log(LogLevel::Info, Origin::default(), message);
+    }
+
+    /// Opens the file anew; when that fails the old one stays in use and its last line says so.
+    pub fn reopen(&self) {
+        if let Some(spool) = &self.shared.spool {
+            spool.reopen();
+        }
+    }
+
+    /// Waits until everything logged is written, counts of repeated messages too. False: it took more than `limit`.
+    pub fn flush(&self, limit: Duration) -> bool {
+        self.shared.flood.end_windows();
+        self.write_out(limit)
+    }
+
+    fn write_out(&self, limit: Duration) -> bool {
+        let spool = self.shared.spool.as_ref();
+        spool.map_or(true, |spool| spool.flush(limit))
+    }
+
+    fn write(&self, level: LogLevel, origin: Origin, message: &[u8]) {
+        let Some(spool) = &self.shared.spool else {
+            return;
+        };
+        let mut clock = self
+            .shared
+            .clock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let time = clock.text(SystemTime::now());
+        spool.append(|line| {
+            prefix(line, time, level, origin, self.shared.pid);
+            escape::message(line, message);
+            line.push(b'\n');
+        });
+    }
+}
+
+fn prefix(line: &mut Vec<u8>, time: &[u8], level: LogLevel, origin: Origin, own: u32) {
+    line.push(b'[');
+    line.extend_from_slice(time);
+    line.extend_from_slice(b"] [");
+    line.extend_from_slice(word(level).as_bytes());
+    line.push(b']');
+    let numbers = [
+        ("pid", Some(u64::from(origin.pid.unwrap_or(own)))),
+        ("req", origin.request),
+        ("worker", origin.worker.map(u64::from)),
+    ];
+    for (name, number) in numbers {
+        let Some(number) = number else { continue };
+        line.extend_from_slice(b" [");
+        line.extend_from_slice(name.as_bytes());
+        line.push(b' ');
+        escape::decimal(line, number);
+        line.push(b']');
+    }
+    line.push(b' ');
+}
+
+fn word(level: LogLevel) -> &'static str {
+    match level {
+        LogLevel::Emerg => "emerg",
+        LogLevel::Alert => "alert",
+        LogLevel::Crit => "crit",
+        LogLevel::Error => "error",
+        LogLevel::Warn => "warn",
+        LogLevel::Notice => "notice",
+        LogLevel::Info => "info",
+        LogLevel::Debug => "debug",
+    }
+}
+
+/// Perl's messages end with a newline; the line's own end is ours.
+fn trimmed(message: &[u8]) -> &[u8] {
+    let end = message
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\n' | b'\r'))
+        .map_or(0, |last| last + 1);
+    &message[..end]
+}
+
+struct Text(Vec<u8>);
+
+impl Write for Text {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let room = LONGEST.saturating_sub(self.0.len());
+        self.0
+            .extend_from_slice(&part.as_bytes()[..part.len().min(room)]);
+        if part.len() > room {
+            return Err(fmt::Error);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

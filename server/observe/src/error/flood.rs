@@ -1,0 +1,165 @@
+//! Keeps one message from filling the log: so many a second are written, the rest is counted.
+//!
+//! The counts become a line when the second is over, written by the spool's thread even if nobody logs any more.
+
+use super::{prefix, word, Origin};
+use crate::clock::{Clock, Style};
+use crate::escape;
+use crate::sink::Sink;
+use crate::spool::{Late, Spool};
+use mehari_config::LogLevel;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Times the same message is written within [`WINDOW`].
+pub const LIMIT: u64 = 10;
+const WINDOW: Duration = Duration::from_secs(1);
+/// Messages told apart within a window; more than these are written without a limit of their own.
+const MOST: usize = 256;
+/// Bytes of a message that its summary shows.
+const SHOWN: usize = 200;
+
+pub struct Guard {
+    pid: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    seen: HashMap<u64, Seen>,
+    keys: HashMap<&'static str, Instant>,
+    /// What the spool's thread has to say about the log itself.
+    notes: Vec<String>,
+}
+
+struct Seen {
+    since: Instant,
+    count: u64,
+    level: LogLevel,
+    shown: Vec<u8>,
+}
+
+/// A spool that writes at once, and the guard's summaries when they are due.
+pub fn guarded(guard: &Arc<Guard>, sink: Sink) -> io::Result<Spool> {
+    let (late, notes) = (guard.clone(), guard.clone());
+    let on_stderr = matches!(sink, Sink::Stderr);
+    let complaint = Arc::new(move |what: &str| {
+        if !on_stderr {
+            eprintln!("mehari: error log {what}");
+        }
+        notes.lock().notes.push(what.to_string());
+    });
+    Spool::start(
+        "error-log",
+        sink,
+        Duration::ZERO,
+        Some(Box::new(Summaries(late))),
+        complaint,
+    )
+}
+
+impl Guard {
+    pub fn new(pid: u32) -> Guard {
+        Guard {
+            pid,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Counts the message; false when it came too often within the last second.
+    pub fn admits(&self, level: LogLevel, message: &[u8], now: Instant) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (level as u8, message).hash(&mut hasher);
+        let mut state = self.lock();
+        if state.seen.len() >= MOST {
+            state
+                .seen
+                .retain(|_, seen| seen.count > LIMIT || now < seen.since + WINDOW);
+            if state.seen.len() >= MOST {
+                return true;
+            }
+        }
+        let seen = state.seen.entry(hasher.finish()).or_insert_with(|| Seen {
+            since: now,
+            count: 0,
+            level,
+            shown: message[..message.len().min(SHOWN)].to_vec(),
+        });
+        if seen.count <= LIMIT && now >= seen.since + WINDOW {
+            seen.since = now;
+            seen.count = 0;
+        }
+        seen.count += 1;
+        seen.count <= LIMIT
+    }
+
+    /// Ends every window: what was counted is due now. For the end of the server.
+    pub fn end_windows(&self) {
+        for seen in self.lock().seen.values_mut() {
+            seen.since = seen.since.checked_sub(WINDOW).unwrap_or(seen.since);
+        }
+    }
+
+    /// True once within `pause` for a key.
+    pub fn is_due(&self, key: &'static str, pause: Duration, now: Instant) -> bool {
+        let mut state = self.lock();
+        let due = state
+            .keys
+            .get(key)
+            .map_or(true, |last| now >= *last + pause);
+        if due {
+            state.keys.insert(key, now);
+        }
+        due
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Summaries(Arc<Guard>);
+
+impl Late for Summaries {
+    fn due(&self, now: Instant, into: &mut Vec<u8>) -> Option<Instant> {
+        let mut state = self.0.lock();
+        let pid = self.0.pid;
+        for note in std::mem::take(&mut state.notes) {
+            say(into, LogLevel::Error, pid, note.as_bytes());
+        }
+        let mut next: Option<Instant> = None;
+        state.seen.retain(|_, seen| {
+            let end = seen.since + WINDOW;
+            if now < end {
+                if seen.count >= LIMIT {
+                    next = Some(next.map_or(end, |next| next.min(end)));
+                }
+                return true;
+            }
+            if seen.count > LIMIT {
+                let more = seen.count - LIMIT;
+                let mut text = format!("the same {} came {more} more times: ", word(seen.level));
+                text.push_str(&String::from_utf8_lossy(&seen.shown));
+                say(into, seen.level, pid, text.as_bytes());
+            }
+            false
+        });
+        next
+    }
+}
+
+fn say(into: &mut Vec<u8>, level: LogLevel, pid: u32, message: &[u8]) {
+    let mut clock = Clock::new(Style::ErrorLog);
+    prefix(
+        into,
+        clock.text(SystemTime::now()),
+        level,
+        Origin::default(),
+        pid,
+    );
+    escape::message(into, message);
+    into.push(b'\n');
+}

@@ -1,0 +1,61 @@
+//! A program's stderr, cut into lines for the error log.
+
+use super::{ErrorLog, Origin, LONGEST};
+use mehari_config::LogLevel;
+
+/// Collects bytes as they are read; logs each line as soon as it is whole. Holds one line at most.
+pub struct Lines {
+    log: ErrorLog,
+    level: LogLevel,
+    origin: Origin,
+    part: Vec<u8>,
+    /// The rest of a line that was too long is thrown away.
+    skipping: bool,
+}
+
+impl Lines {
+    pub fn new(log: ErrorLog, level: LogLevel, origin: Origin) -> Lines {
+        Lines {
+            log,
+            level,
+            origin,
+            part: Vec::new(),
+            skipping: false,
+        }
+    }
+
+    /// What the lines from now on are about.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
+    }
+
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
+            self.add(&bytes[..end]);
+            self.finish();
+            self.skipping = false;
+            bytes = &bytes[end + 1..];
+        }
+        self.add(bytes);
+    }
+
+    /// Logs a last line that had no newline.
+    pub fn finish(&mut self) {
+        if !self.part.is_empty() {
+            self.log.log_bytes(self.level, self.origin, &self.part);
+            self.part.clear();
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.skipping {
+            return;
+        }
+        let room = LONGEST - self.part.len();
+        self.part.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if self.part.len() == LONGEST {
+            self.finish();
+            self.skipping = true;
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Writing what others sent so that it stays inside its field and on its line.
+
+/// Apache's `ap_escape_logitem`: `"` and `\` after a backslash, C's names for the common controls,
+/// `\xhh` for everything else that is not printable ASCII.
+pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
+    each_run(into, bytes, is_plain, |into, rest| {
+        match rest[0] {
+            quote @ (b'"' | b'\\') => into.extend_from_slice(&[b'\\', quote]),
+            other => control(into, other),
+        }
+        1
+    });
+}
+
+/// For the error log: as Apache's `ap_escape_errorlog_item` (`"` stays as it is), but well-formed
+/// UTF-8 outside the control characters stays readable.
+pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
+    each_run(into, bytes, is_plain, |into, rest| match rest[0] {
+        b'"' => {
+            into.push(b'"');
+            1
+        }
+        b'\\' => {
+            into.extend_from_slice(b"\\\\");
+            1
+        }
+        byte => match character(rest) {
+            Some(length) => {
+                into.extend_from_slice(&rest[..length]);
+                length
+            }
+            None => {
+                control(into, byte);
+                1
+            }
+        },
+    });
+}
+
+/// A JSON string with its quotes. Bytes that are not UTF-8 become the text `\xhh`.
+pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
+    into.push(b'"');
+    each_run(into, bytes, is_plain, |into, rest| match rest[0] {
+        quote @ (b'"' | b'\\') => {
+            into.extend_from_slice(&[b'\\', quote]);
+            1
+        }
+        byte @ (0..=0x1f | 0x7f) => {
+            into.extend_from_slice(b"\\u00");
+            hex(into, byte);
+            1
+        }
+        byte => match character(rest) {
+            Some(length) => {
+                into.extend_from_slice(&rest[..length]);
+                length
+            }
+            None => {
+                into.extend_from_slice(b"\\\\x");
+                hex(into, byte);
+                1
+            }
+        },
+    });
+    into.push(b'"');
+}
+
+/// `number` in decimal digits.
+pub fn decimal(into: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0u8; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    into.extend_from_slice(&digits[first..]);
+}
+
+/// `number` with zeros before it, `width` digits; higher digits are cut.
+pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
+    let start = into.len();
+    into.resize(start + width, b'0');
+    for digit in into[start..].iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
+/// Copies runs of plain bytes whole; `special` writes what is at the start of the rest and says how long it was.
+fn each_run(
+    into: &mut Vec<u8>,
+    mut bytes: &[u8],
+    plain: fn(u8) -> bool,
+    special: fn(&mut Vec<u8>, &[u8]) -> usize,
+) {
+    loop {
+        let run = bytes
+            .iter()
+            .position(|&byte| !plain(byte))
+            .unwrap_or(bytes.len());
+        into.extend_from_slice(&bytes[..run]);
+        bytes = &bytes[run..];
+        if bytes.is_empty() {
+            return;
+        }
+        let done = special(into, bytes);
+        bytes = &bytes[done..];
+    }
+}
+
+/// Printable ASCII that no format gives a meaning.
+#[inline]
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
+}
+
+fn control(into: &mut Vec<u8>, byte: u8) {
+    let name = match byte {
+        0x08 => b'b',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x0b => b'v',
+        _ => {
+            into.extend_from_slice(b"\\x");
+            hex(into, byte);
+            return;
+        }
+    };
+    into.extend_from_slice(&[b'\\', name]);
+}
+
+fn hex(into: &mut Vec<u8>, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    into.push(DIGITS[usize::from(byte >> 4)]);
+    into.push(DIGITS[usize::from(byte & 15)]);
+}
+
+/// The length of the well-formed multi-byte character `bytes` starts with; C1 controls are none.
+fn character(bytes: &[u8]) -> Option<usize> {
+    let length = match bytes[0] {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return None,
+    };
+    let text = std::str::from_utf8(bytes.get(..length)?).ok()?;
+    text.chars().all(|c| !c.is_control()).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(escape: fn(&mut Vec<u8>, &[u8]), bytes: &[u8]) -> String {
+        let mut text = Vec::new();
+        escape(&mut text, bytes);
+        String::from_utf8(text).expect("escaped text is UTF-8 here")
+    }
+
+    #[test]
+    fn log_item_escapes_every_byte_as_apache_does() {
+        for byte in 0..=255u8 {
+            let expected = match byte {
+                b'"' => "\\\"".to_string(),
+                b'\\' => "\\\\".to_string(),
+                8 => "\\b".to_string(),
+                9 => "\\t".to_string(),
+                10 => "\\n".to_string(),
+                11 => "\\v".to_string(),
+                13 => "\\r".to_string(),
+                32..=126 => char::from(byte).to_string(),
+                other => format!("\\x{other:02x}"),
+            };
+            assert_eq!(with(log_item, &[b'a', byte, b'z']), format!("a{expected}z"));
+        }
+    }
+
+    #[test]
+    fn json_string_of_any_bytes_is_json_and_keeps_utf8() {
+        for byte in 0..=255u8 {
+            let text = with(json_string, &[b'a', byte, b'"', b'\\', b'\n']);
+            let back: String = serde_json::from_str(&text).expect("valid JSON");
+            assert!(back.ends_with("\"\\\n"), "{text}");
+        }
+        assert_eq!(with(json_string, "méhari €".as_bytes()), "\"méhari €\"");
+        assert_eq!(with(json_string, b"\xc3("), "\"\\\\xc3(\"");
+        assert_eq!(with(json_string, b"\xe2\x82"), "\"\\\\xe2\\\\x82\"");
+    }
+
+    #[test]
+    fn message_stays_on_one_line_and_readable() {
+        assert_eq!(
+            with(message, "a \"b\"\n\tc\\d é\u{9b}\x1b[0m\u{0}".as_bytes()),
+            "a \"b\"\\n\\tc\\\\d é\\xc2\\x9b\\x1b[0m\\x00"
+        );
+    }
+
+    #[test]
+    fn numbers_are_written_as_fmt_writes_them() {
+        for number in [0, 7, 10, 99, 1_000_000, u64::MAX] {
+            let mut text = Vec::new();
+            decimal(&mut text, number);
+            assert_eq!(text, number.to_string().into_bytes());
+        }
+        let mut text = Vec::new();
+        padded(&mut text, 42, 6);
+        assert_eq!(text, b"000042");
+    }
+}

@@ -1,0 +1,94 @@
+//! A histogram of microseconds: eight steps an octave, so a quantile is read within 12.5 %.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const STEPS: u64 = 8;
+/// Up to 2^36 µs, nineteen hours; longer counts as that.
+const OCTAVES: usize = 34;
+const BUCKETS: usize = OCTAVES * STEPS as usize;
+
+#[derive(Debug)]
+pub struct Latency {
+    buckets: [AtomicU64; BUCKETS],
+}
+
+impl Default for Latency {
+    fn default() -> Latency {
+        Latency {
+            buckets: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+impl Latency {
+    pub fn record(&self, us: u64) {
+        self.buckets[bucket(us)].fetch_add(1, Relaxed);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
+    }
+
+    /// The microseconds that a share `quantile` (0 to 1) of the values do not exceed; `None` without a value.
+    pub fn quantile(&self, quantile: f64) -> Option<u64> {
+        let total = self.count();
+        if total == 0 {
+            return None;
+        }
+        let rank = ((quantile.clamp(0.0, 1.0) * total as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        for (index, bucket) in self.buckets.iter().enumerate() {
+            below += bucket.load(Relaxed);
+            if below >= rank {
+                return Some(highest(index));
+            }
+        }
+        None
+    }
+}
+
+/// Values below 8 have a bucket each; above, the three bits after the leading one choose.
+fn bucket(us: u64) -> usize {
+    if us < STEPS {
+        return us as usize;
+    }
+    let octave = u64::from(us.ilog2()) - 2;
+    let step = (us >> (octave - 1)) & (STEPS - 1);
+    ((octave * STEPS + step) as usize).min(BUCKETS - 1)
+}
+
+/// The largest value of a bucket.
+fn highest(bucket: usize) -> u64 {
+    let (octave, step) = (bucket as u64 / STEPS, bucket as u64 % STEPS);
+    if octave == 0 {
+        return step;
+    }
+    ((STEPS + step + 1) << (octave - 1)) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_holds_its_highest_value_and_not_the_next() {
+        for index in 0..BUCKETS - 1 {
+            assert_eq!(bucket(highest(index)), index);
+            assert_eq!(bucket(highest(index) + 1), index + 1);
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_within_an_eighth() {
+        let latency = Latency::default();
+        assert_eq!(latency.quantile(0.5), None);
+        for us in 1..=10_000 {
+            latency.record(us);
+        }
+        for (quantile, exact) in [(0.5, 5_000.0), (0.99, 9_900.0), (1.0, 10_000.0)] {
+            let read = latency.quantile(quantile).expect("has values") as f64;
+            assert!(read >= exact && read <= exact * 1.125, "{quantile}: {read}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Where a log's bytes end: a file opened for appending, or stderr.
+
+use mehari_config::LogTarget;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub enum Sink {
+    Stderr,
+    File { path: PathBuf, file: File },
+}
+
+impl Sink {
+    /// `None`: the log is off. An error names the file.
+    pub fn open(target: &LogTarget) -> io::Result<Option<Sink>> {
+        Ok(match target {
+            LogTarget::Off => None,
+            LogTarget::Stderr => Some(Sink::Stderr),
+            LogTarget::File(path) => Some(Sink::File {
+                path: path.clone(),
+                file: append_to(path)?,
+            }),
+        })
+    }
+
+    /// Opens the path anew; on an error the sink stays as it was.
+    pub fn reopen(&mut self) -> io::Result<()> {
+        if let Sink::File { path, file } = self {
+            *file = append_to(path)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all of `bytes` or says how much went out before the error.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+        match self {
+            // The lock keeps lines of two logs on one stderr whole.
+            Sink::Stderr => write_whole(&mut io::stderr().lock(), bytes),
+            Sink::File { file, .. } => write_whole(file, bytes),
+        }
+    }
+
+    pub fn name(&self) -> String {
+        match self {
+            Sink::Stderr => "stderr".to_string(),
+            Sink::File { path, .. } => path.display().to_string(),
+        }
+    }
+}
+
+fn write_whole(to: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match to.write(&bytes[done..]) {
+            Ok(0) => return Err((done, io::ErrorKind::WriteZero.into())),
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Whoever gave us stderr may have made it non-blocking; the writer's thread has time.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => return Err((done, error)),
+        }
+    }
+    Ok(())
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("cannot open {}: {error}", path.display()),
+            )
+        })
+}

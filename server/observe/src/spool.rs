@@ -1,0 +1,207 @@
+//! Lines on their way to a slow place: callers append in memory, a thread of the spool's own writes.
+//!
+//! [`Spool::append`] takes one uncontended lock and no system call, except to wake a writer that slept because there
+//! was nothing to do. Memory is bounded: [`CHUNKS`] chunks wait at most, then lines are dropped and counted.
+
+use crate::sink::Sink;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+mod writer;
+
+/// A chunk is handed over when it holds this many bytes.
+pub const CHUNK: usize = 64 * 1024;
+/// Room for the line that crosses the mark, so that it seldom makes the chunk grow.
+const SLACK: usize = 8 * 1024;
+/// Chunks that may wait for the disk: 4 MiB.
+pub const CHUNKS: usize = 64;
+
+/// Hears, at most once a second and on the writer's thread, what was lost and why.
+pub type Complaint = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Lines that fall due by time alone.
+pub trait Late: Send {
+    /// Appends what is due `now`; answers when to ask again.
+    fn due(&self, now: Instant, into: &mut Vec<u8>) -> Option<Instant>;
+}
+
+/// The callers' end. Dropped: what was appended is written, at most [`PARTING`] is waited for it.
+pub struct Spool {
+    shared: Arc<Shared>,
+}
+
+const PARTING: Duration = Duration::from_secs(2);
+
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+    written: Condvar,
+}
+
+struct State {
+    active: Vec<u8>,
+    full: VecDeque<Vec<u8>>,
+    free: Vec<Vec<u8>>,
+    /// Lines dropped since the writer last looked.
+    dropped: u64,
+    /// Appends since the start, and how many of them are written (or lost).
+    appended: u64,
+    done: u64,
+    sleep: Sleep,
+    reopen: bool,
+    hurry: bool,
+    closed: bool,
+    /// The writer has written and said everything.
+    ended: bool,
+}
+
+/// What the writer waits for, so that callers wake it only for that.
+#[derive(PartialEq, Eq)]
+enum Sleep {
+    No,
+    UntilFull,
+    UntilAnything,
+}
+
+impl Spool {
+    /// `patience`: how long a line may stay in memory.
+    pub fn start(
+        name: &str,
+        sink: Sink,
+        patience: Duration,
+        late: Option<Box<dyn Late>>,
+        complaint: Complaint,
+    ) -> io::Result<Spool> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                active: Vec::with_capacity(CHUNK + SLACK),
+                full: VecDeque::with_capacity(CHUNKS),
+                free: vec![Vec::with_capacity(CHUNK + SLACK)],
+                dropped: 0,
+                appended: 0,
+                done: 0,
+                sleep: Sleep::No,
+                reopen: false,
+                hurry: false,
+                closed: false,
+                ended: false,
+            }),
+            work: Condvar::new(),
+            written: Condvar::new(),
+        });
+        let writer = writer::Writer::new(shared.clone(), sink, patience, late, complaint);
+        std::thread::Builder::new()
+            .name(name.to_string())
+            .spawn(move || writer.run())?;
+        Ok(Spool { shared })
+    }
+
+    /// `write` appends one line with its newline.
+    #[inline]
+    pub fn append(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut state = self.shared.lock();
+        if state.active.len() >= CHUNK && !state.hand_over() {
+            state.dropped += 1;
+            return;
+        }
+        write(&mut state.active);
+        state.appended += 1;
+        let full = state.active.len() >= CHUNK && state.hand_over();
+        let wake = match state.sleep {
+            Sleep::No => false,
+            Sleep::UntilFull => full,
+            Sleep::UntilAnything => true,
+        };
+        if wake {
+            state.sleep = Sleep::No;
+            drop(state);
+            self.shared.work.notify_one();
+        }
+    }
+
+    pub fn reopen(&self) {
+        let mut state = self.shared.lock();
+        state.reopen = true;
+        // Counted like a line, so that a flush waits for it.
+        state.appended += 1;
+        drop(state);
+        self.shared.work.notify_one();
+    }
+
+    /// False: not everything appended so far was written within `limit`.
+    pub fn flush(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let mut state = self.shared.lock();
+        // Counted like a line, so that lines due by time alone are waited for as well.
+        state.appended += 1;
+        let goal = state.appended;
+        state.hurry = true;
+        self.shared.work.notify_one();
+        while state.done < goal {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            state = self.shared.wait(&self.shared.written, state, Some(left));
+        }
+        true
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let until = Instant::now() + PARTING;
+        let mut state = self.shared.lock();
+        state.closed = true;
+        self.shared.work.notify_one();
+        while !state.ended {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            state = self.shared.wait(&self.shared.written, state, Some(left));
+        }
+    }
+}
+
+impl State {
+    /// Queues the active chunk for the writer and puts an empty one in its place. False: the queue is full.
+    fn hand_over(&mut self) -> bool {
+        if self.full.len() >= CHUNKS {
+            return false;
+        }
+        let empty = self
+            .free
+            .pop()
+            .unwrap_or_else(|| Vec::with_capacity(CHUNK + SLACK));
+        self.full
+            .push_back(std::mem::replace(&mut self.active, empty));
+        true
+    }
+}
+
+impl Shared {
+    /// A panic elsewhere leaves at worst half a line: the log goes on.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        on: &Condvar,
+        state: MutexGuard<'a, State>,
+        limit: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
+        match limit {
+            None => on.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(limit) => {
+                on.wait_timeout(state, limit)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

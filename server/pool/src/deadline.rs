@@ -1,0 +1,90 @@
+//! What time does to requests: the take-back timer, time limits, and the regular round.
+
+use crate::call::Fault;
+use crate::inner::{Inner, Pool};
+use mehari_config::LogLevel;
+use mehari_observe::Origin;
+use std::time::{Duration, Instant};
+
+/// Between the signal that makes a worker write its stack and the one that ends it.
+const LAST_WORDS: Duration = Duration::from_millis(60);
+/// How often deadlines and the number of workers are looked at.
+const ROUND: Duration = Duration::from_millis(50);
+
+impl Pool {
+    /// Takes requests back from workers that turned slow while the front sleeps. Runs as a task of the front.
+    pub async fn watch_depth(self) {
+        loop {
+            self.0.deepened.notified().await;
+            while self.borrow().is_deep() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                let mut inner = self.borrow();
+                inner.rebalance();
+            }
+        }
+    }
+
+    /// Time limits, the queue's limit, and how many workers there should be. Runs as a task of the front.
+    pub async fn keep_time(self) {
+        let mut ticks = tokio::time::interval(ROUND);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let now = Instant::now();
+            let mut inner = self.borrow();
+            inner.expire_queue(now);
+            inner.enforce_timeouts(now);
+            inner.keep_workers(now);
+        }
+    }
+}
+
+impl Inner {
+    pub fn rebalance_if_deep(&mut self) {
+        if self.is_deep() || !self.queue.is_empty() {
+            self.rebalance();
+        }
+    }
+
+    fn enforce_timeouts(&mut self, now: Instant) {
+        for index in 0..self.workers.len() {
+            let Some(worker) = self.workers[index].as_ref() else { continue };
+            let Some(held) = worker.held.front() else { continue };
+            match worker.warned {
+                None if worker.head_age(now) > held.timeout => self.ask_for_stack(index, now),
+                Some(since) if now.saturating_duration_since(since) > LAST_WORDS => self.kill_overdue(index),
+                _ => {}
+            }
+        }
+    }
+
+    /// The worker writes down where its Perl is; what waits behind it goes to others at once.
+    fn ask_for_stack(&mut self, index: usize, now: Instant) {
+        self.take_back_all(index, now);
+        if let Some(worker) = self.worker(index) {
+            worker.warned = Some(now);
+            worker.signal_group(libc::SIGRTMAX() - 3);
+        }
+    }
+
+    fn kill_overdue(&mut self, index: usize) {
+        let Some(worker) = self.workers[index].as_mut() else { return };
+        let Some(held) = worker.held.front() else { return };
+        let (ticket, pid, limit) = (held.ticket, worker.pid, held.timeout);
+        let origin = Origin {
+            request: Some(held.request_id),
+            worker: Some(pid),
+            ..Origin::default()
+        };
+        worker.killed = Some("its request ran past the time limit");
+        worker.signal_group(libc::SIGKILL);
+        self.totals.timed_out += 1;
+        self.log.log(
+            LogLevel::Error,
+            origin,
+            format_args!("the request ran longer than {} s (Timeout): its worker is killed", limit.as_secs_f64()),
+        );
+        self.fail(ticket, Fault::TimedOut);
+        self.worker_ended(index);
+    }
+}

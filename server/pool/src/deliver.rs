@@ -1,0 +1,255 @@
+//! From ring records to what the front sees of a response. The worker is not trusted: a head that
+//! could split a response, or records out of order, end that worker and answer 502.
+
+use crate::call::{Fault, Head};
+use crate::exchange::Arrived;
+use crate::inner::Inner;
+use crate::script_head::ScriptHead;
+use mehari_config::LogLevel;
+use mehari_observe::Origin;
+use mehari_wire::layout::record;
+use mehari_wire::Record;
+use std::time::Instant;
+
+/// While this much of a body waits for the client, its worker's ring is left alone: the worker waits too.
+const BODY_AHEAD: usize = 256 * 1024;
+
+/// What the worker wrote is no response.
+struct Broken(&'static str);
+
+impl Inner {
+    /// Looks at every mailbox that may hold something. True: something had arrived.
+    pub fn scan(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.workers.len() {
+            any |= self.workers[index]
+                .as_ref()
+                .is_some_and(|worker| !worker.held.is_empty())
+                && self.drain_worker(index);
+        }
+        any
+    }
+
+    pub fn drain_worker(&mut self, index: usize) -> bool {
+        let mut any = false;
+        while self.take_record(index) {
+            any = true;
+        }
+        if any {
+            if let Some(worker) = self.worker(index) {
+                worker.mailbox.release();
+            }
+        }
+        any
+    }
+
+    fn take_record(&mut self, index: usize) -> bool {
+        let Some(worker) = self.workers[index].as_mut() else { return false };
+        let ahead = worker
+            .held
+            .front()
+            .and_then(|held| self.exchanges.get(held.ticket))
+            .map_or(0, |arrived| arrived.body.len());
+        if ahead >= BODY_AHEAD {
+            return false;
+        }
+        let mut payload = std::mem::take(&mut self.scratch);
+        payload.clear();
+        let outcome = match worker.mailbox.next_record(&mut payload) {
+            Ok(None) => {
+                self.scratch = payload;
+                return false;
+            }
+            Ok(Some(record)) => self.accept(index, record, &payload),
+            Err(_) => Err(Broken("a record of impossible length")),
+        };
+        self.scratch = payload;
+        if let Err(Broken(what)) = outcome {
+            self.kill_broken(index, what);
+            return false;
+        }
+        true
+    }
+
+    fn accept(&mut self, index: usize, record: Record, payload: &[u8]) -> Result<(), Broken> {
+        if record.kind == record::DONE {
+            return self.finish_head(index, record.detail);
+        }
+        let Some(worker) = self.workers[index].as_mut() else { return Ok(()) };
+        let pid = worker.pid;
+        let Some(held) = worker.held.front_mut() else {
+            return Err(Broken("a record without a request"));
+        };
+        if record.kind == record::LOG {
+            let origin = Origin {
+                request: Some(held.request_id),
+                worker: Some(pid),
+                ..Origin::default()
+            };
+            self.log.log_bytes(level(record.detail), origin, payload);
+            return Ok(());
+        }
+        if held.answered {
+            return Err(Broken("a record after the end of its response"));
+        }
+        let ends = matches!(record.kind, record::RESPONSE | record::END);
+        let is_head = matches!(record.kind, record::RESPONSE | record::HEAD);
+        if is_head == held.head_seen && record.kind != record::INTERIM {
+            return Err(Broken("the records of a response out of order"));
+        }
+        held.head_seen |= is_head;
+        held.answered |= ends;
+        if let Some(arrived) = self.exchanges.get(held.ticket) {
+            take(arrived, record, payload)?;
+            arrived.wake();
+        }
+        Ok(())
+    }
+
+    /// The worker is done with its first request, cleanup included.
+    fn finish_head(&mut self, index: usize, detail: u16) -> Result<(), Broken> {
+        let Some(worker) = self.workers[index].as_mut() else { return Ok(()) };
+        let Some(held) = worker.held.pop_front() else {
+            return Err(Broken("an end without a request"));
+        };
+        worker.served += 1;
+        worker.head_since = Instant::now();
+        worker.warned = None;
+        if !held.answered {
+            if let Some(arrived) = self.exchanges.get(held.ticket) {
+                arrived.fail(Fault::BadResponse);
+            }
+        }
+        self.after_request(index, detail & record::DONE_RETIRE != 0);
+        self.worker_is_free(index);
+        Ok(())
+    }
+
+    fn kill_broken(&mut self, index: usize, what: &'static str) {
+        let Some(worker) = self.worker(index) else { return };
+        let pid = worker.pid;
+        worker.killed = Some(what);
+        worker.signal_group(libc::SIGKILL);
+        self.log
+            .error(format_args!("worker {pid} wrote {what}: it is replaced"));
+        self.worker_ended(index);
+    }
+}
+
+fn level(detail: u16) -> LogLevel {
+    match detail {
+        4 => LogLevel::Warn,
+        5 => LogLevel::Notice,
+        6 => LogLevel::Info,
+        _ => LogLevel::Error,
+    }
+}
+
+fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
+    match record.kind {
+        record::RESPONSE => {
+            let (length, rest) = payload
+                .split_first_chunk::<4>()
+                .ok_or(Broken("a response without its length"))?;
+            let lines = u32::from_ne_bytes(*length) as usize;
+            if lines > rest.len() {
+                return Err(Broken("a response shorter than it says"));
+            }
+            arrived.head = Some(head(record.detail, &rest[..lines])?);
+            arrived.body.extend_from_slice(&rest[lines..]);
+            arrived.complete = true;
+        }
+        record::HEAD => arrived.head = Some(head(record.detail, payload)?),
+        record::INTERIM => {
+            let mut interim = Head {
+                status: record.detail,
+                ..Head::default()
+            };
+            read_lines(&mut interim, payload)?;
+            arrived.interim.push_back(interim);
+        }
+        record::BODY => arrived.body.extend_from_slice(payload),
+        record::END if record.detail & record::END_BROKEN != 0 => {
+            arrived.fault = Some(Fault::WorkerDied);
+        }
+        record::END => arrived.complete = true,
+        _ => return Err(Broken("a record of no known kind")),
+    }
+    Ok(())
+}
+
+/// A status of 0 is none given: 200, or what `Location` asks for (RFC 3875 6.2).
+fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Broken> {
+    let mut head = Head {
+        status,
+        ..Head::default()
+    };
+    let location = read_lines(&mut head, lines)?;
+    if status != 0 {
+        return match status {
+            200..=599 => Ok(ScriptHead::Response(head)),
+            _ => Err(Broken("a status that is none")),
+        };
+    }
+    match location {
+        Some(target) if target.starts_with(b"/") && !target.starts_with(b"//") => {
+            return Ok(ScriptHead::LocalRedirect(target));
+        }
+        Some(_) => head.status = 302,
+        None => head.status = 200,
+    }
+    Ok(ScriptHead::Response(head))
+}
+
+/// Checks each line, notes what the front must know, drops what is the connection's. Answers Location.
+fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Broken> {
+    let mut location = None;
+    head.lines.reserve(lines.len());
+    while !lines.is_empty() {
+        let end = memchr::memchr(b'\n', lines).ok_or(Broken("a header line without an end"))?;
+        let (line, rest) = lines.split_at(end + 1);
+        lines = rest;
+        let text = line
+            .strip_suffix(b"\r\n")
+            .ok_or(Broken("a header line without its CR"))?;
+        let colon = memchr::memchr(b':', text).ok_or(Broken("a header line without a colon"))?;
+        let (name, value) = (&text[..colon], text[colon + 1..].trim_ascii());
+        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+            return Err(Broken("a header name that is no token"));
+        }
+        if memchr::memchr2(b'\r', 0, value).is_some() {
+            return Err(Broken("a header value that could split the response"));
+        }
+        if note(head, name, value, &mut location)? {
+            head.lines.extend_from_slice(line);
+        }
+    }
+    Ok(location)
+}
+
+/// False: the field is not for the client.
+fn note(head: &mut Head, name: &[u8], value: &[u8], location: &mut Option<Vec<u8>>) -> Result<bool, Broken> {
+    let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
+    match name.len() {
+        4 if is("Date") => head.has_date = true,
+        6 if is("Server") => head.has_server = true,
+        8 if is("Location") => *location = Some(value.to_vec()),
+        14 if is("Content-Length") => {
+            head.content_length = Some(
+                std::str::from_utf8(value)
+                    .ok()
+                    .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+                    .and_then(|digits| digits.parse().ok())
+                    .ok_or(Broken("a Content-Length that is no number"))?,
+            );
+        }
+        10 if is("Connection") || is("Keep-Alive") => return Ok(false),
+        17 if is("Transfer-Encoding") => return Ok(false),
+        _ => {}
+    }
+    Ok(true)
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

@@ -1,0 +1,264 @@
+//! Which worker gets a request: the idle one used last, then the shortest mailbox, then the queue.
+//! What is submitted and not begun is taken back as soon as its worker is slow or another is idle.
+
+use crate::call::{Body, Call, Fault};
+use crate::exchange::Ticket;
+use crate::frame::encode;
+use crate::inner::{Inner, Queued};
+use crate::worker::Held;
+use mehari_wire::layout::SLOT_SIZE;
+use rustix::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
+pub const SLOW: Duration = Duration::from_micros(200);
+
+impl Inner {
+    pub fn admit(&mut self, ticket: Ticket, mut call: Call<'_>) -> Result<(), Fault> {
+        if self.stopping {
+            return Err(Fault::Stopping);
+        }
+        if self.current == 0 {
+            return Err(Fault::NotReady);
+        }
+        let now = Instant::now();
+        let target = if self.queue.is_empty() { self.pick(now) } else { None };
+        match target {
+            Some(index) => self.place_call(index, ticket, &mut call, now),
+            None if self.queue.len() >= self.site.workers.queue as usize => Err(Fault::QueueFull),
+            None => self.enqueue(ticket, call, now),
+        }
+    }
+
+    fn enqueue(&mut self, ticket: Ticket, mut call: Call<'_>, now: Instant) -> Result<(), Fault> {
+        let length = crate::frame::size(&call);
+        if length > SLOT_SIZE {
+            return Err(Fault::TooLarge);
+        }
+        let mut frame = self.spare_frames.pop().unwrap_or_default();
+        frame.resize(length, 0);
+        encode(&call, &mut frame).map_err(|_| Fault::TooLarge)?;
+        self.totals.queued += 1;
+        self.queue.push_back(Queued {
+            ticket,
+            request_id: call.request_id,
+            frame,
+            body_file: take_file(&mut call),
+            timeout: call.timeout,
+            since: now,
+        });
+        Ok(())
+    }
+
+    fn place_call(&mut self, index: usize, ticket: Ticket, call: &mut Call<'_>, now: Instant) -> Result<(), Fault> {
+        let worker = self.worker(index).ok_or(Fault::NotReady)?;
+        let length = match encode(call, worker.mailbox.next_slot()) {
+            Ok(length) => length,
+            Err(_) => {
+                self.return_to_idle(index);
+                return Err(Fault::TooLarge);
+            }
+        };
+        let held = Held {
+            ticket,
+            request_id: call.request_id,
+            frame_length: length,
+            body_file: take_file(call),
+            timeout: call.timeout,
+            answered: false,
+            head_seen: false,
+        };
+        self.submit_held(index, held, now);
+        Ok(())
+    }
+
+    fn submit_held(&mut self, index: usize, held: Held, now: Instant) {
+        let Some(worker) = self.workers[index].as_mut() else { return };
+        if let Some(file) = &held.body_file {
+            if worker.send_body_file(held.request_id, file).is_err() {
+                self.exchanges
+                    .get(held.ticket)
+                    .into_iter()
+                    .for_each(|arrived| arrived.fail(Fault::WorkerDied));
+                return;
+            }
+        }
+        if let Some(arrived) = self.exchanges.get(held.ticket) {
+            arrived.worker = Some((index, worker.pid));
+            arrived.queued = now.saturating_duration_since(arrived.submitted);
+        }
+        if worker.held.is_empty() {
+            worker.head_since = now;
+        }
+        worker.held.push_back(held);
+        worker.mailbox.submit();
+        worker.needs_wake = true;
+    }
+
+    /// The worker for the next request. An idle one is taken off the idle list.
+    fn pick(&mut self, now: Instant) -> Option<usize> {
+        if let Some(index) = self.idle.pop() {
+            if let Some(worker) = self.worker(index) {
+                worker.in_idle = false;
+                if worker.is_serving() {
+                    return Some(index);
+                }
+            }
+            return self.pick(now);
+        }
+        let depth = self.site.workers.depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
+        let current = self.current;
+        self.workers
+            .iter()
+            .enumerate()
+            .filter_map(|(index, worker)| worker.as_ref().map(|worker| (index, worker)))
+            .filter(|(_, worker)| worker.is_serving() && worker.generation == current && worker.depth() < depth)
+            .filter(|(_, worker)| worker.head_age(now) < SLOW)
+            .min_by_key(|(_, worker)| worker.depth())
+            .map(|(index, _)| index)
+    }
+
+    fn return_to_idle(&mut self, index: usize) {
+        let current = self.current;
+        if let Some(worker) = self.worker(index) {
+            if worker.held.is_empty() && worker.is_serving() && worker.generation == current && !worker.in_idle {
+                worker.in_idle = true;
+                self.idle.push(index);
+            }
+        }
+    }
+
+    /// A worker has room again: the oldest waiting request goes to it, or it is idle.
+    pub fn worker_is_free(&mut self, index: usize) {
+        let now = Instant::now();
+        let current = self.current;
+        let takes = self
+            .worker(index)
+            .is_some_and(|worker| worker.is_serving() && worker.generation == current);
+        if !takes {
+            return;
+        }
+        if let Some(queued) = self.queue.pop_front() {
+            self.place_queued(index, queued, now);
+        } else {
+            self.return_to_idle(index);
+        }
+    }
+
+    fn place_queued(&mut self, index: usize, queued: Queued, now: Instant) {
+        if let Some(worker) = self.worker(index) {
+            worker.in_idle = false;
+            worker.mailbox.next_slot()[..queued.frame.len()].copy_from_slice(&queued.frame);
+        }
+        let held = Held {
+            ticket: queued.ticket,
+            request_id: queued.request_id,
+            frame_length: queued.frame.len(),
+            body_file: queued.body_file,
+            timeout: queued.timeout,
+            answered: false,
+            head_seen: false,
+        };
+        if self.spare_frames.len() < 64 && queued.frame.capacity() <= 16 * 1024 {
+            self.spare_frames.push(queued.frame);
+        }
+        self.submit_held(index, held, now);
+    }
+
+    /// Gives queued requests to workers as long as any can take one.
+    pub fn feed(&mut self) {
+        let now = Instant::now();
+        while !self.queue.is_empty() {
+            let Some(index) = self.pick(now) else { return };
+            if let Some(queued) = self.queue.pop_front() {
+                self.place_queued(index, queued, now);
+            }
+        }
+    }
+
+    /// A request waits in a mailbox behind another one.
+    pub fn is_deep(&self) -> bool {
+        self.workers.iter().flatten().any(|worker| worker.depth() > 1)
+    }
+
+    /// Takes back what slow workers have not begun, and what anyone holds while another is idle.
+    pub fn rebalance(&mut self) {
+        let now = Instant::now();
+        let somebody_idle = !self.idle.is_empty();
+        for index in 0..self.workers.len() {
+            let Some(worker) = self.workers[index].as_ref() else { continue };
+            if worker.depth() > 1 && (somebody_idle || worker.head_age(now) >= SLOW) {
+                self.take_back_all(index, now);
+            }
+        }
+        self.feed();
+    }
+
+    /// Puts everything the worker has not begun back at the front of the queue, in order.
+    pub fn take_back_all(&mut self, index: usize, now: Instant) {
+        loop {
+            let Some(worker) = self.workers[index].as_mut() else { return };
+            // The first one is the worker's: it may have it already.
+            if worker.held.len() < 2 || !worker.mailbox.take_back() {
+                return;
+            }
+            let Some(held) = worker.held.pop_back() else { return };
+            let mut frame = self.spare_frames.pop().unwrap_or_default();
+            frame.clear();
+            frame.extend_from_slice(&worker.mailbox.taken_back_slot()[..held.frame_length]);
+            self.totals.taken_back += 1;
+            match self.exchanges.get(held.ticket) {
+                Some(arrived) => arrived.worker = None,
+                None => continue,
+            }
+            self.queue.push_front(Queued {
+                ticket: held.ticket,
+                request_id: held.request_id,
+                frame,
+                body_file: held.body_file,
+                timeout: held.timeout,
+                since: now,
+            });
+        }
+    }
+
+    /// The client of `ticket` is gone; if it is the last in its mailbox and not begun, it is taken out.
+    pub fn forget_unstarted(&mut self, index: usize, ticket: Ticket) {
+        let Some(worker) = self.worker(index) else { return };
+        let is_last = worker.held.len() > 1 && worker.held.back().is_some_and(|held| held.ticket == ticket);
+        if is_last && worker.mailbox.take_back() {
+            worker.held.pop_back();
+        }
+    }
+
+    pub fn flush_wakes(&mut self) {
+        for worker in self.workers.iter_mut().flatten() {
+            if worker.needs_wake {
+                worker.needs_wake = false;
+                worker.mailbox.wake();
+            }
+        }
+    }
+
+    /// Requests that have waited longer than they may are refused before they cost a worker.
+    pub fn expire_queue(&mut self, now: Instant) {
+        let limit = self.site.workers.queue_timeout;
+        while self
+            .queue
+            .front()
+            .is_some_and(|queued| now.saturating_duration_since(queued.since) > limit)
+        {
+            if let Some(queued) = self.queue.pop_front() {
+                self.totals.refused += 1;
+                self.fail(queued.ticket, Fault::QueueTimedOut);
+            }
+        }
+    }
+}
+
+fn take_file(call: &mut Call<'_>) -> Option<OwnedFd> {
+    match std::mem::replace(&mut call.body, Body::Empty) {
+        Body::File(file, _) => Some(file),
+        _ => None,
+    }
+}

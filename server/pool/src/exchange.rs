@@ -1,0 +1,204 @@
+//! What has come back for each request under way, and the front's handle on it.
+
+use crate::call::{Fault, Head};
+use crate::inner::Pool;
+use crate::script_head::ScriptHead;
+use std::collections::VecDeque;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// A place in the [`Table`]; the serial tells a reused place from the one meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    place: u32,
+    serial: u32,
+}
+
+/// What has arrived for one request.
+pub struct Arrived {
+    serial: u32,
+    waker: Option<Waker>,
+    pub interim: VecDeque<Head>,
+    pub head: Option<ScriptHead>,
+    pub body: Vec<u8>,
+    pub complete: bool,
+    pub fault: Option<Fault>,
+    /// The worker it was given to: its index, for draining its ring, and its pid, for the log.
+    pub worker: Option<(usize, u32)>,
+    pub submitted: Instant,
+    pub queued: Duration,
+}
+
+impl Arrived {
+    pub fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    pub fn fail(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+        self.wake();
+    }
+}
+
+/// The requests under way, by place.
+#[derive(Default)]
+pub struct Table {
+    places: Vec<Arrived>,
+    free: Vec<u32>,
+}
+
+impl Table {
+    pub fn open(&mut self, now: Instant) -> Ticket {
+        if let Some(place) = self.free.pop() {
+            let arrived = &mut self.places[place as usize];
+            arrived.submitted = now;
+            return Ticket {
+                place,
+                serial: arrived.serial,
+            };
+        }
+        self.places.push(Arrived {
+            serial: 0,
+            waker: None,
+            interim: VecDeque::new(),
+            head: None,
+            body: Vec::new(),
+            complete: false,
+            fault: None,
+            worker: None,
+            submitted: now,
+            queued: Duration::ZERO,
+        });
+        Ticket {
+            place: self.places.len() as u32 - 1,
+            serial: 0,
+        }
+    }
+
+    /// `None`: the client is gone and the place was given up.
+    pub fn get(&mut self, ticket: Ticket) -> Option<&mut Arrived> {
+        self.places
+            .get_mut(ticket.place as usize)
+            .filter(|arrived| arrived.serial == ticket.serial)
+    }
+
+    pub fn close(&mut self, ticket: Ticket) {
+        let Some(arrived) = self.get(ticket) else { return };
+        arrived.serial = arrived.serial.wrapping_add(1);
+        arrived.waker = None;
+        arrived.interim.clear();
+        arrived.head = None;
+        arrived.body = Vec::new();
+        arrived.complete = false;
+        arrived.fault = None;
+        arrived.worker = None;
+        arrived.queued = Duration::ZERO;
+        self.free.push(ticket.place);
+    }
+
+    pub fn open_count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+/// One request given to the pool. Dropped before it is answered: the client is gone; what has not begun is never run.
+pub struct Exchange {
+    pub(crate) pool: Pool,
+    pub(crate) ticket: Ticket,
+}
+
+impl Exchange {
+    /// The next interim (1xx) head, if one has come. Ask after each `Pending` of `poll_head`.
+    pub fn take_interim(&mut self) -> Option<Head> {
+        self.arrived(|arrived| arrived.interim.pop_front())
+    }
+
+    /// The final head, once.
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
+        self.arrived(|arrived| match (arrived.head.take(), arrived.fault) {
+            (Some(head), _) => Poll::Ready(Ok(head)),
+            (None, Some(fault)) => Poll::Ready(Err(fault)),
+            (None, None) => wait(arrived, cx),
+        })
+    }
+
+    /// Appends what has arrived of the body to `into` (at most about `room` bytes).
+    /// `Ok(true)`: more may come. `Ok(false)`: the body is complete and nothing more will come.
+    /// Reading is what frees the worker's ring: while the front does not call this, the worker waits.
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        let before = into.len();
+        let worker = self.arrived(|arrived| {
+            take_body(arrived, into, room);
+            (!arrived.complete).then_some(arrived.worker).flatten()
+        });
+        // What was read made room: the worker's ring may hold more.
+        if let (Some((worker, _)), true) = (worker, into.len() > before) {
+            self.pool.drain(worker);
+        }
+        self.arrived(|arrived| {
+            if into.len() > before {
+                return Poll::Ready(Ok(!(arrived.complete && arrived.body.is_empty())));
+            }
+            take_body(arrived, into, room);
+            match (into.len() > before, arrived.complete, arrived.fault) {
+                (true, complete, _) => Poll::Ready(Ok(!(complete && arrived.body.is_empty()))),
+                (false, true, _) => Poll::Ready(Ok(false)),
+                (false, false, Some(fault)) => Poll::Ready(Err(fault)),
+                (false, false, None) => wait(arrived, cx),
+            }
+        })
+    }
+
+    /// True when the whole response has arrived: `poll_body` will complete without waiting.
+    pub fn is_complete(&self) -> bool {
+        self.arrived(|arrived| arrived.complete)
+    }
+
+    /// The operating-system id of the worker that took the request, if one has.
+    pub fn worker(&self) -> Option<u32> {
+        self.arrived(|arrived| arrived.worker.map(|(_, pid)| pid))
+    }
+
+    /// Time the request waited before a worker had it.
+    pub fn queued(&self) -> Duration {
+        self.arrived(|arrived| arrived.queued)
+    }
+
+    fn arrived<T>(&self, look: impl FnOnce(&mut Arrived) -> T) -> T {
+        let mut inner = self.pool.borrow();
+        let arrived = inner
+            .exchanges
+            .get(self.ticket)
+            .expect("an exchange keeps its place until it is dropped");
+        look(arrived)
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.pool.abandon(self.ticket);
+    }
+}
+
+fn wait<T>(arrived: &mut Arrived, cx: &mut Context<'_>) -> Poll<T> {
+    match &mut arrived.waker {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => arrived.waker = Some(cx.waker().clone()),
+    }
+    Poll::Pending
+}
+
+fn take_body(arrived: &mut Arrived, into: &mut Vec<u8>, room: usize) {
+    let part = arrived.body.len().min(room.max(1));
+    into.extend(arrived.body.drain(..part));
+    if arrived.body.is_empty() && arrived.body.capacity() > 64 * 1024 {
+        arrived.body = Vec::new();
+    }
+}

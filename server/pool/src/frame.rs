@@ -1,0 +1,150 @@
+//! A `Call` as bytes: the request frame that a worker reads out of its slot.
+
+use crate::call::{Body, Call, Task};
+use mehari_config::Rung;
+use mehari_wire::layout::{flag, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT};
+use mehari_wire::write_request;
+
+/// The call does not fit a slot.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+const REQUEST: usize = std::mem::size_of::<Request>();
+const PAIR: usize = std::mem::size_of::<Pair>();
+
+struct Writer<'a> {
+    slot: &'a mut [u8],
+    at: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<Span, TooLarge> {
+        let end = self.at + bytes.len();
+        let room = self.slot.get_mut(self.at..end).ok_or(TooLarge)?;
+        room.copy_from_slice(bytes);
+        let span = Span {
+            offset: self.at as u32,
+            length: bytes.len() as u32,
+        };
+        self.at = end;
+        Ok(span)
+    }
+
+    fn put_pair(&mut self, index: usize, name: &[u8], value: &[u8]) -> Result<(), TooLarge> {
+        let (name, value) = (self.put(name)?, self.put(value)?);
+        let at = REQUEST + index * PAIR;
+        for (i, word) in [name.offset, name.length, value.offset, value.length].iter().enumerate() {
+            self.slot[at + 4 * i..at + 4 * i + 4].copy_from_slice(&word.to_ne_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// Bytes the frame of this call takes.
+pub fn size(call: &Call<'_>) -> usize {
+    let pairs = call.fields.iter().chain(call.variables);
+    let body = match &call.body {
+        Body::Memory(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let texts: usize = texts(call).iter().map(|(_, bytes)| bytes.len()).sum();
+    let pairs: usize = pairs.map(|(name, value)| PAIR + name.len() + value.len()).sum();
+    REQUEST + texts + pairs + body
+}
+
+fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
+    [
+        (Text::Task, task(&call.task).1),
+        (Text::Method, call.method),
+        (Text::Target, call.target),
+        (Text::ScriptName, call.script_name),
+        (Text::PathInfo, call.path_info),
+        (Text::Query, call.query),
+        (Text::Protocol, call.protocol),
+        (Text::Scheme, call.scheme),
+        (Text::ServerName, call.server_name),
+        (Text::ServerAddr, call.server_addr),
+        (Text::RemoteAddr, call.remote_addr),
+        (Text::DocumentRoot, call.document_root),
+    ]
+}
+
+/// Writes the frame into the start of `slot` and answers its length.
+pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
+    let pairs = call.fields.len() + call.variables.len();
+    let slot_size = slot.len().min(SLOT_SIZE);
+    let mut writer = Writer {
+        slot: &mut slot[..slot_size],
+        at: REQUEST + pairs * PAIR,
+    };
+    if writer.at > slot_size || call.fields.len() > usize::from(u16::MAX) || call.variables.len() > usize::from(u16::MAX) {
+        return Err(TooLarge);
+    }
+    let (task, _) = task(&call.task);
+    let mut request = Request {
+        task: task as u8,
+        flags: flags(call),
+        request_id: call.request_id,
+        field_count: call.fields.len() as u16,
+        variable_count: call.variables.len() as u16,
+        server_port: call.server_port,
+        remote_port: call.remote_port,
+        ..Request::default()
+    };
+    for (which, bytes) in texts(call) {
+        request.text[which as usize] = writer.put(bytes)?;
+    }
+    for (index, (name, value)) in call.fields.iter().chain(call.variables).enumerate() {
+        writer.put_pair(index, name, value)?;
+    }
+    match &call.body {
+        Body::Empty => request.body_kind = BodyKind::Empty as u8,
+        Body::Memory(bytes) => {
+            request.body_kind = BodyKind::Memory as u8;
+            request.body_length = bytes.len() as u64;
+            request.body = writer.put(bytes)?;
+        }
+        Body::File(_, length) => {
+            request.body_kind = BodyKind::File as u8;
+            request.body_length = *length;
+        }
+    }
+    let length = writer.at;
+    request.length = length as u32;
+    write_request(slot, &request);
+    Ok(length)
+}
+
+fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
+    match *task {
+        Task::Script { rung, file } => (
+            match rung {
+                Rung::PerlRun => TaskKind::PerlRun,
+                Rung::Registry => TaskKind::Registry,
+                // `auto` runs what is not known to be clean as `fork`; `cgi` never comes here.
+                Rung::Fork | Rung::Auto | Rung::Cgi => TaskKind::Fork,
+            },
+            file,
+        ),
+        Task::Handler { name, .. } => (TaskKind::Handler, name),
+        Task::Psgi { file } => (TaskKind::Psgi, file),
+    }
+}
+
+fn flags(call: &Call<'_>) -> u8 {
+    let mut flags = 0;
+    let is_fork = matches!(call.task, Task::Script { rung: Rung::Fork | Rung::Auto | Rung::Cgi, .. });
+    if call.parse_headers || is_fork {
+        flags |= flag::PARSE_HEADERS;
+    }
+    if call.cgi_world || is_fork {
+        flags |= flag::CGI_WORLD;
+    }
+    if matches!(call.task, Task::Handler { perl_script: true, .. }) {
+        flags |= flag::PERL_SCRIPT;
+    }
+    if call.method == b"HEAD" {
+        flags |= flag::HEAD;
+    }
+    flags
+}

@@ -1,0 +1,54 @@
+//! The runtime the front runs on: before it parks, wakes are issued and the rings looked at once more.
+
+use crate::inner::Pool;
+use std::cell::RefCell;
+use std::io;
+
+thread_local! {
+    static POOL: RefCell<Option<Pool>> = const { RefCell::new(None) };
+}
+
+/// A current-thread runtime whose parking serves the pool of this thread.
+pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_park(before_park)
+        .on_thread_unpark(after_unpark)
+        .build()
+}
+
+impl Pool {
+    /// From now on this thread's runtime serves this pool.
+    pub fn attach(&self) {
+        POOL.with_borrow_mut(|slot| *slot = Some(self.clone()));
+    }
+
+    /// At the end: the runtime may go on without the pool.
+    pub fn detach(&self) {
+        POOL.with_borrow_mut(|slot| *slot = None);
+    }
+}
+
+/// Declares sleep, *then* looks for work: a worker that writes after the look sees the declaration.
+/// Tasks woken here are run: the runtime looks at its queue again before it parks.
+fn before_park() {
+    POOL.with_borrow(|slot| {
+        let Some(pool) = slot else { return };
+        let mut inner = pool.borrow();
+        inner.flush_wakes();
+        inner.bell.declare_sleep();
+        if inner.scan() {
+            inner.bell.awake();
+            inner.rebalance_if_deep();
+            inner.flush_wakes();
+        }
+    });
+}
+
+fn after_unpark() {
+    POOL.with_borrow(|slot| {
+        if let Some(pool) = slot {
+            pool.borrow().bell.awake();
+        }
+    });
+}

@@ -1,0 +1,223 @@
+//! How many workers: the plan a generation starts with, and the round that keeps spare ones.
+
+use crate::inner::Inner;
+use crate::worker::State;
+use mehari_config::{Site, WorkerPolicy};
+use std::time::{Duration, Instant};
+
+/// The numbers in force, and why.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Plan {
+    pub start: u32,
+    pub min_spare: u32,
+    pub max_spare: u32,
+    pub max: u32,
+    /// One line for the log.
+    pub reasoning: String,
+}
+
+/// What the machine gives this process.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    /// Cores by affinity and the cgroup's cpu.max; at least 1.
+    pub cores: u32,
+    /// Bytes free by the cgroup's limit and the kernel's estimate.
+    pub memory: u64,
+}
+
+/// A worker this busy with one request counts as taken: a faster one is as good as spare.
+const TAKEN: Duration = Duration::from_millis(10);
+/// A worker's private memory until one has been measured: a mid-sized application's.
+const ASSUMED_PRIVATE: u64 = 32 << 20;
+
+impl Plan {
+    /// From the configuration and what it leaves open. `private` is a measured worker's private memory.
+    pub fn new(policy: &WorkerPolicy, machine: Machine, private: Option<u64>) -> Plan {
+        let each = private.unwrap_or(ASSUMED_PRIVATE).max(1 << 20);
+        let by_memory = u32::try_from(machine.memory / 2 / each).unwrap_or(u32::MAX).max(1);
+        let by_cores = machine.cores * 8;
+        let max = policy.max.unwrap_or_else(|| by_cores.min(by_memory)).max(1);
+        let start = policy.start.unwrap_or(machine.cores * 2).clamp(1, max);
+        let min_spare = policy.min_spare.unwrap_or(1).min(max);
+        let max_spare = policy.max_spare.unwrap_or(start.max(min_spare + 1)).max(min_spare + 1);
+        let reasoning = format!(
+            "{}: {} cores x 8 and half of {} MiB at {} MiB a worker ({}) allow {}; start {start}, spare {min_spare} to {max_spare}, at most {max}",
+            if policy.max.is_some() { "workers as configured" } else { "workers auto" },
+            machine.cores,
+            machine.memory >> 20,
+            each >> 20,
+            if private.is_some() { "measured" } else { "assumed" },
+            by_cores.min(by_memory),
+        );
+        Plan { start, min_spare, max_spare, max, reasoning }
+    }
+
+    pub fn of(site: &Site) -> Plan {
+        Plan::new(&site.workers, Machine::look(), None)
+    }
+}
+
+impl Machine {
+    pub fn look() -> Machine {
+        let affinity = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let cores = read("/sys/fs/cgroup/cpu.max")
+            .and_then(|text| quota(&text))
+            .map_or(affinity, |quota| quota.min(affinity))
+            .max(1);
+        let free = read("/proc/meminfo").and_then(|text| available(&text)).unwrap_or(1 << 30);
+        let limit = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse::<u64>().ok());
+        let used = read("/sys/fs/cgroup/memory.current").and_then(|text| text.trim().parse::<u64>().ok());
+        let memory = match (limit, used) {
+            (Some(limit), Some(used)) => free.min(limit.saturating_sub(used)),
+            _ => free,
+        };
+        Machine { cores, memory }
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// `cpu.max`: quota and period in microseconds, or `max`.
+fn quota(text: &str) -> Option<u32> {
+    let mut words = text.split_whitespace();
+    let quota: u64 = words.next()?.parse().ok()?;
+    let period: u64 = words.next()?.parse().ok()?;
+    u32::try_from(quota.div_ceil(period.max(1))).ok()
+}
+
+fn available(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+impl Inner {
+    /// Requests a new worker serves: the configured number, +-20 %, so that they do not all go at once.
+    pub fn request_limit(&mut self) -> Option<u64> {
+        let configured = u64::from(self.site.workers.max_requests.filter(|limit| *limit > 0)?);
+        let spread = configured / 5;
+        if spread == 0 {
+            return Some(configured);
+        }
+        Some(configured - spread + self.random() % (2 * spread + 1))
+    }
+
+    /// After each request of a worker: is it to be replaced, or may it go?
+    pub fn after_request(&mut self, index: usize, asks_to_retire: bool) {
+        let Some(worker) = self.worker(index) else { return };
+        let generation = worker.generation;
+        if worker.state == State::Retiring {
+            if worker.held.is_empty() {
+                worker.dismiss();
+            }
+            return;
+        }
+        if asks_to_retire {
+            self.retire(index);
+            self.fork_worker(generation);
+            return;
+        }
+        // The replacement is forked before the old one goes: see `retire_replaced`.
+        let worn = worker.limit.is_some_and(|limit| worker.served >= limit);
+        if worn && !worker.replacement_asked {
+            worker.replacement_asked = true;
+            self.fork_worker(generation);
+        }
+    }
+
+    /// Keeps the number of spare workers between its bounds.
+    pub fn keep_workers(&mut self, now: Instant) {
+        let current = self.current;
+        if current == 0 || self.stopping {
+            return;
+        }
+        let (mut total, mut starting, mut spare) = (0u32, 0u32, 0u32);
+        for worker in self.workers.iter().flatten().filter(|worker| worker.generation == current) {
+            match worker.state {
+                State::Retiring => continue,
+                State::Starting => starting += 1,
+                State::Serving if worker.head_age(now) < TAKEN => spare += 1,
+                State::Serving => {}
+            }
+            total += 1;
+        }
+        let ready = spare + starting;
+        if ready < self.plan.min_spare || total == 0 {
+            let missing = (self.plan.min_spare - ready.min(self.plan.min_spare)).max(u32::from(total == 0));
+            let room = self.plan.max.saturating_sub(total);
+            // As Apache: one, then two, then four ... a round, so that a burst is not answered by a storm.
+            for _ in 0..missing.max(starting * 2).min(room) {
+                self.fork_worker(current);
+            }
+            if room == 0 && spare == 0 && !self.queue.is_empty() {
+                self.warn_of_max();
+            }
+        } else if spare > self.plan.max_spare && starting == 0 && self.queue.is_empty() {
+            self.retire_coldest(now);
+        }
+    }
+
+    fn warn_of_max(&self) {
+        self.log.log_at_most_every(
+            Duration::from_secs(60),
+            "max-clients",
+            mehari_config::LogLevel::Error,
+            format_args!(
+                "server reached MaxClients setting, consider raising the MaxClients setting (MaxRequestWorkers {})",
+                self.plan.max
+            ),
+        );
+    }
+
+    /// The bottom of the idle list has waited longest. One a second: a lull is no reason to forget.
+    fn retire_coldest(&mut self, now: Instant) {
+        let Some(&index) = self.idle.first() else { return };
+        let rested = self
+            .worker(index)
+            .is_some_and(|worker| now.saturating_duration_since(worker.head_since) > Duration::from_secs(1));
+        if rested {
+            self.retire(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mehari_config::WorkerPolicy;
+
+    const MACHINE: Machine = Machine {
+        cores: 2,
+        memory: 8 << 30,
+    };
+
+    #[test]
+    fn auto_takes_the_smaller_of_cores_and_memory() {
+        assert_eq!(Plan::new(&WorkerPolicy::default(), MACHINE, None).max, 16);
+        let tight = Machine {
+            cores: 2,
+            memory: 256 << 20,
+        };
+        assert_eq!(Plan::new(&WorkerPolicy::default(), tight, None).max, 4);
+        assert_eq!(Plan::new(&WorkerPolicy::default(), tight, Some(64 << 20)).max, 2);
+    }
+
+    #[test]
+    fn configured_numbers_are_kept_within_the_maximum() {
+        let policy = WorkerPolicy {
+            start: Some(10),
+            max: Some(4),
+            ..WorkerPolicy::default()
+        };
+        let plan = Plan::new(&policy, MACHINE, None);
+        assert_eq!((plan.start, plan.max), (4, 4));
+    }
+
+    #[test]
+    fn a_cgroup_quota_is_rounded_up_to_cores() {
+        assert_eq!(quota("150000 100000\n"), Some(2));
+        assert_eq!(quota("max 100000\n"), None);
+        assert_eq!(available("MemTotal: 5 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
+    }
+}

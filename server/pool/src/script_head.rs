@@ -1,0 +1,282 @@
+//! The header block that a script prints: CGI/1.1 (RFC 3875 section 6), read as Apache reads it.
+//!
+//! A function over bytes: the caller collects output until [`end`] finds the empty line, then [`parse`] makes
+//! a [`Head`] that is safe to send on. Used for CGI programs and for what scripts print in workers.
+
+use crate::Head;
+use std::fmt;
+
+/// A header block may be this long, its empty line included.
+pub const LONGEST: usize = 64 * 1024;
+
+/// What a script asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptHead {
+    /// A response with this head.
+    Response(Head),
+    /// `Location: /path?query` without a status of its own: the server answers with that resource instead
+    /// (RFC 3875 6.2.2). The caller bounds how often.
+    LocalRedirect(Vec<u8>),
+}
+
+impl ScriptHead {
+    /// For a caller that cannot answer with another resource: the client is sent there.
+    pub fn into_response(self) -> Head {
+        match self {
+            ScriptHead::Response(head) => head,
+            ScriptHead::LocalRedirect(target) => Head {
+                status: 302,
+                lines: [b"Location: ", target.as_slice(), b"\r\n"].concat(),
+                ..Head::default()
+            },
+        }
+    }
+}
+
+/// Which first line is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Header fields; a status line before them is understood too.
+    Parsed,
+    /// `nph-` scripts: a status line, then header fields.
+    StatusLine,
+}
+
+/// Why a header block is refused. Texts are cut to what a log line can show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Malformed {
+    /// A line that is not `Name: value`, or whose name is not a token.
+    Line(Vec<u8>),
+    /// A control character inside a value; the field's name.
+    Control(Vec<u8>),
+    /// A field that may come once came again.
+    Twice(&'static str),
+    /// `Status:` or the status line is not a final status, 200 to 599.
+    Status(Vec<u8>),
+    ContentLength(Vec<u8>),
+    /// `Transfer-Encoding` other than identity: framing is the server's.
+    TransferEncoding(Vec<u8>),
+    /// An `nph-` script that does not begin with `HTTP/`.
+    NoStatusLine(Vec<u8>),
+    TooLarge,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match self {
+            Malformed::Line(line) => write!(f, "expected `Name: value`, got `{}`", text(line)),
+            Malformed::Control(name) => {
+                write!(f, "the value of {} holds a control character", text(name))
+            }
+            Malformed::Twice(name) => write!(f, "{name} came twice"),
+            Malformed::Status(value) => {
+                write!(
+                    f,
+                    "expected a status from 200 to 599, got `{}`",
+                    text(value)
+                )
+            }
+            Malformed::ContentLength(value) => write!(
+                f,
+                "expected a number for Content-Length, got `{}`",
+                text(value)
+            ),
+            Malformed::TransferEncoding(value) => write!(
+                f,
+                "the server frames the body: no Transfer-Encoding, got `{}`",
+                text(value)
+            ),
+            Malformed::NoStatusLine(line) => write!(
+                f,
+                "an nph- script starts with `HTTP/1.1 200 OK`, got `{}`",
+                text(line)
+            ),
+            Malformed::TooLarge => write!(f, "the header block is longer than {LONGEST} bytes"),
+        }
+    }
+}
+
+/// Where the header block in `bytes` ends: the offset behind its empty line. `from`: bytes already searched.
+pub fn end(bytes: &[u8], from: usize) -> Option<usize> {
+    match bytes {
+        [b'\n', ..] => return Some(1),
+        [b'\r', b'\n', ..] => return Some(2),
+        _ => {}
+    }
+    // An end that was cut by the last read starts up to two bytes earlier.
+    let mut at = from.saturating_sub(2);
+    while let Some(newline) = memchr::memchr(b'\n', &bytes[at..]) {
+        at += newline + 1;
+        match bytes[at..] {
+            [b'\n', ..] => return Some(at + 1),
+            [b'\r', b'\n', ..] => return Some(at + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Reads a whole header block: `block` ends with its empty line.
+pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
+    if block.len() > LONGEST {
+        return Err(Malformed::TooLarge);
+    }
+    let mut lines = lines(block).peekable();
+    let mut fields = Fields::default();
+    match lines.peek() {
+        Some(first) if first.starts_with(b"HTTP/") => {
+            fields.status = Some(status_line(first)?);
+            lines.next();
+        }
+        first if form == Form::StatusLine => {
+            return Err(Malformed::NoStatusLine(shown(
+                first.copied().unwrap_or_default(),
+            )))
+        }
+        _ => {}
+    }
+    for line in lines {
+        fields.add(line)?;
+    }
+    Ok(fields.finish(form))
+}
+
+/// The lines before the empty one, without their LF or CRLF.
+fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
+    block
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .take_while(|line| !line.is_empty())
+}
+
+#[derive(Default)]
+struct Fields {
+    head: Head,
+    status: Option<u16>,
+    content_type: bool,
+    location: Option<Vec<u8>>,
+}
+
+impl Fields {
+    fn add(&mut self, line: &[u8]) -> Result<(), Malformed> {
+        let (name, value) = field(line)?;
+        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        if is("Status") {
+            let status = three_digits(value).ok_or_else(|| Malformed::Status(shown(value)))?;
+            once("Status", self.status.replace(status).is_some())?;
+            return Ok(());
+        }
+        if is("Transfer-Encoding") && !value.eq_ignore_ascii_case(b"identity") {
+            return Err(Malformed::TransferEncoding(shown(value)));
+        }
+        if CONNECTION.iter().any(|&known| is(known)) {
+            return Ok(());
+        }
+        if is("Content-Length") {
+            let length = number(value).ok_or_else(|| Malformed::ContentLength(shown(value)))?;
+            let before = self.head.content_length.replace(length);
+            once("Content-Length", before.is_some())?;
+        } else if is("Content-Type") {
+            once("Content-Type", self.content_type)?;
+            self.content_type = true;
+        } else if is("Location") {
+            once("Location", self.location.replace(value.to_vec()).is_some())?;
+        }
+        self.head.has_date |= is("Date");
+        self.head.has_server |= is("Server");
+        let lines = &mut self.head.lines;
+        for part in [name, b": ", value, b"\r\n"] {
+            lines.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    /// Apache's rule: a Location with no status, or with 200, is a redirect; one that starts with `/` is local.
+    fn finish(mut self, form: Form) -> ScriptHead {
+        let mut status = self.status.unwrap_or(200);
+        if let (200, Some(location), Form::Parsed) = (status, self.location, form) {
+            if location.first() == Some(&b'/') {
+                return ScriptHead::LocalRedirect(location);
+            }
+            status = 302;
+        }
+        self.head.status = status;
+        ScriptHead::Response(self.head)
+    }
+}
+
+/// Fields about the connection, which is the server's.
+const CONNECTION: [&str; 6] = [
+    "Connection",
+    "Keep-Alive",
+    "Proxy-Connection",
+    "Transfer-Encoding",
+    "Upgrade",
+    "Trailer",
+];
+
+fn once(name: &'static str, again: bool) -> Result<(), Malformed> {
+    if again {
+        return Err(Malformed::Twice(name));
+    }
+    Ok(())
+}
+
+/// Name and value, blanks around the value cut off.
+fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let colon = memchr::memchr(b':', line).ok_or_else(|| Malformed::Line(shown(line)))?;
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+    if name.is_empty() || !name.iter().all(|&byte| is_token(byte)) {
+        return Err(Malformed::Line(shown(line)));
+    }
+    if value
+        .iter()
+        .any(|&byte| byte != b'\t' && (byte < b' ' || byte == 0x7f))
+    {
+        return Err(Malformed::Control(shown(name)));
+    }
+    Ok((name, value))
+}
+
+/// RFC 9110 5.6.2
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// `HTTP/1.0 200 OK`
+fn status_line(line: &[u8]) -> Result<u16, Malformed> {
+    let refuse = || Malformed::Status(shown(line));
+    let rest = line.strip_prefix(b"HTTP/").ok_or_else(refuse)?;
+    let space = memchr::memchr(b' ', rest).ok_or_else(refuse)?;
+    let digit_or_dot = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    if space == 0 || !rest[..space].iter().all(digit_or_dot) {
+        return Err(refuse());
+    }
+    three_digits(rest[space..].trim_ascii()).ok_or_else(refuse)
+}
+
+/// A final status, alone or before a blank and its reason.
+fn three_digits(value: &[u8]) -> Option<u16> {
+    let (digits, rest) = value.split_at_checked(3)?;
+    if !matches!(rest.first(), None | Some(b' ' | b'\t')) {
+        return None;
+    }
+    let status = number(digits)? as u16;
+    (200..=599).contains(&status).then_some(status)
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// As much of a text as a log line needs.
+fn shown(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(100)].to_vec()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The meta-variables of a request (RFC 3875 section 4.1): what a CGI program finds in its environment.
+//!
+//! One list for every way to run a script. Order: what the server passes on, the configuration's own, the
+//! server's, the request's, the header fields in order of first arrival. A later one wins over an earlier of the same name.
+
+use crate::{Body, Call, Task};
+
+/// What a [`Call`] does not hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Surroundings<'a> {
+    /// Of the server's own environment: PATH, TZ.
+    pub passed: &'a [(&'a [u8], &'a [u8])],
+    /// SERVER_SOFTWARE
+    pub software: &'a [u8],
+    /// SERVER_ADMIN
+    pub admin: Option<&'a [u8]>,
+    /// REMOTE_USER and AUTH_TYPE, when the server authenticated the request.
+    pub user: Option<&'a [u8]>,
+    pub auth_type: Option<&'a [u8]>,
+    /// Text that no other server process has; with the request's number it is UNIQUE_ID.
+    pub instance: &'a [u8],
+    /// `CGIPassAuth On`: the script sees Authorization.
+    pub authorization: bool,
+}
+
+/// Calls `add` with every name and value.
+pub fn each(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8], &[u8])) {
+    for (name, value) in around.passed.iter().chain(call.variables) {
+        add(name, value);
+    }
+    server(call, around, add);
+    request(call, around, add);
+    fields(call, around.authorization, add);
+}
+
+fn server(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8], &[u8])) {
+    add(b"GATEWAY_INTERFACE", b"CGI/1.1");
+    add(b"SERVER_SOFTWARE", around.software);
+    add(b"SERVER_NAME", call.server_name);
+    add(b"SERVER_ADDR", call.server_addr);
+    add(b"SERVER_PORT", call.server_port.to_string().as_bytes());
+    add(b"SERVER_PROTOCOL", call.protocol);
+    add(b"DOCUMENT_ROOT", call.document_root);
+    if let Some(admin) = around.admin {
+        add(b"SERVER_ADMIN", admin);
+    }
+}
+
+fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8], &[u8])) {
+    add(b"REQUEST_METHOD", call.method);
+    add(b"REQUEST_SCHEME", call.scheme);
+    if call.scheme == b"https" {
+        add(b"HTTPS", b"on");
+    }
+    add(b"REQUEST_URI", call.target);
+    add(b"QUERY_STRING", call.query);
+    add(b"SCRIPT_NAME", call.script_name);
+    if let Task::Script { file, .. } | Task::Psgi { file } = call.task {
+        add(b"SCRIPT_FILENAME", file);
+    }
+    if !call.path_info.is_empty() {
+        add(b"PATH_INFO", call.path_info);
+        let root = call.document_root;
+        let root = root.strip_suffix(b"/").unwrap_or(root);
+        add(b"PATH_TRANSLATED", &[root, call.path_info].concat());
+    }
+    add(b"REMOTE_ADDR", call.remote_addr);
+    add(b"REMOTE_PORT", call.remote_port.to_string().as_bytes());
+    if let Some(user) = around.user {
+        add(b"REMOTE_USER", user);
+    }
+    if let Some(auth_type) = around.auth_type {
+        add(b"AUTH_TYPE", auth_type);
+    }
+    let id = format!("-{}", call.request_id);
+    add(b"UNIQUE_ID", &[around.instance, id.as_bytes()].concat());
+    if let Some(length) = content_length(call) {
+        add(b"CONTENT_LENGTH", length.to_string().as_bytes());
+    }
+}
+
+/// The length of the body as the script will read it, whatever framing the client used.
+fn content_length(call: &Call<'_>) -> Option<u64> {
+    match &call.body {
+        Body::Memory(bytes) => Some(bytes.len() as u64),
+        Body::File(_, length) => Some(*length),
+        Body::Empty => call
+            .fields
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(b"Content-Length"))
+            .then_some(0),
+    }
+}
+
+/// CONTENT_TYPE and the HTTP_ names. Repeated fields are joined, so that each name is given once.
+fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8])) {
+    for (index, (name, value)) in call.fields.iter().enumerate() {
+        let same = |other: &(&[u8], &[u8])| other.0.eq_ignore_ascii_case(name);
+        if call.fields[..index].iter().any(same) {
+            continue;
+        }
+        let Some(variable) = variable_name(name, authorization) else {
+            continue;
+        };
+        let mut joined = value.to_vec();
+        for (_, value) in call.fields[index + 1..].iter().filter(|other| same(other)) {
+            let between: &[u8] = match name.eq_ignore_ascii_case(b"Cookie") {
+                true => b"; ",
+                false => b", ",
+            };
+            joined.extend_from_slice(between);
+            joined.extend_from_slice(value);
+        }
+        add(&variable, &joined);
+    }
+}
+
+/// `None`: the script does not see this field. `Proxy` would become HTTP_PROXY, which programs obey; a name
+/// with `_` could pass for another field; credentials need the configuration's word.
+fn variable_name(field: &[u8], authorization: bool) -> Option<Vec<u8>> {
+    const HIDDEN: [&str; 3] = ["Proxy", "Proxy-Authorization", "Content-Length"];
+    let is = |known: &str| field.eq_ignore_ascii_case(known.as_bytes());
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+    if HIDDEN.iter().any(|&known| is(known))
+        || (is("Authorization") && !authorization)
+        || !field.iter().all(plain)
+    {
+        return None;
+    }
+    if is("Content-Type") {
+        return Some(b"CONTENT_TYPE".to_vec());
+    }
+    let mut name = b"HTTP_".to_vec();
+    name.extend(field.iter().map(|byte| match byte {
+        b'-' => b'_',
+        byte => byte.to_ascii_uppercase(),
+    }));
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests;

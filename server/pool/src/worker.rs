@@ -1,0 +1,90 @@
+//! One worker as the front sees it: its mailbox, what it holds, how long.
+
+use crate::exchange::Ticket;
+use mehari_wire::{send_with_files, Mailbox};
+use rustix::fd::{AsFd, OwnedFd};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::time::{Duration, Instant};
+
+/// A request a worker holds. The first of them is the one it runs (or will run next).
+pub struct Held {
+    pub ticket: Ticket,
+    pub request_id: u64,
+    pub frame_length: usize,
+    pub body_file: Option<OwnedFd>,
+    pub timeout: Duration,
+    /// Whether the response is complete and only the worker's own cleanup is left.
+    pub answered: bool,
+    pub head_seen: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Forked, not yet reported.
+    Starting,
+    Serving,
+    /// Gets nothing more; ends when what it holds is done.
+    Retiring,
+}
+
+pub struct Worker {
+    pub mailbox: Mailbox,
+    /// Our end of its descriptor socket; closing it ends an idle worker.
+    pub socket: Option<OwnedFd>,
+    pub pid: u32,
+    pub generation: u32,
+    pub state: State,
+    pub held: VecDeque<Held>,
+    /// When the first of `held` became the first.
+    pub head_since: Instant,
+    pub needs_wake: bool,
+    pub in_idle: bool,
+    /// Told to write its stack down; it is killed a moment later.
+    pub warned: Option<Instant>,
+    /// Why the front killed it, for the log.
+    pub killed: Option<&'static str>,
+    pub served: u64,
+    /// Requests after which it is replaced.
+    pub limit: Option<u64>,
+    pub replacement_asked: bool,
+    pub started: Instant,
+}
+
+impl Worker {
+    pub fn depth(&self) -> usize {
+        self.held.len()
+    }
+
+    pub fn is_serving(&self) -> bool {
+        self.state == State::Serving
+    }
+
+    /// The request it runs has run this long; zero when it holds none.
+    pub fn head_age(&self, now: Instant) -> Duration {
+        if self.held.is_empty() {
+            Duration::ZERO
+        } else {
+            now.saturating_duration_since(self.head_since)
+        }
+    }
+
+    /// Sends a body's descriptor ahead of its request.
+    pub fn send_body_file(&self, request_id: u64, file: &OwnedFd) -> io::Result<()> {
+        let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        let id = request_id.to_ne_bytes();
+        send_with_files(socket, &[IoSlice::new(&id)], &[file.as_fd()])
+    }
+
+    /// Ends the worker once it is idle.
+    pub fn dismiss(&mut self) {
+        self.socket = None;
+        self.mailbox.wake_always();
+    }
+
+    pub fn signal_group(&self, signal: i32) {
+        if self.pid > 1 {
+            crate::zygote::kill_group(self.pid, signal);
+        }
+    }
+}

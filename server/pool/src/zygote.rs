@@ -1,0 +1,123 @@
+//! A zygote process: started with its control socket, told what to load, then asked for workers.
+#![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
+
+use crate::perl_side::PerlSide;
+use mehari_config::{Preload, Rung, Site};
+use mehari_wire::layout::control;
+use mehari_wire::{Bell, ControlSocket, Message};
+use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use rustix::io::{fcntl_setfd, FdFlags};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
+use tokio::io::unix::AsyncFd;
+use tokio::process::{Child, ChildStderr, Command};
+
+pub struct Zygote {
+    pub process: Child,
+    pub control: AsyncFd<ControlSocket>,
+}
+
+impl Zygote {
+    /// Starts the interpreter with our side loaded. Its standard error comes back as a pipe.
+    pub fn spawn(site: &Site, perl: &PerlSide, bell: &Bell) -> io::Result<(Zygote, Option<ChildStderr>)> {
+        let (ours, theirs) = ControlSocket::pair()?;
+        let page = rustix::io::dup(bell.page_file())?;
+        let event = rustix::io::dup(bell.event_file())?;
+        let inherited = [theirs, page, event];
+        let mut command = Command::new(&site.perl.interpreter);
+        command.args(&site.perl.switches);
+        for folder in &perl.folders {
+            command.arg(format!("-I{}", folder.display()));
+        }
+        command
+            .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
+            .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
+            .env_clear()
+            .envs(environment(site))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        // The three descriptors cross the exec; the zygote marks them again as soon as it runs. The front
+        // has one thread that starts processes, so no other child can inherit them in between.
+        for file in &inherited {
+            fcntl_setfd(file, FdFlags::empty())?;
+        }
+        let spawned = command.spawn();
+        drop(inherited);
+        let mut process = spawned?;
+        let stderr = process.stderr.take();
+        let control = crate::readiness::readable(ours)?;
+        Ok((Zygote { process, control }, stderr))
+    }
+
+    pub fn pid(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    pub fn send_preload(&self, preload: &Preload) -> io::Result<()> {
+        let (kind, text): (u32, &[u8]) = match preload {
+            Preload::Module(name) => (control::MODULE, name.as_bytes()),
+            Preload::Require(file) => (control::REQUIRE, file.as_os_str().as_bytes()),
+            Preload::Psgi(file) => (control::PSGI, file.as_os_str().as_bytes()),
+            Preload::Script(rung, file) => {
+                let kind = match rung {
+                    Rung::Registry => control::REGISTRY,
+                    Rung::PerlRun => control::PERLRUN,
+                    Rung::Fork | Rung::Auto | Rung::Cgi => control::FORK_SCRIPT,
+                };
+                (kind, file.as_os_str().as_bytes())
+            }
+        };
+        self.control.get_ref().send(control::PRELOAD, kind, text, &[])
+    }
+
+    pub fn ask_ready(&self) -> io::Result<()> {
+        self.control.get_ref().send(control::READY, 0, b"", &[])
+    }
+
+    pub fn ask_worker(&self, slot: u32, mailbox: BorrowedFd<'_>, socket: &OwnedFd) -> io::Result<()> {
+        use rustix::fd::AsFd;
+        self.control
+            .get_ref()
+            .send(control::FORK, slot, b"", &[mailbox, socket.as_fd()])
+    }
+}
+
+/// The next message; `None`: the zygote is gone.
+pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option<Message>> {
+    loop {
+        let mut ready = control.readable().await?;
+        match ready.try_io(|socket| socket.get_ref().receive()) {
+            Ok(message) => return message,
+            Err(_would_block) => continue,
+        }
+    }
+}
+
+/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, what PerlSetEnv sets, and
+/// where perl itself looks for modules.
+fn environment(site: &Site) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    let passed = ["PATH", "TZ", "PERL5LIB", "LD_LIBRARY_PATH"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(site.perl.pass_env.iter().cloned());
+    let mut environment: Vec<_> = passed
+        .filter_map(|name| std::env::var_os(&name).map(|value| (name.into(), value)))
+        .collect();
+    for (name, value) in &site.perl.set_env {
+        environment.push((name.into(), value.into()));
+    }
+    environment
+}
+
+/// Sends a signal to a worker and to the processes it started that stayed in its group.
+pub fn kill_group(pid: u32, signal: i32) {
+    let Ok(pid) = i32::try_from(pid) else { return };
+    if pid > 1 {
+        // SAFETY: kill touches no memory of ours.
+        unsafe { libc::kill(-pid, signal) };
+    }
+}

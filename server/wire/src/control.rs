@@ -1,0 +1,101 @@
+//! Control messages: one datagram each on a SEQPACKET pair, descriptors beside it.
+
+use crate::layout::{Control, CONTROL_TEXT};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use rustix::net::{
+    sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    SocketFlags, SocketType,
+};
+use std::io::{self, IoSlice};
+
+pub struct ControlSocket {
+    socket: OwnedFd,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub head: Control,
+    pub text: Vec<u8>,
+}
+
+const HEAD: usize = std::mem::size_of::<Control>();
+
+impl ControlSocket {
+    /// Our end (non-blocking) and the other's.
+    pub fn pair() -> io::Result<(ControlSocket, OwnedFd)> {
+        let (ours, theirs) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        rustix::io::ioctl_fionbio(&ours, true)?;
+        Ok((ControlSocket { socket: ours }, theirs))
+    }
+
+    /// Ends the conversation although somebody still holds the socket: both ends read its end.
+    pub fn hang_up(&self) {
+        // The other end may be gone already.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::ReadWrite);
+    }
+
+    pub fn send(&self, kind: u32, slot: u32, text: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        if text.len() > CONTROL_TEXT {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("a control text is at most {CONTROL_TEXT} bytes"),
+            ));
+        }
+        let mut head = [0u8; HEAD];
+        head[0..4].copy_from_slice(&kind.to_ne_bytes());
+        head[4..8].copy_from_slice(&slot.to_ne_bytes());
+        head[16..20].copy_from_slice(&(text.len() as u32).to_ne_bytes());
+        send_with_files(&self.socket, &[IoSlice::new(&head), IoSlice::new(text)], files)
+    }
+
+    /// The next message. `None`: the other end is gone. `WouldBlock`: none yet.
+    pub fn receive(&self) -> io::Result<Option<Message>> {
+        let mut bytes = [0u8; HEAD + CONTROL_TEXT];
+        let got = rustix::net::recv(&self.socket, &mut bytes, RecvFlags::empty())?;
+        if got < HEAD {
+            return Ok(None);
+        }
+        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        let head = Control {
+            kind: u32::from_ne_bytes(word(0)),
+            slot: u32::from_ne_bytes(word(4)),
+            pid: i32::from_ne_bytes(word(8)),
+            status: i32::from_ne_bytes(word(12)),
+            length: u32::from_ne_bytes(word(16)),
+        };
+        let text = bytes[HEAD..got].to_vec();
+        Ok(Some(Message { head, text }))
+    }
+}
+
+impl AsFd for ControlSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl AsRawFd for ControlSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+/// One datagram with descriptors (at most 4).
+pub fn send_with_files(
+    socket: &impl AsFd,
+    parts: &[IoSlice<'_>],
+    files: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let mut space = [0u8; rustix::cmsg_space!(ScmRights(4))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "at most 4 descriptors"));
+    }
+    sendmsg(socket, parts, &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The two handshakes of a mailbox as functions over atomics, so that a model checker can run them.
+//!
+//! *Taking*: `word` holds {submitted, taken}; the front adds to the low half, the worker to the high
+//! half, and the front may take back what is submitted and not taken. *Sleeping*: who is about to
+//! sleep says so and then looks for work; who has published work then looks whether the other
+//! sleeps. All of it is `SeqCst`: with anything weaker one side can miss the other.
+
+/// Submitted, the low half of the word.
+pub fn submitted(word: u64) -> u32 {
+    word as u32
+}
+
+/// Taken, the high half.
+pub fn taken(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+/// Both halves as one word.
+pub fn word(submitted: u32, taken: u32) -> u64 {
+    u64::from(taken) << 32 | u64::from(submitted)
+}
+
+/// The word after one more submission: the low half wraps without touching the high half.
+pub fn after_submit(of: u64) -> u64 {
+    word(submitted(of).wrapping_add(1), taken(of))
+}
+
+/// The word after the last submission is taken back, if one is left that no worker has.
+pub fn after_take_back(of: u64) -> Option<u64> {
+    (submitted(of) != taken(of)).then(|| word(submitted(of).wrapping_sub(1), taken(of)))
+}
+
+/// The word after the worker takes one, if there is one.
+pub fn after_take(of: u64) -> Option<u64> {
+    (submitted(of) != taken(of)).then(|| word(submitted(of), taken(of).wrapping_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_wrap_without_carrying_into_each_other() {
+        let full = word(u32::MAX, 7);
+        assert_eq!(after_submit(full), word(0, 7));
+        assert_eq!(after_take_back(word(0, 7)), Some(word(u32::MAX, 7)));
+        assert_eq!(after_take(word(0, u32::MAX)), Some(word(0, 0)));
+    }
+
+    #[test]
+    fn nothing_is_taken_or_taken_back_from_an_empty_mailbox() {
+        assert_eq!(after_take(word(5, 5)), None);
+        assert_eq!(after_take_back(word(5, 5)), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! The mailbox's memory, field by field. `perl/xs/wire.h` says the same in C; a test holds both equal.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+pub const MAGIC: u32 = 0x4d48_5249;
+pub const VERSION: u32 = 1;
+pub const SLOTS: u32 = 4;
+pub const SLOT_SIZE: usize = 163_840;
+pub const SLOTS_OFFSET: usize = 4096;
+pub const RING_SIZE: usize = 262_144;
+pub const RING_OFFSET: usize = SLOTS_OFFSET + SLOTS as usize * SLOT_SIZE;
+pub const MAILBOX_SIZE: usize = RING_OFFSET + RING_SIZE;
+/// The longest payload of one ring record, bytes.
+pub const RECORD_LIMIT: usize = 65_536;
+/// The longest text of a control message, bytes.
+pub const CONTROL_TEXT: usize = 8192;
+
+#[repr(C, align(64))]
+pub struct Line<T>(pub T);
+
+/// The state words at the start of a mailbox.
+#[repr(C)]
+pub struct Mailbox {
+    pub magic: u32,
+    pub version: u32,
+    /// Low half: requests submitted (front). High half: requests taken (worker). Both wrap.
+    pub word: Line<AtomicU64>,
+    pub worker_sleeps: Line<AtomicU32>,
+    pub ring_written: Line<AtomicU64>,
+    pub ring_read: Line<AtomicU64>,
+    pub worker_waits_for_room: Line<AtomicU32>,
+    pub scoreboard: Line<Scoreboard>,
+}
+
+/// What the worker says it is doing; for the status page only.
+#[repr(C)]
+pub struct Scoreboard {
+    pub state: AtomicU32,
+    pub forked: AtomicU32,
+    pub request_id: AtomicU64,
+    pub finished: AtomicU64,
+}
+
+/// The page the front and all workers share.
+#[repr(C)]
+pub struct Bell {
+    pub front_sleeps: AtomicU32,
+}
+
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    pub offset: u32,
+    pub length: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Pair {
+    pub name: Span,
+    pub value: Span,
+}
+
+/// Positions in [`Request::text`].
+#[derive(Debug, Clone, Copy)]
+#[repr(usize)]
+pub enum Text {
+    Task,
+    Method,
+    Target,
+    ScriptName,
+    PathInfo,
+    Query,
+    Protocol,
+    Scheme,
+    ServerName,
+    ServerAddr,
+    RemoteAddr,
+    DocumentRoot,
+}
+pub const TEXT_COUNT: usize = 12;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TaskKind {
+    Fork,
+    PerlRun,
+    Registry,
+    Handler,
+    Psgi,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BodyKind {
+    Empty,
+    Memory,
+    File,
+}
+
+pub mod flag {
+    pub const PARSE_HEADERS: u8 = 1;
+    pub const PERL_SCRIPT: u8 = 2;
+    /// The script expects a CGI process: its folder as cwd, fresh file-scoped lexicals, `shift` of @ARGV.
+    pub const CGI_WORLD: u8 = 4;
+    pub const HEAD: u8 = 8;
+}
+
+/// A request frame at the start of a slot; pairs and bytes follow.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Request {
+    pub length: u32,
+    pub task: u8,
+    pub flags: u8,
+    pub body_kind: u8,
+    pub reserved: u8,
+    pub request_id: u64,
+    pub body_length: u64,
+    pub body: Span,
+    pub field_count: u16,
+    pub variable_count: u16,
+    pub server_port: u16,
+    pub remote_port: u16,
+    pub text: [Span; TEXT_COUNT],
+}
+
+/// The header of a ring record.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct RecordHeader {
+    pub length: u32,
+    pub kind: u16,
+    pub detail: u16,
+}
+
+pub mod record {
+    pub const RESPONSE: u16 = 1;
+    pub const HEAD: u16 = 2;
+    pub const BODY: u16 = 3;
+    pub const END: u16 = 4;
+    pub const INTERIM: u16 = 5;
+    pub const LOG: u16 = 6;
+    pub const DONE: u16 = 7;
+    /// Detail of `END`: the response broke off.
+    pub const END_BROKEN: u16 = 1;
+    /// Detail of `DONE`: the worker asks to be replaced.
+    pub const DONE_RETIRE: u16 = 1;
+}
+
+pub mod control {
+    pub const PRELOAD: u32 = 1;
+    pub const READY: u32 = 2;
+    pub const FAILED: u32 = 3;
+    pub const FORK: u32 = 4;
+    pub const FORKED: u32 = 5;
+    pub const ENDED: u32 = 6;
+    pub const LOADED: u32 = 7;
+    pub const MODULE: u32 = 1;
+    pub const REQUIRE: u32 = 2;
+    pub const REGISTRY: u32 = 3;
+    pub const PSGI: u32 = 4;
+    pub const PERLRUN: u32 = 5;
+    pub const FORK_SCRIPT: u32 = 6;
+    pub const HANDLER: u32 = 7;
+}
+
+/// The header of a control message; `length` bytes of text follow.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Control {
+    pub kind: u32,
+    pub slot: u32,
+    pub pid: i32,
+    pub status: i32,
+    pub length: u32,
+}

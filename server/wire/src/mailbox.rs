@@ -1,0 +1,156 @@
+//! The front's end of one worker's mailbox.
+
+use crate::handshake;
+use crate::layout::{self, Request, MAGIC, MAILBOX_SIZE, SLOTS, SLOTS_OFFSET, SLOT_SIZE, VERSION};
+use crate::memory::Memory;
+use crate::ring::{Corrupt, Record};
+use rustix::fd::BorrowedFd;
+use std::io;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+
+pub struct Mailbox {
+    memory: Memory,
+}
+
+impl Mailbox {
+    pub fn create() -> io::Result<Mailbox> {
+        let memory = Memory::create("mehari-mailbox", MAILBOX_SIZE)?;
+        let head = memory.at(0, std::mem::size_of::<layout::Mailbox>());
+        // SAFETY: nobody else has the file yet; the mapping is zeroed and aligned.
+        unsafe {
+            let head = head.cast::<layout::Mailbox>();
+            (*head).magic = MAGIC;
+            (*head).version = VERSION;
+        }
+        Ok(Mailbox { memory })
+    }
+
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.memory.file()
+    }
+
+    fn words(&self) -> &layout::Mailbox {
+        let head = self.memory.at(0, std::mem::size_of::<layout::Mailbox>());
+        // SAFETY: aligned, inside the mapping; all that changes in it is atomic.
+        unsafe { &*head.cast::<layout::Mailbox>() }
+    }
+
+    /// The bytes of the slot the next submission uses. The caller has fewer than `SLOTS` requests in it.
+    pub fn next_slot(&mut self) -> &mut [u8] {
+        let index = handshake::submitted(self.words().word.0.load(Relaxed)) % SLOTS;
+        self.slot(index)
+    }
+
+    /// The bytes of the last submission, after it was taken back.
+    pub fn taken_back_slot(&mut self) -> &mut [u8] {
+        self.next_slot()
+    }
+
+    fn slot(&mut self, index: u32) -> &mut [u8] {
+        let at = self
+            .memory
+            .at(SLOTS_OFFSET + index as usize * SLOT_SIZE, SLOT_SIZE);
+        // SAFETY: inside the mapping; a sound worker does not touch a slot that is not submitted, and a
+        // broken one can change bytes only: nothing here depends on their value.
+        unsafe { std::slice::from_raw_parts_mut(at, SLOT_SIZE) }
+    }
+
+    /// Publishes the slot just filled. The worker is woken by `wake`, later.
+    pub fn submit(&self) {
+        self.change(|word| Some(handshake::after_submit(word)));
+    }
+
+    /// Takes the last submission back, unless the worker has it.
+    pub fn take_back(&self) -> bool {
+        self.change(handshake::after_take_back)
+    }
+
+    fn change(&self, next: impl Fn(u64) -> Option<u64>) -> bool {
+        self.words().word.0.fetch_update(SeqCst, Acquire, next).is_ok()
+    }
+
+    /// Requests submitted that the worker has not begun.
+    pub fn waiting(&self) -> u32 {
+        let word = self.words().word.0.load(SeqCst);
+        handshake::submitted(word).wrapping_sub(handshake::taken(word))
+    }
+
+    /// Wakes the worker if it sleeps. True: a system call was made.
+    pub fn wake(&self) -> bool {
+        let sleeps = &self.words().worker_sleeps.0;
+        if sleeps.load(SeqCst) != 1 || sleeps.swap(0, SeqCst) != 1 {
+            return false;
+        }
+        futex_wake(sleeps);
+        true
+    }
+
+    /// Wakes the worker so that it looks whether its socket is closed.
+    pub fn wake_always(&self) {
+        let sleeps = &self.words().worker_sleeps.0;
+        sleeps.store(0, SeqCst);
+        futex_wake(sleeps);
+    }
+
+    /// Bytes the worker has written and the front has not read. An impossible number is `Corrupt`.
+    pub fn unread(&self) -> Result<u64, Corrupt> {
+        let written = self.words().ring_written.0.load(SeqCst);
+        let read = self.words().ring_read.0.load(Relaxed);
+        let unread = written.wrapping_sub(read);
+        if unread > layout::RING_SIZE as u64 {
+            return Err(Corrupt);
+        }
+        Ok(unread)
+    }
+
+    /// The next record, its payload appended to `into`; `None`: there is none. The room it took is
+    /// free again only after `release`.
+    pub fn next_record(&self, into: &mut Vec<u8>) -> Result<Option<Record>, Corrupt> {
+        let unread = self.unread()?;
+        if unread == 0 {
+            return Ok(None);
+        }
+        let read = self.words().ring_read.0.load(Relaxed);
+        let ring = self.memory.at(layout::RING_OFFSET, layout::RING_SIZE);
+        // SAFETY: the ring is inside the mapping for its whole size.
+        let record = unsafe { crate::ring::read(ring, read, unread, into)? };
+        self.words().ring_read.0.store(read.wrapping_add(record.size), SeqCst);
+        Ok(Some(record))
+    }
+
+    /// Wakes a worker that waits for room in the ring.
+    pub fn release(&self) {
+        let waits = &self.words().worker_waits_for_room.0;
+        if waits.load(SeqCst) == 1 && waits.swap(0, SeqCst) == 1 {
+            futex_wake(waits);
+        }
+    }
+
+    /// What the worker says it is doing: state, request, requests finished.
+    pub fn scoreboard(&self) -> (u32, u64, u64) {
+        let board = &self.words().scoreboard.0;
+        (
+            board.state.load(Relaxed),
+            board.request_id.load(Relaxed),
+            board.finished.load(Relaxed),
+        )
+    }
+}
+
+/// The request header at the start of a slot.
+pub fn write_request(slot: &mut [u8], request: &Request) {
+    let size = std::mem::size_of::<Request>();
+    assert!(slot.len() >= size);
+    // SAFETY: `Request` is plain integers without padding that matters; the slot is long enough.
+    unsafe {
+        std::ptr::copy_nonoverlapping((request as *const Request).cast::<u8>(), slot.as_mut_ptr(), size);
+    }
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the address of a live atomic; FUTEX_WAKE does not touch memory. Not PRIVATE: another process waits.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1);
+    }
+}

@@ -1,0 +1,51 @@
+//! A shared memory file and its mapping.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
+use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
+use std::io;
+use std::ptr::NonNull;
+
+pub struct Memory {
+    base: NonNull<u8>,
+    length: usize,
+    file: OwnedFd,
+}
+
+impl Memory {
+    pub fn create(name: &str, length: usize) -> io::Result<Memory> {
+        let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
+        ftruncate(&file, length as u64)?;
+        // SAFETY: a fresh mapping of our own file at an address the kernel chooses.
+        let base = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )?
+        };
+        let base = NonNull::new(base.cast()).expect("mmap answers no null");
+        Ok(Memory { base, length, file })
+    }
+
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// The address of byte `offset`; `length` bytes from there are inside the mapping.
+    pub fn at(&self, offset: usize, length: usize) -> *mut u8 {
+        assert!(offset + length <= self.length, "inside the mapping");
+        // SAFETY: the assertion keeps the result inside the mapping.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `create`, unmapped once, and no reference outlives `self`.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}

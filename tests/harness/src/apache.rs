@@ -1,0 +1,54 @@
+//! Apache with mod_perl and mod_cgi as the reference: the same configuration, the original behaviour.
+
+use crate::site::Site;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command};
+
+/// What Mehari needs no word for: modules, the user, where things are.
+const PREAMBLE: &str = "\
+LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+LoadModule mime_module /usr/lib/apache2/modules/mod_mime.so
+LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so
+LoadModule dir_module /usr/lib/apache2/modules/mod_dir.so
+LoadModule env_module /usr/lib/apache2/modules/mod_env.so
+LoadModule cgi_module /usr/lib/apache2/modules/mod_cgi.so
+LoadModule perl_module /usr/lib/apache2/modules/mod_perl.so
+User www-data
+Group www-data
+ServerName 127.0.0.1
+TypesConfig /etc/mime.types
+ErrorLog /dev/stderr
+";
+
+pub(crate) fn command(site: &Site, conf: &str) -> Command {
+    let root = site.root().display().to_string();
+    let port = free_port();
+    site.write("port", &port.to_string());
+    let text = format!(
+        "{PREAMBLE}ServerRoot {root}\nPidFile {root}/apache.pid\nListen 127.0.0.1:{port}\n\
+         DocumentRoot {root}/htdocs\n{conf}"
+    );
+    let path = site.write("httpd.conf", &text);
+    let mut command = Command::new("/usr/sbin/apache2");
+    command.arg("-DFOREGROUND").arg("-f").arg(path);
+    command
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("loopback has a free port")
+        .port()
+}
+
+pub(crate) fn wait_until_ready(site: &Site, child: &mut Child) -> Option<SocketAddr> {
+    let port: u16 = site.read("port").parse().expect("written above");
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let mut alive = true;
+    let is_up = crate::eventually(crate::PATIENCE, || {
+        alive = matches!(child.try_wait(), Ok(None));
+        !alive || TcpStream::connect(address).is_ok()
+    });
+    (is_up && alive).then_some(address)
+}

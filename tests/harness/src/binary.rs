@@ -1,0 +1,45 @@
+//! Where the program under test and the fixtures are.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The top of the checkout.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("the harness lies two folders below the workspace")
+        .to_path_buf()
+}
+
+/// A folder or file under `tests/fixtures`.
+pub fn fixture(name: &str) -> PathBuf {
+    workspace().join("tests/fixtures").join(name)
+}
+
+/// `MEHARI_BIN`, else the newer of the release and the debug build.
+pub fn mehari() -> PathBuf {
+    if let Some(path) = std::env::var_os("MEHARI_BIN") {
+        return PathBuf::from(path);
+    }
+    let target = match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => workspace().join("target"),
+    };
+    ["release", "debug"]
+        .iter()
+        .map(|profile| target.join(profile).join("mehari"))
+        .filter_map(|path| Some((modified(&path)?, path)))
+        .max()
+        .map(|(_, path)| path)
+        .unwrap_or_else(|| {
+            panic!(
+                "there is no mehari under {}: run `cargo build -p mehari` first, or set MEHARI_BIN",
+                target.display()
+            )
+        })
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().ok()?.modified().ok()
+}

@@ -1,0 +1,132 @@
+//! What a server under test is given before it starts: files, configuration, arguments.
+
+use crate::log::Log;
+use crate::server::Server;
+use crate::site::Site;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What the server is to be given before it starts.
+#[derive(Default)]
+pub struct Builder {
+    pub(crate) site: Site,
+    pub(crate) conf: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) no_listen: bool,
+    /// Another program in the place of mehari: how the harness is tested.
+    pub(crate) program: Option<PathBuf>,
+    /// Lines of the log that would otherwise fail the test.
+    pub(crate) expected: Vec<String>,
+    pub(crate) leaves_processes: bool,
+}
+
+impl Builder {
+    /// Configuration in httpd.conf's language; `@ROOT@` stands for the folder of the site.
+    pub fn conf(mut self, text: &str) -> Builder {
+        let text = text.replace("@ROOT@", &self.site.root().to_string_lossy());
+        self.conf.get_or_insert_with(String::new).push_str(&text);
+        self
+    }
+
+    /// All rungs over the folder `scripts` of the site, each under its name.
+    pub fn ladder(self) -> Builder {
+        let text = crate::rungs::ladder(&self.site.path("scripts"));
+        self.conf(&text)
+    }
+
+    /// `mehari serve PATH`: a folder, script or PSGI file of the site, without configuration.
+    pub fn dir(mut self, name: &str) -> Builder {
+        self.path = Some(self.site.path(name).to_string_lossy().into_owned());
+        self
+    }
+
+    /// Copies a fixture folder into the scripts.
+    pub fn fixtures(self, name: &str) -> Builder {
+        self.site.copy(name, "scripts");
+        self
+    }
+
+    pub fn file(self, name: &str, text: &str) -> Builder {
+        self.site.write(name, text);
+        self
+    }
+
+    pub fn args(mut self, words: &[&str]) -> Builder {
+        self.arguments
+            .extend(words.iter().map(|&word| word.to_owned()));
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Builder {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Leaves `--listen` out: the test checks where the address comes from.
+    pub fn without_listen(mut self) -> Builder {
+        self.no_listen = true;
+        self
+    }
+
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Builder {
+        self.program = Some(path.into());
+        self
+    }
+
+    /// An `[alert]`, `[emerg]` or panic with these words is what the test is about.
+    pub fn expect_alert(mut self, words: &str) -> Builder {
+        self.expected.push(words.to_owned());
+        self
+    }
+
+    /// The test's scripts detach children on purpose; the test itself sees to their end.
+    pub fn leaves_processes(mut self) -> Builder {
+        self.leaves_processes = true;
+        self
+    }
+
+    pub fn start(self) -> Server {
+        match self.try_start() {
+            Ok(server) => server,
+            Err(log) => panic!("the server did not start:\n{}", log.text()),
+        }
+    }
+
+    /// The log of a server that said no.
+    pub fn try_start(self) -> Result<Server, Log> {
+        Server::launch(self)
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let root = self.site.root();
+        if crate::against_apache() {
+            return crate::apache::command(&self.site, self.conf.as_deref().unwrap_or_default());
+        }
+        let program = self.program.clone();
+        let mut command = Command::new(program.unwrap_or_else(crate::binary::mehari));
+        command.arg("serve");
+        if let Some(path) = &self.path {
+            command.arg(path);
+        }
+        if let Some(text) = &self.conf {
+            let text = format!(
+                "ServerRoot {}\nDocumentRoot {}\n{text}",
+                root.display(),
+                self.site.path("htdocs").display()
+            );
+            command.arg("-f").arg(self.site.write("httpd.conf", &text));
+        }
+        if !self.no_listen {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.arg("--control").arg(self.site.path("control"));
+        command.args(&self.arguments).current_dir(root);
+        // What the tester's own shell sets is not part of any test.
+        for name in ["PORT", "WEB_CONCURRENCY", "LANG", "LC_ALL", "LC_CTYPE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+}

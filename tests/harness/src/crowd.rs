@@ -1,0 +1,119 @@
+//! Many clients at once, each on a thread of its own, and an honest count of what failed.
+
+use crate::client::Connection;
+use crate::Answer;
+use crate::Request;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// A load: so many requests by so many clients.
+pub struct Crowd {
+    pub address: SocketAddr,
+    pub clients: usize,
+    pub requests: usize,
+    /// One connection for each client, or one for each request.
+    pub keep_alive: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub succeeded: usize,
+    /// What went wrong, the first few in words.
+    pub failures: Vec<String>,
+    pub failed: usize,
+    /// Times a connection was ended by a response that said so and was opened again.
+    pub reopened: usize,
+}
+
+impl Crowd {
+    /// Sends `request(number)` and asks `is_right` of every answer. Nothing is ever sent twice: an
+    /// answer that does not come is a failure.
+    pub fn run(
+        &self,
+        request: impl Fn(usize) -> Request + Sync,
+        is_right: impl Fn(usize, &Answer) -> bool + Sync,
+    ) -> Outcome {
+        let next = AtomicUsize::new(0);
+        let total = Mutex::new(Outcome::default());
+        std::thread::scope(|scope| {
+            for _ in 0..self.clients {
+                scope.spawn(|| {
+                    let outcome = self.one_client(&next, &request, &is_right);
+                    total.lock().expect("no panic under the lock").add(outcome);
+                });
+            }
+        });
+        total.into_inner().expect("no panic under the lock")
+    }
+
+    fn one_client(
+        &self,
+        next: &AtomicUsize,
+        request: &(impl Fn(usize) -> Request + Sync),
+        is_right: &(impl Fn(usize, &Answer) -> bool + Sync),
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut connection: Option<Connection> = None;
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.requests {
+                return outcome;
+            }
+            let mut request = request(number);
+            if !self.keep_alive {
+                request = request.closing();
+            }
+            let open = match connection.take() {
+                Some(open) => Ok(open),
+                None => Connection::try_open(self.address),
+            };
+            let answer = open.and_then(|mut open| {
+                let answer = open.send(&request)?;
+                let closes = answer
+                    .field("connection")
+                    .is_some_and(|value| value.eq_ignore_ascii_case("close"));
+                if !closes && self.keep_alive {
+                    connection = Some(open);
+                } else if self.keep_alive {
+                    outcome.reopened += 1;
+                }
+                Ok(answer)
+            });
+            match answer {
+                Ok(answer) if answer.complete && is_right(number, &answer) => {
+                    outcome.succeeded += 1
+                }
+                Ok(answer) => outcome.fail(format!(
+                    "{} {}: {} complete={} {}",
+                    request.method,
+                    request.target,
+                    answer.status,
+                    answer.complete,
+                    answer.text().chars().take(200).collect::<String>()
+                )),
+                Err(error) => {
+                    outcome.fail(format!("{} {}: {error}", request.method, request.target))
+                }
+            }
+        }
+    }
+}
+
+impl Outcome {
+    fn fail(&mut self, why: String) {
+        self.failed += 1;
+        if self.failures.len() < 10 {
+            self.failures.push(why);
+        }
+    }
+
+    fn add(&mut self, other: Outcome) {
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.reopened += other.reopened;
+        self.failures.extend(other.failures);
+        self.failures.truncate(10);
+    }
+}

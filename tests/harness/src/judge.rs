@@ -1,0 +1,98 @@
+//! The checks after each test: nothing of the server may be left behind.
+
+use crate::processes;
+use crate::server::Server;
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+impl Server {
+    /// Everything that is wrong with how the test's server ended.
+    fn judge(&mut self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.stopped {
+            self.judge_running(&mut faults);
+            self.signal(Signal::Term);
+            match self.wait() {
+                None => faults.push("it did not stop on TERM".to_owned()),
+                Some(status) if !status.success() => faults.push(format!("TERM: {status}")),
+                Some(_) => {}
+            }
+        }
+        if !self.leaves_processes {
+            let mut left = Vec::new();
+            crate::eventually(Duration::from_secs(5), || {
+                left = processes::belonging_to(self.pid(), &self.mark);
+                left.is_empty()
+            });
+            if !left.is_empty() {
+                faults.push(format!("stray processes: {left:?}"));
+            }
+        }
+        if self.ready && !crate::against_apache() && self.stdout.lines().len() != 1 {
+            faults.push(format!("stdout is not one line: {:?}", self.stdout.lines()));
+        }
+        for line in self.log.lines() {
+            let is_bad = ALARMS.iter().any(|alarm| line.contains(alarm));
+            if is_bad && !self.expected.iter().any(|words| line.contains(words)) {
+                faults.push(format!("log: {line}"));
+            }
+        }
+        faults
+    }
+
+    fn judge_running(&mut self, faults: &mut Vec<String>) {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            self.stopped = true;
+            faults.push(format!("it ended before it was stopped: {status}"));
+            return;
+        }
+        if crate::against_apache() {
+            return;
+        }
+        let mut now = BTreeMap::new();
+        let settled = crate::eventually(Duration::from_secs(10), || {
+            now = self.descriptors();
+            !has_grown(&self.base, &now)
+        });
+        if !settled {
+            faults.push(format!(
+                "descriptors leaked: {:?} became {now:?}",
+                self.base
+            ));
+        }
+    }
+}
+
+const ALARMS: &[&str] = &["[alert]", "[emerg]", ":alert]", ":emerg]", "panicked at"];
+
+/// Descriptors that come with a worker, so their number follows the spare policy.
+const OF_A_WORKER: &[&str] = &["memfd", "eventfd", "pidfd"];
+
+fn has_grown(base: &BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> bool {
+    now.iter()
+        .filter(|(kind, _)| !OF_A_WORKER.contains(&kind.as_str()))
+        .any(|(kind, count)| count > base.get(kind).unwrap_or(&0))
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                eprintln!("--- the server had ended: {status}");
+            }
+            eprintln!("--- the server's log\n{}\n---", self.log.text());
+            self.kill_everything();
+            return;
+        }
+        let faults = self.judge();
+        self.kill_everything();
+        if !faults.is_empty() {
+            panic!(
+                "after the test: {}\n--- the server's log\n{}",
+                faults.join("; "),
+                self.log.text()
+            );
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The rungs of the ladder as configuration text.
+
+use std::path::Path;
+
+/// How a script is run; see DESIGN "The ladder".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rung {
+    Cgi,
+    Fork,
+    PerlRun,
+    Registry,
+    Auto,
+}
+
+impl Rung {
+    pub const ALL: [Rung; 5] = [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::PerlRun,
+        Rung::Registry,
+        Rung::Auto,
+    ];
+
+    /// The rungs that promise every request a process of its own.
+    pub const ISOLATED: [Rung; 2] = [Rung::Cgi, Rung::Fork];
+
+    /// The rungs that share an interpreter between requests.
+    pub const SHARED: [Rung; 2] = [Rung::PerlRun, Rung::Registry];
+
+    /// The first segment of the URLs that [`Rung::section`] maps.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rung::Cgi => "cgi",
+            Rung::Fork => "fork",
+            Rung::PerlRun => "perlrun",
+            Rung::Registry => "registry",
+            Rung::Auto => "auto",
+        }
+    }
+
+    pub fn url(self, script: &str) -> String {
+        format!("/{}/{script}", self.name())
+    }
+
+    /// Configuration that serves the scripts of `folder` under `/NAME/` on this rung.
+    pub fn section(self, folder: &Path) -> String {
+        let name = self.name();
+        format!(
+            "Alias /{name}/ {}/\n<Location /{name}/>\n{}    Options +ExecCGI\n    Require all granted\n</Location>\n",
+            folder.display(),
+            self.handler()
+        )
+    }
+
+    /// What Apache has no word for runs as its nearest: a process of its own.
+    fn handler(self) -> &'static str {
+        match self {
+            Rung::Cgi => CGI,
+            Rung::Fork | Rung::Auto if crate::against_apache() => CGI,
+            Rung::Fork => "    SetHandler perl-script\n    PerlResponseHandler Mehari::Fork\n    PerlOptions +ParseHeaders\n",
+            Rung::PerlRun => "    SetHandler perl-script\n    PerlResponseHandler ModPerl::PerlRun\n    PerlOptions +ParseHeaders\n",
+            Rung::Registry => "    SetHandler perl-script\n    PerlResponseHandler ModPerl::Registry\n    PerlOptions +ParseHeaders\n",
+            Rung::Auto => "    SetHandler perl-script\n    PerlResponseHandler Mehari::Auto\n    PerlOptions +ParseHeaders\n",
+        }
+    }
+}
+
+const CGI: &str = "    SetHandler cgi-script\n";
+
+/// The five rungs side by side over one folder.
+pub fn ladder(folder: &Path) -> String {
+    Rung::ALL.iter().map(|rung| rung.section(folder)).collect()
+}

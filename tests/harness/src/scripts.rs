@@ -1,0 +1,63 @@
+//! Scripts that many tests want, and the configuration of a known number of workers.
+
+use crate::client::Connection;
+use crate::Request;
+use crate::{eventually, Builder, Rung, Server, PATIENCE};
+
+/// The first lines of a script that answers plain text.
+pub const HEADER: &str = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\n\";\n";
+
+/// A script that answers plain text and then does `body`.
+pub fn plain(body: &str) -> String {
+    format!("{HEADER}{body}\n")
+}
+
+/// Exactly `count` workers from the start to the end.
+pub fn workers(count: u32) -> String {
+    format!(
+        "StartServers {count}\nMinSpareServers {count}\nMaxSpareServers {count}\nMaxRequestWorkers {count}\n"
+    )
+}
+
+const NAP: &str =
+    "open my $note, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}} or die $!;\n\
+    print $note $$;\nclose $note;\nselect undef, undef, undef, 2;\nprint 'rested';";
+
+/// A server with the whole ladder over `hello.pl`, `pid.pl`, `echo.pl` and `nap.pl`.
+pub fn simple(count: u32) -> Builder {
+    Server::builder()
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .file("scripts/pid.pl", &plain("print $$;"))
+        .file(
+            "scripts/echo.pl",
+            &plain("my $b = ''; read STDIN, $b, $ENV{CONTENT_LENGTH} || 0; print $b;"),
+        )
+        .file("scripts/nap.pl", &plain(NAP))
+        .ladder()
+        .conf(&workers(count))
+}
+
+/// Starts a request for `nap.pl` that runs for two seconds and answers `rested`. When this returns the
+/// script has begun: the connection, and the process id the script has.
+pub fn nap(server: &Server, rung: Rung, name: &str) -> (Connection, i32) {
+    let note = format!("htdocs/napping.{name}");
+    let _ = std::fs::remove_file(server.site.path(&note));
+    let mut connection = server.connect();
+    connection.write(&Request::get(&format!("{}?{name}", rung.url("nap.pl"))).bytes());
+    let mut pid = None;
+    let begun = eventually(PATIENCE, || {
+        pid = server.site.read(&note).parse().ok();
+        pid.is_some()
+    });
+    assert!(begun, "nap.pl did not begin:\n{}", server.log.text());
+    (connection, pid.unwrap_or_default())
+}
+
+/// Every rung answers `hello.pl` as it should.
+#[track_caller]
+pub fn is_well(server: &Server) {
+    for rung in Rung::ALL {
+        let answer = server.get(&rung.url("hello.pl"));
+        assert_eq!(answer.expect(200), "Hello", "{}", rung.name());
+    }
+}

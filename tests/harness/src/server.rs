@@ -1,0 +1,247 @@
+//! A running server under test: what can be asked of it and done to it.
+
+use crate::client::Connection;
+use crate::log::Log;
+use crate::processes::{self, Pid};
+use crate::site::Site;
+use crate::Request;
+use crate::{Answer, Builder, PATIENCE};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A running server. Dropping it stops it and fails the test if it left anything behind.
+pub struct Server {
+    pub address: SocketAddr,
+    /// Its stderr: the error log, and the access log when it goes there.
+    pub log: Log,
+    pub site: Site,
+    pub(crate) child: Child,
+    pub(crate) stdout: Log,
+    pub(crate) mark: String,
+    pub(crate) base: BTreeMap<String, usize>,
+    pub(crate) expected: Vec<String>,
+    pub(crate) leaves_processes: bool,
+    /// False until the line of readiness has come.
+    pub(crate) ready: bool,
+    pub(crate) stopped: bool,
+}
+
+impl Server {
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Starts what the builder describes; the log of a server that said no.
+    pub(crate) fn launch(builder: Builder) -> Result<Server, Log> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        let mut command = builder.command();
+        command
+            .envs(builder.environment.iter().cloned())
+            .env("MEHARI_TEST_MARK", &mark)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        crate::session::make_own(&mut command);
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{:?}: {error}", command.get_program()));
+        let mut server = Server {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            stdout: Log::follow(child.stdout.take().expect("it was piped")),
+            log: Log::follow(child.stderr.take().expect("it was piped")),
+            child,
+            mark: format!("MEHARI_TEST_MARK={mark}"),
+            base: BTreeMap::new(),
+            expected: builder.expected,
+            leaves_processes: builder.leaves_processes,
+            ready: false,
+            stopped: false,
+            site: builder.site,
+        };
+        server.ready = server.wait_until_ready();
+        if server.ready {
+            server.base = server.descriptors();
+            return Ok(server);
+        }
+        let _ = server.child.kill();
+        server.wait();
+        Err(server.log.clone())
+    }
+
+    /// The front's process id.
+    pub fn pid(&self) -> Pid {
+        self.child.id() as Pid
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    pub fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+
+    /// Sends a request on a connection of its own.
+    #[track_caller]
+    pub fn send(&self, request: &Request) -> Answer {
+        let mut request = request.clone().closing();
+        self.address(&mut request);
+        match self.connect().send(&request) {
+            Ok(answer) => answer,
+            Err(error) => panic!(
+                "{} {}: {error}\n{}",
+                request.method,
+                request.target,
+                self.log.text()
+            ),
+        }
+    }
+
+    /// Completes a Host that does not say the port: without one a client means port 80.
+    pub fn address(&self, request: &mut Request) {
+        for (name, value) in &mut request.fields {
+            if name == "Host" && value == "127.0.0.1" {
+                *value = self.address.to_string();
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn get(&self, target: &str) -> Answer {
+        self.send(&Request::get(target))
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        processes::signal(self.pid(), signal);
+    }
+
+    /// Runs `mehari WORD...` against this server's control socket.
+    pub fn control(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(crate::binary::mehari());
+        command
+            .args(words)
+            .arg("--control")
+            .arg(self.site.path("control"));
+        command.output().expect("mehari can be run")
+    }
+
+    /// `mehari status --json`, parsed.
+    #[track_caller]
+    pub fn status(&self) -> serde_json::Value {
+        let output = self.control(&["status", "--json"]);
+        assert!(
+            output.status.success(),
+            "status: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!(
+                "status --json printed no JSON ({error}): {}",
+                String::from_utf8_lossy(&output.stdout)
+            )
+        })
+    }
+
+    /// How many workers are busy, as `mehari status` counts them.
+    #[track_caller]
+    pub fn busy(&self) -> u64 {
+        let status = self.status();
+        status["pool"]["busy"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("no count of busy workers: {status}"))
+    }
+
+    /// The zygotes, by the name they give themselves: one for each generation.
+    pub fn zygotes(&self) -> Vec<Pid> {
+        self.family()
+            .iter()
+            .filter(|process| process.command == "mehari-zygote")
+            .map(|process| process.pid)
+            .collect()
+    }
+
+    /// The workers: what a zygote forked, but for the templates that only fork in their turn. A
+    /// script may rename its worker, so they are not known by name.
+    pub fn workers(&self) -> Vec<Pid> {
+        let zygotes = self.zygotes();
+        self.family()
+            .iter()
+            .filter(|process| zygotes.contains(&process.parent))
+            .filter(|process| process.command != "mehari-template")
+            .map(|process| process.pid)
+            .collect()
+    }
+
+    fn family(&self) -> Vec<processes::Process> {
+        processes::belonging_to(self.pid(), &self.mark)
+    }
+
+    /// The front's open descriptors by kind.
+    pub fn descriptors(&self) -> BTreeMap<String, usize> {
+        processes::descriptors(self.pid())
+    }
+
+    /// Takes the present descriptors as the ones the server must come back to.
+    pub fn rebase(&mut self) {
+        self.base = self.descriptors();
+    }
+
+    /// Waits for the server to end by itself; its exit status.
+    pub fn wait(&mut self) -> Option<std::process::ExitStatus> {
+        let mut status = None;
+        crate::eventually(PATIENCE, || {
+            status = self.child.try_wait().expect("it is our child");
+            status.is_some()
+        });
+        if status.is_some() {
+            self.stopped = true;
+        }
+        status
+    }
+
+    fn wait_until_ready(&mut self) -> bool {
+        if crate::against_apache() {
+            return match crate::apache::wait_until_ready(&self.site, &mut self.child) {
+                Some(address) => {
+                    self.address = address;
+                    true
+                }
+                None => false,
+            };
+        }
+        // A debug build that first compiles its XS takes its time.
+        let deadline = std::time::Instant::now() + Duration::from_secs(120);
+        loop {
+            let step = Duration::from_millis(50);
+            if let Some(line) = self.stdout.wait_for(step, |_| true) {
+                self.address = serving_address(&line);
+                return true;
+            }
+            let over = matches!(self.child.try_wait(), Ok(Some(_)));
+            if over || std::time::Instant::now() > deadline {
+                return false;
+            }
+        }
+    }
+
+    pub(crate) fn kill_everything(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for process in processes::belonging_to(self.pid(), &self.mark) {
+            processes::signal(process.pid, Signal::Kill);
+        }
+    }
+}
+
+fn serving_address(line: &str) -> SocketAddr {
+    line.strip_prefix("mehari: serving http://")
+        .and_then(|rest| rest.strip_suffix('/'))
+        .and_then(|address| address.parse().ok())
+        .unwrap_or_else(|| panic!("the line of readiness is {line:?}"))
+}

@@ -1,0 +1,105 @@
+//! The folder a test's server lives in: scripts, static files, configuration, logs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A temporary folder, removed at the end of the test.
+pub struct Site {
+    folder: tempfile::TempDir,
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        Site::new()
+    }
+}
+
+impl Site {
+    pub fn new() -> Site {
+        let folder = tempfile::Builder::new()
+            .prefix("mehari-test-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        let site = Site { folder };
+        // Apache's children run as another user than the tests do.
+        let mode = if crate::against_apache() {
+            0o777
+        } else {
+            0o755
+        };
+        fs::set_permissions(site.root(), fs::Permissions::from_mode(mode)).expect("own folder");
+        for name in ["htdocs", "scripts", "lib", "logs"] {
+            fs::create_dir(site.path(name)).expect("an empty folder takes a new one");
+            fs::set_permissions(site.path(name), fs::Permissions::from_mode(mode))
+                .expect("own folder");
+        }
+        site
+    }
+
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    /// Copies `tests/fixtures/NAME` into the folder `into` of the site, modes included.
+    pub fn copy(&self, name: &str, into: &str) {
+        copy_tree(&crate::binary::fixture(name), &self.path(into));
+    }
+
+    /// Writes a file; a script (`.pl`, `.cgi`, or a first line `#!`) becomes executable.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).expect("a folder of the site");
+        }
+        fs::write(&path, text).expect("a file of the site");
+        if text.starts_with("#!") || name.ends_with(".pl") || name.ends_with(".cgi") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("own file");
+        }
+        path
+    }
+
+    /// Writes a file by renaming a complete one over it, and makes sure that its time differs.
+    pub fn replace(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        let before = path.metadata().and_then(|meta| meta.modified()).ok();
+        let fresh = self.write(&format!("{name}.new"), text);
+        if name.ends_with(".pl") {
+            fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).expect("own file");
+        }
+        if let Some(before) = before {
+            // mod_perl compares whole seconds, so the new file claims to be a few seconds newer.
+            let file = fs::File::options()
+                .write(true)
+                .open(&fresh)
+                .expect("own file");
+            file.set_modified(before + std::time::Duration::from_secs(3))
+                .expect("own file");
+        }
+        fs::rename(fresh, path).expect("a rename within the site");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder of the site");
+    let entries =
+        fs::read_dir(from).unwrap_or_else(|error| panic!("fixture {}: {error}", from.display()));
+    for entry in entries {
+        let entry = entry.expect("a readable fixture");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            // `fs::copy` keeps the mode.
+            fs::copy(entry.path(), &target).expect("a readable fixture");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The harness itself: a server that leaves something behind has to fail its test.
+
+use mehari_harness::Server;
+use std::os::unix::fs::PermissionsExt;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// A program that behaves like `mehari serve` as far as the harness can see, and then as it is told.
+const FAKE: &str = r#"#!/usr/bin/perl
+use strict;
+use IO::Socket::INET;
+my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1:0') or die $!;
+my $how = shift @ARGV;
+($how) = grep { /^--fake=/ } @ARGV;
+$how =~ s/^--fake=// if defined $how;
+$| = 1;
+print "mehari: serving http://127.0.0.1:", $listener->sockport, "/\n";
+my $done = 0;
+$SIG{TERM} = sub { $done = 1 };
+my @kept;
+until ($done) {
+    my $client = $listener->accept or next;
+    my $line = <$client>;
+    open $kept[@kept], '<', '/dev/null' if $how eq 'leak';
+    push @kept, $client if $how eq 'socket';
+    if ($how eq 'stray') {
+        if (!fork) { close $listener; exec 'sleep', '30' }
+    }
+    print STDERR "[Sat Nov 21 12:00:00 2026] [alert] something burns\n" if $how eq 'alert';
+    print "a second line\n" if $how eq 'chatter';
+    print $client "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    close $client unless $how eq 'socket';
+}
+exit($how eq 'status' ? 3 : 0);
+"#;
+
+/// What the harness says at the end of a test against a server of this kind.
+fn verdict(how: &str) -> Option<String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder.path().join("mehari");
+    std::fs::write(&program, FAKE).expect("own folder");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("own file");
+    let server = Server::builder()
+        .program(&program)
+        .args(&[&format!("--fake={how}")])
+        .start();
+    assert_eq!(server.get("/").expect(200), "ok");
+    let outcome = catch_unwind(AssertUnwindSafe(|| drop(server)));
+    outcome.err().map(|panic| match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(_) => "a panic without words".to_owned(),
+    })
+}
+
+#[test]
+fn server_that_leaves_nothing_behind_passes() {
+    assert_eq!(verdict("well"), None);
+}
+
+#[test]
+fn every_kind_of_remains_fails_the_test() {
+    let remains = [
+        ("stray", "stray processes"),
+        ("leak", "descriptors leaked"),
+        ("socket", "descriptors leaked"),
+        ("alert", "something burns"),
+        ("chatter", "stdout is not one line"),
+        ("status", "exit status: 3"),
+    ];
+    // Side by side: the harness gives each of them time to go away by itself.
+    std::thread::scope(|scope| {
+        for (how, words) in remains {
+            scope.spawn(move || {
+                let told = verdict(how).unwrap_or_else(|| panic!("{how} went unnoticed"));
+                assert!(told.contains(words), "{how}: {told}");
+            });
+        }
+    });
+}

@@ -1,0 +1,227 @@
+//! The isolation corpus: dirty scripts, interleaved in random order.
+//!
+//! `cgi`, `fork` and `auto` promise each request a process of its own, so their answers must equal,
+//! byte for byte, those of a perl that runs the script and nothing else. On the other rungs a dirty
+//! script may dirty its own kind, but nobody else's answer.
+
+use mehari_harness::answer::Essence;
+use mehari_harness::fresh::{self, Fresh};
+use mehari_harness::{Answer, Request, Rung, Server};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+const ROUNDS: u32 = 3;
+const CONCURRENCY: usize = 4;
+const CLEAN: &str = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\nclean\";\n";
+
+fn server() -> Server {
+    Server::builder()
+        .fixtures("dirty")
+        .file("scripts/clean.pl", CLEAN)
+        .ladder()
+        .conf("StartServers 4\nMinSpareServers 4\nMaxSpareServers 4\nMaxRequestWorkers 4\nTimeout 30\n")
+        .start()
+}
+
+fn corpus(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("the corpus was copied")
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".pl") && name != "clean.pl")
+        .collect();
+    names.sort();
+    assert!(names.len() >= 40, "the corpus has {} scripts", names.len());
+    names
+}
+
+/// One request to be made: which script, on which rung, with which number.
+#[derive(Debug, Clone)]
+struct Visit {
+    script: String,
+    rung: Rung,
+    number: u32,
+}
+
+impl Visit {
+    fn request(&self) -> Request {
+        let target = format!("{}?n={}", self.rung.url(&self.script), self.number);
+        if self.script.contains("stdin") {
+            Request::post(&target, format!("first {0}\nsecond {0}\n", self.number))
+        } else {
+            Request::get(&target)
+        }
+    }
+}
+
+/// Every script on every one of the rungs, `ROUNDS` times, shuffled. The seed is printed, and
+/// `MEHARI_TEST_SEED` repeats an order.
+fn visits(scripts: &[String], rungs: &[Rung]) -> Vec<Visit> {
+    let mut visits = Vec::new();
+    for round in 0..ROUNDS {
+        for script in scripts {
+            for &rung in rungs {
+                visits.push(Visit {
+                    script: script.clone(),
+                    rung,
+                    number: 7 + round,
+                });
+            }
+        }
+    }
+    shuffle(&mut visits);
+    visits
+}
+
+fn shuffle<T>(items: &mut [T]) {
+    let seed = match std::env::var("MEHARI_TEST_SEED") {
+        Ok(text) => text.parse().expect("MEHARI_TEST_SEED is a number"),
+        Err(_) => std::time::UNIX_EPOCH
+            .elapsed()
+            .map_or(1, |time| time.as_nanos() as u64),
+    };
+    println!("MEHARI_TEST_SEED={seed}");
+    let mut state = seed | 1;
+    for at in (1..items.len()).rev() {
+        // xorshift64: any sequence will do that the seed repeats.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        items.swap(at, (state % (at as u64 + 1)) as usize);
+    }
+}
+
+/// Does `work` to every item, `CONCURRENCY` at a time, in order; what it has to complain about.
+fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
+    let complaints = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..CONCURRENCY {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(complaint) = work(item) {
+                        complaints
+                            .lock()
+                            .expect("no panic under the lock")
+                            .push(complaint);
+                    }
+                }
+            });
+        }
+    });
+    complaints.into_inner().expect("no panic under the lock")
+}
+
+/// The answers of fresh processes, found once for each script and number.
+#[derive(Default)]
+struct Expected(Mutex<HashMap<(String, u32), Fresh>>);
+
+impl Expected {
+    fn of(&self, folder: &Path, visit: &Visit) -> Fresh {
+        let key = (visit.script.clone(), visit.number);
+        if let Some(known) = self.0.lock().expect("no panic under the lock").get(&key) {
+            return known.clone();
+        }
+        let found = fresh::run(&folder.join(&visit.script), visit.rung, &visit.request());
+        self.0
+            .lock()
+            .expect("no panic under the lock")
+            .insert(key, found.clone());
+        found
+    }
+}
+
+/// What distinguishes an answer from a fresh process's; `None` when nothing does.
+fn difference(visit: &Visit, fresh: &Fresh, answer: &Answer) -> Option<String> {
+    let got = answer.essence();
+    let expected = fresh.essence();
+    let same = match &expected {
+        // No valid header: the answer is the server's own, and says so.
+        None => matches!(got.status, 500 | 502),
+        // Killed half way: the client must be able to tell, or has all that was written.
+        Some(essence) if fresh.was_killed() => {
+            !answer.complete || matches!(got.status, 500 | 502) || got == *essence
+        }
+        Some(essence) => answer.complete && got == *essence,
+    };
+    (!same).then(|| report(visit, expected.as_ref(), &got))
+}
+
+fn report(visit: &Visit, expected: Option<&Essence>, got: &Essence) -> String {
+    let expected = match expected {
+        Some(essence) => format!("{essence:?}"),
+        None => "500 or 502, for it prints no header".to_owned(),
+    };
+    format!("{visit:?}\n  fresh:  {expected}\n  server: {got:?}")
+}
+
+/// Visits all of `rungs`, interleaved, and compares what `compared` answer.
+fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
+    let server = server();
+    let folder = server.site.path("scripts");
+    let visits = visits(&corpus(&folder), rungs);
+    let expected = Expected::default();
+    let wrong = in_parallel(&visits, |visit| {
+        let answer = server.connect().send(&visit.request().closing());
+        if !compared.contains(&visit.rung) {
+            return None;
+        }
+        match answer {
+            Ok(answer) => difference(visit, &expected.of(&folder, visit), &answer),
+            Err(error) => Some(format!("{visit:?}: {error}")),
+        }
+    });
+    assert!(
+        wrong.is_empty(),
+        "{} answers differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn cgi_and_fork_answer_like_a_fresh_process_always() {
+    answers_equal_those_of_fresh_processes(&Rung::ISOLATED, &Rung::ISOLATED);
+}
+
+#[test]
+fn cgi_and_fork_answer_like_a_fresh_process_beside_dirty_workers() {
+    answers_equal_those_of_fresh_processes(&Rung::ISOLATED, &Rung::ALL);
+}
+
+#[test]
+fn auto_answers_like_a_fresh_process() {
+    answers_equal_those_of_fresh_processes(&[Rung::Auto], &[Rung::Auto]);
+}
+
+#[test]
+fn dirty_script_harms_nobody_else_on_any_rung() {
+    let server = server();
+    let folder = server.site.path("scripts");
+    let visits = visits(&corpus(&folder), &Rung::ALL);
+    let wrong = in_parallel(&visits, |visit| {
+        // Its own answer is its own affair, but there has to be one.
+        let mut connection = server.connect();
+        let request = visit.request().closing();
+        if let Err(error) = connection.send(&request) {
+            return Some(format!("{visit:?}: {error}"));
+        }
+        let clean = server.get(&visit.rung.url("clean.pl"));
+        (clean.status != 200 || clean.text() != "clean").then(|| {
+            format!(
+                "after {visit:?} clean.pl answers {} {:?}",
+                clean.status,
+                clean.text()
+            )
+        })
+    });
+    assert!(
+        wrong.is_empty(),
+        "{} of {} went wrong:\n{}",
+        wrong.len(),
+        visits.len(),
+        wrong.join("\n")
+    );
+}

@@ -1,0 +1,216 @@
+//! More to do than workers to do it: queueing, refusing, streaming, clients that leave.
+
+use mehari_harness::scripts::{is_well, nap, plain, simple, workers};
+use mehari_harness::{eventually, processes, Answer, Connection, Request, Rung, Server, PATIENCE};
+use std::time::Duration;
+
+#[test]
+fn gigabyte_of_output_streams_through_without_growing_the_front() {
+    const SIZE: usize = 1 << 30;
+    let text = "my $piece = 'x' x 65536; print $piece for 1 .. 16384;";
+    let server = Server::builder()
+        .file("scripts/big.pl", &plain(text))
+        .ladder()
+        .start();
+    for rung in [Rung::Cgi, Rung::Fork, Rung::Registry] {
+        let mut connection = server.connect();
+        connection.patience(Duration::from_secs(60));
+        connection.write(&Request::get(&rung.url("big.pl")).closing().bytes());
+        let mut received = 0;
+        loop {
+            let count = connection.fill().expect("the response goes on");
+            if count == 0 {
+                break;
+            }
+            received += count;
+            connection.forget(count);
+        }
+        // With the framing of chunks and a header it is a little more than what was printed.
+        assert!(received >= SIZE, "{}: only {received} bytes", rung.name());
+        assert!(
+            received < SIZE + SIZE / 100,
+            "{}: {received} bytes",
+            rung.name()
+        );
+        let peak = processes::kilobytes(server.pid(), "VmHWM").expect("the front runs");
+        assert!(
+            peak < 300_000,
+            "{}: the front grew to {peak} kB",
+            rung.name()
+        );
+    }
+}
+
+#[test]
+fn slow_reader_of_a_large_response_holds_no_other_request() {
+    let server = simple(2).start();
+    server
+        .site
+        .write("scripts/big.pl", &plain("print 'x' x 65536 for 1 .. 1600;"));
+    let mut slow = server.connect();
+    slow.write(&Request::get("/registry/big.pl").bytes());
+    slow.fill().expect("the response begins");
+    for _ in 0..50 {
+        assert_eq!(server.get("/registry/hello.pl").expect(200), "Hello");
+    }
+    let answer = slow.read_answer("GET").expect("the rest comes");
+    assert_eq!(answer.body.len(), 65536 * 1600);
+}
+
+#[test]
+fn request_of_a_client_that_left_the_queue_is_never_run() {
+    let server = simple(1).start();
+    let (mut first, _) = nap(&server, Rung::Registry, "first");
+    for name in ["left1", "left2", "left3"] {
+        let mut gone = server.connect();
+        gone.write(&Request::get(&format!("/registry/nap.pl?{name}")).bytes());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut last = server.connect();
+    last.write(&Request::get("/registry/hello.pl").bytes());
+    assert_eq!(
+        first.read_answer("GET").expect("an answer").expect(200),
+        "rested"
+    );
+    assert_eq!(
+        last.read_answer("GET").expect("an answer").expect(200),
+        "Hello"
+    );
+    for name in ["left1", "left2", "left3"] {
+        let note = server.site.read(&format!("htdocs/napping.{name}"));
+        assert_eq!(note, "", "{name} was run though nobody waited for it");
+    }
+}
+
+#[test]
+fn full_queue_answers_503_with_retry_after_and_files_go_on() {
+    let server = Server::builder()
+        .file(
+            "scripts/nap.pl",
+            &plain("select undef, undef, undef, 1; print 'rested';"),
+        )
+        .file("htdocs/file.txt", "a file\n")
+        .ladder()
+        .conf(&workers(1))
+        .conf("WorkerQueue 4\n")
+        .start();
+    let mut waiting: Vec<Connection> = (0..12)
+        .map(|_| {
+            let mut connection = server.connect();
+            connection.write(&Request::get("/registry/nap.pl").bytes());
+            connection
+        })
+        .collect();
+    assert_eq!(server.get("/file.txt").expect(200), "a file\n");
+    let answers: Vec<Answer> = waiting
+        .iter_mut()
+        .map(|connection| connection.read_answer("GET").expect("an answer"))
+        .collect();
+    let refused: Vec<&Answer> = answers
+        .iter()
+        .filter(|answer| answer.status == 503)
+        .collect();
+    let served = answers.iter().filter(|answer| answer.status == 200).count();
+    assert_eq!(served + refused.len(), 12);
+    // One runs, four wait, and a worker may hold up to four that it has not begun.
+    assert!((5..=9).contains(&served), "{served} were served");
+    for answer in refused {
+        let after = answer
+            .field("retry-after")
+            .expect("503 says when to come back");
+        assert!(after.parse::<u32>().is_ok(), "Retry-After: {after}");
+    }
+}
+
+#[test]
+fn request_that_waited_too_long_in_the_queue_answers_503() {
+    let server = Server::builder()
+        .file(
+            "scripts/nap.pl",
+            &plain("select undef, undef, undef, 3; print 'rested';"),
+        )
+        .file(
+            "scripts/ran.pl",
+            &plain(
+                "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/ran}; print $f 1; close $f; print 'ran';",
+            ),
+        )
+        .ladder()
+        .conf(&workers(1))
+        .conf("WorkerQueueTimeout 1\n")
+        .start();
+    let mut first = server.connect();
+    first.write(&Request::get("/registry/nap.pl").bytes());
+    std::thread::sleep(Duration::from_millis(200));
+    let answer = server.get("/registry/ran.pl");
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert!(answer.field("retry-after").is_some());
+    assert_eq!(
+        first.read_answer("GET").expect("an answer").expect(200),
+        "rested"
+    );
+    assert_eq!(
+        server.site.read("htdocs/ran"),
+        "",
+        "it was run after it was refused"
+    );
+}
+
+#[test]
+fn reaching_max_clients_is_logged_in_the_words_of_the_guide_once_a_minute() {
+    const WORDS: &str =
+        "server reached MaxClients setting, consider raising the MaxClients setting";
+    let server = simple(1).start();
+    for _ in 0..3 {
+        let mut waiting: Vec<Connection> = (0..4)
+            .map(|_| {
+                let mut connection = server.connect();
+                connection.write(&Request::get("/registry/nap.pl?x").bytes());
+                connection
+            })
+            .collect();
+        for connection in &mut waiting[..1] {
+            assert_eq!(
+                connection.read_answer("GET").expect("an answer").status,
+                200
+            );
+        }
+    }
+    server.log.expect(WORDS);
+    assert_eq!(server.log.count(WORDS), 1, "{}", server.log.text());
+}
+
+#[test]
+fn aborted_clients_leave_nothing_busy() {
+    let server = simple(2).start();
+    for _ in 0..200 {
+        let mut connection = server.connect();
+        connection.write(&Request::get("/registry/hello.pl").bytes());
+    }
+    for _ in 0..50 {
+        let mut connection = server.connect();
+        connection.write(
+            b"POST /registry/hello.pl HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+        );
+    }
+    is_well(&server);
+    // The judge of the harness counts descriptors; here it is processor time that must come to rest.
+    let rests = eventually(PATIENCE, || {
+        let before = ticks(server.pid());
+        std::thread::sleep(Duration::from_millis(300));
+        ticks(server.pid()) - before <= 3
+    });
+    assert!(rests, "the front goes on working with nothing to do");
+}
+
+/// Processor time of a process, in ticks of 10 ms.
+fn ticks(pid: i32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the front runs");
+    let (_, tail) = stat.rsplit_once(')').expect("stat has a name");
+    // Fields 14 and 15 of proc(5); the first here is the third there.
+    tail.split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|word| word.parse::<u64>().ok())
+        .sum()
+}

@@ -1,0 +1,227 @@
+//! PSGI 1.1 through the real server: the whole Plack::Test::Suite, and each extension by itself.
+
+use mehari_harness::{binary, eventually, Request, Server, PATIENCE};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Tests of the suite in Plack 1.0050; a later Plack may have more.
+const LEAST_SUITE_TESTS: usize = 36;
+
+fn folder() -> std::path::PathBuf {
+    binary::workspace().join("tests/psgi")
+}
+
+fn suite_passes_over(protocol: &str) {
+    let app = folder().join("app.psgi");
+    let server = Server::builder()
+        .conf(&format!(
+            "<Location />\n    SetHandler psgi\n    PSGIApp {}\n</Location>\n",
+            app.display()
+        ))
+        .start();
+    let output = Command::new("perl")
+        .arg(folder().join("suite.pl"))
+        .args([server.address.to_string(), protocol.to_owned()])
+        .output()
+        .expect("perl can be run");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let passed = told.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(output.status.success(), "{told}\n{errors}");
+    assert!(
+        passed >= LEAST_SUITE_TESTS,
+        "only {passed} tests ran:\n{told}"
+    );
+    assert!(
+        !told.contains("# skip") && !told.contains("# SKIP"),
+        "{told}"
+    );
+}
+
+#[test]
+fn plack_test_suite_passes_over_http_1() {
+    suite_passes_over("http1");
+}
+
+#[test]
+fn plack_test_suite_passes_over_http_2() {
+    suite_passes_over("http2");
+}
+
+#[test]
+fn plackup_runs_the_suite_through_the_mehari_handler() {
+    let output = Command::new("perl")
+        .arg(format!(
+            "-I{}",
+            binary::workspace().join("perl/lib").display()
+        ))
+        .args(["-MTest::More", "-MPlack::Test::Suite", "-e"])
+        .arg("Plack::Test::Suite->run_server_tests('Mehari'); done_testing")
+        .env("MEHARI_BIN", binary::mehari())
+        .env("NO_PROXY", "127.0.0.1")
+        .output()
+        .expect("perl can be run");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}\n{errors}");
+    assert!(
+        told.lines().filter(|line| line.starts_with("ok ")).count() >= LEAST_SUITE_TESTS,
+        "{told}"
+    );
+}
+
+fn features() -> Server {
+    let text = std::fs::read_to_string(folder().join("features.psgi")).expect("the application");
+    Server::builder()
+        .file("features.psgi", &text)
+        .dir("features.psgi")
+        .start()
+}
+
+#[test]
+fn environment_has_what_the_specification_asks() {
+    let server = features();
+    let request = Request::new("GET", "/env?a=b%20c")
+        .field("X-Two-Words", "yes")
+        .field("Proxy", "evil");
+    let text = server.send(&request).expect(200);
+    for line in [
+        "REQUEST_METHOD=GET",
+        "SCRIPT_NAME=",
+        "PATH_INFO=/env",
+        "REQUEST_URI=/env?a=b%20c",
+        "QUERY_STRING=a=b%20c",
+        "SERVER_PROTOCOL=HTTP/1.1",
+        "SERVER_NAME=127.0.0.1",
+        "REMOTE_ADDR=127.0.0.1",
+        "HTTP_X_TWO_WORDS=yes",
+        "psgi.version=1.1",
+        "psgi.url_scheme=http",
+        "psgi.multithread=",
+        "psgi.multiprocess=1",
+        "psgi.run_once=",
+        "psgi.streaming=1",
+        "psgi.nonblocking=",
+        "psgix.input.buffered=1",
+        "psgix.harakiri=1",
+        "psgix.cleanup=1",
+        "psgix.cleanup.handlers=",
+        "psgix.informational=CODE",
+        &format!("SERVER_PORT={}", server.port()),
+    ] {
+        let found = text.lines().any(|other| {
+            let false_value =
+                line.starts_with("psgi.") && line.ends_with('=') && other == format!("{line}0");
+            other == line || false_value
+        });
+        assert!(found, "no line {line:?} in\n{text}");
+    }
+    assert!(
+        !text.contains("psgix.io") && !text.contains("evil"),
+        "{text}"
+    );
+}
+
+#[test]
+fn input_can_be_read_again_after_seeking() {
+    let server = features();
+    for size in [0usize, 10, 60_000, 70_000, 2_000_000] {
+        for request in [
+            Request::post("/input", vec![b'x'; size]),
+            Request::post("/input", vec![b'x'; size]).chunked(),
+        ] {
+            assert_eq!(server.send(&request).expect(200), format!("{size} {size}"));
+        }
+    }
+    let answer = server.send(&Request::post("/lines", "one\ntwo\nthree"));
+    assert_eq!(answer.expect(200), "3 one\ntwo\nthree");
+}
+
+#[test]
+fn every_kind_of_body_arrives() {
+    let server = features();
+    assert_eq!(server.get("/delayed").expect(200), "delayed");
+    assert_eq!(server.get("/iterator").expect(200), "abc");
+    let large = server.get("/large");
+    assert!(
+        large.complete && large.body.len() == 10_000_000,
+        "{}",
+        large.body.len()
+    );
+    let empty = server.get("/no-body");
+    assert_eq!((empty.status, empty.body.len()), (204, 0));
+    let cookies = server.get("/cookies");
+    assert_eq!(cookies.all("set-cookie"), ["a=1", "b=2"]);
+    let head = server.send(&Request::new("HEAD", "/large"));
+    assert_eq!((head.status, head.body.len()), (200, 0));
+}
+
+#[test]
+fn streamed_parts_arrive_when_they_are_written() {
+    let server = features();
+    let mut connection = server.connect();
+    let start = Instant::now();
+    connection.write(&Request::get("/stream").bytes());
+    while !String::from_utf8_lossy(connection.unread()).contains("first") {
+        assert_ne!(connection.fill().expect("a response"), 0);
+    }
+    let text = String::from_utf8_lossy(connection.unread()).into_owned();
+    assert!(!text.contains("second"), "all came at once");
+    let answer = connection.read_answer("GET").expect("the rest");
+    assert_eq!(answer.text(), "first\nsecond\n");
+    assert!(start.elapsed() >= Duration::from_millis(950));
+}
+
+#[test]
+fn cleanup_runs_after_the_client_has_its_answer() {
+    let server = features();
+    let file = server.site.path("htdocs/cleaned");
+    let answer = server.get(&format!("/cleanup?file={}", file.display()));
+    assert_eq!(answer.expect(200), "before the cleanup");
+    assert!(!file.exists(), "the client had to wait for the cleanup");
+    let cleaned = eventually(PATIENCE, || {
+        server.site.read("htdocs/cleaned") == "cleaned\n"
+    });
+    assert!(cleaned, "the cleanup did not run");
+}
+
+#[test]
+fn worker_that_commits_harakiri_is_replaced() {
+    let server = features();
+    let dead = server.get("/harakiri").expect(200);
+    let pid: i32 = dead.parse().expect("a pid");
+    let gone = eventually(PATIENCE, || !mehari_harness::processes::is_alive(pid));
+    assert!(gone, "worker {pid} lives on");
+    for _ in 0..20 {
+        assert_ne!(server.get("/pid").expect(200), dead);
+    }
+}
+
+#[test]
+fn informational_response_comes_before_the_final_one() {
+    let server = features();
+    let answer = server.get("/hints");
+    assert_eq!(answer.expect(200), "hinted");
+    assert_eq!(answer.interim, [103]);
+}
+
+#[test]
+fn app_that_goes_wrong_harms_its_own_request_only() {
+    let server = features();
+    server.get("/dies").expect(500);
+    server.log.expect("the app dies here");
+    server.get("/nonsense").expect(500);
+    server.get("/wide").expect(500);
+    let half = server.get("/dies-later");
+    assert!(
+        !half.complete || half.status == 500,
+        "{} looks complete",
+        half.status
+    );
+    server.log.expect("the app dies half way");
+    let status = server.get("/exits").status;
+    assert!([500, 502].contains(&status), "{status}");
+    assert_eq!(server.get("/errors").expect(200), "said");
+    server.log.expect("a word for the log");
+    assert_eq!(server.get("/delayed").expect(200), "delayed");
+}

@@ -1,0 +1,144 @@
+//! The file of a script: changed, broken, missing, oddly named, not allowed.
+
+use mehari_harness::scripts::HEADER;
+use mehari_harness::{against_apache, eventually, Rung, Server, PATIENCE};
+
+#[test]
+fn changed_script_is_compiled_again() {
+    let server = Server::builder()
+        .file("scripts/page.pl", &format!("{HEADER}print 'old';\n"))
+        .ladder()
+        .start();
+    for rung in Rung::ALL {
+        server
+            .site
+            .replace("scripts/page.pl", &format!("{HEADER}print 'old';\n"));
+        assert_eq!(server.get(&rung.url("page.pl")).expect(200), "old");
+        server
+            .site
+            .replace("scripts/page.pl", &format!("{HEADER}print 'new';\n"));
+        for _ in 0..8 {
+            assert_eq!(
+                server.get(&rung.url("page.pl")).expect(200),
+                "new",
+                "{}",
+                rung.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn script_that_does_not_compile_answers_500_and_the_log_says_where() {
+    let server = Server::builder()
+        .file("scripts/broken.pl", "#!/usr/bin/perl\nuse strict;\nprint \"Content-type: text/plain\\n\\n\";\n$undeclared = 1;\n")
+        .ladder()
+        .start();
+    for rung in Rung::ALL {
+        let before = server.log.count("broken.pl line 4");
+        server.get(&rung.url("broken.pl")).expect(500);
+        let told = eventually(PATIENCE, || server.log.count("broken.pl line 4") > before);
+        assert!(told, "{}: {}", rung.name(), server.log.text());
+    }
+    server
+        .log
+        .expect("Global symbol \"$undeclared\" requires explicit package name");
+}
+
+#[test]
+fn script_that_dies_answers_500_and_the_log_says_where() {
+    let server = Server::builder()
+        .file(
+            "scripts/dies.pl",
+            "#!/usr/bin/perl\nmy $x = 1;\ndie 'no way on';\n",
+        )
+        .ladder()
+        .start();
+    for rung in Rung::ALL {
+        let before = server.log.count("no way on at");
+        server.get(&rung.url("dies.pl")).expect(500);
+        let told = eventually(PATIENCE, || server.log.count("no way on at") > before);
+        assert!(told, "{}: {}", rung.name(), server.log.text());
+    }
+    let line = server.log.expect("no way on at");
+    assert!(line.contains("dies.pl line 3"), "{line}");
+}
+
+#[test]
+fn files_that_are_no_scripts_get_their_own_answer() {
+    let server = Server::builder()
+        .file("scripts/plain.pl", &format!("{HEADER}print 'ran';\n"))
+        .ladder()
+        .conf("Alias /noexec/ @ROOT@/scripts/\n<Location /noexec/>\n    SetHandler perl-script\n    PerlResponseHandler ModPerl::Registry\n    Options -ExecCGI\n    Require all granted\n</Location>\n")
+        .start();
+    let path = server.site.path("scripts/plain.pl");
+    let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&path, plain).expect("own file");
+    for rung in Rung::SHARED {
+        assert_eq!(
+            server.get(&rung.url("plain.pl")).expect(200),
+            "ran",
+            "no x bit is needed"
+        );
+    }
+    for rung in Rung::ALL {
+        server.get(&rung.url("missing.pl")).expect(404);
+    }
+    let status = server.get("/cgi/plain.pl").status;
+    // mod_cgi finds out by trying and answers 500.
+    assert!(
+        status == 403 || against_apache() && status == 500,
+        "{status}"
+    );
+    server.get("/noexec/plain.pl").expect(403);
+}
+
+#[test]
+fn names_of_scripts_may_hold_any_character() {
+    let mut builder = Server::builder().ladder();
+    let names = [
+        ("it's.pl", "it's.pl"),
+        ("two words.pl", "two%20words.pl"),
+        ("caf\u{e9}.pl", "caf%C3%A9.pl"),
+        ("a+b$c.pl", "a+b$c.pl"),
+    ];
+    for (name, _) in names {
+        builder = builder.file(
+            &format!("scripts/{name}"),
+            &format!("{HEADER}print 'ran';\n"),
+        );
+    }
+    let server = builder.start();
+    for (name, url) in names {
+        for rung in Rung::ALL {
+            // mod_perl puts the name into single quotes as it is.
+            if against_apache() && name.contains('\'') && Rung::SHARED.contains(&rung) {
+                continue;
+            }
+            assert_eq!(
+                server.get(&rung.url(url)).expect(200),
+                "ran",
+                "{name} on {}",
+                rung.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn switch_w_in_the_first_line_turns_warnings_on() {
+    let server = Server::builder()
+        .file("scripts/warns.pl", "#!/usr/bin/perl -w\nprint \"Content-type: text/plain\\n\\n\";\nmy $x; my $y = \"a$x\"; print 'ok';\n")
+        .ladder()
+        .start();
+    for rung in Rung::ALL {
+        let before = server.log.count("Use of uninitialized value $x");
+        assert_eq!(server.get(&rung.url("warns.pl")).expect(200), "ok");
+        let told = eventually(PATIENCE, || {
+            server.log.count("Use of uninitialized value $x") > before
+        });
+        assert!(told, "{}", rung.name());
+    }
+    let line = server.log.expect("Use of uninitialized value $x");
+    assert!(line.contains("warns.pl line 3"), "{line}");
+}

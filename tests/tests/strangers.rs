@@ -1,0 +1,186 @@
+//! Nothing passes from one request to another, nor from the server to the programs it runs.
+
+use mehari_harness::crowd::Crowd;
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{against_apache, Answer, Request, Rung, Server};
+use std::collections::HashSet;
+
+/// Says back everything that tells one request from another.
+const MIRROR: &str = "my $body = do { local $/; <STDIN> } // '';\n\
+    print join '|', map { $_ // '-' } @ENV{qw(REQUEST_METHOD QUERY_STRING HTTP_COOKIE HTTP_X_NAME CONTENT_LENGTH)}, $body;";
+
+const MIRROR_APP: &str = "sub { my $env = shift; my $body = '';\n\
+    1 while $env->{'psgi.input'}->read($body, 4096, length $body);\n\
+    [200, ['Content-Type', 'text/plain'], [join '|', map { $_ // '-' } \
+    @$env{qw(REQUEST_METHOD QUERY_STRING HTTP_COOKIE HTTP_X_NAME CONTENT_LENGTH)}, $body]] };\n";
+
+const PSGI: &str =
+    "<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/mirror.psgi\n</Location>\n";
+
+/// Every third request has no cookie, every fourth no body: what is left out must not be filled in
+/// from somebody else's.
+fn request(url: &str, number: usize) -> (Request, String) {
+    let query = format!("q={number}");
+    let target = format!("{url}?{query}");
+    let body = format!("body {number} {}", "x".repeat(number % 7 * 1000));
+    let (mut request, method, length, body) = match number % 4 {
+        0 => (Request::get(&target), "GET", "-".to_owned(), String::new()),
+        _ => (
+            Request::post(&target, body.clone()),
+            "POST",
+            body.len().to_string(),
+            body,
+        ),
+    };
+    let mut cookie = "-".to_owned();
+    if number % 3 > 0 {
+        cookie = format!("session={number}");
+        request = request.field("Cookie", &cookie);
+    }
+    let name = format!("name {number}");
+    request = request.field("X-Name", &name);
+    let expected = format!("{method}|{query}|{cookie}|{name}|{length}|{body}");
+    (request, expected)
+}
+
+#[test]
+fn no_request_sees_the_data_of_another() {
+    let mut builder = Server::builder()
+        .file("scripts/mirror.pl", &plain(MIRROR))
+        .file("mirror.psgi", MIRROR_APP)
+        .ladder()
+        .conf(&workers(4));
+    if !against_apache() {
+        builder = builder.conf(PSGI);
+    }
+    let server = builder.start();
+    let requests = |rung: &Rung| {
+        if Rung::SHARED.contains(rung) {
+            5000
+        } else {
+            500
+        }
+    };
+    let mut places: Vec<(String, usize)> = Rung::ALL
+        .iter()
+        .map(|rung| (rung.url("mirror.pl"), requests(rung)))
+        .collect();
+    if !against_apache() {
+        places.push(("/psgi".to_owned(), 5000));
+    }
+    for (url, requests) in places {
+        for keep_alive in [true, false] {
+            let crowd = Crowd {
+                address: server.address,
+                clients: 20,
+                requests,
+                keep_alive,
+            };
+            let outcome = crowd.run(
+                |number| request(&url, number).0,
+                |number, answer: &Answer| {
+                    answer.status == 200 && answer.text() == request(&url, number).1
+                },
+            );
+            assert_eq!(outcome.failed, 0, "{url}: {:?}", outcome.failures);
+        }
+    }
+}
+
+#[test]
+fn random_numbers_differ_although_a_preload_has_drawn_some() {
+    let server = Server::builder()
+        .file(
+            "lib/Draws.pm",
+            "package Draws;\nour $first = rand;\nsrand 7;\n1;\n",
+        )
+        .file(
+            "scripts/random.pl",
+            &plain("print join ',', map { int rand 1e9 } 1 .. 3;"),
+        )
+        .conf("PerlSwitches -I@ROOT@/lib\nPerlModule Draws\n")
+        .ladder()
+        .conf(&workers(4))
+        .start();
+    for rung in Rung::ALL {
+        // mod_perl's children inherit the seed of the parent; that is the trap.
+        if against_apache() && Rung::SHARED.contains(&rung) {
+            continue;
+        }
+        let drawn: HashSet<String> = (0..20)
+            .map(|_| server.get(&rung.url("random.pl")).expect(200))
+            .collect();
+        assert_eq!(drawn.len(), 20, "{}: {drawn:?}", rung.name());
+    }
+}
+
+/// Lists the open descriptors of a program that a script runs.
+const LIST: &str = "exec $^X, '-e', 'opendir my $d, q{/proc/self/fd}; \
+    print join q{,}, sort { $a <=> $b } grep { /^[0-9]+$/ && $_ != fileno $d } readdir $d'";
+
+#[test]
+fn programs_inherit_the_three_streams_and_nothing_else() {
+    let run = format!("$| = 1; my $kid = fork; if (!$kid) {{ {LIST} }} waitpid $kid, 0;");
+    let server = Server::builder()
+        .file("scripts/child.pl", &plain(&run))
+        .file("scripts/self.pl", &plain(&format!("$| = 1; {LIST}")))
+        .ladder()
+        .start();
+    for rung in Rung::ALL {
+        if against_apache() && Rung::SHARED.contains(&rung) {
+            continue;
+        }
+        assert_eq!(
+            server.get(&rung.url("child.pl")).expect(200),
+            "0,1,2",
+            "{}",
+            rung.name()
+        );
+    }
+    for rung in Rung::ISOLATED {
+        assert_eq!(
+            server.get(&rung.url("self.pl")).expect(200),
+            "0,1,2",
+            "{}",
+            rung.name()
+        );
+    }
+}
+
+#[test]
+fn temporary_files_of_large_bodies_do_not_stay() {
+    let server = Server::builder()
+        .file("scripts/mirror.pl", &plain(MIRROR))
+        .ladder()
+        .start();
+    let before = large_temporary_files();
+    for rung in Rung::ALL {
+        let answer = server.send(&Request::post(
+            &rung.url("mirror.pl"),
+            vec![b'x'; 3_000_000],
+        ));
+        assert_eq!(
+            answer.expect(200).len(),
+            "POST||-|-|3000000|".len() + 3_000_000,
+            "{}",
+            rung.name()
+        );
+    }
+    let after = large_temporary_files();
+    let stayed: Vec<_> = after.difference(&before).collect();
+    assert!(stayed.is_empty(), "{stayed:?}");
+}
+
+/// Files of the size of this test's bodies in the folder for temporary files.
+fn large_temporary_files() -> HashSet<std::path::PathBuf> {
+    std::fs::read_dir(std::env::temp_dir())
+        .expect("there is a folder for temporary files")
+        .flatten()
+        .filter(|entry| {
+            entry
+                .metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.len() == 3_000_000)
+        })
+        .map(|entry| entry.path())
+        .collect()
+}

@@ -1,0 +1,60 @@
+//! Perl that runs longer than it may: ended with 504, and the log says where it was.
+
+use mehari_harness::scripts::{is_well, plain, workers};
+use mehari_harness::{eventually, processes, Rung, Server, PATIENCE};
+use std::time::{Duration, Instant};
+
+#[test]
+fn script_that_sleeps_for_ever_is_ended_with_504_and_its_stack_logged() {
+    let text = "#!/usr/bin/perl\nsub inner {\n    sleep 1000 while 1;\n}\nsub outer {\n    inner();\n}\nouter();\n";
+    let server = Server::builder()
+        .file("scripts/forever.pl", text)
+        .file(
+            "scripts/spin.pl",
+            "#!/usr/bin/perl\nsub busy {\n    1 while 1;\n}\nbusy();\n",
+        )
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .ladder()
+        .conf(&workers(2))
+        .conf("Timeout 2\n")
+        .start();
+    for name in ["forever.pl", "spin.pl"] {
+        for rung in Rung::ALL {
+            let start = Instant::now();
+            let answer = server.get(&rung.url(name));
+            assert_eq!(answer.status, 504, "{name} on {}", rung.name());
+            assert!(start.elapsed() >= Duration::from_millis(1900));
+        }
+    }
+    // `cgi` runs any program: what it was doing cannot be asked.
+    for words in ["forever.pl:3", "forever.pl:6", "forever.pl:8", "spin.pl:3"] {
+        server.log.expect(words);
+    }
+    server.log.expect("inner");
+    is_well(&server);
+}
+
+/// A script that has not printed anything when its time is up: perl writes out what it has before it forks.
+fn silent(body: &str) -> String {
+    format!("#!/usr/bin/perl\n{body}\n")
+}
+
+#[test]
+fn timed_out_program_takes_its_children_with_it() {
+    let note = "htdocs/child";
+    let server = Server::builder()
+        .file("scripts/parent.pl", &silent("my $kid = fork; if (!$kid) { open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/child}; print $f $$; close $f; sleep 1000 } sleep 1000;"))
+        .ladder()
+        .conf("Timeout 2\n")
+        .start();
+    for rung in Rung::ISOLATED {
+        assert_eq!(server.get(&rung.url("parent.pl")).status, 504);
+        let pid: i32 = server
+            .site
+            .read(note)
+            .parse()
+            .expect("the child wrote its pid");
+        let gone = eventually(PATIENCE, || !processes::is_alive(pid));
+        assert!(gone, "{}: the child lives on", rung.name());
+    }
+}
