@@ -13,7 +13,7 @@ const FOR_EVER: f64 = 1e9;
 pub fn stages(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
     let mut random = Random::new(seed);
     let drawn = (0..count.min(DRAWN))
-        .map(|_| random.next() as f64 / u64::MAX as f64)
+        .map(|_| random.draw() as f64 / u64::MAX as f64)
         .map(|share| (least + (most - least) * share).max(1e-9))
         .map(|between| steady(between, between));
     let mean = ((least + most) / 2.0).max(1e-9);
