@@ -37,15 +37,12 @@ impl Tally {
             true => Arithmetic::AsAb,
             false => Arithmetic::Right,
         };
-        let since_1970 = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or(Duration::ZERO);
         Tally {
             measured: Measured::new(Times::new(arithmetic, options.gnuplot.is_some())),
             options,
             console,
             abort: None,
-            origin: since_1970.as_micros() as u64,
+            origin: 0,
             first: None,
             last: Moment::ZERO,
             time_is_up: false,
@@ -187,6 +184,11 @@ impl Tally {
 }
 
 impl Observer for Tally {
+    fn begins(&mut self, origin: SystemTime) {
+        let since_1970 = origin.duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.origin = since_1970.as_micros() as u64;
+    }
+
     fn connecting(&mut self, _connection: u64, at: Moment) {
         self.first.get_or_insert(at);
         self.seen(at);
@@ -211,6 +213,7 @@ impl Observer for Tally {
             self.measured.non_2xx += 1;
         }
         if self.options.verbosity >= 2 {
+            self.show_what_waits();
             self.shown = head.to_vec();
         }
     }

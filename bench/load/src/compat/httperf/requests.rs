@@ -2,7 +2,6 @@
 
 use super::options::Options;
 use super::session_log::{LoggedCall, LoggedSession};
-use super::templates::CUSTOM;
 use crate::request::Request;
 use crate::session::{Burst, OnFailure, Session};
 use crate::url::Endpoint;
@@ -55,11 +54,8 @@ impl<'o> Requests<'o> {
         if let Some(index) = self.known.get(call) {
             return *index;
         }
-        let method = match (call.method, &self.options.method) {
-            (CUSTOM, Some(method)) => method.as_str(),
-            (CUSTOM, None) => "GET",
-            (method, _) => method,
-        };
+        let asked = self.options.method.as_deref();
+        let method = call.method.or(asked).unwrap_or("GET");
         let head = head(self.options, method, call);
         self.rendered.push(Request::raw(
             self.endpoint.clone(),

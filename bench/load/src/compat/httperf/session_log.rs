@@ -7,7 +7,8 @@
 /// One request of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LoggedCall {
-    pub method: &'static str,
+    /// `None`: that of `--method`, else GET.
+    pub method: Option<&'static str>,
     pub uri: String,
     pub contents: Vec<u8>,
 }
@@ -52,7 +53,7 @@ pub fn read(text: &str, file: &str, default_think: f64) -> Result<Vec<LoggedSess
         }
         let burst = session.last_mut().ok_or("a request outside a burst")?;
         burst.calls.push(LoggedCall {
-            method: "GET",
+            method: Some("GET"),
             uri,
             contents: Vec::new(),
         });
@@ -70,10 +71,10 @@ fn parameters(words: &mut Words, burst: &mut LoggedBurst, file: &str) -> Result<
         match name {
             "method" => {
                 let word = words.plain().unwrap_or_default();
-                call.method = METHODS
-                    .iter()
-                    .find(|method| word.starts_with(**method))
-                    .ok_or_else(|| format!("did not recognize method '{word}' in {file}"))?;
+                let known = METHODS.iter().find(|method| word.starts_with(**method));
+                call.method = Some(
+                    *known.ok_or_else(|| format!("did not recognize method '{word}' in {file}"))?,
+                );
             }
             "think" => {
                 let word = words.plain().unwrap_or_default();
@@ -169,10 +170,10 @@ mod tests {
             panic!("{sessions:?}")
         };
         assert_eq!((first.calls.len(), first.think), (2, 2.5));
-        assert_eq!((second.calls[0].method, second.think), ("POST", 1.0));
+        assert_eq!((second.calls[0].method, second.think), (Some("POST"), 1.0));
         assert_eq!(second.calls[0].contents, b"hello \"w\"");
         assert_eq!(sessions[1][0].calls[0].contents, b"it is");
-        assert_eq!(sessions[1][0].calls[0].method, "PUT");
+        assert_eq!(sessions[1][0].calls[0].method, Some("PUT"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::options::{Options, Uris, Workload};
 use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
 
-pub type Templates = (Vec<LoggedSession>, u64, bool);
+/// The sessions to run, which take turns, and how many of them in all.
+pub type Templates = (Vec<LoggedSession>, u64);
 
-/// The sessions to run, how many of them, and whether they take turns.
 pub fn templates(options: &Options) -> Result<Templates, String> {
     match &options.workload {
         Workload::Log {
@@ -16,7 +16,7 @@ pub fn templates(options: &Options) -> Result<Templates, String> {
             let bytes = std::fs::read(file).map_err(|_| format!("can't open {file}"))?;
             let text = String::from_utf8_lossy(&bytes);
             let logged = session_log::read(&text, file, *think)?;
-            Ok((logged, *sessions, true))
+            Ok((logged, *sessions))
         }
         Workload::Sessions {
             sessions,
@@ -39,7 +39,6 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
             "at most {MOST_CALLS} calls a connection are possible"
         ));
     }
-    let method = method(options);
     let mut uris = uris(options, count.saturating_mul(calls))?
         .into_iter()
         .cycle();
@@ -47,20 +46,20 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
         Uris::One => 1,
         _ => count.clamp(1, (MOST_CALLS / calls.max(1)).max(1)),
     };
-    let bursts = burst_sizes(options, calls);
+    let bursts = parts(options, calls);
     let template = |uris: &mut dyn Iterator<Item = String>| -> LoggedSession {
         bursts
             .iter()
-            .map(|size| LoggedBurst {
+            .map(|part| LoggedBurst {
                 calls: uris
-                    .take(*size as usize)
+                    .take(part.calls as usize)
                     .map(|uri| LoggedCall {
-                        method,
+                        method: None,
                         uri,
                         contents: Vec::new(),
                     })
                     .collect(),
-                think,
+                think: if part.ends_burst { think } else { 0.0 },
             })
             .collect()
     };
@@ -69,35 +68,38 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
         Uris::List { again: false, .. } => count.min((listed(options)? / calls.max(1)).max(1)),
         _ => count,
     };
-    Ok((templates, once, true))
+    Ok((templates, once))
 }
 
-/// httperf knows these methods by name and sends any other as it is.
-fn method(options: &Options) -> &'static str {
-    options.method.as_ref().map_or("GET", |_| CUSTOM)
+/// Calls that go out together.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    calls: u64,
+    /// The user thinks after a burst, not after each part of it.
+    ends_burst: bool,
 }
-
-/// Stands for `--method`'s word in a template.
-pub const CUSTOM: &str = "";
 
 /// `--burst-length` calls at a time, cut where `--max-piped-calls` allows fewer.
-fn burst_sizes(options: &Options, calls: u64) -> Vec<u64> {
+fn parts(options: &Options, calls: u64) -> Vec<Part> {
     let piped = match options.max_piped_calls {
         0 => u64::MAX,
         most => most,
     };
-    let mut sizes = Vec::new();
+    let mut parts = Vec::new();
     let mut left = calls;
     while left > 0 {
         let mut burst = options.burst_length.min(left);
         left -= burst;
         while burst > 0 {
-            let size = burst.min(piped);
-            sizes.push(size);
-            burst -= size;
+            let calls = burst.min(piped);
+            burst -= calls;
+            parts.push(Part {
+                calls,
+                ends_burst: burst == 0,
+            });
         }
     }
-    sizes
+    parts
 }
 
 fn listed(options: &Options) -> Result<u64, String> {
@@ -161,7 +163,12 @@ mod tests {
             max_piped_calls: 2,
             ..Options::default()
         };
-        assert_eq!(burst_sizes(&options, 7), [2, 1, 2, 1, 1]);
+        let found: Vec<(u64, bool)> = parts(&options, 7)
+            .iter()
+            .map(|part| (part.calls, part.ends_burst))
+            .collect();
+        let wanted = [(2, false), (1, true), (2, false), (1, true), (1, true)];
+        assert_eq!(found, wanted);
     }
 
     #[test]

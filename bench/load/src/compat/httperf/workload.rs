@@ -17,7 +17,7 @@ const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 /// Builds the plan, or says what httperf would say after its name.
 pub fn plan(options: &Options, address: String) -> Result<Plan, String> {
-    let (templates, count, in_order) = templates(options)?;
+    let (templates, count) = templates(options)?;
     let endpoint = Endpoint {
         host: address,
         port: options.port(),
@@ -34,11 +34,7 @@ pub fn plan(options: &Options, address: String) -> Result<Plan, String> {
         stop(options, count),
     );
     plan.sessions = sessions;
-    plan.pick = if in_order {
-        Pick::InOrder
-    } else {
-        Pick::Random
-    };
+    plan.pick = Pick::InOrder;
     plan.seed = 1 + options.client.0;
     plan.tick = Duration::from_millis(100);
     plan.connection = connection(options);
