@@ -97,6 +97,11 @@ fn a_run_of_some_length_has_its_rates() {
     let places = places(&server, folder.path());
     let out = http_load(&places, folder.path(), "-r 40 -s 1 {one}").out_text();
     assert_eq!(shape::of(&out), shape::of(&report(&[], &[OK])), "{out}");
+    let (counts, seconds) = out.split_once(" bytes, in ").unwrap();
+    let fetches: u32 = counts.split(' ').next().unwrap().parse().unwrap();
+    assert!((1..=40).contains(&fetches), "{out}");
+    let seconds: f64 = seconds.split(' ').next().unwrap().parse().unwrap();
+    assert!(seconds >= 1.0, "{out}");
 }
 
 #[test]

@@ -37,8 +37,7 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
     let mut plan = Plan::new(requests, schedule(options), stop(options));
     plan.seed = options.seed;
     plan.tick = Duration::from_millis(100);
-    // At the end of -seconds what is under way is dropped; -fetches waits for the last.
-    plan.drain = matches!(options.end, End::Seconds(_)).then_some(Duration::ZERO);
+    plan.drain = drain(options);
     plan.connection = Connection {
         keep_alive: false,
         sources,
@@ -53,9 +52,23 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
     let tally = Tally::new(options.clone(), console.clone(), names);
     let (mut tally, ran) = engine::carry_out(plan, tally)
         .map_err(|error| Refusal::to_stderr(1, format!("http_load: {error}\n")))?;
-    tally.measured.elapsed = ran.elapsed.as_secs_f64();
+    // The last start lies before the end of -seconds, and the rates are over all of that time.
+    let asked = match options.end {
+        End::Seconds(seconds) if !ran.interrupted => f64::from(seconds),
+        _ => 0.0,
+    };
+    tally.measured.elapsed = ran.elapsed.as_secs_f64().max(asked);
     console.out(report::text(options, &tally.measured));
     Ok(0)
+}
+
+/// At the end of -seconds what is under way is dropped; -fetches waits for the last.
+fn drain(options: &Options) -> Option<Duration> {
+    match (options.end, options.start) {
+        (End::Fetches(_), _) => None,
+        (End::Seconds(_), Start::Parallel(_)) => Some(Duration::ZERO),
+        (End::Seconds(_), Start::Rate(rate)) => Some(Duration::from_secs(1) / rate),
+    }
 }
 
 fn stop(options: &Options) -> Stop {
