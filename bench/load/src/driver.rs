@@ -104,6 +104,7 @@ pub fn run<O: Observer>(
 ) -> Result<Outcome<O>, PlanError> {
     plan.check()?;
     let prepared = Prepared::new(plan)?;
+    socket::raise_descriptor_limit();
     let threads = threads(plan);
     let quota = quota::Quota::new(plan.stop.arrivals, threads);
     let lead = control.lead();

@@ -14,6 +14,7 @@
 //! The driver counts, times and classifies; what is kept and printed is the observer's and the command's.
 
 mod arrivals;
+pub mod compat;
 mod driver;
 pub mod live;
 mod measure;

@@ -1,9 +1,9 @@
-//! `mehari ab`.
+//! `mehari ab`: ApacheBench's flags and report on our own engine.
 
+use mehari_load::compat::{ab, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari ab: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    ExitCode::from(ab::run(&arguments, &Console::of_process()))
 }

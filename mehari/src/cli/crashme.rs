@@ -1,9 +1,9 @@
-//! `mehari crashme`.
+//! `mehari crashme`: the mod_perl guide's benchmark script on our own engine.
 
+use mehari_load::compat::{crashme, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari crashme: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    ExitCode::from(crashme::run(&arguments, &Console::of_process()))
 }

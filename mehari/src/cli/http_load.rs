@@ -1,9 +1,9 @@
-//! `mehari http_load`.
+//! `mehari http_load`: http_load's flags and report on our own engine.
 
+use mehari_load::compat::{http_load, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari http_load: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    ExitCode::from(http_load::run(&arguments, &Console::of_process()))
 }

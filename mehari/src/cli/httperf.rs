@@ -1,9 +1,9 @@
-//! `mehari httperf`.
+//! `mehari httperf`: httperf's flags and report on our own engine.
 
+use mehari_load::compat::{httperf, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari httperf: this command is not built yet");
-    ExitCode::from(2)
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    ExitCode::from(httperf::run(&arguments, &Console::of_process()))
 }

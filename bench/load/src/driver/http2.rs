@@ -76,6 +76,8 @@ pub struct Fault;
 pub enum Ended {
     Answered(Stream),
     Reset(Stream),
+    /// Not begun by the server: safe to send again (RFC 9113 section 8.7).
+    Refused(Stream),
 }
 
 /// Sees the parts of responses as they pass.
@@ -123,8 +125,13 @@ impl Http2 {
         !self.closing && self.streams.len() + queued < wanted.min(self.most_streams)
     }
 
+    /// Whether the server lets another stream be opened now.
+    pub fn may_start(&self) -> bool {
+        !self.closing && self.streams.len() < self.most_streams
+    }
+
     /// Opens a stream; answers how many bytes that will put on the wire.
-    pub fn start(&mut self, mut flight: Flight, block: &Block, body: &[u8]) -> u64 {
+    pub fn start(&mut self, flight: Flight, block: &Block, body: &[u8]) -> u64 {
         let before = self.out.len();
         let id = self.next_id;
         self.next_id += 2;
@@ -132,10 +139,10 @@ impl Http2 {
         self.closing |= self.next_id > i32::MAX as u32 - 2;
         let flags = FLAG_END_HEADERS | if body.is_empty() { FLAG_END_STREAM } else { 0 };
         let (prefix, block) = self.choose(block);
-        let cookies = flight.own_bytes.take().unwrap_or_default();
+        let cookies = flight.own_bytes.as_deref().unwrap_or_default();
         let length = prefix.len() + block.len() + cookies.len();
         frame::header(&mut self.out, length, Kind::HEADERS, flags, id);
-        for part in [prefix, block, &cookies] {
+        for part in [prefix, block, cookies] {
             self.out.extend_from_slice(part);
         }
         self.streams.push(Stream {
@@ -391,7 +398,11 @@ impl Http2 {
                     .streams
                     .iter()
                     .position(|stream| stream.id == header.stream);
-                return Ok(place.map(|place| Ended::Reset(self.streams.remove(place))));
+                let refused = frame::number(payload) == Some(frame::REFUSED_STREAM);
+                return Ok(place.map(|place| match self.streams.remove(place) {
+                    stream if refused => Ended::Refused(stream),
+                    stream => Ended::Reset(stream),
+                }));
             }
             Kind::SETTINGS if !header.has(FLAG_ACK) => {
                 self.on_settings(payload)?;

@@ -53,6 +53,17 @@ impl Source {
     }
 }
 
+/// Lets the process have as many descriptors as the system's hard limit permits. Where that is refused
+/// the limit in force stays, and shows as failures of class `no descriptor`.
+pub fn raise_descriptor_limit() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
+}
+
 /// Begins to connect; the socket tells by becoming writable.
 pub fn connect(to: &SocketAddr, policy: &Connection, source: &mut Source) -> io::Result<OwnedFd> {
     loop {
@@ -134,5 +145,49 @@ pub fn error_of(socket: &OwnedFd) -> Option<io::Error> {
     match sockopt::get_socket_error(socket.as_fd()) {
         Ok(Ok(())) => None,
         Ok(Err(error)) | Err(error) => Some(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn a_loopback_source_without_ports_is_followed_by_the_next() {
+        let mut source = Source::new(&Sources::Automatic, 0);
+        assert_eq!(source.choose(), None);
+        let to = address("127.0.0.1:80");
+        for last in 2..=250 {
+            assert!(source.change(&to));
+            assert_eq!(
+                source.choose(),
+                Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)))
+            );
+        }
+        assert!(!source.change(&to), "there is an end to it");
+        assert_eq!(source.changes, 249);
+    }
+
+    #[test]
+    fn other_sources_are_not_replaced() {
+        let fixed = Sources::Fixed(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        assert!(!Source::new(&fixed, 0).change(&address("127.0.0.1:80")));
+        assert!(!Source::new(&Sources::Automatic, 0).change(&address("192.0.2.1:80")));
+    }
+
+    #[test]
+    fn a_connection_from_another_loopback_address_comes_from_it() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let to = listener.local_addr().expect("bound");
+        let mut source = Source::new(&Sources::Automatic, 0);
+        assert!(source.change(&to));
+        let socket = connect(&to, &Connection::default(), &mut source).expect("a connection");
+        let (_, peer) = listener.accept().expect("it comes");
+        assert_eq!(peer.ip(), IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
+        drop(socket);
     }
 }

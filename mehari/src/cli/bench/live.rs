@@ -32,15 +32,19 @@ impl View {
         let thread = std::thread::spawn(move || {
             let total = stop.time.map(|time| (time + warm_up).as_millis() as u64);
             let bar = bar(total.or(stop.arrivals));
-            let began = Instant::now();
-            let (mut last, mut done, mut troubles) = (began, 0, 0);
+            // The run begins after the ceiling was measured: with the first answers.
+            let mut began: Option<Instant> = None;
+            let (mut last, mut done, mut troubles) = (Instant::now(), 0, 0);
             while !seen.load(Ordering::Relaxed) {
                 std::thread::park_timeout(INTERVAL);
                 let glance = window.take();
                 done += glance.completed + glance.failed;
                 troubles += glance.failed + glance.errors;
+                if done > 0 {
+                    began.get_or_insert(last);
+                }
                 bar.set_position(match total {
-                    Some(_) => began.elapsed().as_millis() as u64,
+                    Some(_) => began.map_or(0, |began| began.elapsed().as_millis() as u64),
                     None => done,
                 });
                 bar.set_message(line(&glance, last.elapsed(), troubles));

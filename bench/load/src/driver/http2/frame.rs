@@ -8,6 +8,8 @@ pub const FLAG_PADDED: u8 = 8;
 pub const FLAG_PRIORITY: u8 = 0x20;
 /// Error code: no longer wanted.
 pub const CANCEL: u32 = 8;
+/// Error code: not processed at all.
+pub const REFUSED_STREAM: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(pub u8);

@@ -66,7 +66,10 @@ impl<O: Observer> Worker<'_, O> {
             return;
         };
         let Some(http2) = &mut link.http2 else { return };
-        while let Some(mut flight) = link.in_flight.pop_front() {
+        while http2.may_start() {
+            let Some(mut flight) = link.in_flight.pop_front() else {
+                break;
+            };
             let rendered = &prepared.rendered[flight.job.request];
             let block = &rendered.block;
             let body = &self.plan.requests[flight.job.request].body;
@@ -115,6 +118,10 @@ impl<O: Observer> Worker<'_, O> {
     pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
         self.reading = Some(index);
         let alive = self.take_each_frame(index, &mut bytes, now);
+        if alive {
+            // Streams that ended made room for what waits.
+            self.start_streams(index, now);
+        }
         self.reading = None;
         if alive {
             self.flush(index, now);
@@ -147,6 +154,11 @@ impl<O: Observer> Worker<'_, O> {
                     return !done;
                 }
                 Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, now),
+                Ok(Some(Ended::Refused(stream))) => {
+                    let mut flight = stream.flight;
+                    flight.written = Moment::NEVER;
+                    link.in_flight.push_front(flight);
+                }
                 Ok(Some(Ended::Reset(stream))) => {
                     self.stream_failed(index, stream, FailureKind::Reset, now);
                 }

@@ -1,0 +1,108 @@
+//! ab's one operand, `[http[s]://]host[:port]/path`, read as ab reads it.
+
+/// What is to be asked, and of whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The operand as typed: a proxy is sent it whole.
+    pub url: Vec<u8>,
+    pub tls: bool,
+    /// The name without brackets.
+    pub host: String,
+    pub port: u16,
+    pub path: Vec<u8>,
+    /// The host as the `Host` header writes it: an IPv6 address keeps its brackets.
+    host_field: String,
+}
+
+impl Target {
+    /// `None` where ab says "invalid URL": no slash after the host, no host, a port outside 1..65535.
+    pub fn parse(url: &[u8]) -> Option<Target> {
+        let (tls, rest) = match (url.strip_prefix(b"http://"), url.strip_prefix(b"https://")) {
+            (Some(rest), _) if !rest.is_empty() => (false, rest),
+            (_, Some(rest)) if !rest.is_empty() => (true, rest),
+            _ => (false, url),
+        };
+        let slash = rest.iter().position(|&byte| byte == b'/')?;
+        let authority = String::from_utf8_lossy(&rest[..slash]).into_owned();
+        let (host, port) = host_and_port(&authority)?;
+        let host_field = match authority.starts_with('[') {
+            true => format!("[{host}]"),
+            false => host.clone(),
+        };
+        Some(Target {
+            url: url.to_vec(),
+            tls,
+            host,
+            port: port.unwrap_or(if tls { 443 } else { 80 }),
+            path: rest[slash..].to_vec(),
+            host_field,
+        })
+    }
+
+    /// The value of the `Host` header: the port only when it is not the scheme's own.
+    pub fn host_header(&self) -> String {
+        let usual = if self.tls { 443 } else { 80 };
+        match self.port == usual {
+            true => self.host_field.clone(),
+            false => format!("{}:{}", self.host_field, self.port),
+        }
+    }
+}
+
+/// APR's reading: a port is the digits after the last colon; digits alone are a port without a host.
+fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
+    let head = authority.trim_end_matches(|c: char| c.is_ascii_digit());
+    if head.is_empty() {
+        return None;
+    }
+    let digits = &authority[head.len()..];
+    let (host, port) = match head.strip_suffix(':') {
+        Some("") => return None,
+        Some(host) if !digits.is_empty() => {
+            let port = digits.parse::<u16>().ok().filter(|port| *port > 0)?;
+            (host, Some(port))
+        }
+        _ => (authority, None),
+    };
+    match host.strip_prefix('[') {
+        Some(bracketed) => {
+            let address = bracketed.strip_suffix(']')?;
+            address.parse::<std::net::Ipv6Addr>().ok()?;
+            Some((address.to_string(), port))
+        }
+        None => Some((host.to_string(), port)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_are_read_as_ab_reads_them() {
+        let rows = [
+            ("http://h/x", Some(("h", 80, "/x", "h"))),
+            ("h:8080/", Some(("h", 8080, "/", "h:8080"))),
+            ("https://h/", Some(("h", 443, "/", "h"))),
+            ("https://h:80/", Some(("h", 80, "/", "h:80"))),
+            ("http://[::1]:81/", Some(("::1", 81, "/", "[::1]:81"))),
+            ("ftp://x/", Some(("ftp:", 80, "//x/", "ftp:"))),
+            ("http://h", None),
+            ("http:///x", None),
+            ("http://h:0/", None),
+            ("http://h:99999/", None),
+            ("8080/", None),
+        ];
+        for (url, wanted) in rows {
+            let target = Target::parse(url.as_bytes());
+            let found = target.as_ref().map(|target| {
+                let path = std::str::from_utf8(&target.path).expect("the rows are ASCII");
+                (target.host.as_str(), target.port, path)
+            });
+            assert_eq!(found, wanted.map(|(h, p, path, _)| (h, p, path)), "{url}");
+            if let (Some(target), Some(wanted)) = (target, wanted) {
+                assert_eq!(target.host_header(), wanted.3, "{url}");
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Where a face prints: two byte streams and nothing else, so that a test can read what a terminal would show.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The standard output and error of a face, shared with its tally inside the engine.
+#[derive(Clone)]
+pub struct Console {
+    streams: Arc<Mutex<Streams>>,
+}
+
+struct Streams {
+    out: Box<dyn Write + Send>,
+    err: Box<dyn Write + Send>,
+}
+
+impl Console {
+    pub fn new(out: impl Write + Send + 'static, err: impl Write + Send + 'static) -> Console {
+        Console {
+            streams: Arc::new(Mutex::new(Streams {
+                out: Box::new(out),
+                err: Box::new(err),
+            })),
+        }
+    }
+
+    /// The process's own streams: by lines on a terminal, in blocks into a pipe.
+    pub fn of_process() -> Console {
+        let out = io::stdout();
+        match out.is_terminal() {
+            true => Console::new(out, io::stderr()),
+            false => Console::new(BufWriter::new(out), io::stderr()),
+        }
+    }
+
+    /// Text for standard output. A reader that went away is not an error of the run.
+    pub fn out(&self, text: impl AsRef<[u8]>) {
+        let _ = self.streams().out.write_all(text.as_ref());
+    }
+
+    /// Text for standard error.
+    pub fn err(&self, text: impl AsRef<[u8]>) {
+        let _ = self.streams().err.write_all(text.as_ref());
+    }
+
+    pub fn flush(&self) {
+        let _ = self.streams().out.flush();
+    }
+
+    /// Whoever panicked while printing did not leave a half-written state worth refusing.
+    fn streams(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a face ends before it sends anything: its exit status and what it says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub status: u8,
+    pub out: Vec<u8>,
+    pub err: Vec<u8>,
+}
+
+impl Refusal {
+    pub fn to_stderr(status: u8, text: impl Into<Vec<u8>>) -> Refusal {
+        Refusal {
+            status,
+            out: Vec::new(),
+            err: text.into(),
+        }
+    }
+
+    pub fn to_stdout(status: u8, text: impl Into<Vec<u8>>) -> Refusal {
+        Refusal {
+            status,
+            out: text.into(),
+            err: Vec::new(),
+        }
+    }
+
+    pub fn print(&self, console: &Console) -> u8 {
+        console.out(&self.out);
+        console.err(&self.err);
+        self.status
+    }
+}
+
+/// The system's own words for an error, as `strerror` gives them.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_string(),
+        None => text,
+    }
+}

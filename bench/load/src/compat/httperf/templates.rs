@@ -1,0 +1,179 @@
+//! What the sessions of a run are made of: which URI is asked for in which burst.
+
+use super::options::{Options, Uris, Workload};
+use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
+
+/// The sessions to run, which take turns, and how many of them in all.
+pub type Templates = (Vec<LoggedSession>, u64);
+
+pub fn templates(options: &Options) -> Result<Templates, String> {
+    match &options.workload {
+        Workload::Log {
+            sessions,
+            think,
+            file,
+        } => {
+            let bytes = std::fs::read(file).map_err(|_| format!("can't open {file}"))?;
+            let text = String::from_utf8_lossy(&bytes);
+            let logged = session_log::read(&text, file, *think)?;
+            Ok((logged, *sessions))
+        }
+        Workload::Sessions {
+            sessions,
+            calls,
+            think,
+            ..
+        } => of_calls(options, *sessions, *calls, *think),
+        Workload::Connections => of_calls(options, options.num_conns, options.num_calls, 0.0),
+    }
+}
+
+/// Calls are laid out before the run; after so many different ones they begin again.
+const MOST_CALLS: u64 = 1_000_000;
+
+/// Sessions of `calls` calls with URIs as the options choose them: as many different sessions as the
+/// choice has before it repeats.
+fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Templates, String> {
+    if calls > MOST_CALLS {
+        return Err(format!(
+            "at most {MOST_CALLS} calls a connection are possible"
+        ));
+    }
+    let mut uris = uris(options, count.saturating_mul(calls))?
+        .into_iter()
+        .cycle();
+    let different = match options.uris {
+        Uris::One => 1,
+        _ => count.clamp(1, (MOST_CALLS / calls.max(1)).max(1)),
+    };
+    let bursts = parts(options, calls);
+    let template = |uris: &mut dyn Iterator<Item = String>| -> LoggedSession {
+        bursts
+            .iter()
+            .map(|part| LoggedBurst {
+                calls: uris
+                    .take(part.calls as usize)
+                    .map(|uri| LoggedCall {
+                        method: None,
+                        uri,
+                        contents: Vec::new(),
+                    })
+                    .collect(),
+                think: if part.ends_burst { think } else { 0.0 },
+            })
+            .collect()
+    };
+    let templates = (0..different).map(|_| template(&mut uris)).collect();
+    let once = match options.uris {
+        Uris::List { again: false, .. } => count.min((listed(options)? / calls.max(1)).max(1)),
+        _ => count,
+    };
+    Ok((templates, once))
+}
+
+/// Calls that go out together.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    calls: u64,
+    /// The user thinks after a burst, not after each part of it.
+    ends_burst: bool,
+}
+
+/// `--burst-length` calls at a time, cut where `--max-piped-calls` allows fewer.
+fn parts(options: &Options, calls: u64) -> Vec<Part> {
+    let piped = match options.max_piped_calls {
+        0 => u64::MAX,
+        most => most,
+    };
+    let mut parts = Vec::new();
+    let mut left = calls;
+    while left > 0 {
+        let mut burst = options.burst_length.min(left);
+        left -= burst;
+        while burst > 0 {
+            let calls = burst.min(piped);
+            burst -= calls;
+            parts.push(Part {
+                calls,
+                ends_burst: burst == 0,
+            });
+        }
+    }
+    parts
+}
+
+fn listed(options: &Options) -> Result<u64, String> {
+    Ok(uris(options, 0)?.len() as u64)
+}
+
+/// The URIs in the order they are asked for.
+fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
+    match &options.uris {
+        Uris::One => Ok(vec![options.uri.clone()]),
+        Uris::List { file, .. } => {
+            let bytes = std::fs::read(file).map_err(|_| format!("can't open {file}"))?;
+            let found: Vec<String> = bytes
+                .split(|&byte| byte == 0)
+                .filter(|uri| !uri.is_empty())
+                .map(|uri| String::from_utf8_lossy(uri).into_owned())
+                .collect();
+            match found.is_empty() {
+                true => Err(format!("specified URI list is empty: {file}")),
+                false => Ok(found),
+            }
+        }
+        Uris::Set { files, miss_rate } => Ok(working_set(options, *files, *miss_rate, wanted)),
+    }
+}
+
+/// A file of its own at the rate of the misses, the last one again between them.
+fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Vec<String> {
+    let prefix = options.uri.trim_end_matches('/');
+    let first = files * options.client.0 / options.client.1.max(1);
+    let mut misses = 0.0;
+    let mut file = 0;
+    (0..wanted.min(MOST_CALLS))
+        .map(|_| {
+            misses += miss_rate;
+            if misses >= 1.0 {
+                misses -= 1.0;
+                file = (file + 1) % files.max(1);
+            }
+            format!("{prefix}{}", set_path((first + file) % files.max(1), files))
+        })
+        .collect()
+}
+
+/// `/0/1/2.html` is file 12 of the set: a digit a folder.
+fn set_path(number: u64, files: u64) -> String {
+    let width = files.saturating_sub(1).to_string().len();
+    let digits = format!("{number:0width$}");
+    let folders: Vec<String> = digits.chars().map(|digit| format!("/{digit}")).collect();
+    format!("{}.html", folders.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_are_cut_where_fewer_may_be_piped() {
+        let options = Options {
+            burst_length: 3,
+            max_piped_calls: 2,
+            ..Options::default()
+        };
+        let found: Vec<(u64, bool)> = parts(&options, 7)
+            .iter()
+            .map(|part| (part.calls, part.ends_burst))
+            .collect();
+        let wanted = [(2, false), (1, true), (2, false), (1, true), (1, true)];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_file_of_the_working_set_lies_under_its_digits() {
+        assert_eq!(set_path(0, 30), "/0/0.html");
+        assert_eq!(set_path(12, 30), "/1/2.html");
+    }
+}

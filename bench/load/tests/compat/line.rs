@@ -1,0 +1,34 @@
+//! Command lines written as one string: blanks separate, single quotes hold together, `{name}` is filled in.
+
+pub struct Places<'a> {
+    pub known: Vec<(&'a str, String)>,
+}
+
+impl Places<'_> {
+    pub fn words(&self, line: &str) -> Vec<String> {
+        let line = self.filled(line);
+        let mut words = Vec::new();
+        let mut word: Option<String> = None;
+        let mut quoted = false;
+        for character in line.chars() {
+            match character {
+                '\'' => {
+                    quoted = !quoted;
+                    word.get_or_insert_with(String::new);
+                }
+                ' ' if !quoted => words.extend(word.take()),
+                other => word.get_or_insert_with(String::new).push(other),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    fn filled(&self, word: &str) -> String {
+        self.known
+            .iter()
+            .fold(word.to_string(), |word, (name, value)| {
+                word.replace(&format!("{{{name}}}"), value)
+            })
+    }
+}
