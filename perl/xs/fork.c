@@ -139,7 +139,7 @@ static bool wait_for_end(template *this, mehari_progress *last)
   }
 }
 
-void mehari_fork_serve(pTHX)
+bool mehari_fork_serve(pTHX)
 {
   PERL_UNUSED_CONTEXT;
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
@@ -147,13 +147,13 @@ void mehari_fork_serve(pTHX)
   struct stat now;
   if (task.length >= sizeof file) {
     mehari_output_error(414);
-    return;
+    return true;
   }
   memcpy(file, task.at, task.length);
   file[task.length] = '\0';
   if (stat(file, &now) < 0 || !S_ISREG(now.st_mode)) {
     mehari_output_error(errno == EACCES ? 403 : 404);
-    return;
+    return true;
   }
   mehari_progress last = {.status = -1};
   bool ended = false;
@@ -161,11 +161,10 @@ void mehari_fork_serve(pTHX)
   for (int attempt = 0; attempt < 2 && !ended && !last.child; attempt++) {
     template *this = find_template(file, &now);
     if (!this) {
-      /* The zygote is gone: another is being started, and the workers it forks can do this again. */
-      mehari_logf(MEHARI_LOG_ERROR, "%s: no process can be started without the zygote; the worker is replaced", file);
-      mehari_output_error(503);
+      /* The zygote is gone: another is being started, and the workers it forks can do this. */
+      mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);
       mehari_retire = true;
-      return;
+      return false;
     }
     this->used = ++clock_hand;
     ended = send_order(this->socket) && wait_for_end(this, &last);
@@ -176,4 +175,5 @@ void mehari_fork_serve(pTHX)
     }
   }
   complete(file, last.child, last.status);
+  return true;
 }

@@ -171,7 +171,7 @@ void mehari_mailbox_wait(void)
     _exit(0);
 }
 
-void mehari_mailbox_done(bool retire)
+void mehari_mailbox_done(uint16_t detail)
 {
   if (mehari_now.body_file >= 0) {
     if (mehari_now.body)
@@ -182,7 +182,7 @@ void mehari_mailbox_done(bool retire)
   mehari_now.body = NULL;
   mehari_now.body_length = 0;
   atomic_fetch_add_explicit(&box->finished, 1, memory_order_relaxed);
-  mehari_ring_put(MEHARI_RECORD_DONE, retire ? MEHARI_DONE_RETIRE : 0, NULL, 0);
+  mehari_ring_put(MEHARI_RECORD_DONE, detail, NULL, 0);
   mehari_ring_publish();
   mehari_serving = false;
 }

@@ -37,7 +37,7 @@ extern bool mehari_in_child; /* a script forked and this is the child */
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
-void mehari_mailbox_done(bool retire);
+void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
 void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
@@ -170,7 +170,7 @@ bool mehari_script_was_pure(void); /* the last compilation ran nothing of the sc
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
-void mehari_fork_serve(pTHX);
+bool mehari_fork_serve(pTHX); /* false: not begun, no process could be had */
 void mehari_handler_serve(pTHX);
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);

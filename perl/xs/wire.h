@@ -107,7 +107,10 @@ enum {
   MEHARI_RECORD_DONE          /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
 };
 enum { MEHARI_END_BROKEN = 1 };
-enum { MEHARI_DONE_RETIRE = 1 };
+enum {
+  MEHARI_DONE_RETIRE = 1,
+  MEHARI_DONE_AGAIN = 2 /* the request was not begun: it is for another worker */
+};
 enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
 
 /* Control messages between front and zygote: one datagram each, descriptors beside it. */

@@ -153,8 +153,8 @@ static void serve(pTHX)
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
   if (task == MEHARI_TASK_FORK) {
-    mehari_fork_serve(aTHX);
-    mehari_mailbox_done(mehari_retire);
+    bool begun = mehari_fork_serve(aTHX);
+    mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
     return;
   }
   mehari_input_begin(aTHX);
@@ -185,7 +185,7 @@ static void serve(pTHX)
   mehari_output_reset_handles(aTHX);
   mehari_input_end(aTHX);
   mehari_errors_end(aTHX);
-  mehari_mailbox_done(mehari_retire);
+  mehari_mailbox_done(mehari_retire ? MEHARI_DONE_RETIRE : 0);
   mehari_request_drop(aTHX);
   FREETMPS;
 }

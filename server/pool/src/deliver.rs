@@ -116,7 +116,10 @@ impl Inner {
         worker.head_since = Instant::now();
         worker.warned = None;
         worker.waited = Duration::ZERO;
-        if !held.answered {
+        if detail & record::DONE_AGAIN != 0 && !held.head_seen {
+            let frame = worker.mailbox.taken_slot()[..held.frame_length].to_vec();
+            self.put_back(held, frame);
+        } else if !held.answered {
             if let Some(arrived) = self.exchanges.get(held.ticket) {
                 arrived.fail(Fault::BadResponse);
             }

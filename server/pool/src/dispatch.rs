@@ -202,24 +202,35 @@ impl Inner {
             if worker.held.len() < 2 || !worker.mailbox.take_back() {
                 return;
             }
-            let Some(held) = worker.held.pop_back() else { return };
+            let Some(held) = worker.held.pop_back() else {
+                return;
+            };
             let mut frame = self.spare_frames.pop().unwrap_or_default();
             frame.clear();
             frame.extend_from_slice(&worker.mailbox.taken_back_slot()[..held.frame_length]);
             self.totals.taken_back += 1;
-            match self.exchanges.get(held.ticket) {
-                Some(arrived) => arrived.worker = None,
-                None => continue,
-            }
-            self.queue.push_front(Queued {
-                ticket: held.ticket,
-                request_id: held.request_id,
-                frame,
-                body_file: held.body_file,
-                timeout: held.timeout,
-                since: now,
-            });
+            self.put_back_since(held, frame, now);
         }
+    }
+
+    /// A request that was not begun goes to the front of the queue, unless its client is gone.
+    pub fn put_back(&mut self, held: Held, frame: Vec<u8>) {
+        self.put_back_since(held, frame, Instant::now());
+    }
+
+    fn put_back_since(&mut self, held: Held, frame: Vec<u8>, since: Instant) {
+        let Some(arrived) = self.exchanges.get(held.ticket) else {
+            return;
+        };
+        arrived.worker = None;
+        self.queue.push_front(Queued {
+            ticket: held.ticket,
+            request_id: held.request_id,
+            frame,
+            body_file: held.body_file,
+            timeout: held.timeout,
+            since,
+        });
     }
 
     /// The client of `ticket` is gone; if it is the last in its mailbox and not begun, it is taken out.

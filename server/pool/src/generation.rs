@@ -385,7 +385,7 @@ impl Inner {
             }
         }
         for held in unstarted.into_iter().rev() {
-            self.requeue(&mut worker, begun, held);
+            self.requeue(&mut worker, held);
         }
         self.drop_ended_generations();
         self.keep_workers(Instant::now());
@@ -393,23 +393,13 @@ impl Inner {
     }
 
     /// A request its dead worker never began goes to the front of the queue.
-    fn requeue(&mut self, worker: &mut Worker, _begun: usize, held: crate::worker::Held) {
+    fn requeue(&mut self, worker: &mut Worker, held: crate::worker::Held) {
         if !worker.mailbox.take_back() {
             self.fail(held.ticket, Fault::WorkerDied);
             return;
         }
         let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
-        if let Some(arrived) = self.exchanges.get(held.ticket) {
-            arrived.worker = None;
-            self.queue.push_front(crate::inner::Queued {
-                ticket: held.ticket,
-                request_id: held.request_id,
-                frame,
-                body_file: held.body_file,
-                timeout: held.timeout,
-                since: Instant::now(),
-            });
-        }
+        self.put_back(held, frame);
     }
 
     /// The zygotes of generations that no longer serve and have no workers left.

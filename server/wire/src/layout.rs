@@ -146,6 +146,8 @@ pub mod record {
     pub const END_BROKEN: u16 = 1;
     /// Detail of `DONE`: the worker asks to be replaced.
     pub const DONE_RETIRE: u16 = 1;
+    /// Detail of `DONE`: the request was not begun and is for another worker.
+    pub const DONE_AGAIN: u16 = 2;
 }
 
 pub mod control {

@@ -47,6 +47,12 @@ impl Mailbox {
         self.next_slot()
     }
 
+    /// The bytes of the request the worker took last.
+    pub fn taken_slot(&mut self) -> &mut [u8] {
+        let taken = handshake::taken(self.words().word.0.load(Relaxed));
+        self.slot(taken.wrapping_sub(1) % SLOTS)
+    }
+
     fn slot(&mut self, index: u32) -> &mut [u8] {
         let at = self
             .memory
