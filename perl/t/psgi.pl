@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use File::Path ();
 use File::Temp qw(tempdir);
 
 my $source = abs_path(dirname(__FILE__) . '/..');
@@ -24,12 +25,13 @@ sub program {
 }
 
 package Server {
-    # Serves the text of an application, or with `plackup` the words of that command; address and log.
+    # Serves the text of an application, by itself or by a `plackup` of these words, beside other `files`.
     sub start {
         my ($class, %how) = @_;
         my $folder = File::Temp::tempdir(CLEANUP => 1);
         my $self = bless { folder => $folder, log => "$folder/log" }, $class;
         $self->write($how{app}) if $how{app};
+        $self->write($how{files}{$_}, $_) for keys %{ $how{files} || {} };
         my @command = $how{plackup}
             ? ($^X, "-I$source/lib", '-S', 'plackup', '-s', 'Mehari', @{ $how{plackup} })
             : (main::program(), 'serve', "$folder/app.psgi", '--listen', '127.0.0.1:0', '--workers', '1');
@@ -45,15 +47,16 @@ package Server {
         }
         close $in;
         my $ready = <$out> // die "the server does not start: " . $self->log;
-        ($self->{port}) = $ready =~ m{serving http://127\.0\.0\.1:(\d+)/} or $how{plackup} or die "not the line of a server: $ready";
+        ($self->{port}) = $ready =~ m{serving http://127\.0\.0\.1:(\d+)/} or die "not the line of a server: $ready";
         $self->{out} = $out;
         return $self;
     }
 
     sub write {
-        my ($self, $app) = @_;
-        open my $file, '>', "$self->{folder}/app.psgi" or die "app.psgi: $!";
-        print {$file} $app;
+        my ($self, $text, $name) = (@_, 'app.psgi');
+        File::Path::make_path(File::Basename::dirname("$self->{folder}/$name"));
+        open my $file, '>', "$self->{folder}/$name" or die "$name: $!";
+        print {$file} $text;
         close $file;
     }
 
