@@ -112,14 +112,16 @@ fn script_that_ends_badly_gets_its_own_answer_on_every_rung() {
                     answer.text()
                 ));
             }
-            let logged = eventually(Duration::from_secs(5), || {
-                server.log.lines()[before..]
+            // What happened and to which script; it may take two lines.
+            let logged = eventually(Duration::from_millis(500), || {
+                let new = server.log.lines().split_off(before);
+                [*words, &format!("bad{number}.pl")]
                     .iter()
-                    .any(|line| line.contains(words) && line.contains("bad"))
+                    .all(|part| new.iter().any(|line| line.contains(part)))
             });
             if !words.is_empty() && !logged {
                 wrong.push(format!(
-                    "{name} on {}: no {words:?} in {:?}",
+                    "{name} on {}: no line with {words:?} and the script's name: {:?}",
                     rung.name(),
                     &server.log.lines()[before..]
                 ));

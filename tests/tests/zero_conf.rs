@@ -176,7 +176,7 @@ fn problems_of_a_configuration_are_reported_all_at_once() {
     for words in [
         "MaxRequestWorkers",
         "SetHandler",
-        "KeepAlive",
+        "On or Off",
         "httpd.conf:3:",
         "httpd.conf:5:",
         "httpd.conf:7:",

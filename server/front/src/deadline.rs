@@ -43,6 +43,8 @@ pub struct Watch {
     deadline: Cell<Duration>,
     since: Cell<Duration>,
     alarm: Cell<Option<Alarm>>,
+    /// Its place in the registry.
+    place: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -53,6 +55,7 @@ impl Watch {
             deadline: Cell::new(Duration::MAX),
             since: Cell::new(now),
             alarm: Cell::new(None),
+            place: Cell::new(0),
             waker: RefCell::new(None),
         }
     }
@@ -106,7 +109,10 @@ impl Registry {
     /// A connection's place in the registry, given up when dropped.
     pub fn enter(self: &Rc<Registry>, clock: &Clock) -> Seat {
         let watch = Rc::new(Watch::new(clock.tick()));
-        self.watches.borrow_mut().push(watch.clone());
+        let mut watches = self.watches.borrow_mut();
+        watch.place.set(watches.len());
+        watches.push(watch.clone());
+        drop(watches);
         Seat {
             watch,
             registry: self.clone(),
@@ -169,11 +175,10 @@ impl std::ops::Deref for Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         let mut watches = self.registry.watches.borrow_mut();
-        if let Some(at) = watches
-            .iter()
-            .position(|watch| Rc::ptr_eq(watch, &self.watch))
-        {
-            watches.swap_remove(at);
+        let place = self.watch.place.get();
+        watches.swap_remove(place);
+        if let Some(moved) = watches.get(place) {
+            moved.place.set(place);
         }
         if watches.is_empty() {
             self.registry.emptied.notify_one();

@@ -8,13 +8,13 @@ use crate::http2;
 use crate::log::Journal;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Listener, Socket};
+use crate::socket::{Acceptor, Listener, Socket, Stream};
 use mehari_config::{LogLevel, Site};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -107,6 +107,8 @@ impl<D: Dispatch> Front<D> {
                     accepting.push(spawn_local(accept(shared.clone(), acceptor)));
                 }
                 let sweeping = spawn_local(sweep(shared.clone()));
+                let turning = shared.clone();
+                let turning = spawn_local(async move { turning.rounds.turn().await });
                 let how = asked_to_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
                 if how == Stop::Gracefully {
@@ -115,6 +117,7 @@ impl<D: Dispatch> Front<D> {
                 shared.registry.raise(Alarm::Abandon);
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
+                turning.abort();
                 Ok(())
             })
             .await
@@ -196,7 +199,7 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
 
 async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer)
 where
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: Stream,
     D: Dispatch,
 {
     match Connection::new(shared.clone(), socket, peer).serve().await {

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A program at work on a request.
 pub enum Backend<P> {
     Perl(P),
-    Cgi(cgi::Exchange),
+    Cgi(Box<cgi::Exchange>),
 }
 
 impl<P: Exchange> Backend<P> {

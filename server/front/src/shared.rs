@@ -1,6 +1,6 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
@@ -19,12 +19,15 @@ pub struct Shared<D: Dispatch> {
     pub cgi: Cgi,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
+    pub rounds: Rounds,
     pub registry: Rc<Registry>,
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
+    /// Bytes of programs' responses that clients have not taken yet.
+    pub held: Cell<usize>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
 }
@@ -47,10 +50,12 @@ impl<D: Dispatch> Shared<D> {
             cgi,
             journal,
             clock: Clock::new(),
+            rounds: Rounds::default(),
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
             scratch: RefCell::default(),
+            held: Cell::new(0),
             stopping: Cell::new(false),
             counts: Counts::default(),
         }

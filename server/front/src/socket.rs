@@ -1,8 +1,11 @@
 //! Listening sockets, and who is at either end of what they accept.
 
 use crate::request::Peer;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::task::{ready, Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 /// A bound socket for the front to accept on.
@@ -22,6 +25,48 @@ impl From<std::os::unix::net::UnixListener> for Listener {
         Listener::Unix(listener)
     }
 }
+
+/// A connected socket, whatever carries it.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
+    /// Sends a piece of a file without copying it through us. `Ok(None)`: this kind of socket cannot.
+    fn poll_send_file(
+        &self,
+        cx: &mut Context<'_>,
+        file: &File,
+        start: u64,
+        count: usize,
+    ) -> Poll<io::Result<Option<usize>>>;
+}
+
+macro_rules! stream {
+    ($kind:ty) => {
+        impl Stream for $kind {
+            fn poll_send_file(
+                &self,
+                cx: &mut Context<'_>,
+                file: &File,
+                start: u64,
+                count: usize,
+            ) -> Poll<io::Result<Option<usize>>> {
+                loop {
+                    ready!(self.poll_write_ready(cx))?;
+                    let sent = self.try_io(Interest::WRITABLE, || {
+                        let mut offset = start;
+                        let sent = rustix::fs::sendfile(self, file, Some(&mut offset), count);
+                        sent.map_err(io::Error::from)
+                    });
+                    match sent {
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        other => return Poll::Ready(other.map(Some)),
+                    }
+                }
+            }
+        }
+    };
+}
+
+stream!(TcpStream);
+stream!(UnixStream);
 
 /// A listener of this thread's loop.
 pub enum Acceptor {

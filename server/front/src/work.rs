@@ -55,7 +55,9 @@ pub fn begin<D: Dispatch>(
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => file::answer(request, target, &route.settings),
+        Outcome::File(target) => {
+            file::answer(request, target, &route.settings, shared.rounds.current())
+        }
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Refused(problem) => Err(*problem),
     };
@@ -88,7 +90,8 @@ fn start<D: Dispatch>(
             auth_type: None,
             authorization: false,
         };
-        shared.cgi.start(program).map(Backend::Cgi)
+        let exchange = shared.cgi.start(program);
+        exchange.map(|exchange| Backend::Cgi(Box::new(exchange)))
     })
     .map_err(|error| Problem::refused(error.status(), "the CGI program could not be started"))
 }
@@ -142,7 +145,8 @@ fn document<D: Dispatch>(
         Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),
         _ => return None,
     };
-    let resource = target.resource(None, &route.settings).ok()?;
+    let round = shared.rounds.current();
+    let resource = target.resource(None, &route.settings, round).ok()?;
     let media_type = resource.media_type().unwrap_or("text/html");
     Some(Work::Answer(Answer {
         status,

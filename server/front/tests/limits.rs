@@ -5,6 +5,7 @@ mod stand;
 use mehari_front::Stop;
 use stand::client::{eventually, Client};
 use stand::Stand;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const SHORT: Duration = Duration::from_millis(300);
@@ -134,4 +135,20 @@ fn two_hundred_clients_at_once_are_all_answered() {
     drop(clients);
     eventually("all are gone", || stand.stats().open_connections == 0);
     assert_eq!(stand.stats().requests, 1000);
+}
+
+#[test]
+fn clients_that_do_not_read_hold_no_worker() {
+    let stand = Stand::plain();
+    let mut clients: Vec<Client> = (0..50).map(|_| stand.client()).collect();
+    for client in &mut clients {
+        client.send("GET /page.pl HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    eventually("all workers are free", || {
+        stand.freed.load(Ordering::SeqCst) == 50
+    });
+    assert_eq!(stand.stats().open_connections, 50);
+    for client in &mut clients {
+        assert_eq!(client.response(false).body.len(), 1 << 20);
+    }
 }

@@ -49,6 +49,15 @@ pub(crate) struct Generation {
     pub loaded: Vec<PathBuf>,
 }
 
+/// Whoever listens to the zygote holds it too: it must be told, or it would live on.
+impl Drop for Generation {
+    fn drop(&mut self) {
+        if let Some(zygote) = &self.zygote {
+            zygote.control.get_ref().hang_up();
+        }
+    }
+}
+
 impl Pool {
     /// Builds the pool and its first generation; answers when its workers are ready.
     pub async fn start(site: Arc<Site>, plan: Plan, log: ErrorLog) -> Result<Pool, LoadError> {

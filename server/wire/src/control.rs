@@ -33,6 +33,12 @@ impl ControlSocket {
         Ok((ControlSocket { socket: ours }, theirs))
     }
 
+    /// Ends the conversation although somebody still holds the socket: both ends read its end.
+    pub fn hang_up(&self) {
+        // The other end may be gone already.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::ReadWrite);
+    }
+
     pub fn send(&self, kind: u32, slot: u32, text: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
         if text.len() > CONTROL_TEXT {
             return Err(io::Error::new(

@@ -78,6 +78,9 @@ fn has_grown(base: &BTreeMap<String, usize>, now: &BTreeMap<String, usize>) -> b
 impl Drop for Server {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                eprintln!("--- the server had ended: {status}");
+            }
             eprintln!("--- the server's log\n{}\n---", self.log.text());
             self.kill_everything();
             return;

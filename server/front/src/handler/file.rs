@@ -24,11 +24,12 @@ use std::rc::Rc;
 
 const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
 
-/// Answers with the file. `Err(404)` when it is gone since it was routed.
+/// Answers with the file as it is in this round of the loop. `Err(404)` when it is gone since it was routed.
 pub fn answer(
     request: &Request<'_>,
     target: &FileTarget,
     settings: &Settings,
+    round: u64,
 ) -> Result<Answer, Problem> {
     match request.method {
         b"GET" | b"HEAD" => {}
@@ -36,7 +37,7 @@ pub fn answer(
         _ => return Ok(method_not_allowed(request)),
     }
     let coding = encoding::choose(request, target);
-    let resource = target.resource(coding, settings)?;
+    let resource = target.resource(coding, settings, round)?;
     let conditions = Conditions::of(request);
     match conditions.verdict(&resource) {
         Verdict::Failed => Ok(bare(412, &resource)),

@@ -12,13 +12,13 @@ use crate::problem::{bad, Problem};
 use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::route::Route;
 use crate::shared::Shared;
+use crate::socket::Stream;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use mehari_pool::Body;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The connection is over without anything more to say: an error of the socket, or told to go.
 pub struct Gone;
@@ -85,7 +85,7 @@ enum Next {
     Http2,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
+impl<S: Stream, D: Dispatch> Connection<S, D> {
     pub fn new(shared: Rc<Shared<D>>, socket: S, peer: Peer) -> Connection<S, D> {
         let seat = shared.registry.enter(&shared.clock);
         seat.enter(

@@ -48,9 +48,10 @@ impl Output {
         }
     }
 
-    /// Keeps a stream's buffer from growing for ever behind its write position.
+    /// Keeps a stream's buffer from growing for ever behind its write position. Half of it at least
+    /// must have been written, so that no byte is moved often.
     pub fn compact(&mut self) {
-        if self.written >= KEPT {
+        if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);
             self.written = 0;
         }

@@ -6,12 +6,13 @@ use super::head::Framing;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::problem::Problem;
+use crate::socket::Stream;
 use crate::spool::{Spool, Spooled, IN_MEMORY};
 use std::fs::File;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long, and for how much, a refused client is read on, so that its system delivers our answer
@@ -54,7 +55,7 @@ impl Gathered {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
+impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Waits for a complete head. What earlier requests were answered leaves before it sleeps.
     pub(super) async fn next_head(&mut self) -> Result<Arrival, Gone> {
         let site = self.shared.site();

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Current, Gone};
 use super::reply::{self, Length, Reply};
-use super::stream::Stream;
+use super::stream::Stream as Body;
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
@@ -10,22 +10,23 @@ use crate::handler::file::body::FileBody;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
+use crate::socket::Stream;
 use crate::status;
 use crate::work::{self, Work};
 use mehari_config::LogLevel;
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Fault, Head};
 use std::future::poll_fn;
+use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Beyond this the answers of pipelined requests leave before the next is begun.
 const GATHERED: usize = 64 * 1024;
 /// How long a client that half-closed while its request waits may keep its place in the queue.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
+impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Writes all that is gathered.
     pub(super) async fn flush(&mut self) -> Result<(), Gone> {
         if self.output.pending() == 0 {
@@ -103,23 +104,56 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         }
     }
 
-    /// A window at a time. A file that shrinks while it is sent cannot be told from within the
-    /// response, so the connection ends before the length it promised.
+    /// A window at a time: the first together with the head, the rest of a long piece straight from
+    /// the page cache. A file that shrinks while it is sent cannot be told from within the response,
+    /// so the connection ends before the length it promised.
     async fn send_file(&mut self, turn: &mut Current, mut body: FileBody) -> Result<(), Gone> {
         loop {
             let before = self.output.bytes.len();
             let more = body.read(&mut self.output.bytes).await;
             turn.sent += (self.output.bytes.len() - before) as u64;
+            let more = match more {
+                Ok(true) => {
+                    self.flush().await?;
+                    self.send_pages(turn, &mut body).await
+                }
+                other => other,
+            };
             match more {
-                Ok(true) => self.flush().await?,
+                Ok(true) => {}
                 Ok(false) => return self.flush_if_large().await,
                 Err(error) => {
-                    let text = format!("a file became unreadable while it was sent: {error}");
+                    let text = format!("a file could not be sent to its end: {error}");
                     self.log(turn, &text);
                     return Err(Gone);
                 }
             }
         }
+    }
+
+    /// Sends as much as goes without copying. False: that was all.
+    async fn send_pages(&mut self, turn: &mut Current, body: &mut FileBody) -> io::Result<bool> {
+        while let Some((start, count)) = body.resident_window().await? {
+            let mut waits = false;
+            let sent =
+                poll_fn(
+                    |cx| match self.socket.poll_send_file(cx, body.file(), start, count) {
+                        Poll::Ready(sent) => Poll::Ready(sent),
+                        Poll::Pending => self
+                            .poll_stalled(cx, &mut waits)
+                            .map(|_| Err(io::ErrorKind::TimedOut.into())),
+                    },
+                );
+            match sent.await? {
+                None => return Ok(true),
+                Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Some(count) => {
+                    turn.sent += count as u64;
+                    body.advance(count as u64);
+                }
+            }
+        }
+        Ok(body.length() > 0)
     }
 
     /// Sends what a program says. Work instead of `None`: something else has to answer.
@@ -210,8 +244,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
         lines: Lines,
     ) -> Result<(), Gone> {
         turn.status = head.status;
-        let mut stream = Stream::new(turn, &head, lines.content_length.or(head.content_length));
-        stream.learn_length(backend, &mut self.shared.scratch.borrow_mut());
+        let mut stream = Body::new(turn, &head, lines.content_length.or(head.content_length));
+        poll_fn(|cx| {
+            let mut scratch = self.shared.scratch.borrow_mut();
+            stream.learn_length(cx, backend, &mut scratch);
+            Poll::Ready(())
+        })
+        .await;
         turn.keep &= stream.length != Length::Close;
         let mut kept = Vec::new();
         let block: &[u8] = match lines.dropped.is_empty() {
@@ -237,6 +276,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
             &mut self.output.bytes,
         );
         let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
+        stream.hold(0, &self.shared.held);
         turn.sent = stream.sent;
         if let Some(remark) = stream.remark() {
             turn.credit(backend);
@@ -256,11 +296,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Connection<S, D> {
     fn poll_stream(
         &mut self,
         cx: &mut Context<'_>,
-        stream: &mut Stream,
+        stream: &mut Body,
         backend: &mut Backend<D::Exchange>,
     ) -> Poll<Result<(), Gone>> {
         loop {
-            let took = stream.poll_take(cx, backend, &mut self.output);
+            let took = stream.poll_take(cx, backend, &mut self.output, &self.shared.held);
             if stream.is_done() {
                 return Poll::Ready(Ok(()));
             }

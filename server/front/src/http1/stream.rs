@@ -8,10 +8,15 @@ use crate::request::Protocol;
 use crate::status;
 use crate::turn::Turn;
 use mehari_pool::{Fault, Head};
-use std::task::{Context, Poll, Waker};
+use std::cell::Cell;
+use std::task::{Context, Poll};
 
-/// Unsent bytes at which the program has to wait for the client.
-const HIGH: usize = 256 * 1024;
+/// Unsent bytes of one response at which the program has to wait for the client: usually more than
+/// all of it, so that a slow reader does not hold a worker.
+const HIGH: usize = 2 * 1024 * 1024;
+/// The same while the responses that wait for slow clients fill `CROWDED` bytes together.
+const HIGH_WHEN_CROWDED: usize = 128 * 1024;
+const CROWDED: usize = 256 * 1024 * 1024;
 /// Taken at a time.
 const ROOM: usize = 64 * 1024;
 /// `00ffff\r\n`: a chunk's size is written into its place once the chunk is there.
@@ -38,6 +43,8 @@ pub struct Stream {
     pub sent: u64,
     /// The client's write limit is running.
     pub stalled: bool,
+    /// What of the front's total is this response's.
+    held: usize,
 }
 
 impl Stream {
@@ -56,19 +63,24 @@ impl Stream {
             whole: false,
             sent: 0,
             stalled: false,
+            held: 0,
         }
     }
 
     /// A body that has arrived whole has a length, even if the program did not say it: then no
     /// chunks are needed, and HTTP/1.0 can keep its connection.
-    pub fn learn_length<P: Exchange>(&mut self, backend: &mut Backend<P>, scratch: &mut Vec<u8>) {
+    pub fn learn_length<P: Exchange>(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend<P>,
+        scratch: &mut Vec<u8>,
+    ) {
         if !matches!(self.length, Length::Chunked | Length::Close) || !backend.is_complete() {
             return;
         }
         scratch.clear();
-        let mut cx = Context::from_waker(Waker::noop());
         loop {
-            match backend.poll_body(&mut cx, scratch, usize::MAX) {
+            match backend.poll_body(cx, scratch, usize::MAX) {
                 Poll::Ready(Ok(true)) => {}
                 Poll::Ready(Ok(false)) => break self.state = State::Done,
                 Poll::Ready(Err(fault)) => break self.state = State::CutOff(fault),
@@ -123,8 +135,14 @@ impl Stream {
         cx: &mut Context<'_>,
         backend: &mut Backend<P>,
         output: &mut Output,
+        total: &Cell<usize>,
     ) -> bool {
-        if self.is_done() || output.pending() >= HIGH {
+        self.hold(output.pending(), total);
+        let high = match total.get() > CROWDED {
+            true => HIGH_WHEN_CROWDED,
+            false => HIGH,
+        };
+        if self.is_done() || output.pending() >= high {
             return false;
         }
         output.compact();
@@ -156,6 +174,12 @@ impl Stream {
             output.bytes.extend_from_slice(b"0\r\n\r\n");
         }
         count > 0
+    }
+
+    /// Accounts for `bytes` unsent ones in the front's total.
+    pub fn hold(&mut self, bytes: usize, total: &Cell<usize>) {
+        total.set(total.get() - self.held + bytes);
+        self.held = bytes;
     }
 
     fn check_length(&mut self, output: &mut Output) {

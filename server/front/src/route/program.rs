@@ -78,7 +78,7 @@ fn interpreter(file: &[u8]) -> Interpreter {
 
 /// The `<Location>` that a PSGI application answers under: the last that matches and sets one.
 pub fn mount<'s>(site: &'s Site, path: &[u8]) -> &'s str {
-    let locations = site
+    let mut locations = site
         .sections
         .iter()
         .filter_map(|section| match &section.scope {
@@ -87,7 +87,7 @@ pub fn mount<'s>(site: &'s Site, path: &[u8]) -> &'s str {
             }
             _ => None,
         });
-    locations.last().unwrap_or("")
+    locations.next_back().unwrap_or("")
 }
 
 fn sets_program(section: &Section) -> bool {

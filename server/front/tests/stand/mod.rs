@@ -12,6 +12,7 @@ use mehari_observe::ErrorLog;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{mpsc, Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
@@ -46,6 +47,7 @@ pub struct Stand {
     pub root: PathBuf,
     pub logged: Logged,
     pub heard: Arc<Mutex<Vec<String>>>,
+    pub freed: Arc<AtomicUsize>,
     pub stop: watch::Sender<Stop>,
     asking: tokio::sync::mpsc::UnboundedSender<Question>,
     thread: Option<JoinHandle<()>>,
@@ -72,6 +74,7 @@ impl Stand {
         let logged = Logged::default();
         let perl = pool::StandIn::default();
         let heard = perl.heard.clone();
+        let freed = perl.freed.clone();
         let journal = logged.clone();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -93,6 +96,7 @@ impl Stand {
             root,
             logged,
             heard,
+            freed,
             stop,
             asking,
             thread: Some(thread),
@@ -186,9 +190,9 @@ async fn answer(
     std::future::pending().await
 }
 
-const SCRIPTS: [&str; 17] = [
-    "away", "circle", "hints", "hello", "unsized", "stream", "long", "short", "split", "nobody",
-    "big", "died", "busy", "half", "silent", "queued", "echo",
+const SCRIPTS: [&str; 18] = [
+    "page", "away", "circle", "hints", "hello", "unsized", "stream", "long", "short", "split",
+    "nobody", "big", "died", "busy", "half", "silent", "queued", "echo",
 ];
 
 fn furnish(root: &Path) {

@@ -5,6 +5,7 @@ use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Body, Call, Fault, Head, Task};
 use std::collections::VecDeque;
 use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,10 +13,13 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 pub struct StandIn {
     pub heard: Arc<Mutex<Vec<String>>>,
+    /// How many times a worker was free again after `page.pl`.
+    pub freed: Arc<AtomicUsize>,
 }
 
 /// What the stand-in says, piece by piece.
 pub struct Said {
+    freed: Option<Arc<AtomicUsize>>,
     interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
     body: VecDeque<Result<Vec<u8>, Fault>>,
@@ -35,7 +39,12 @@ impl Dispatch for StandIn {
             Task::Handler { name, .. } => name,
             Task::Psgi { file } => file,
         };
-        answer(std::str::from_utf8(name).unwrap_or(""), text, call)
+        answer(
+            std::str::from_utf8(name).unwrap_or(""),
+            text,
+            call,
+            &self.freed,
+        )
     }
 }
 
@@ -85,8 +94,9 @@ fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<
     }))
 }
 
-fn answer(name: &str, text: String, call: Call<'_>) -> Said {
+fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) -> Said {
     let said = |head, pieces: &[&str], complete| Said {
+        freed: None,
         interim: VecDeque::new(),
         head,
         body: pieces
@@ -118,6 +128,14 @@ fn answer(name: &str, text: String, call: Call<'_>) -> Said {
             let piece = "0123456789abcdef".repeat(4096);
             let pieces: Vec<&str> = (0..64).map(|_| piece.as_str()).collect();
             said(head(200, plain, None), &pieces, false)
+        }
+        "page.pl" => {
+            let piece = "0123456789abcdef".repeat(4096);
+            let pieces: Vec<&str> = (0..16).map(|_| piece.as_str()).collect();
+            Said {
+                freed: Some(freed.clone()),
+                ..said(head(200, plain, None), &pieces, false)
+            }
         }
         "away.pl" => said(
             head(200, "Location: /echo.pl/info?from=away\r\n", None),
@@ -187,7 +205,12 @@ impl Exchange for Said {
         match self.body.pop_front() {
             Some(Ok(piece)) => into.extend_from_slice(&piece),
             Some(Err(fault)) => return Poll::Ready(Err(fault)),
-            None => return Poll::Ready(Ok(false)),
+            None => {
+                if let Some(freed) = self.freed.take() {
+                    freed.fetch_add(1, Ordering::SeqCst);
+                }
+                return Poll::Ready(Ok(false));
+            }
         }
         cx.waker().wake_by_ref();
         Poll::Ready(Ok(true))

@@ -11,7 +11,13 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Read at a time.
-pub const WINDOW: usize = 256 * 1024;
+pub const WINDOW: usize = 128 * 1024;
+/// Sent at a time straight from the page cache.
+const PAGES: usize = 512 * 1024;
+/// A shorter piece is copied: it may share a write with what comes before and after.
+const SHORT: u64 = 64 * 1024;
+/// Distance of the looks that tell whether a window is in the page cache.
+const LOOK: usize = 128 * 1024;
 
 /// Text (of a multipart boundary) and the piece of the file after it.
 #[derive(Debug)]
@@ -79,7 +85,30 @@ impl FileBody {
         Ok(!self.parts.is_empty())
     }
 
-    fn advance(&mut self, count: u64) {
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// A piece to be sent straight from the page cache, which holds it now: start and length.
+    /// `None`: what comes next is short, or has text before it.
+    pub async fn resident_window(&mut self) -> io::Result<Option<(u64, usize)>> {
+        let Some(part) = self.parts.front() else {
+            return Ok(None);
+        };
+        if !part.text.is_empty() || part.length < SHORT {
+            return Ok(None);
+        }
+        let (start, count) = (part.start, part.length.min(PAGES as u64) as usize);
+        if !is_resident(&self.file, start, count) {
+            let file = self.file.clone();
+            let read = tokio::task::spawn_blocking(move || read_ahead(&file, start, count));
+            read.await.map_err(io::Error::other)??;
+        }
+        Ok(Some((start, count)))
+    }
+
+    /// Notes that `count` bytes of the current part have been taken.
+    pub fn advance(&mut self, count: u64) {
         if let Some(part) = self.parts.front_mut() {
             part.start += count;
             part.length -= count;
@@ -107,6 +136,31 @@ impl FileBody {
         self.window = Some(window);
         Ok(count)
     }
+}
+
+/// Whether the page cache seems to hold a window: a look at its ends and between.
+fn is_resident(file: &File, start: u64, count: usize) -> bool {
+    let last = start + count as u64 - 1;
+    let looks = (start..last).step_by(LOOK).chain([last]);
+    looks.into_iter().all(|at| {
+        let mut byte = [0];
+        let mut slices = [IoSliceMut::new(&mut byte)];
+        rustix::io::preadv2(file, &mut slices, at, ReadWriteFlags::NOWAIT).is_ok()
+    })
+}
+
+/// Has the kernel read a window, in a thread that may wait for it.
+fn read_ahead(file: &File, start: u64, count: usize) -> io::Result<()> {
+    let mut thrown_away = [0; 16 * 1024];
+    let end = start + count as u64;
+    let mut at = start;
+    while at < end {
+        match file.read_at(&mut thrown_away, at)? {
+            0 => break,
+            read => at += read as u64,
+        }
+    }
+    Ok(())
 }
 
 /// Reads what is in the page cache. `None`: nothing is, or the file system cannot tell.

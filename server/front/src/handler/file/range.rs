@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn ranges_are_cut_merged_and_refused() {
-        let cases: [(&str, Option<&[(u64, u64)]>); 19] = [
+        type Spans = &'static [(u64, u64)];
+        let cases: [(&str, Option<Spans>); 19] = [
             ("bytes=0-0", Some(&[(0, 0)])),
             ("bytes=0-", Some(&[(0, 99)])),
             ("bytes=-1", Some(&[(99, 99)])),

@@ -48,7 +48,15 @@ pub struct FileTarget {
     /// Neighbours that were there, and not older, when the file was routed.
     neighbours: Vec<(Coding, CString)>,
     /// The file itself, then one place for each neighbour.
-    kept: RefCell<Vec<Option<Rc<Resource>>>>,
+    kept: RefCell<Vec<Option<Known>>>,
+}
+
+/// A representation that was right in `round`, for requests that asked for this coding.
+#[derive(Debug)]
+struct Known {
+    asked: Option<Coding>,
+    round: u64,
+    resource: Rc<Resource>,
 }
 
 #[derive(Debug)]
@@ -90,43 +98,56 @@ impl FileTarget {
         self.neighbours.iter().any(|(known, _)| *known == coding)
     }
 
-    /// The file, or its neighbour, as it is now.
+    /// The file, or its neighbour, as it is in this round of the loop.
     pub fn resource(
         &self,
         coding: Option<Coding>,
         settings: &Settings,
+        round: u64,
     ) -> Result<Rc<Resource>, Problem> {
-        let mut stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
+        let mut kept = self.kept.borrow_mut();
+        kept.resize_with(self.neighbours.len() + 1, || None);
+        let known = kept.iter().flatten().find(|known| known.asked == coding);
+        if let Some(known) = known.filter(|known| known.round == round) {
+            return Ok(known.resource.clone());
+        }
+        let (place, identity) = self.look(coding)?;
+        let resource = match &kept[place] {
+            Some(known) if known.resource.identity == identity => known.resource.clone(),
+            _ => Rc::new(self.load(place, settings)?),
+        };
+        let known = Known {
+            asked: coding,
+            round,
+            resource: resource.clone(),
+        };
+        kept[place] = Some(known);
+        Ok(resource)
+    }
+
+    /// Which representation is to be sent, and what `stat` says of it: the neighbour unless it has
+    /// become older than the file.
+    fn look(&self, coding: Option<Coding>) -> Result<(usize, Identity), Problem> {
+        let stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
         let mut neighbours = self.neighbours.iter();
-        let mut place = 0;
         if let Some(at) = neighbours.position(|(known, _)| Some(*known) == coding) {
             if let Some(beside) = fresh(&self.neighbours[at].1, &stat) {
-                stat = beside;
-                place = at + 1;
+                return Ok((at + 1, Identity::of(&beside)));
             }
         }
-        let identity = Identity::of(&stat);
-        let mut kept = self.kept.borrow_mut();
-        kept.resize(self.neighbours.len() + 1, None);
-        if let Some(resource) = kept[place]
-            .as_ref()
-            .filter(|known| known.identity == identity)
-        {
-            return Ok(resource.clone());
-        }
+        Ok((0, Identity::of(&stat)))
+    }
+
+    fn load(&self, place: usize, settings: &Settings) -> Result<Resource, Problem> {
         let (path, coding) = match place {
             0 => (&self.path, None),
-            _ => (&self.neighbours[place - 1].1, coding),
+            _ => {
+                let (coding, path) = &self.neighbours[place - 1];
+                (path, Some(*coding))
+            }
         };
         let media_type = media::media_type(self.path.as_bytes(), settings);
-        let resource = Rc::new(Resource::load(
-            path,
-            coding,
-            self.has_neighbours(),
-            media_type,
-        )?);
-        kept[place] = Some(resource.clone());
-        Ok(resource)
+        Resource::load(path, coding, self.has_neighbours(), media_type)
     }
 
     /// Bytes of file content held.
@@ -134,7 +155,7 @@ impl FileTarget {
         let kept = self.kept.borrow();
         kept.iter()
             .flatten()
-            .map(|resource| resource.body().len())
+            .map(|known| known.resource.body().len())
             .sum()
     }
 }
