@@ -148,7 +148,7 @@ subtest 'child that leaves the application ends' => sub {
 
 subtest 'signals, separators and handles are as before for the next request' => sub {
     is $server->get('/dirty'), 'done';
-    is $server->get('/clean'), '$/=\n $\=undef $,=undef ALRM=DEFAULT selected=main::STDOUT';
+    is $server->get('/clean'), 'directory=same mask=same $/=\n $\=undef $,=undef ALRM=DEFAULT selected=main::STDOUT';
 };
 
 subtest 'changed application is loaded again' => sub {
@@ -168,6 +168,7 @@ done_testing;
 __DATA__
 use strict;
 use warnings;
+use Cwd ();
 
 package It { our $closed; sub getline { shift @{ $_[0] } } sub close { $closed = 'It::close' } }
 package Nothing { sub new { bless {} } }
@@ -176,7 +177,7 @@ package Exception { use overload '""' => sub { 'an exception object' } }
 package Tied { sub TIEARRAY { bless [] } sub FETCH { ('caf' . chr 233, ' ', 7, ' ', bless({}, 'Text'), ' tied')[$_[1]] } sub FETCHSIZE { 6 } }
 
 my %path;
-my ($kept, $responder, $writer);
+my ($kept, $responder, $writer, %dirty);
 my $plain = ['Content-Type' => 'text/plain'];
 
 sub text { return [200, $plain, ["@_"]] }
@@ -313,11 +314,15 @@ $path{'/forks'} = sub {
 $path{'/dirty'} = sub {
     $/ = undef; $\ = '!'; $, = '-'; $SIG{ALRM} = sub { die }; alarm 1;
     open my $other, '>', '/dev/null'; select $other;
+    $dirty{directory} = Cwd::getcwd();
+    $dirty{mask} = umask;
+    chdir '/';
+    umask 0;
     return text('done');
 };
 $path{'/clean'} = sub {
     select undef, undef, undef, 1.2;
-    return text('$/=' . shown($/) . ' $\=' . shown($\) . ' $,=' . shown($,) . ' ALRM=' . ($SIG{ALRM} // 'DEFAULT') . ' selected=' . select);
+    return text('directory=' . (Cwd::getcwd() eq $dirty{directory} ? 'same' : Cwd::getcwd()) . ' mask=' . (umask == $dirty{mask} ? 'same ' : umask) . '$/=' . shown($/) . ' $\=' . shown($\) . ' $,=' . shown($,) . ' ALRM=' . ($SIG{ALRM} // 'DEFAULT') . ' selected=' . select);
 };
 
 sub {
