@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 mod ab;
+mod arguments;
 mod bench;
 mod check;
 mod compare;
@@ -17,6 +18,7 @@ mod directives;
 mod http_load;
 mod httperf;
 mod record;
+mod records;
 mod reload;
 mod replay;
 mod serve;

@@ -40,6 +40,7 @@ static int live_count;
 
 static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
 static int base_count;
+static STRLEN own_base; /* of them, those no request sets */
 static AV *loose; /* names of this request without a pin */
 static U32 request;
 
@@ -189,11 +190,17 @@ static void set_optional(pTHX_ HV *env, pin *this, const char *value, STRLEN len
   live[live_count++] = this;
 }
 
+/* RFC 3875 9.2: a password is for the server; every child process could read it. */
+static bool is_credential(mehari_text name)
+{
+  return (name.length == 13 && !strncasecmp(name.at, "Authorization", 13)) || (name.length == 19 && !strncasecmp(name.at, "Proxy-Authorization", 19));
+}
+
 static void set_fields(pTHX_ HV *env)
 {
   for (int i = 0; i < mehari_now.frame->field_count; i++) {
     mehari_text name = mehari_span_text(mehari_now.fields[i].name), value = mehari_span_text(mehari_now.fields[i].value);
-    if (!name.length)
+    if (!name.length || is_credential(name))
       continue;
     pin *this = field_pin(aTHX_ name.at, name.length);
     if (!this)
@@ -205,6 +212,20 @@ static void set_fields(pTHX_ HV *env)
     } else
       set_optional(aTHX_ env, this, value.at, value.length);
   }
+}
+
+/* A chunked body has no length of its own; it is complete, so its length is known. */
+static void set_content_length(pTHX_ HV *env)
+{
+  const char *const name = "CONTENT_LENGTH";
+  static pin *length;
+  if (!length)
+    length = pin_of_variable(aTHX_ name, strlen(name));
+  if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || length->request == request)
+    return;
+  char digits[24];
+  int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)mehari_now.frame->body_length);
+  set_optional(aTHX_ env, length, digits, count);
 }
 
 static void set_variables(pTHX_ HV *env)
@@ -256,7 +277,9 @@ static void drop_foreign(pTHX_ HV *env)
   live_count = 0;
 }
 
-static void set_base(pTHX_ HV *env)
+static bool is_bare; /* nothing of a request is in %ENV */
+
+static void store_base(pTHX_ HV *env)
 {
   for (int i = 0; i < base_count; i++) {
     STRLEN length;
@@ -265,26 +288,21 @@ static void set_base(pTHX_ HV *env)
   }
 }
 
-static STRLEN used_after; /* keys in %ENV when the last request began */
-static bool populated;    /* it has a request's variables */
-
-void mehari_environment_begin(pTHX)
+static void set_path_info(pTHX_ HV *env)
 {
-  HV *env = GvHVn(PL_envgv);
-  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
-  SvFLAGS(env) &= ~magic;
-  bool disturbed = request && HvUSEDKEYS(env) != used_after;
-  if (++request == 0)
-    request = 1;
-  populated = true;
-  drop_loose(aTHX_ env);
-  if (disturbed)
-    drop_foreign(aTHX_ env);
-  pin *before[C_ARRAY_LENGTH(live)];
-  int before_count = live_count;
-  memcpy(before, live, live_count * sizeof *live);
-  live_count = 0;
-  set_base(aTHX_ env);
+  mehari_text info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
+  if (!info.length)
+    return;
+  set_optional(aTHX_ env, &path_info, info.at, info.length);
+  mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT);
+  SV *translated = newSVpvn(root.at, root.length);
+  sv_catpvn(translated, info.at, info.length);
+  set_optional(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
+  SvREFCNT_dec(translated);
+}
+
+static void set_request(pTHX_ HV *env)
+{
   set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
   set(aTHX_ env, &fixed[SERVER_SOFTWARE], "Mehari/" MEHARI_RELEASE, sizeof("Mehari/" MEHARI_RELEASE) - 1);
   set_text(aTHX_ env, SERVER_PROTOCOL, MEHARI_TEXT_PROTOCOL);
@@ -300,39 +318,52 @@ void mehari_environment_begin(pTHX)
   set_text(aTHX_ env, REQUEST_URI, MEHARI_TEXT_TARGET);
   set_text(aTHX_ env, REQUEST_SCHEME, MEHARI_TEXT_SCHEME);
   set_text(aTHX_ env, QUERY_STRING, MEHARI_TEXT_QUERY);
-  mehari_text info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
-  if (info.length) {
-    set_optional(aTHX_ env, &path_info, info.at, info.length);
-    mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT);
-    SV *translated = newSVpvn(root.at, root.length);
-    sv_catpvn(translated, info.at, info.length);
-    set_optional(aTHX_ env, &path_translated, SvPVX(translated), SvCUR(translated));
-    SvREFCNT_dec(translated);
-  }
+  set_path_info(aTHX_ env);
   if (mehari_request_text(MEHARI_TEXT_SCHEME).length == 5)
     set_optional(aTHX_ env, &https, "on", 2);
   set_fields(aTHX_ env);
-  drop_optional(aTHX_ env, before, before_count);
-  set_variables(aTHX_ env);
-  used_after = HvUSEDKEYS(env);
-  SvFLAGS(env) |= magic;
+  set_content_length(aTHX_ env);
 }
 
-/* For a request that gets no %ENV: nothing of the last one that did may be left in it. */
-void mehari_environment_forget(pTHX)
+void mehari_environment_begin(pTHX)
 {
-  if (!populated)
-    return;
-  populated = false;
   HV *env = GvHVn(PL_envgv);
   U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
   SvFLAGS(env) &= ~magic;
+  if (++request == 0)
+    request = 1;
   drop_loose(aTHX_ env);
-  drop_foreign(aTHX_ env);
-  for (int i = 0; i < FIXED; i++)
-    (void)hv_delete_ent(env, fixed[i].key, G_DISCARD, fixed[i].hash);
-  set_base(aTHX_ env);
-  used_after = HvUSEDKEYS(env);
+  pin *before[C_ARRAY_LENGTH(live)];
+  int before_count = live_count;
+  memcpy(before, live, live_count * sizeof *live);
+  live_count = 0;
+  store_base(aTHX_ env);
+  set_request(aTHX_ env);
+  drop_optional(aTHX_ env, before, before_count);
+  /* All of ours are in it now: what is more was stored by the script before. */
+  if (HvUSEDKEYS(env) != own_base + FIXED + live_count + (STRLEN)(av_top_index(loose) + 1)) {
+    drop_foreign(aTHX_ env);
+    request++;
+    set_request(aTHX_ env);
+  }
+  set_variables(aTHX_ env);
+  is_bare = false;
+  SvFLAGS(env) |= magic;
+}
+
+/* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */
+void mehari_environment_forget(pTHX)
+{
+  if (is_bare)
+    return;
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  hv_clear(env);
+  av_clear(loose);
+  live_count = 0;
+  store_base(aTHX_ env);
+  is_bare = true;
   SvFLAGS(env) |= magic;
 }
 
@@ -383,6 +414,11 @@ void mehari_environment_open(pTHX)
     PERL_HASH(hash, name, length);
     base[base_count].key = newSVpvn_share(name, length, hash);
     base[base_count].hash = hash;
-    base[base_count++].value = newSVsv(HeVAL(entry));
+    base[base_count].value = newSVsv(HeVAL(entry));
+    bool is_fixed = false;
+    for (int i = 0; i < FIXED && !is_fixed; i++)
+      is_fixed = sv_eq(fixed[i].key, base[base_count].key);
+    own_base += !is_fixed;
+    base_count++;
   }
 }

@@ -21,6 +21,8 @@ static void put_line(void)
 {
   if (filled)
     mehari_log(MEHARI_LOG_ERROR, line, filled);
+  if (memmem(line, filled, "will not stay shared", 20))
+    mehari_logf(MEHARI_LOG_NOTICE, "hint: a named sub keeps the variable of the first request; make it `our`, pass it as an argument, or run the script on the rung `auto`");
   filled = 0;
 }
 
@@ -132,6 +134,8 @@ void mehari_errors_end(pTHX)
     SvREFCNT_dec((SV *)GvIOp(stderr_gv));
     GvIOp(stderr_gv) = (IO *)SvREFCNT_inc_NN((SV *)stderr_io);
   }
+  if (SvRMAGICAL((SV *)stderr_io))
+    sv_unmagic((SV *)stderr_io, PERL_MAGIC_tiedscalar);
   if (IoOFP(stderr_io) != layer_handle || !layer_handle) {
     if (IoOFP(stderr_io) && IoOFP(stderr_io) != layer_handle)
       PerlIO_close(IoOFP(stderr_io));

@@ -98,7 +98,7 @@ void mehari_log_exception(pTHX_ const char *where)
 void mehari_child_leave(pTHX_ int status)
 {
   if (mehari_is_program)
-    perl_destruct(aTHX);
+    mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
   else if (PL_endav) {
     AV *ends = PL_endav;
     PL_endav = NULL;

@@ -43,7 +43,9 @@ static bool is_value(const char *text, STRLEN length)
 bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length)
 {
   if (!is_token(name, name_length) || !is_value(value, value_length)) {
-    mehari_logf(MEHARI_LOG_ERROR, "refused a response header: \"%.*s\" has %s", (int)(name_length > 60 ? 60 : name_length), name,
+    mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+    mehari_logf(MEHARI_LOG_ERROR, "refused a response header of %.*s: \"%.*s\" has %s", (int)task.length, task.at,
+                (int)(name_length > 60 ? 60 : name_length), name,
                 is_token(name, name_length) ? "a line break or NUL in its value" : "a name that is no header name");
     head->refused = true;
     return false;
@@ -72,6 +74,12 @@ STRLEN mehari_head_measure(const char *text, STRLEN length)
   return 0;
 }
 
+static void log_malformed(const char *what, const char *line, STRLEN length)
+{
+  mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+  mehari_logf(MEHARI_LOG_ERROR, "malformed header from script %.*s: %s: %.*s", (int)name.length, name.at, what, (int)(length > 200 ? 200 : length), line);
+}
+
 static bool parse_status(mehari_head *head, const char *value, STRLEN length)
 {
   if (length < 3 || !isDIGIT(value[0]) || !isDIGIT(value[1]) || !isDIGIT(value[2]) || (length > 3 && isDIGIT(value[3])))
@@ -90,7 +98,7 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
     /* A script that writes its own status line (`nph-` style): the status counts, the framing is ours. */
     if (length >= 12 && strnEQ(line, "HTTP/1.", 7) && line[8] == ' ')
       return parse_status(head, line + 9, length - 9);
-    mehari_logf(MEHARI_LOG_ERROR, "malformed header from script: bad header: %.*s", (int)(length > 200 ? 200 : length), line);
+    log_malformed("bad header", line, length);
     return false;
   }
   const char *value = colon + 1, *end = line + length;
@@ -101,7 +109,7 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
   if (colon - line == 6 && !strncasecmp(line, "Status", 6)) {
     if (parse_status(head, value, end - value))
       return true;
-    mehari_logf(MEHARI_LOG_ERROR, "malformed header from script: Status is not a number from 200 to 599: %.*s", (int)(length > 100 ? 100 : length), line);
+    log_malformed("Status is not a number from 200 to 599", line, length);
     return false;
   }
   return mehari_head_add(head, line, colon - line, value, end - value);

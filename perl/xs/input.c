@@ -188,6 +188,8 @@ void mehari_input_end(pTHX)
     SvREFCNT_dec((SV *)GvIOp(stdin_gv));
     GvIOp(stdin_gv) = (IO *)SvREFCNT_inc_NN((SV *)stdin_io);
   }
+  if (SvRMAGICAL((SV *)stdin_io))
+    sv_unmagic((SV *)stdin_io, PERL_MAGIC_tiedscalar);
   if (IoIFP(stdin_io) != layer_handle || !layer_handle) {
     if (IoIFP(stdin_io) && IoIFP(stdin_io) != layer_handle)
       PerlIO_close(IoIFP(stdin_io));

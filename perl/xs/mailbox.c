@@ -16,7 +16,7 @@ bool mehari_serving, mehari_in_child;
 static mehari_mailbox *box;
 static mehari_bell *bell;
 static char *ring;
-static int descriptors = -1, bell_event = -1;
+static int descriptors = -1, bell_event = -1, box_file = -1;
 static bool unpublished;
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
@@ -33,10 +33,22 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
     (void)!write(2, text, sizeof text - 1);
     _exit(70);
   }
-  close(mailbox);
+  box_file = mailbox;
   ring = (char *)box + MEHARI_RING_OFFSET;
   descriptors = descriptor_socket;
   bell_event = event;
+}
+
+int mehari_mailbox_file(void) { return box_file; }
+
+uint32_t mehari_mailbox_offset(const mehari_request *frame)
+{
+  return (uint32_t)((const char *)frame - (const char *)box);
+}
+
+const mehari_request *mehari_mailbox_frame(uint32_t offset)
+{
+  return (const mehari_request *)((const char *)box + offset);
 }
 
 void mehari_mailbox_state(uint32_t state)

@@ -41,6 +41,9 @@ void mehari_mailbox_done(bool retire);
 void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
+int mehari_mailbox_file(void);
+uint32_t mehari_mailbox_offset(const mehari_request *frame);
+const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 /* 0: nothing sent; 1: the head is; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
@@ -144,7 +147,9 @@ typedef struct mehari_script {
   Off_t data_offset;
   SV *data;
   GV *data_handle;
-  bool warnings; /* #! -w */
+  bool warnings;  /* #! -w */
+  bool ends_lines; /* #! -l */
+  bool own_perl;  /* #! with a switch that only a perl of its own can follow */
   bool printed;  /* compiling it printed, or looked at the world */
   mehari_rebind *rebinds;
   int rebind_count;
@@ -170,10 +175,11 @@ void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
 extern bool mehari_retire; /* the worker wants to be replaced after this request */
-extern bool mehari_is_program;
+extern bool mehari_is_program; /* this process runs a script as perl itself would */
+void mehari_end_program(pTHX_ void *argument);
+/* The folder of `file`; NULL: the one the server was started in. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
-void mehari_template_process(pTHX);
 
 /* stack.c: the Perl stack of a worker that ran too long. */
 void mehari_stack_watch(pTHX);
@@ -184,6 +190,27 @@ void mehari_request_boot(pTHX);
 SV *mehari_request_object(pTHX);
 void mehari_request_drop(pTHX);
 void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
+void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
+
+/* program.c: a script run as perl itself would run it, once, in a process of its own. */
+void mehari_program_note_objects(pTHX); /* what is there before the script is not its own */
+void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+
+/* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
+typedef struct {
+  uint32_t frame; /* offset in the mailbox */
+  uint32_t has_body_file;
+} mehari_order;
+typedef struct {
+  pid_t child;
+  int32_t ended; /* 0: the child has begun; 1: `status` is its end */
+  int32_t status;
+} mehari_progress;
+extern int mehari_stem_socket; /* to the zygote */
+void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int bell, int bell_event) __attribute__((noreturn));
+void mehari_fork_forward(int signal); /* from the stack's signal handler */
+/* worker.c: the layers, %ENV and signals of a process that serves. */
+void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
 
 /* zygote.c */
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute__((noreturn));

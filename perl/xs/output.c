@@ -71,11 +71,17 @@ static ssize_t settle_head(void)
   if (!length) {
     if (filled < HEAD_LIMIT)
       return -1;
-    mehari_logf(MEHARI_LOG_ERROR, "no end of the script's headers within %u bytes", HEAD_LIMIT);
+    mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+    mehari_logf(MEHARI_LOG_ERROR, "no end of the script's headers within %u bytes: %.*s", HEAD_LIMIT, (int)name.length, name.at);
     phase = HEAD_REFUSED;
     return 0;
   }
-  if (!mehari_head_parse(&mehari_response, buffer, length) || mehari_response.refused)
+  bool sound = mehari_head_parse(&mehari_response, buffer, length);
+  if (sound && mehari_output_fill_head) {
+    dTHX;
+    mehari_request_complete_head(aTHX);
+  }
+  if (!sound || mehari_response.refused)
     phase = HEAD_REFUSED;
   return length;
 }
@@ -278,7 +284,9 @@ void mehari_output_end(pTHX)
   if (phase == HEAD_OPEN) {
     ssize_t head = settle_head();
     if (head < 0) {
-      mehari_logf(MEHARI_LOG_ERROR, filled ? "malformed header from script: no blank line after the headers" : "premature end of script headers");
+      mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+      mehari_logf(MEHARI_LOG_ERROR, "%s: %.*s", filled ? "malformed header from script: no blank line after the headers" : "premature end of script headers",
+                  (int)name.length, name.at);
       phase = HEAD_REFUSED;
     } else
       skip = head;
@@ -446,6 +454,8 @@ static void restore_glob(pTHX)
 void mehari_output_reset_handles(pTHX)
 {
   restore_glob(aTHX);
+  if (SvRMAGICAL((SV *)stdout_io))
+    sv_unmagic((SV *)stdout_io, PERL_MAGIC_tiedscalar);
   if (IoOFP(stdout_io) != layer_handle || !layer_handle) {
     if (IoOFP(stdout_io) && IoOFP(stdout_io) != layer_handle)
       PerlIO_close(IoOFP(stdout_io));
@@ -484,6 +494,6 @@ void mehari_output_begin(pTHX)
   filled = 0;
   body_bytes = 0;
   mehari_parse_headers = mehari_now.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
-  if (PerlIOBase(layer_handle)->tab != &layer || IoOFP(stdout_io) != layer_handle)
+  if (!layer_handle || PerlIOBase(layer_handle)->tab != &layer || IoOFP(stdout_io) != layer_handle)
     mehari_output_reset_handles(aTHX);
 }

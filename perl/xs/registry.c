@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool lives_in_cgi_world(void) { return mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD; }
+
 static HV *compiled; /* file (and world) => mehari_script * */
 
 static mehari_script *cached(pTHX_ const char *key, STRLEN length)
@@ -84,8 +86,7 @@ void mehari_enter_directory(const char *file)
   static int home = -1;
   if (home < 0)
     home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  bool cgi_world = mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD;
-  const char *slash = cgi_world ? strrchr(file, '/') : NULL;
+  const char *slash = file ? strrchr(file, '/') : NULL;
   size_t length = slash ? slash - file : 0;
   if (!mehari_directory_changed && strlen(entered) == length && memEQ(entered, file, length))
     return;
@@ -110,7 +111,7 @@ void mehari_set_program_name(pTHX_ const char *file)
 static void serve(pTHX_ mehari_script *script)
 {
   run this = {script, false};
-  mehari_enter_directory(script->file);
+  mehari_enter_directory(lives_in_cgi_world() ? script->file : NULL);
   mehari_set_program_name(aTHX_ script->file);
   mehari_script_open_data(aTHX_ script);
   if (script->rebind_count)
@@ -200,7 +201,7 @@ void mehari_perlrun_serve(pTHX)
   if (task.length < sizeof file) {
     memcpy(file, task.at, task.length);
     file[task.length] = '\0';
-    mehari_enter_directory(file);
+    mehari_enter_directory(lives_in_cgi_world() ? file : NULL);
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PERLRUN, &status);
   }
   if (script) {

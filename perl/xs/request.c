@@ -162,6 +162,14 @@ void mehari_request_fill_head(pTHX)
   add_table(aTHX_ now.err_headers_out);
 }
 
+void mehari_request_complete_head(pTHX)
+{
+  if (!mehari_response.status)
+    mehari_response.status = now.status;
+  add_table(aTHX_ now.headers_out);
+  add_table(aTHX_ now.err_headers_out);
+}
+
 /* ---- the rung ---- */
 
 static HV *resolved; /* handler as configured => code reference */

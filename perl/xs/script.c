@@ -201,21 +201,23 @@ static SV *read_text(pTHX_ mehari_script *script, int *status)
   return text;
 }
 
-/* `#!... perl ... -w`: the switches that mean something inside a worker. */
-static bool shebang_asks_for_warnings(const char *text, STRLEN length)
+/* `#!... perl ... -w`: what the first line asks of the interpreter. */
+static void read_first_line(mehari_script *script, const char *text, STRLEN length)
 {
   const char *end = memchr(text, '\n', length);
-  if (length < 3 || text[0] != '#' || text[1] != '!' || !end)
-    return false;
-  const char *perl = memmem(text, end - text, "perl", 4);
-  if (!perl)
-    return false;
-  for (const char *at = perl; at + 1 < end; at++)
-    if (at[0] == ' ' && at[1] == '-')
-      for (at++; at < end && *at != ' '; at++)
-        if (*at == 'w')
-          return true;
-  return false;
+  const char *perl = end && length > 2 && text[0] == '#' && text[1] == '!' ? memmem(text, end - text, "perl", 4) : NULL;
+  for (const char *at = perl; at && at + 1 < end; at++) {
+    if (at[0] != ' ' || at[1] != '-')
+      continue;
+    for (at += 2; at < end && *at != ' ' && *at != '\r'; at++)
+      if (*at == 'w')
+        script->warnings = true;
+      else if (*at == 'l')
+        script->ends_lines = true;
+      else
+        script->own_perl = true;
+    at--;
+  }
 }
 
 static SV *package_name(pTHX_ const char *file, mehari_manner manner)
@@ -384,7 +386,7 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
     mehari_script_free(aTHX_ script);
     return NULL;
   }
-  script->warnings = shebang_asks_for_warnings(SvPVX(text), SvCUR(text));
+  read_first_line(script, SvPVX(text), SvCUR(text));
   bool cgi_world = mehari_serving && mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD;
   SV *line = line_name(aTHX_ script->file);
   compilation this = {wrapped_text(aTHX_ script, manner, cgi_world, text, line), false};

@@ -61,10 +61,14 @@ static void list_stack(int signal)
 #ifdef MULTIPLICITY
   PerlInterpreter *my_perl = interpreter;
 #endif
-  if (!mehari_running_perl)
+  if (!mehari_running_perl) {
+    mehari_fork_forward(signal);
     return;
+  }
   filled = 0;
-  put_string("[mehari] the request ran past its time limit; Perl was at ");
+  put_string("process ");
+  put_number(getpid());
+  put_string(": the request ran past its time limit; Perl was at ");
   put_place(PL_curcop);
   for (const PERL_SI *info = PL_curstackinfo; info; info = info->si_prev)
     for (I32 at = info->si_cxix; at >= 0; at--) {
@@ -78,7 +82,6 @@ static void list_stack(int signal)
     }
   put_string("\n");
   (void)!write(2, text, filled);
-  PERL_UNUSED_VAR(signal);
 }
 
 void mehari_stack_watch(pTHX)

@@ -15,6 +15,7 @@ static struct {
   U8 warnings;
   mode_t mask;
   SV *signals[SIG_SIZE];
+  AV *include; /* @INC */
 } at_start;
 
 /* `$,` `$"` `$;`: their globs are kept, a look-up by name each time would cost more than the rest. */
@@ -33,8 +34,31 @@ static void remember_state(pTHX)
   umask(at_start.mask);
   for (size_t i = 0; i < C_ARRAY_LENGTH(separators); i++)
     separators[i].glob = gv_fetchpv(separators[i].name, GV_ADD, SVt_PV);
+  at_start.include = newAV();
+  for (SSize_t i = 0; i <= av_top_index(GvAVn(PL_incgv)); i++)
+    av_push(at_start.include, newSVsv(AvARRAY(GvAVn(PL_incgv))[i]));
   for (int i = 0; i < SIG_SIZE; i++)
     at_start.signals[i] = PL_psig_ptr ? PL_psig_ptr[i] : NULL;
+}
+
+static bool include_is_as_before(pTHX_ AV *now)
+{
+  if (av_top_index(now) != av_top_index(at_start.include))
+    return false;
+  for (SSize_t i = 0; i <= av_top_index(now); i++)
+    if (!AvARRAY(now)[i] || !sv_eq(AvARRAY(now)[i], AvARRAY(at_start.include)[i]))
+      return false;
+  return true;
+}
+
+static void restore_include(pTHX)
+{
+  AV *now = GvAVn(PL_incgv);
+  if (include_is_as_before(aTHX_ now))
+    return;
+  av_clear(now);
+  for (SSize_t i = 0; i <= av_top_index(at_start.include); i++)
+    av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
 }
 
 static void restore_signals(pTHX)
@@ -90,6 +114,7 @@ static void restore_state(pTHX)
   restore_signals(aTHX);
   PL_dowarn = at_start.warnings;
   restore_separators(aTHX);
+  restore_include(aTHX);
   if (mehari_umask_changed) {
     umask(at_start.mask);
     mehari_umask_changed = false;
@@ -146,6 +171,8 @@ static void serve(pTHX)
   case MEHARI_TASK_HANDLER:
     if (mehari_now.frame->flags & MEHARI_FLAG_PERL_SCRIPT)
       mehari_environment_begin(aTHX);
+    else
+      mehari_environment_forget(aTHX);
     mehari_handler_serve(aTHX);
     break;
   case MEHARI_TASK_PSGI:
@@ -163,19 +190,9 @@ static void serve(pTHX)
   FREETMPS;
 }
 
-/* A template of the fork rung is no worker: it sleeps in a read and answers to its worker only. */
-void mehari_template_process(pTHX)
+void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event)
 {
-  PERL_UNUSED_CONTEXT;
-  prctl(PR_SET_NAME, "mehari-template");
-  mehari_running_perl = false;
-  mehari_output_fresh_descriptor();
-}
-
-void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
-{
-  prctl(PR_SET_NAME, "mehari-worker");
-  setpgid(0, 0);
+  prctl(PR_SET_NAME, name);
   PL_srand_called = FALSE;
   mehari_in_child = false;
   mehari_mailbox_attach(mailbox, descriptors, bell, bell_event);
@@ -185,6 +202,12 @@ void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_ev
   mehari_environment_open(aTHX);
   mehari_stack_watch(aTHX);
   mehari_may_have_spawned = false;
+}
+
+void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
+{
+  setpgid(0, 0);
+  mehari_process_open(aTHX_ "mehari-worker", mailbox, descriptors, bell, bell_event);
   mehari_psgi_open(aTHX);
   remember_state(aTHX);
   for (;;) {

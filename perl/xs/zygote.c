@@ -22,6 +22,7 @@ typedef struct {
 } message;
 
 static int control_socket = -1;
+static int stem = -1; /* our end of the socket on which workers ask for templates */
 
 static void report(uint32_t kind, uint32_t slot, pid_t pid, int status, const char *text, size_t length)
 {
@@ -34,14 +35,14 @@ static void report(uint32_t kind, uint32_t slot, pid_t pid, int status, const ch
     _exit(0);
 }
 
-static bool receive(message *in)
+static bool receive(int socket, message *in)
 {
   struct iovec parts[] = {{&in->head, sizeof in->head}, {in->text, MEHARI_CONTROL_TEXT}};
   union { struct cmsghdr header; char space[CMSG_SPACE(2 * sizeof(int))]; } control;
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
   ssize_t got;
   do
-    got = recvmsg(control_socket, &message, MSG_CMSG_CLOEXEC);
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
   in->file_count = 0;
   if (got < (ssize_t)sizeof in->head)
@@ -110,6 +111,61 @@ static void report_loaded(pTHX_ void *argument)
 
 /* ---- workers ---- */
 
+/* Pids of workers: the front hears of their ends; templates end with their worker and are nobody's news. */
+static pid_t *workers;
+static int worker_count;
+
+static void remember_worker(pid_t worker)
+{
+  Renew(workers, worker_count + 1, pid_t);
+  workers[worker_count++] = worker;
+}
+
+static bool forget_worker(pid_t worker)
+{
+  for (int i = 0; i < worker_count; i++)
+    if (workers[i] == worker) {
+      workers[i] = workers[--worker_count];
+      return true;
+    }
+  return false;
+}
+
+static void become_serving_process(void)
+{
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  close(control_socket);
+  close(stem);
+}
+
+/* A worker's request for a template: its pid and the script, with its mailbox and a socket beside them. */
+static void fork_template(pTHX_ int bell, int bell_event)
+{
+  struct { pid_t worker; char file[4097]; } request;
+  int files[2];
+  struct iovec bytes = {&request, sizeof request - 1};
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  ssize_t got = recvmsg(stem, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  struct cmsghdr *header = got > (ssize_t)sizeof request.worker ? CMSG_FIRSTHDR(&message) : NULL;
+  if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof files))
+    return;
+  memcpy(files, CMSG_DATA(header), sizeof files);
+  request.file[got - sizeof request.worker] = '\0';
+  PerlIO_flush((PerlIO *)NULL);
+  if (!fork()) {
+    become_serving_process();
+    close(mehari_stem_socket);
+    setpgid(0, request.worker);
+    mehari_template_run(aTHX_ request.file, files[0], files[1], bell, bell_event);
+  }
+  mehari_in_child = false;
+  close(files[0]);
+  close(files[1]);
+}
+
 static void fork_worker(pTHX_ message *in, int bell, int bell_event)
 {
   if (in->file_count != 2)
@@ -117,15 +173,14 @@ static void fork_worker(pTHX_ message *in, int bell, int bell_event)
   PerlIO_flush((PerlIO *)NULL);
   pid_t worker = fork();
   if (!worker) {
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    close(control_socket);
+    become_serving_process();
     mehari_worker_run(aTHX_ in->files[0], in->files[1], bell, bell_event);
   }
   close(in->files[0]);
   close(in->files[1]);
   mehari_in_child = false;
+  if (worker > 0)
+    remember_worker(worker);
   const char *reason = worker < 0 ? strerror(errno) : "";
   report(MEHARI_CONTROL_FORKED, in->head.slot, worker, 0, reason, strlen(reason));
 }
@@ -135,7 +190,8 @@ static void reap(void)
   int status;
   pid_t worker;
   while ((worker = waitpid(-1, &status, WNOHANG)) > 0)
-    report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
+    if (forget_worker(worker))
+      report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
 }
 
 static void unwind(pTHX_ void *argument)
@@ -156,12 +212,19 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+    _exit(1);
+  stem = pair[0];
+  mehari_stem_socket = pair[1];
   message in;
   int ends = -1;
   for (;;) {
-    struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
-    if (poll(waits, 2, -1) < 0 && errno != EINTR)
+    struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
+    if (poll(waits, 3, -1) < 0 && errno != EINTR)
       _exit(1);
+    if (waits[2].revents)
+      fork_template(aTHX_ bell, bell_event);
     if (waits[1].revents) {
       struct signalfd_siginfo seen;
       (void)!read(ends, &seen, sizeof seen);
@@ -169,7 +232,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     }
     if (!waits[0].revents)
       continue;
-    if (!receive(&in))
+    if (!receive(control, &in))
       _exit(0);
     switch (in.head.kind) {
     case MEHARI_CONTROL_PRELOAD:

@@ -1,1 +1,52 @@
-//! (opens with this crate's first module)
+//! The load generator: one driver for every mode, *schedule × stop rule × connection*.
+//!
+//! A command builds a [`Plan`], gives an [`Observer`] for each thread, and [`run`] carries the plan out:
+//!
+//! ```no_run
+//! use mehari_load::{run, Control, Moment, Plan, Recorder, Request, Schedule, Stop};
+//! let requests = vec![Request::get("http://127.0.0.1:8080/")?];
+//! let plan = Plan::new(requests, Schedule::Closed { connections: 32 }, Stop::after_requests(100_000));
+//! let outcome = run(&plan, &Control::new(), |_thread| Recorder::new(Moment::NEVER))?;
+//! println!("{} answered in {:?}", outcome.totals().completed, outcome.elapsed);
+//! # Ok::<(), mehari_load::PlanError>(())
+//! ```
+//!
+//! The driver counts, times and classifies; what is kept and printed is the observer's and the command's.
+
+mod arrivals;
+mod driver;
+pub mod live;
+mod measure;
+mod moment;
+mod observe;
+mod outcome;
+mod plan;
+mod random;
+mod recorder;
+pub mod report;
+mod request;
+pub mod response;
+pub mod script;
+mod session;
+mod url;
+mod verdict;
+mod words;
+
+pub use arrivals::Timetable;
+pub use driver::{run, Control};
+pub use measure::{measure, Measurement};
+pub use moment::{nanoseconds, Clock, Moment};
+pub use observe::{
+    Closed, ConnectTimes, Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd,
+    TlsFacts,
+};
+pub use outcome::{Outcome, ThreadOutcome, Totals};
+pub use plan::{
+    Arrivals, Connection, Pick, Plan, PlanError, Schedule, Sources, Stage, Stop, TlsPolicy,
+    TlsVersions,
+};
+pub use random::Random;
+pub use recorder::Recorder;
+pub use request::{Builder, Fields, Request};
+pub use session::{Burst, OnFailure, Session};
+pub use url::{Endpoint, Url};

@@ -1,9 +1,120 @@
-//! `mehari bench`.
+//! `mehari bench`: the load generator's own command.
+
+pub(super) mod arguments;
+mod live;
+pub(super) mod parse;
+pub(super) mod plan;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari bench: this command is not built yet");
+use clap::Parser;
+use mehari_load::live::{Watched, Window};
+use mehari_load::{measure, report, Control, Measurement};
+use mehari_record::export::{self, Format};
+use mehari_record::{Judgement, Record};
+
+use super::records;
+use arguments::Arguments;
+
+pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
+    match arguments.first().and_then(|word| word.to_str()) {
+        Some("merge") => return records::run_merge(arguments.split_off(1)),
+        Some("export") => return records::run_export(arguments.split_off(1)),
+        _ => {}
+    }
+    let words = std::iter::once(OsString::from("mehari bench")).chain(arguments);
+    let arguments = match Arguments::try_parse_from(words) {
+        Ok(arguments) => arguments,
+        Err(error) if !error.use_stderr() => {
+            print!("{error}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return usage(&one_line(&error)),
+    };
+    match bench(&arguments) {
+        Ok(status) => status,
+        Err(error) => usage(&error.to_string()),
+    }
+}
+
+fn usage(why: &str) -> ExitCode {
+    eprintln!("mehari bench: {why}");
     ExitCode::from(2)
+}
+
+/// What clap says on several lines: the fault and its nearest right word.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fault = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
+        .to_string();
+    match lines.find(|line| line.starts_with("tip: ")) {
+        Some(tip) => format!("{fault} ({})", tip.trim_start_matches("tip: ")),
+        None => format!("{fault} (`mehari bench --help` lists the options)"),
+    }
+}
+
+/// An error here means that no load was sent.
+fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let plan = plan::from(arguments)?;
+    let control = Control::new();
+    if let Some(time) = arguments.start_at {
+        control.start_at(time);
+    }
+    end_on_interrupt(control.clone())?;
+    let window = live::is_wanted(arguments).then(Window::new);
+    let view = window
+        .as_ref()
+        .map(|window| live::View::start(window.clone(), &plan));
+    let measurement = Measurement {
+        ceiling: !arguments.no_ceiling,
+    };
+    let result = measure(&plan, &control, measurement, |_, recorder| {
+        Watched::new(recorder, window.clone())
+    });
+    if let Some(view) = view {
+        view.finish();
+    }
+    let record = result?;
+    Ok(deliver(arguments, &record))
+}
+
+/// Prints and saves; after the load, so a failure here is 1, not 2.
+fn deliver(arguments: &Arguments, record: &Record) -> ExitCode {
+    match arguments.json {
+        true => print!("{}", record.to_json()),
+        false => print!("{}", report::text(record)),
+    }
+    if let Some(path) = &arguments.output {
+        let format = Format::of_path(path).unwrap_or(Format::Json);
+        if let Err(error) = export::write(record, format, path) {
+            eprintln!("mehari bench: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    match arguments.strict && record.verdict.judgement != Judgement::Valid {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// The first interrupt ends the run and its report is printed; the second ends the program.
+fn end_on_interrupt(control: Control) -> std::io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+    ])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if control.is_stopped() {
+                std::process::exit(130);
+            }
+            control.stop();
+        }
+    });
+    Ok(())
 }

@@ -1,9 +1,108 @@
-//! `mehari record`.
+//! `mehari record`: a small proxy that writes what passes into a session file.
 
 use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub fn run(_arguments: Vec<OsString>) -> ExitCode {
-    eprintln!("mehari record: this command is not built yet");
-    ExitCode::from(2)
+use clap::Parser;
+use mehari_record::session::har::Archive;
+use mehari_record::session::proxy::{serve, Settings};
+use mehari_record::session::{Target, Trust};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{signal, SignalKind};
+
+use super::arguments;
+
+#[derive(Parser)]
+#[command(
+    name = "mehari record",
+    about = "Records a session through a small proxy into a HAR 1.2 file",
+    after_help = "Example:\n  mehari record --listen 127.0.0.1:8081 --to http://127.0.0.1:8080 -o shop.har\n\
+                  then use the site under http://127.0.0.1:8081/ and end with Ctrl-C."
+)]
+struct Options {
+    /// Where browsers reach the proxy; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
+    listen: String,
+    /// The server to record.
+    #[arg(long, value_name = "URL")]
+    to: Target,
+    /// Accept any certificate of the server.
+    #[arg(long)]
+    insecure: bool,
+    /// The session file; an older one is replaced.
+    #[arg(short, long, value_name = "FILE", default_value = "session.har")]
+    output: PathBuf,
+    /// Megabytes of a body that are kept; larger ones pass unrecorded.
+    #[arg(long, value_name = "MB", default_value_t = 16)]
+    body_limit: usize,
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options: Options = match arguments::parse("mehari record", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    match arguments::runtime().and_then(|runtime| runtime.block_on(record(&options))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(cause) => {
+            eprintln!("mehari record: {cause}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn record(options: &Options) -> Result<(), String> {
+    let listener = TcpListener::bind(&options.listen)
+        .await
+        .map_err(|cause| format!("cannot listen on `{}`: {cause}", options.listen))?;
+    let address = listener.local_addr().map_err(|cause| cause.to_string())?;
+    // Before anything is recorded, so that an hour's session does not end in an error.
+    write(&options.output, &Archive::of(Vec::new()))?;
+    let stop = ended_by_signal()?;
+    println!(
+        "mehari: recording http://{address}/ into {}",
+        options.output.display()
+    );
+    let _ = std::io::stdout().flush();
+    let settings = Settings {
+        target: options.to.clone(),
+        trust: Trust::new(options.insecure),
+        body_limit: options.body_limit.saturating_mul(1_000_000),
+    };
+    let entries = serve(listener, settings, stop).await;
+    let count = entries.len();
+    write(&options.output, &Archive::of(entries))?;
+    let plural = if count == 1 { "exchange" } else { "exchanges" };
+    eprintln!(
+        "mehari record: {count} {plural} in {}",
+        options.output.display()
+    );
+    Ok(())
+}
+
+/// Ready at the first Ctrl-C or TERM; a second one ends the process as usual.
+fn ended_by_signal() -> Result<impl std::future::Future<Output = ()>, String> {
+    let told = |kind| signal(kind).map_err(|cause| format!("cannot await signals: {cause}"));
+    let mut interrupt = told(SignalKind::interrupt())?;
+    let mut terminate = told(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Through a second file, so that the first is never half written.
+fn write(path: &Path, archive: &Archive) -> Result<(), String> {
+    let refused = |cause: String| format!("cannot write {}: {cause}", path.display());
+    let text = serde_json::to_string_pretty(archive).map_err(|cause| refused(cause.to_string()))?;
+    let mut name = path.file_name().map(OsString::from).unwrap_or_default();
+    name.push(".part");
+    let part = path.with_file_name(name);
+    std::fs::write(&part, text + "\n")
+        .and_then(|()| std::fs::rename(&part, path))
+        .map_err(|cause| refused(cause.to_string()))
 }

@@ -1,11 +1,15 @@
 //! HTTP/1.0 and 1.1: a connection's own loop, written out because every byte of it is paid for each request.
 
+mod answer;
+mod body;
 pub mod chunked;
 mod connection;
+mod file;
 mod framing;
 pub mod head;
 mod input;
 mod output;
+mod program;
 mod receive;
 mod reply;
 pub mod scan;

@@ -204,3 +204,44 @@ fn responses_gathered_for_a_pipeline_outgrow_no_buffer() {
         assert_eq!(client.response(false).body.len(), 3_000_000);
     }
 }
+
+#[test]
+fn a_unix_socket_is_served_as_well() {
+    use mehari_front::{Front, Listener, Stop};
+    use std::io::{Read, Write};
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("file.txt"), "over a path").expect("written");
+    let path = folder.path().join("socket");
+    let listener = std::os::unix::net::UnixListener::bind(&path).expect("bound");
+    let site = std::sync::Arc::new(stand::site::site(folder.path()));
+    let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let journal = std::rc::Rc::new(stand::Logged::default());
+        let front = Front::new(
+            site,
+            stand::pool::StandIn::default(),
+            stand::cgi(),
+            vec![Listener::from(listener)],
+            journal,
+        );
+        runtime
+            .expect("a runtime")
+            .block_on(front.run(stopped))
+            .expect("it runs");
+    });
+    let mut client = std::os::unix::net::UnixStream::connect(&path).expect("it listens");
+    client
+        .write_all(b"GET /file.txt HTTP/1.0\r\n\r\n")
+        .expect("sent");
+    let mut said = String::new();
+    client.read_to_string(&mut said).expect("an answer");
+    assert!(
+        said.starts_with("HTTP/1.1 200 OK\r\n") && said.ends_with("over a path"),
+        "{said}"
+    );
+    stop.send(Stop::Gracefully).expect("a front");
+    thread.join().expect("no panic");
+}

@@ -3,22 +3,18 @@
 use super::head::{Head, Version};
 use super::input::Input;
 use super::output::Output;
-use super::receive::{Arrival, Gathered};
+use super::receive::Arrival;
 use super::scan::Scan;
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::page;
-use crate::problem::{bad, Problem};
-use crate::request::{path_of, Peer, Protocol, Request, Table};
-use crate::route::Route;
+use crate::problem::Problem;
+use crate::request::{Peer, Protocol};
 use crate::shared::Shared;
 use crate::socket::Stream;
 use crate::turn::Turn;
-use crate::work::{self, Work};
-use mehari_pool::Body;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
-use std::time::Duration;
 
 /// The connection is over without anything more to say: an error of the socket, or told to go.
 pub struct Gone;
@@ -179,146 +175,6 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             consumed: self.head.length,
             refused: false,
         }
-    }
-
-    /// Routes, reads the body, has the work done and sends what comes of it.
-    async fn answer_in(&mut self, turn: &mut Current) -> Result<(), Gone> {
-        let mut work = match self.route() {
-            Err(problem) => self.refusal(turn, problem),
-            Ok(None) => {
-                self.skip_body(turn).await?;
-                Work::Answer(work::server_options())
-            }
-            Ok(Some(route)) => self.work(turn, &route).await?,
-        };
-        loop {
-            work = match work {
-                Work::Answer(answer) => return self.send_answer(turn, answer).await,
-                Work::Elsewhere(target, status) => self.go_elsewhere(turn, target, status),
-                Work::Backend(mut backend) => {
-                    let sent = self.send_backend(turn, &mut backend).await;
-                    turn.credit(&backend);
-                    match sent? {
-                        None => return Ok(()),
-                        Some(work) => work,
-                    }
-                }
-            }
-        }
-    }
-
-    /// An internal redirect: the same request, without its body, for another path.
-    fn go_elsewhere(&self, turn: &mut Current, target: Vec<u8>, status: u16) -> Work<D> {
-        let asked = self.head.target(self.input.bytes());
-        if !turn.lead_to(target, status, asked) {
-            self.log(turn, "redirected within the server too often");
-            return Work::Answer(page::answer(500, None));
-        }
-        let path = turn
-            .redirect
-            .as_ref()
-            .map(|redirect| path_of(&redirect.target).to_vec());
-        match self.shared.route(&path.unwrap_or_default()) {
-            Ok(route) => self.begin(turn, &route, Gathered::Empty),
-            Err(problem) => self.refusal(turn, problem),
-        }
-    }
-
-    async fn work(&mut self, turn: &mut Current, route: &Route) -> Result<Work<D>, Gone> {
-        turn.settings = Some(route.settings.clone());
-        let body = match work::wants_body(route) {
-            true => self.read_body(route.settings.body_limit).await?,
-            false => {
-                self.skip_body(turn).await?;
-                Ok(Gathered::Empty)
-            }
-        };
-        Ok(match body {
-            Err(problem) => self.refusal(turn, problem),
-            Ok(gathered) => {
-                turn.consumed = self.head.length + gathered.in_input();
-                self.seat
-                    .enter(&self.shared.clock, Phase::Work, Duration::MAX);
-                self.begin(turn, route, gathered)
-            }
-        })
-    }
-
-    /// `Ok(None)`: `OPTIONS *`.
-    fn route(&self) -> Result<Option<Rc<Route>>, Problem> {
-        let bytes = self.input.bytes();
-        let method = self.head.method.of(bytes);
-        work::check_method(method)?;
-        let target = self.head.target(bytes);
-        if target == b"*" {
-            return match method {
-                b"OPTIONS" => Ok(None),
-                _ => Err(bad("* is for OPTIONS")),
-            };
-        }
-        self.shared.route(path_of(target)).map(Some)
-    }
-
-    fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
-        let bytes = self.input.bytes();
-        let body = match gathered {
-            Gathered::Empty => Body::Empty,
-            Gathered::InInput(length) => {
-                Body::Memory(&bytes[self.head.length..self.head.length + length])
-            }
-            Gathered::Memory(ref memory) => Body::Memory(memory),
-            Gathered::File(file, length) => Body::File(file.into(), length),
-        };
-        self.with_request(turn, |request| {
-            work::begin(&self.shared, request, route, body)
-        })
-    }
-
-    /// Calls `what` with the request as handlers see it.
-    pub(super) fn with_request<R>(
-        &self,
-        turn: &Current,
-        what: impl FnOnce(&Request<'_>) -> R,
-    ) -> R {
-        let bytes = self.input.bytes();
-        let fields: Table = self
-            .head
-            .fields
-            .iter()
-            .map(|(name, value)| (name.of(bytes), value.of(bytes)))
-            .collect();
-        what(&Request {
-            method: match (&turn.redirect, turn.is_head) {
-                (Some(_), false) => b"GET",
-                _ => self.head.method.of(bytes),
-            },
-            target: self.head.target(bytes),
-            resource: match &turn.redirect {
-                Some(redirect) => &redirect.target,
-                None => self.head.target(bytes),
-            },
-            redirect: turn.redirect.as_ref(),
-            protocol: turn.protocol,
-            fields: fields.as_slice(),
-            host: self.head.host.map_or(&[], |host| host.of(bytes)),
-            peer: &self.peer,
-            id: turn.id,
-        })
-    }
-
-    /// The page of a problem found before the request's handler was.
-    fn refusal(&self, turn: &mut Current, problem: Problem) -> Work<D> {
-        turn.keep &= !problem.closes;
-        turn.refused |= problem.closes;
-        let turn = &*turn;
-        self.with_request(turn, |request| {
-            work::refusal(
-                &self.shared,
-                request,
-                turn.settings.as_deref(),
-                problem.status,
-            )
-        })
     }
 
     /// Answers bytes that are not a request, and ends.

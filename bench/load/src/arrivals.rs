@@ -1,0 +1,232 @@
+//! When requests are meant to start: the inverse of the cumulated rate, evaluated at 1, 2, 3, ...
+//! (constant) or at the running sum of exponential draws (Poisson).
+//!
+//! Each moment follows from the arrival's number alone, never from when the one before was sent, so
+//! errors do not add up and the server cannot slow the plan. Thread w of W takes each W-th arrival.
+
+use crate::moment::Moment;
+use crate::plan::{Arrivals, Plan, Schedule, Stage};
+use crate::random::Random;
+
+/// The intended starts of one thread, in order.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    stages: Vec<Stage>,
+    /// Arrivals expected before each stage, and the stage's begin in seconds.
+    before: Vec<(f64, f64)>,
+    stage: usize,
+    poisson: Option<Random>,
+    /// Position on the axis of expected arrivals.
+    position: f64,
+    /// Steps of the axis between two arrivals of this thread.
+    stride: u64,
+    /// To be taken by this thread next, counted over all threads.
+    number: u64,
+}
+
+impl Timetable {
+    /// `None` for a closed loop, which has no timetable.
+    pub fn new(schedule: &Schedule, seed: u64, thread: usize, threads: usize) -> Option<Timetable> {
+        let (stages, arrivals) = match schedule {
+            Schedule::Closed { .. } => return None,
+            Schedule::Open { rate, arrivals, .. } => {
+                let forever = std::time::Duration::from_secs(10_000_000_000);
+                (
+                    vec![Stage {
+                        duration: forever,
+                        from: *rate,
+                        to: *rate,
+                    }],
+                    *arrivals,
+                )
+            }
+            Schedule::Stages {
+                stages, arrivals, ..
+            } => (stages.clone(), *arrivals),
+        };
+        let mut before = Vec::with_capacity(stages.len());
+        let (mut expected, mut begin) = (0.0, 0.0);
+        for stage in &stages {
+            before.push((expected, begin));
+            expected += expected_within(stage);
+            begin += stage.duration.as_secs_f64();
+        }
+        Some(
+            Timetable {
+                stages,
+                before,
+                stage: 0,
+                poisson: (arrivals == Arrivals::Poisson).then(|| Random::new(seed)),
+                position: 0.0,
+                stride: threads as u64,
+                number: thread as u64,
+            }
+            .positioned(thread),
+        )
+    }
+
+    fn positioned(mut self, thread: usize) -> Timetable {
+        if let Some(random) = &mut self.poisson {
+            self.position = (0..=thread).map(|_| random.exponential()).sum();
+        }
+        self
+    }
+
+    fn advance(&mut self) {
+        self.number += self.stride;
+        if let Some(random) = &mut self.poisson {
+            self.position += (0..self.stride).map(|_| random.exponential()).sum::<f64>();
+        }
+    }
+}
+
+impl Iterator for Timetable {
+    type Item = Moment;
+
+    /// `None` once the stages are over.
+    fn next(&mut self) -> Option<Moment> {
+        let position = match self.poisson {
+            Some(_) => self.position,
+            None => self.number as f64,
+        };
+        loop {
+            let stage = *self.stages.get(self.stage)?;
+            let (expected, begin) = self.before[self.stage];
+            let within = position - expected;
+            if within < expected_within(&stage) {
+                self.advance();
+                let seconds = begin + time_of(&stage, within);
+                return Some(Moment((seconds * 1e9).round() as u64));
+            }
+            self.stage += 1;
+        }
+    }
+}
+
+/// When the plan itself ends by time: at its stop rule's time or with its stages; `NEVER` otherwise.
+pub fn planned_end(plan: &Plan) -> Moment {
+    let by_rule = plan.stop.time.map_or(Moment::NEVER, |time| {
+        Moment::ZERO.after(plan.warm_up + time)
+    });
+    match &plan.schedule {
+        Schedule::Stages { stages, .. } => {
+            by_rule.min(Moment::ZERO.after(stages.iter().map(|stage| stage.duration).sum()))
+        }
+        _ => by_rule,
+    }
+}
+
+/// Arrivals expected in a whole stage.
+fn expected_within(stage: &Stage) -> f64 {
+    (stage.from + stage.to) / 2.0 * stage.duration.as_secs_f64()
+}
+
+/// Seconds into the stage when `count` arrivals are expected to have come: solves from t + k t²/2 = count.
+fn time_of(stage: &Stage, count: f64) -> f64 {
+    let slope = (stage.to - stage.from) / stage.duration.as_secs_f64();
+    if slope.abs() < 1e-9 {
+        return count / stage.from;
+    }
+    // The form that loses no digits when the slope is small.
+    let root = (stage.from * stage.from + 2.0 * slope * count)
+        .max(0.0)
+        .sqrt();
+    2.0 * count / (stage.from + root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn seconds(schedule: &Schedule, threads: usize, count: usize) -> Vec<f64> {
+        let mut all: Vec<f64> = (0..threads)
+            .filter_map(|thread| Timetable::new(schedule, 7, thread, threads))
+            .flat_map(|timetable| timetable.take(count / threads))
+            .map(Moment::seconds)
+            .collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    fn open(rate: f64, arrivals: Arrivals) -> Schedule {
+        Schedule::Open {
+            rate,
+            arrivals,
+            most_connections: 1,
+        }
+    }
+
+    #[test]
+    fn constant_arrivals_do_not_drift_and_threads_share_them() {
+        let moments = seconds(&open(3.0, Arrivals::Constant), 2, 3_000_000);
+        for (number, moment) in moments.iter().enumerate() {
+            assert!(
+                (moment - number as f64 / 3.0).abs() < 2e-9,
+                "arrival {number} at {moment}"
+            );
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_have_mean_and_deviation_of_an_exponential() {
+        for threads in [1, 3] {
+            let moments = seconds(&open(1000.0, Arrivals::Poisson), threads, 300_000);
+            let gaps: Vec<f64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance =
+                gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+            assert!(
+                (mean * 1000.0 - 1.0).abs() < 0.01,
+                "mean {mean} with {threads} threads"
+            );
+            assert!(
+                (variance.sqrt() * 1000.0 - 1.0).abs() < 0.02,
+                "deviation {}",
+                variance.sqrt()
+            );
+        }
+    }
+
+    #[test]
+    fn poisson_threads_share_one_sequence() {
+        let alone = seconds(&open(10.0, Arrivals::Poisson), 1, 300);
+        let shared = seconds(&open(10.0, Arrivals::Poisson), 3, 300);
+        assert_eq!(alone, shared);
+    }
+
+    #[test]
+    fn a_ramp_follows_its_formula() {
+        let stages = vec![
+            Stage {
+                duration: Duration::from_secs(10),
+                from: 0.0,
+                to: 100.0,
+            },
+            Stage {
+                duration: Duration::from_secs(10),
+                from: 100.0,
+                to: 100.0,
+            },
+            Stage {
+                duration: Duration::from_secs(10),
+                from: 100.0,
+                to: 0.0,
+            },
+        ];
+        let schedule = Schedule::Stages {
+            stages,
+            arrivals: Arrivals::Constant,
+            most_connections: 1,
+        };
+        let moments = seconds(&schedule, 1, 10_000);
+        assert_eq!(moments.len(), 2000);
+        // 5 t² arrivals by t in the first stage.
+        assert!((moments[125] - 5.0).abs() < 1e-6);
+        assert!((moments[500] - 10.0).abs() < 1e-6);
+        assert!((moments[1000] - 15.0).abs() < 1e-6);
+        // 500 - 5 (30 - t)² of the last 500 have come by t.
+        assert!((moments[1500 + 375] - 25.0).abs() < 1e-6);
+        assert!(moments.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

@@ -1,0 +1,166 @@
+//! The driver: carries a plan out on its threads and gathers what came of it.
+//!
+//! `run` prepares what all threads share (addresses, rendered bytes), lets them wait for one common
+//! origin, and joins them. All the rest happens in `worker`, one event loop a thread.
+
+mod cookies;
+mod epoll;
+mod http2;
+mod link;
+mod prepared;
+mod quota;
+mod socket;
+mod supply;
+mod timers;
+mod tls;
+mod usage;
+mod visit;
+mod worker;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::moment::Clock;
+use crate::observe::Observer;
+use crate::outcome::Outcome;
+use crate::plan::{Plan, PlanError, Schedule};
+pub(crate) use epoll::Epoll;
+use prepared::Prepared;
+use worker::Worker;
+
+/// A handle to a run for other threads: ends it, and sees how far it is.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    completed: AtomicU64,
+    failed: AtomicU64,
+    start_at: AtomicU64,
+}
+
+impl Control {
+    pub fn new() -> Control {
+        Control::default()
+    }
+
+    /// Ends the run at once; what is under way is reported as unfinished.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// Requests answered and failed so far, warm-up included; a few events behind.
+    pub fn progress(&self) -> (u64, u64) {
+        (
+            self.shared.completed.load(Ordering::Relaxed),
+            self.shared.failed.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Lets the run begin at this wall-clock time rather than at once.
+    pub fn start_at(&self, time: SystemTime) {
+        let since = time
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        self.shared
+            .start_at
+            .store(crate::moment::nanoseconds(since), Ordering::Relaxed);
+    }
+
+    fn lead(&self) -> Duration {
+        let at = Duration::from_nanos(self.shared.start_at.load(Ordering::Relaxed));
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        at.saturating_sub(now).max(TIME_TO_READY_THREADS)
+    }
+
+    fn count(&self, completed: u64, failed: u64) {
+        self.shared
+            .completed
+            .fetch_add(completed, Ordering::Relaxed);
+        self.shared.failed.fetch_add(failed, Ordering::Relaxed);
+    }
+}
+
+/// From the call of `run` to the origin: the threads must be waiting by then.
+const TIME_TO_READY_THREADS: Duration = Duration::from_millis(3);
+
+/// Carries out `plan`. Blocks until it is over; `observer` makes one observer for each thread.
+///
+/// An error means that nothing was sent.
+pub fn run<O: Observer>(
+    plan: &Plan,
+    control: &Control,
+    observer: impl Fn(usize) -> O,
+) -> Result<Outcome<O>, PlanError> {
+    plan.check()?;
+    let prepared = Prepared::new(plan)?;
+    let threads = threads(plan);
+    let quota = quota::Quota::new(plan.stop.arrivals, threads);
+    let lead = control.lead();
+    let clock = Clock::starting_in(lead);
+    let began = SystemTime::now() + lead;
+    let workers = (0..threads)
+        .map(|thread| {
+            let share = worker::Share { thread, threads };
+            let mut observer = observer(thread);
+            observer.begins(began);
+            Worker::new(
+                &prepared,
+                control,
+                clock,
+                share,
+                quota.share(thread),
+                observer,
+            )
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let finished = std::thread::scope(|scope| {
+        let running: Vec<_> = workers
+            .into_iter()
+            .map(|worker| scope.spawn(move || worker.run()))
+            .collect();
+        running
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect::<Vec<_>>()
+    });
+    let elapsed = finished
+        .iter()
+        .map(|thread| thread.ended.duration())
+        .max()
+        .unwrap_or_default();
+    let interrupted = control.is_stopped();
+    Ok(Outcome {
+        threads: finished,
+        began,
+        elapsed,
+        interrupted,
+    })
+}
+
+/// As many threads as asked for, but none without a connection of its own.
+fn threads(plan: &Plan) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = plan.threads.unwrap_or(match plan.schedule {
+        Schedule::Closed { connections } => cores.min(connections.div_ceil(CONNECTIONS_A_THREAD)),
+        _ => cores,
+    });
+    wanted.clamp(1, plan.most_at_once())
+}
+
+/// Fewer than these are served cheaper by one thread, which then finds more of them ready at once.
+const CONNECTIONS_A_THREAD: usize = 64;

@@ -1,0 +1,94 @@
+//! Frames on the wire, RFC 9113 sections 4 and 6.
+
+pub const HEADER_LENGTH: usize = 9;
+pub const FLAG_END_STREAM: u8 = 1;
+pub const FLAG_ACK: u8 = 1;
+pub const FLAG_END_HEADERS: u8 = 4;
+pub const FLAG_PADDED: u8 = 8;
+pub const FLAG_PRIORITY: u8 = 0x20;
+/// Error code: no longer wanted.
+pub const CANCEL: u32 = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind(pub u8);
+
+impl Kind {
+    pub const DATA: Kind = Kind(0);
+    pub const HEADERS: Kind = Kind(1);
+    pub const RST_STREAM: Kind = Kind(3);
+    pub const SETTINGS: Kind = Kind(4);
+    pub const PUSH_PROMISE: Kind = Kind(5);
+    pub const PING: Kind = Kind(6);
+    pub const GOAWAY: Kind = Kind(7);
+    pub const WINDOW_UPDATE: Kind = Kind(8);
+    pub const CONTINUATION: Kind = Kind(9);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub length: usize,
+    pub kind: Kind,
+    flags: u8,
+    pub stream: u32,
+}
+
+impl Header {
+    pub fn read(bytes: &[u8]) -> Option<Header> {
+        let [a, b, c, kind, flags, s @ ..] = bytes.first_chunk::<HEADER_LENGTH>()?;
+        Some(Header {
+            length: u32::from_be_bytes([0, *a, *b, *c]) as usize,
+            kind: Kind(*kind),
+            flags: *flags,
+            stream: u32::from_be_bytes(*s) & 0x7fff_ffff,
+        })
+    }
+
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+pub fn header(out: &mut Vec<u8>, length: usize, kind: Kind, flags: u8, stream: u32) {
+    out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
+    out.extend_from_slice(&[kind.0, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+}
+
+pub fn settings(out: &mut Vec<u8>, values: &[(u16, u32)]) {
+    header(out, values.len() * 6, Kind::SETTINGS, 0, 0);
+    for (name, value) in values {
+        out.extend_from_slice(&name.to_be_bytes());
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+}
+
+pub fn window_update(out: &mut Vec<u8>, stream: u32, increment: u32) {
+    header(out, 4, Kind::WINDOW_UPDATE, 0, stream);
+    out.extend_from_slice(&increment.to_be_bytes());
+}
+
+pub fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
+    header(out, 4, Kind::RST_STREAM, 0, stream);
+    out.extend_from_slice(&code.to_be_bytes());
+}
+
+/// The 32 bits at the front.
+pub fn number(bytes: &[u8]) -> Option<u32> {
+    bytes
+        .first_chunk::<4>()
+        .map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+/// The block within a HEADERS payload.
+pub fn without_padding(frame: Header, payload: &[u8], priority: u8) -> Option<&[u8]> {
+    let (padding, mut rest) = match frame.has(FLAG_PADDED) {
+        true => payload
+            .split_first()
+            .map(|(first, rest)| (usize::from(*first), rest))?,
+        false => (0, payload),
+    };
+    if frame.has(priority) {
+        rest = rest.get(5..)?;
+    }
+    rest.get(..rest.len().checked_sub(padding)?)
+}

@@ -1,0 +1,283 @@
+//! HPACK, RFC 7541. Responses come without a dynamic table; requests put what they all have in common
+//! into the server's with the first of a connection, and name it by number afterwards.
+
+use super::huffman;
+use crate::request::Fields;
+
+/// Appendix A, as far as it is needed: names, and the values that have an entry of their own.
+const STATIC: [(&str, &str); 61] = [
+    (":authority", ""),
+    (":method", "GET"),
+    (":method", "POST"),
+    (":path", "/"),
+    (":path", "/index.html"),
+    (":scheme", "http"),
+    (":scheme", "https"),
+    (":status", "200"),
+    (":status", "204"),
+    (":status", "206"),
+    (":status", "304"),
+    (":status", "400"),
+    (":status", "404"),
+    (":status", "500"),
+    ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"),
+    ("accept-language", ""),
+    ("accept-ranges", ""),
+    ("accept", ""),
+    ("access-control-allow-origin", ""),
+    ("age", ""),
+    ("allow", ""),
+    ("authorization", ""),
+    ("cache-control", ""),
+    ("content-disposition", ""),
+    ("content-encoding", ""),
+    ("content-language", ""),
+    ("content-length", ""),
+    ("content-location", ""),
+    ("content-range", ""),
+    ("content-type", ""),
+    ("cookie", ""),
+    ("date", ""),
+    ("etag", ""),
+    ("expect", ""),
+    ("expires", ""),
+    ("from", ""),
+    ("host", ""),
+    ("if-match", ""),
+    ("if-modified-since", ""),
+    ("if-none-match", ""),
+    ("if-range", ""),
+    ("if-unmodified-since", ""),
+    ("last-modified", ""),
+    ("link", ""),
+    ("location", ""),
+    ("max-forwards", ""),
+    ("proxy-authenticate", ""),
+    ("proxy-authorization", ""),
+    ("range", ""),
+    ("referer", ""),
+    ("refresh", ""),
+    ("retry-after", ""),
+    ("server", ""),
+    ("set-cookie", ""),
+    ("strict-transport-security", ""),
+    ("transfer-encoding", ""),
+    ("user-agent", ""),
+    ("vary", ""),
+    ("via", ""),
+    ("www-authenticate", ""),
+];
+
+/// The block of one request in its three forms.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// For the first request of a connection: enters the common fields into the table.
+    pub first: Vec<u8>,
+    /// For those after it.
+    pub later: Vec<u8>,
+    /// For a server that keeps no table.
+    pub plain: Vec<u8>,
+}
+
+/// The size a table has unless the server says otherwise, and what an entry takes beside its text.
+pub const TABLE: usize = 4096;
+const ENTRY: usize = 32;
+
+type Field = (String, String);
+
+/// The fields of a request in the order they are sent.
+fn list(fields: &Fields, tls: bool) -> Vec<Field> {
+    let scheme = if tls { "https" } else { "http" };
+    let pseudo = [
+        (":method", fields.method.as_str()),
+        (":scheme", scheme),
+        (":authority", fields.authority.as_str()),
+        (":path", fields.path.as_str()),
+    ];
+    let pseudo = pseudo.map(|(name, value)| (name.to_string(), value.to_string()));
+    pseudo
+        .into_iter()
+        .chain(fields.others.iter().cloned())
+        .collect()
+}
+
+/// The blocks of all requests of one endpoint.
+pub fn requests<'f>(all: impl Iterator<Item = &'f Fields>, tls: bool) -> Vec<Block> {
+    let lists: Vec<Vec<Field>> = all.map(|fields| list(fields, tls)).collect();
+    let common = common(&lists);
+    lists.iter().map(|list| block(list, &common)).collect()
+}
+
+/// What every request has, in one order, and the table can hold; nothing when the orders differ.
+fn common(lists: &[Vec<Field>]) -> Vec<Field> {
+    let Some(first) = lists.first() else {
+        return Vec::new();
+    };
+    let mut room = TABLE;
+    let mut common: Vec<Field> = Vec::new();
+    for field in first {
+        let size = field.0.len() + field.1.len() + ENTRY;
+        let once = |list: &Vec<Field>| list.iter().filter(|other| *other == field).count() == 1;
+        if static_place(field).is_none() && size <= room && lists.iter().all(once) {
+            room -= size;
+            common.push(field.clone());
+        }
+    }
+    let in_order = |list: &Vec<Field>| {
+        let kept = list.iter().filter(|field| common.contains(field));
+        kept.eq(common.iter())
+    };
+    match lists.iter().all(in_order) {
+        true => common,
+        false => Vec::new(),
+    }
+}
+
+fn static_place((name, value): &Field) -> Option<usize> {
+    STATIC
+        .iter()
+        .position(|entry| *entry == (name.as_str(), value.as_str()))
+}
+
+fn block(list: &[Field], common: &[Field]) -> Block {
+    let mut block = Block::default();
+    for one in list {
+        field(&mut block.plain, &one.0, &one.1);
+        match common.iter().position(|other| other == one) {
+            Some(place) => {
+                literal(&mut block.first, (0x40, 6), &one.0, &one.1);
+                // The latest entry has the lowest number.
+                let number = STATIC.len() + common.len() - place;
+                integer(&mut block.later, 0x80, 7, number);
+            }
+            None => {
+                field(&mut block.first, &one.0, &one.1);
+                field(&mut block.later, &one.0, &one.1);
+            }
+        }
+    }
+    block
+}
+
+/// One field: indexed where the static table has it whole, else a literal that is not to be indexed.
+pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
+    if let Some(place) = STATIC.iter().position(|entry| *entry == (name, value)) {
+        return integer(out, 0x80, 7, place + 1);
+    }
+    literal(out, (0, 4), name, value);
+}
+
+/// Section 6.2: a literal of the kind the pattern says, its name by number where the table has it.
+fn literal(out: &mut Vec<u8>, (pattern, bits): (u8, u32), name: &str, value: &str) {
+    match STATIC.iter().position(|(known, _)| *known == name) {
+        Some(place) => integer(out, pattern, bits, place + 1),
+        None => {
+            out.push(pattern);
+            string(out, name);
+        }
+    }
+    string(out, value);
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    integer(out, 0, 7, text.len());
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Section 5.1.
+fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, value: usize) {
+    let most = (1usize << bits) - 1;
+    if value < most {
+        return out.push(pattern | value as u8);
+    }
+    out.push(pattern | most as u8);
+    let mut rest = value - most;
+    while rest >= 128 {
+        out.push((rest % 128) as u8 | 0x80);
+        rest /= 128;
+    }
+    out.push(rest as u8);
+}
+
+/// The `:status` of a response's block; `None` when there is none to be read.
+pub fn status(block: &[u8]) -> Option<u16> {
+    // Nearly always the first byte is an entry of the static table.
+    if let Some(index @ 0x88..=0x8e) = block.first() {
+        return STATIC[usize::from(index & 0x7f) - 1].1.parse().ok();
+    }
+    let mut found = None;
+    decode(block, |name, value| {
+        if name == ":status" {
+            found = value.parse::<u16>().ok();
+        }
+    })?;
+    found.filter(|status| (100..1000).contains(status))
+}
+
+/// The block as HTTP/1 would have said it, for those who look into heads.
+pub fn as_text(block: &[u8]) -> String {
+    let (mut status, mut fields) = (String::new(), String::new());
+    decode(block, |name, value| match name {
+        ":status" => status = value.to_string(),
+        _ => fields.push_str(&format!("{name}: {value}\r\n")),
+    });
+    format!("HTTP/2 {status}\r\n{fields}\r\n")
+}
+
+/// Calls `each` with every field; `None` when the block is not HPACK or needs a dynamic table.
+fn decode(mut block: &[u8], mut each: impl FnMut(&str, &str)) -> Option<()> {
+    while let Some(first) = block.first().copied() {
+        if first & 0x80 != 0 {
+            let (name, value) = *STATIC.get(take_integer(&mut block, 7)?.checked_sub(1)?)?;
+            each(name, value);
+        } else if first & 0xe0 == 0x20 {
+            // A change of the dynamic table's size: to the nothing we asked for.
+            take_integer(&mut block, 5)?;
+        } else {
+            let bits = if first & 0x40 != 0 { 6 } else { 4 };
+            let index = take_integer(&mut block, bits)?;
+            let name = match index {
+                0 => take_string(&mut block)?,
+                index => STATIC.get(index - 1)?.0.to_string(),
+            };
+            let value = take_string(&mut block)?;
+            each(&name, &value);
+        }
+    }
+    Some(())
+}
+
+fn take_integer(block: &mut &[u8], bits: u32) -> Option<usize> {
+    let (first, mut rest) = block.split_first()?;
+    let most = (1usize << bits) - 1;
+    let mut value = usize::from(*first) & most;
+    if value == most {
+        let mut shift = 0;
+        loop {
+            let (byte, after) = rest.split_first()?;
+            rest = after;
+            value = value.checked_add(usize::from(byte & 0x7f).checked_shl(shift)?)?;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+            if shift > 28 {
+                return None;
+            }
+        }
+    }
+    *block = rest;
+    Some(value)
+}
+
+fn take_string(block: &mut &[u8]) -> Option<String> {
+    let coded = block.first()? & 0x80 != 0;
+    let length = take_integer(block, 7)?;
+    let (bytes, rest) = block.split_at_checked(length)?;
+    *block = rest;
+    match coded {
+        true => Some(huffman::decode(bytes)),
+        false => Some(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}

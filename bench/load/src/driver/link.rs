@@ -1,0 +1,201 @@
+//! One connection and the exchanges under way on it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::net::{RecvFlags, SendFlags};
+
+use crate::moment::Moment;
+use crate::observe::{ConnectTimes, Exchange};
+use crate::response::Reader;
+
+use super::http2::Http2;
+use super::tls::Tls;
+
+/// An arrival on its way to a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub request: usize,
+    pub visit: Option<u32>,
+    pub intended: Moment,
+    pub permitted: Moment,
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub struct Flight {
+    pub job: Job,
+    pub begun: Moment,
+    /// The connection was opened for it.
+    pub opened: bool,
+    pub calls_before: u32,
+    pub write_begun: Moment,
+    pub written: Moment,
+    pub first_byte: Moment,
+    pub sent_bytes: u64,
+    /// Bytes to send in place of the rendered ones (a session's cookies).
+    pub own_bytes: Option<Box<[u8]>>,
+}
+
+impl Flight {
+    pub fn new(job: Job, begun: Moment, opened: bool, calls_before: u32) -> Flight {
+        Flight {
+            job,
+            begun,
+            opened,
+            calls_before,
+            write_begun: Moment::NEVER,
+            written: Moment::NEVER,
+            first_byte: Moment::NEVER,
+            sent_bytes: 0,
+            own_bytes: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Connecting,
+    /// The TLS handshake is under way.
+    Securing,
+    Open,
+}
+
+pub struct Link {
+    pub socket: OwnedFd,
+    pub tls: Option<Box<Tls>>,
+    /// Present when the connection speaks HTTP/2; `in_flight` then holds what has no stream yet.
+    pub http2: Option<Box<Http2>>,
+    pub serial: u64,
+    pub endpoint: usize,
+    pub phase: Phase,
+    pub times: ConnectTimes,
+    /// In the order of sending; the first one's response comes next.
+    pub in_flight: VecDeque<Flight>,
+    /// How many of them are sent, and how many bytes of the next.
+    pub sent: usize,
+    pub sent_of_next: usize,
+    pub reader: Reader,
+    /// Requests begun and answered on this connection.
+    pub calls: u32,
+    pub answered: u32,
+    /// A slow client reads no earlier than this.
+    pub next_read: Moment,
+    /// A timer will let it read on.
+    pub paused: bool,
+    /// It is among the idle connections.
+    pub listed: bool,
+}
+
+impl Link {
+    pub fn new(socket: OwnedFd, serial: u64, endpoint: usize, begun: Moment) -> Link {
+        Link {
+            socket,
+            tls: None,
+            http2: None,
+            serial,
+            endpoint,
+            phase: Phase::Connecting,
+            times: ConnectTimes {
+                begun,
+                ..ConnectTimes::default()
+            },
+            in_flight: VecDeque::new(),
+            sent: 0,
+            sent_of_next: 0,
+            reader: Reader::new(),
+            calls: 0,
+            answered: 0,
+            next_read: Moment::ZERO,
+            paused: false,
+            listed: false,
+        }
+    }
+
+    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?),
+            Some(tls) => tls.receive(&self.socket, buffer),
+        }
+    }
+
+    /// Whether another request may be put on it, `streams` being the most at once with HTTP/2.
+    pub fn has_room(&self, streams: usize) -> bool {
+        match &self.http2 {
+            Some(http2) => http2.has_room(self.in_flight.len(), streams),
+            None => self.in_flight.is_empty(),
+        }
+    }
+
+    /// The exchange whose response comes next.
+    pub fn exchange(&self) -> Option<Exchange> {
+        self.in_flight.front().map(|flight| Exchange {
+            request: flight.job.request,
+            connection: self.serial,
+            intended: flight.job.intended,
+            status: self.reader.facts().status,
+        })
+    }
+}
+
+/// Sends through TLS where there is some; `WouldBlock` when the socket takes nothing now.
+pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::Result<usize> {
+    match tls {
+        None => Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)?),
+        Some(tls) => tls.send(socket, bytes),
+    }
+}
+
+/// The connections of a thread; a token names one for the event queue and goes stale with it.
+#[derive(Default)]
+pub struct Links {
+    slots: Vec<Option<Box<Link>>>,
+    free: Vec<usize>,
+    pub open: u64,
+}
+
+impl Links {
+    pub fn token(index: usize, serial: u64) -> u64 {
+        index as u64 | (serial << 32)
+    }
+
+    /// The slot of a token's connection, if that is still there.
+    pub fn index(&self, token: u64) -> Option<usize> {
+        let index = (token & 0xffff_ffff) as usize;
+        let link = self.slots.get(index)?.as_ref()?;
+        (Links::token(index, link.serial) == token).then_some(index)
+    }
+
+    pub fn vacant(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        })
+    }
+
+    pub fn put(&mut self, index: usize, link: Link) {
+        self.slots[index] = Some(Box::new(link));
+        self.open += 1;
+    }
+
+    /// Gives back a slot `vacant` had answered.
+    pub fn unused(&mut self, index: usize) {
+        self.free.push(index);
+    }
+
+    pub fn get(&mut self, index: usize) -> Option<&mut Link> {
+        self.slots.get_mut(index)?.as_deref_mut()
+    }
+
+    pub fn remove(&mut self, index: usize) -> Option<Box<Link>> {
+        let link = self.slots.get_mut(index)?.take()?;
+        self.free.push(index);
+        self.open -= 1;
+        Some(link)
+    }
+
+    pub fn indices(&self) -> std::ops::Range<usize> {
+        0..self.slots.len()
+    }
+}

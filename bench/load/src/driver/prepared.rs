@@ -1,0 +1,112 @@
+//! What all threads of a run read: the plan, its addresses, and each request's bytes.
+
+use std::net::SocketAddr;
+
+use rustls::pki_types::ServerName;
+
+use crate::plan::{Plan, PlanError};
+use crate::url::Endpoint;
+
+use super::http2::hpack::{self, Block};
+use super::tls;
+
+pub struct Prepared<'p> {
+    pub plan: &'p Plan,
+    pub endpoints: Vec<Target>,
+    pub rendered: Vec<Rendered>,
+}
+
+/// An endpoint with its resolved address.
+pub struct Target {
+    pub endpoint: Endpoint,
+    pub address: SocketAddr,
+    /// The name the server must prove, for TLS.
+    pub server_name: Option<ServerName<'static>>,
+}
+
+/// One request as the driver sends it.
+pub struct Rendered {
+    pub bytes: Vec<u8>,
+    /// Its HPACK block, for HTTP/2.
+    pub block: Block,
+    pub endpoint: usize,
+    pub bodiless: bool,
+    /// For the cookies of sessions.
+    pub path: String,
+}
+
+impl<'p> Prepared<'p> {
+    pub fn new(plan: &'p Plan) -> Result<Prepared<'p>, PlanError> {
+        let mut endpoints: Vec<Target> = Vec::new();
+        let mut rendered = Vec::with_capacity(plan.requests.len());
+        for request in &plan.requests {
+            let known = endpoints
+                .iter()
+                .position(|target| target.endpoint == request.endpoint);
+            let endpoint = match known {
+                Some(place) => place,
+                None => {
+                    endpoints.push(Target {
+                        address: request.endpoint.resolve()?[0],
+                        server_name: server_name(plan, &request.endpoint)?,
+                        endpoint: request.endpoint.clone(),
+                    });
+                    endpoints.len() - 1
+                }
+            };
+            rendered.push(Rendered {
+                bytes: request.bytes(b""),
+                block: Block::default(),
+                endpoint,
+                bodiless: request.bodiless_response,
+                path: request.path(),
+            });
+        }
+        render_blocks(plan, &endpoints, &mut rendered)?;
+        Ok(Prepared {
+            plan,
+            endpoints,
+            rendered,
+        })
+    }
+}
+
+fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'static>>, PlanError> {
+    if !endpoint.tls {
+        return Ok(None);
+    }
+    let wanted = plan.connection.tls.server_name.as_deref();
+    tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
+}
+
+/// Renders the blocks of HTTP/2, endpoint by endpoint: what requests have in common is common to those
+/// that share connections.
+fn render_blocks(
+    plan: &Plan,
+    endpoints: &[Target],
+    rendered: &mut [Rendered],
+) -> Result<(), PlanError> {
+    if plan.connection.http2_streams.is_none() {
+        return Ok(());
+    }
+    if plan
+        .requests
+        .iter()
+        .any(|request| request.fields.method.is_empty())
+    {
+        return Err(PlanError::new(
+            "a request given as bytes cannot be sent over HTTP/2",
+        ));
+    }
+    for (endpoint, target) in endpoints.iter().enumerate() {
+        let places: Vec<usize> = (0..rendered.len())
+            .filter(|place| rendered[*place].endpoint == endpoint)
+            .collect();
+        let fields = places.iter().map(|place| &plan.requests[*place].fields);
+        let blocks = hpack::requests(fields, target.endpoint.tls);
+        for (place, block) in places.into_iter().zip(blocks) {
+            rendered[place].block = block;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Sockets as the plan wants them: non-blocking, with the buffers, source and options it names.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::net::{sockopt, AddressFamily, SocketFlags, SocketType};
+
+use crate::plan::{Connection, Sources};
+
+/// Chooses the source addresses of a thread's connections.
+pub struct Source {
+    /// How many further loopback addresses had to be taken.
+    pub changes: u64,
+    fixed: Vec<IpAddr>,
+    next: usize,
+    /// The last part of 127.0.0.x once ports have run out.
+    loopback: u8,
+}
+
+impl Source {
+    pub fn new(sources: &Sources, thread: usize) -> Source {
+        let fixed = match sources {
+            Sources::Automatic => Vec::new(),
+            Sources::Fixed(list) => list.clone(),
+        };
+        Source {
+            changes: 0,
+            fixed,
+            next: thread,
+            loopback: 1,
+        }
+    }
+
+    fn choose(&mut self) -> Option<IpAddr> {
+        if !self.fixed.is_empty() {
+            self.next += 1;
+            return Some(self.fixed[self.next % self.fixed.len()]);
+        }
+        (self.loopback > 1).then(|| IpAddr::V4(Ipv4Addr::new(127, 0, 0, self.loopback)))
+    }
+
+    /// The ports of the present address are used up; answers whether there is another to try.
+    fn change(&mut self, to: &SocketAddr) -> bool {
+        let loopback = matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback());
+        if !self.fixed.is_empty() || !loopback || self.loopback == 250 {
+            return false;
+        }
+        self.changes += 1;
+        self.loopback += 1;
+        true
+    }
+}
+
+/// Begins to connect; the socket tells by becoming writable.
+pub fn connect(to: &SocketAddr, policy: &Connection, source: &mut Source) -> io::Result<OwnedFd> {
+    loop {
+        match connect_from(to, policy, source.choose()) {
+            Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => {
+                if !source.change(to) {
+                    return Err(error);
+                }
+            }
+            other => return other,
+        }
+    }
+}
+
+fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> io::Result<OwnedFd> {
+    let family = match to {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    if let Some(bytes) = receive_buffer(policy) {
+        sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
+    }
+    if let Some(bytes) = policy.throttle.map(|_| SLOW_WINDOW) {
+        set_number(&socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)?;
+    }
+    if let Some(bytes) = policy.send_buffer {
+        sockopt::set_socket_send_buffer_size(&socket, bytes)?;
+    }
+    if policy.close_with_reset {
+        sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO))?;
+    }
+    if let Some(from) = from {
+        // The port is then chosen at connect, so that one source port serves many destinations.
+        set_number(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+        rustix::net::bind(&socket, &SocketAddr::new(from, 0))?;
+    }
+    match rustix::net::connect(&socket, to) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a slow client announces at most: little enough that the server's own buffer fills.
+const SLOW_WINDOW: libc::c_int = 2048;
+
+fn receive_buffer(policy: &Connection) -> Option<usize> {
+    policy
+        .receive_buffer
+        .or(policy.throttle.map(|_| SLOW_WINDOW as usize))
+}
+
+fn set_number(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: the descriptor is open and the option's value is one c_int, as its size says.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&value as *const libc::c_int).cast(),
+            std::mem::size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The error a failed connect left on its socket.
+pub fn error_of(socket: &OwnedFd) -> Option<io::Error> {
+    match sockopt::get_socket_error(socket.as_fd()) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) | Err(error) => Some(error.into()),
+    }
+}

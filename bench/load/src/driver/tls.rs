@@ -1,0 +1,189 @@
+//! TLS over a link's socket: rustls, driven by the event loop without a runtime.
+
+mod policy;
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::net::{RecvFlags, SendFlags};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
+
+use crate::observe::TlsFacts;
+use crate::plan::PlanError;
+pub use policy::configuration;
+
+pub struct Tls {
+    connection: ClientConnection,
+}
+
+/// How far a handshake came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    Done,
+    Waiting,
+}
+
+impl Tls {
+    pub fn new(configuration: &Arc<ClientConfig>, name: &ServerName<'static>) -> io::Result<Tls> {
+        ClientConnection::new(Arc::clone(configuration), name.clone())
+            .map(|connection| Tls { connection })
+            .map_err(invalid)
+    }
+
+    /// Moves the handshake as far as the socket allows.
+    pub fn shake_hands(&mut self, socket: &OwnedFd) -> io::Result<Handshake> {
+        loop {
+            if !self.flush(socket)? {
+                return Ok(Handshake::Waiting);
+            }
+            if !self.connection.is_handshaking() {
+                return Ok(Handshake::Done);
+            }
+            match self.connection.read_tls(&mut Raw(socket)) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => self.process(socket)?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Handshake::Waiting)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Like `recv`: 0 is the end, `WouldBlock` means that the next event will tell.
+    pub fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(buffer) {
+                // An end without close_notify is told from a whole body by the response's framing.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+            self.connection.read_tls(&mut Raw(socket))?;
+            self.process(socket)?;
+        }
+    }
+
+    /// Like `send`, but what the socket does not take at once is kept for `flush`.
+    pub fn send(&mut self, socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.connection.writer().write(bytes)?;
+        self.flush(socket)?;
+        match taken {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            taken => Ok(taken),
+        }
+    }
+
+    /// Sends what is waiting; false when the socket takes no more now.
+    pub fn flush(&mut self, socket: &OwnedFd) -> io::Result<bool> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut Raw(socket)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    fn process(&mut self, socket: &OwnedFd) -> io::Result<()> {
+        if let Err(error) = self.connection.process_new_packets() {
+            // The alert that says why goes out if it can; the error is what counts.
+            let _ = self.flush(socket);
+            return Err(invalid(error));
+        }
+        self.flush(socket).map(|_| ())
+    }
+
+    pub fn has_agreed_on_http2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(b"h2")
+    }
+
+    pub fn facts(&self) -> TlsFacts {
+        let suite = self.connection.negotiated_cipher_suite();
+        let cipher = suite
+            .and_then(|suite| suite.suite().as_str())
+            .unwrap_or_default();
+        let group = self.connection.negotiated_key_exchange_group();
+        TlsFacts {
+            version: match self.connection.protocol_version() {
+                Some(ProtocolVersion::TLSv1_3) => "TLSv1.3".into(),
+                Some(ProtocolVersion::TLSv1_2) => "TLSv1.2".into(),
+                other => format!("{other:?}"),
+            },
+            cipher_bits: if cipher.contains("128") { 128 } else { 256 },
+            cipher: openssl_name(cipher),
+            key_exchange: group
+                .map(|group| format!("{:?}", group.name()))
+                .unwrap_or_default(),
+            peer_key_bits: 0,
+        }
+    }
+}
+
+/// `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is known to users as `ECDHE-RSA-AES256-GCM-SHA384`.
+fn openssl_name(cipher: &str) -> String {
+    if let Some(rest) = cipher.strip_prefix("TLS13_") {
+        return format!("TLS_{rest}");
+    }
+    let words = cipher
+        .trim_start_matches("TLS_")
+        .replace("_WITH", "")
+        .replace('_', "-");
+    let words = words.replace("AES-", "AES");
+    match words.split_once("-POLY1305") {
+        Some((words, _)) => format!("{words}-POLY1305"),
+        None => words,
+    }
+}
+
+fn invalid(error: rustls::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// The name a server is expected to prove.
+pub fn server_name(name: &str) -> Result<ServerName<'static>, PlanError> {
+    ServerName::try_from(name.to_string())
+        .map_err(|_| PlanError::new(format!("`{name}` cannot be the name of a TLS server")))
+}
+
+/// The socket as rustls wants it.
+struct Raw<'a>(&'a OwnedFd);
+
+impl Read for Raw<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::net::recv(self.0, buffer, RecvFlags::empty())?)
+    }
+}
+
+impl Write for Raw<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(self.0, bytes, SendFlags::NOSIGNAL)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn ciphers_have_the_names_users_know() {
+        for (ours, theirs) in [
+            ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+            (
+                "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+                "ECDHE-RSA-AES128-GCM-SHA256",
+            ),
+            (
+                "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+                "ECDHE-ECDSA-CHACHA20-POLY1305",
+            ),
+        ] {
+            assert_eq!(super::openssl_name(ours), theirs);
+        }
+    }
+}

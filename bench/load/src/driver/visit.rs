@@ -1,0 +1,84 @@
+//! Runs of sessions: which burst each visitor is in, what it waits for, and the cookies it holds.
+
+use crate::moment::Moment;
+
+use super::cookies::Jar;
+
+#[derive(Debug)]
+pub struct Visit {
+    /// Index into the plan's sessions.
+    pub session: usize,
+    pub burst: usize,
+    /// Calls of the present burst without an answer yet.
+    pub outstanding: usize,
+    pub intended: Moment,
+    pub permitted: Moment,
+    /// Tokens of its connections, by endpoint.
+    pub links: Vec<(usize, u64)>,
+    pub jar: Jar,
+    pub answered: u32,
+    pub failed: u32,
+    pub connections: u32,
+    /// A call failed and the session ends when the rest of the burst has.
+    pub ending: bool,
+    /// A connection did not come about.
+    pub refused: bool,
+}
+
+impl Visit {
+    pub fn new(session: usize, intended: Moment, permitted: Moment) -> Visit {
+        Visit {
+            session,
+            burst: 0,
+            outstanding: 0,
+            intended,
+            permitted,
+            links: Vec::new(),
+            jar: Jar::default(),
+            answered: 0,
+            failed: 0,
+            connections: 0,
+            ending: false,
+            refused: false,
+        }
+    }
+}
+
+/// The visits of a thread that are not over.
+#[derive(Default)]
+pub struct Visits {
+    slots: Vec<Option<Visit>>,
+    free: Vec<u32>,
+    pub active: usize,
+}
+
+impl Visits {
+    pub fn add(&mut self, visit: Visit) -> u32 {
+        self.active += 1;
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = Some(visit);
+                index
+            }
+            None => {
+                self.slots.push(Some(visit));
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    pub fn get(&mut self, index: u32) -> Option<&mut Visit> {
+        self.slots.get_mut(index as usize)?.as_mut()
+    }
+
+    pub fn remove(&mut self, index: u32) -> Option<Visit> {
+        let visit = self.slots.get_mut(index as usize)?.take()?;
+        self.free.push(index);
+        self.active -= 1;
+        Some(visit)
+    }
+
+    pub fn indices(&self) -> std::ops::Range<u32> {
+        0..self.slots.len() as u32
+    }
+}

@@ -1,0 +1,287 @@
+//! One thread's event loop: takes arrivals from the supply, carries them over links, tells the observer.
+//!
+//! The order of a turn: timers, arrivals that are due, then whatever the sockets have. A response that
+//! leaves its connection open is followed by the next request in the same step, without a further wait.
+
+mod exchange;
+mod failure;
+mod multiplexed;
+mod opening;
+mod visiting;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+
+use crate::moment::{Clock, Moment};
+use crate::observe::Observer;
+use crate::outcome::{ThreadOutcome, Totals};
+use crate::plan::{Plan, PlanError};
+
+use super::epoll::Epoll;
+use super::link::{Job, Links};
+use super::prepared::Prepared;
+use super::socket::Source;
+use super::supply::Supply;
+use super::timers::{Due, Timers};
+use super::usage::Usage;
+use super::visit::Visits;
+use super::{quota, Control};
+
+/// Which thread of how many.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub thread: usize,
+    pub threads: usize,
+}
+
+pub struct Worker<'p, O> {
+    plan: &'p Plan,
+    prepared: &'p Prepared<'p>,
+    control: &'p Control,
+    clock: Clock,
+    observer: O,
+    supply: Supply,
+    epoll: Epoll,
+    links: Links,
+    /// Open connections without work, by endpoint, the latest used last.
+    idle: Vec<Vec<u64>>,
+    timers: Timers,
+    visits: Visits,
+    source: Source,
+    /// For endpoints with TLS.
+    tls: Option<Arc<ClientConfig>>,
+    /// Arrivals that may still be begun beside those under way.
+    permits: usize,
+    /// When a permit was last given back while there was none.
+    starved_until: Moment,
+    under_way: u64,
+    serial: u64,
+    /// The link whose bytes are being taken: what it is to send waits until they are.
+    reading: Option<usize>,
+    /// No request times out before this.
+    next_deadline: Moment,
+    totals: Totals,
+    /// Answers and failures not yet told to the control.
+    untold: (u64, u64),
+}
+
+/// An arrival that is due and has its permit.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    intended: Moment,
+    permitted: Moment,
+}
+
+/// A user of a closed loop waits this long after a connection did not come about, lest a refusing
+/// server be asked a hundred thousand times a second.
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(10);
+const RECEIVE_BYTES: usize = 128 * 1024;
+/// The longest a thread sleeps, so that a stop from another thread is seen.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+impl<'p, O: Observer> Worker<'p, O> {
+    pub fn new(
+        prepared: &'p Prepared<'p>,
+        control: &'p Control,
+        clock: Clock,
+        share: Share,
+        quota: quota::Share,
+        observer: O,
+    ) -> Result<Worker<'p, O>, PlanError> {
+        let plan = prepared.plan;
+        let epoll = Epoll::new()
+            .map_err(|error| PlanError::new(format!("the system gives no event queue: {error}")))?;
+        let secure = prepared
+            .endpoints
+            .iter()
+            .any(|target| target.server_name.is_some());
+        let http2 = plan.connection.http2_streams.is_some();
+        let tls = match secure {
+            true => Some(super::tls::configuration(&plan.connection.tls, http2)?),
+            false => None,
+        };
+        let streams = plan.connection.http2_streams.unwrap_or(1);
+        let connections = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
+        // A session's calls are its own affair: it takes one permit.
+        let permits = connections * if plan.sessions.is_empty() { streams } else { 1 };
+        Ok(Worker {
+            plan,
+            prepared,
+            control,
+            clock,
+            observer,
+            supply: Supply::new(plan, share, quota),
+            epoll,
+            links: Links::default(),
+            idle: prepared.endpoints.iter().map(|_| Vec::new()).collect(),
+            timers: Timers::default(),
+            visits: Visits::default(),
+            source: Source::new(&plan.connection.sources, share.thread),
+            tls,
+            permits,
+            starved_until: Moment::ZERO,
+            under_way: 0,
+            serial: 0,
+            reading: None,
+            next_deadline: Moment::NEVER,
+            totals: Totals::default(),
+            untold: (0, 0),
+        })
+    }
+
+    pub fn run(mut self) -> ThreadOutcome<O> {
+        let before = Usage::of_this_thread();
+        std::thread::sleep(self.clock.until_origin());
+        let mut buffer = vec![0; RECEIVE_BYTES].into_boxed_slice();
+        let mut next_tick = Moment::ZERO.after(self.plan.tick);
+        let mut planning_ended = None;
+        loop {
+            let mut now = self.clock.now();
+            self.do_what_is_due(now, &mut buffer);
+            if self.supply.is_over(now) {
+                let since = *planning_ended.get_or_insert(now);
+                let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
+                let quiet = self.under_way == 0 && self.visits.active == 0;
+                if (quiet && self.supply.is_empty()) || now > since.after(drain) {
+                    break;
+                }
+            }
+            if self.control.is_stopped() || self.observer.gives_up() {
+                self.control.stop();
+                break;
+            }
+            if now >= next_tick {
+                self.tell_progress();
+                self.observer.tick(now);
+                next_tick = now.after(self.plan.tick);
+            }
+            now = self.clock.now();
+            let until = self.next_wake(now).min(next_tick);
+            for index in 0..self.epoll.wait(now, until) {
+                let event = self.epoll.event(index);
+                self.on_event(event, &mut buffer);
+            }
+        }
+        self.finish(before)
+    }
+
+    /// Everything whose time has come: time-outs, timers, arrivals.
+    fn do_what_is_due(&mut self, now: Moment, buffer: &mut [u8]) {
+        if now >= self.next_deadline {
+            self.time_out(now);
+        }
+        while let Some((at, due)) = self.timers.take(now) {
+            match due {
+                Due::Permit => self.give_permit(now),
+                Due::Burst(visit) => self.play_burst(visit, at, now),
+                Due::Read(token) => self.read_on(token, buffer),
+            }
+        }
+        self.begin_arrivals(now);
+    }
+
+    /// Begins what is due and permitted.
+    fn begin_arrivals(&mut self, now: Moment) {
+        if self.plan.sessions.is_empty() {
+            while let Some(job) = self.next_job(now) {
+                self.dispatch(job, now);
+            }
+        } else {
+            while let Some(arrival) = self.next_arrival(now) {
+                self.begin_visit(arrival, now);
+            }
+        }
+    }
+
+    fn next_wake(&self, now: Moment) -> Moment {
+        let arrival = match self.permits {
+            0 => Moment::NEVER,
+            _ => self.supply.next_open(),
+        };
+        let closing = match self.supply.is_open() {
+            true => Moment::NEVER,
+            false => self.supply.end(),
+        };
+        let sooner = arrival.min(self.timers.next()).min(self.next_deadline);
+        let later = now.after(LONGEST_WAIT);
+        match closing > now {
+            true => sooner.min(later).min(closing),
+            false => sooner.min(later),
+        }
+    }
+
+    /// The next arrival that is due and permitted; takes its permit.
+    fn next_arrival(&mut self, now: Moment) -> Option<Arrival> {
+        if self.permits == 0 {
+            return None;
+        }
+        let (intended, permitted) = match self.supply.is_open() {
+            true if self.supply.next_open() > now => return None,
+            true => {
+                let intended = self.supply.take_open();
+                (intended, intended.max(self.starved_until))
+            }
+            false if !self.supply.take_closed(now) => return None,
+            false => (now, now),
+        };
+        self.permits -= 1;
+        Some(Arrival {
+            intended,
+            permitted,
+        })
+    }
+
+    /// The same as a single request.
+    fn next_job(&mut self, now: Moment) -> Option<Job> {
+        let Arrival {
+            intended,
+            permitted,
+        } = self.next_arrival(now)?;
+        self.under_way += 1;
+        self.totals.planned += 1;
+        self.totals.most_under_way = self.totals.most_under_way.max(self.under_way);
+        Some(Job {
+            request: self.supply.pick(),
+            visit: None,
+            intended,
+            permitted,
+        })
+    }
+
+    /// The most requests at once on an HTTP/2 connection.
+    fn streams(&self) -> usize {
+        self.plan.connection.http2_streams.unwrap_or(1)
+    }
+
+    fn give_permit(&mut self, now: Moment) {
+        if self.permits == 0 {
+            self.starved_until = now;
+        }
+        self.permits += 1;
+    }
+
+    fn tell_progress(&mut self) {
+        let (completed, failed) = std::mem::take(&mut self.untold);
+        self.control.count(completed, failed);
+    }
+
+    fn finish(mut self, before: Usage) -> ThreadOutcome<O> {
+        let now = self.clock.now();
+        self.report_unfinished(now);
+        self.tell_progress();
+        self.observer.tick(now);
+        self.totals.source_changes = self.source.changes;
+        let after = Usage::of_this_thread();
+        ThreadOutcome {
+            observer: self.observer,
+            totals: self.totals,
+            cpu_user: after.user.saturating_sub(before.user),
+            cpu_system: after.system.saturating_sub(before.system),
+            run_queue_delay: after.run_queue_delay.saturating_sub(before.run_queue_delay),
+            preemptions: after.preemptions.saturating_sub(before.preemptions),
+            ended: now,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The worker's dealings with HTTP/2 links: many exchanges at once, ended in any order.
+
+use std::io;
+
+use crate::moment::Moment;
+use crate::observe::{ConnectTimes, Exchange, FailureKind, Observer};
+
+use super::super::cookies::Jar;
+use super::super::http2::{hpack, Ended, Listener, Stream};
+use super::super::link::{send, Links};
+use super::super::visit::Visits;
+use super::failure::Broken;
+use super::Worker;
+
+/// Passes the parts of responses on to the observer and the jars.
+struct Ear<'a, O> {
+    observer: &'a mut O,
+    visits: &'a mut Visits,
+    connection: u64,
+    endpoint: usize,
+}
+
+impl<O: Observer> Ear<'_, O> {
+    fn exchange(&self, stream: &Stream) -> Exchange {
+        Exchange {
+            request: stream.flight.job.request,
+            connection: self.connection,
+            intended: stream.flight.job.intended,
+            status: stream.facts.status,
+        }
+    }
+
+    fn jar(&mut self, stream: &Stream) -> Option<&mut Jar> {
+        let visit = self.visits.get(stream.flight.job.visit?)?;
+        Some(&mut visit.jar)
+    }
+}
+
+impl<O: Observer> Listener for Ear<'_, O> {
+    fn head(&mut self, stream: &Stream, block: &[u8]) {
+        let endpoint = self.endpoint;
+        let wanted = self.observer.wants_head();
+        let jar = self.jar(stream);
+        if jar.is_none() && !wanted {
+            return;
+        }
+        let text = hpack::as_text(block);
+        if let Some(jar) = jar {
+            jar.take(endpoint, text.as_bytes());
+        }
+        let exchange = self.exchange(stream);
+        self.observer.head(&exchange, text.as_bytes());
+    }
+
+    fn body(&mut self, stream: &Stream, piece: &[u8]) {
+        let exchange = self.exchange(stream);
+        self.observer.body(&exchange, piece);
+    }
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// Opens streams for the flights that wait on this link.
+    pub(super) fn start_streams(&mut self, index: usize, now: Moment) {
+        let prepared = self.prepared;
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let Some(http2) = &mut link.http2 else { return };
+        while let Some(mut flight) = link.in_flight.pop_front() {
+            let rendered = &prepared.rendered[flight.job.request];
+            let block = &rendered.block;
+            let body = &self.plan.requests[flight.job.request].body;
+            flight.write_begun = now;
+            flight.written = now;
+            let exchange = Exchange {
+                request: flight.job.request,
+                connection: link.serial,
+                intended: flight.job.intended,
+                status: 0,
+            };
+            let sent = http2.start(flight, block, body);
+            if let Some(stream) = http2.streams.last_mut() {
+                stream.flight.sent_bytes = sent;
+            }
+            self.observer.sent(&exchange, sent);
+        }
+        if self.reading != Some(index) {
+            self.flush(index, now);
+        }
+    }
+
+    /// Hands the kernel what the connection has to say.
+    pub(super) fn flush(&mut self, index: usize, now: Moment) {
+        loop {
+            let Some(link) = self.links.get(index) else {
+                return;
+            };
+            let Some(http2) = &mut link.http2 else { return };
+            if http2.unsent().is_empty() {
+                return;
+            }
+            match send(&link.socket, &mut link.tls, http2.unsent()) {
+                Ok(count) => {
+                    http2.was_sent(count);
+                    self.totals.sent_bytes += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.fail_link(index, FailureKind::Reset, Some(&error), now),
+            }
+        }
+    }
+
+    /// Gives bytes to the connection; answers whether it is still there.
+    pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
+        self.reading = Some(index);
+        let alive = self.take_each_frame(index, &mut bytes, now);
+        self.reading = None;
+        if alive {
+            self.flush(index, now);
+        }
+        alive && self.links.get(index).is_some()
+    }
+
+    fn take_each_frame(&mut self, index: usize, bytes: &mut &[u8], now: Moment) -> bool {
+        loop {
+            let Some(link) = self.links.get(index) else {
+                return false;
+            };
+            let token = Links::token(index, link.serial);
+            let Some(http2) = &mut link.http2 else {
+                return false;
+            };
+            let mut ear = Ear {
+                observer: &mut self.observer,
+                visits: &mut self.visits,
+                connection: link.serial,
+                endpoint: link.endpoint,
+            };
+            http2.now = now;
+            match http2.feed(bytes, &mut ear) {
+                Ok(None) => {
+                    let done = http2.closing && http2.streams.is_empty();
+                    if done {
+                        self.close(index, now);
+                    }
+                    return !done;
+                }
+                Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, now),
+                Ok(Some(Ended::Reset(stream))) => {
+                    self.stream_failed(index, stream, FailureKind::Reset, now);
+                }
+                Err(_) => {
+                    let why = "the bytes are not HTTP/2";
+                    self.observer.trouble(FailureKind::BadResponse, &why);
+                    self.fail_link(index, FailureKind::BadResponse, None, now);
+                    return false;
+                }
+            }
+            if self.links.index(token).is_none() {
+                return false;
+            }
+        }
+    }
+
+    fn stream_answered(&mut self, index: usize, stream: Stream, now: Moment) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        link.answered += 1;
+        let times = (link.serial, link.times);
+        self.tell_answer(&stream.flight, &stream.facts, times, true, now);
+        self.list(index);
+        match stream.flight.job.visit {
+            None => {
+                self.give_permit(now);
+                if let Some(job) = self.next_job(now) {
+                    self.dispatch(job, now);
+                }
+            }
+            Some(_) => {
+                self.visit_answered(&stream.flight, stream.facts.status, now);
+                self.begin_arrivals(now);
+            }
+        }
+    }
+
+    fn stream_failed(&mut self, index: usize, stream: Stream, kind: FailureKind, now: Moment) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let link = Some((link.serial, link.times));
+        self.fail(
+            &stream.flight,
+            link,
+            &stream.facts,
+            Broken {
+                kind,
+                error: None,
+                now,
+            },
+        );
+        self.list(index);
+    }
+
+    /// Ends the streams of a link that have waited too long; answers the earliest deadline of the rest.
+    pub(super) fn time_out_streams(&mut self, index: usize, now: Moment) -> Moment {
+        let timeout = self.plan.connection.timeout;
+        let mut next = Moment::NEVER;
+        let mut place = 0;
+        while let Some(http2) = self.links.get(index).and_then(|link| link.http2.as_mut()) {
+            let Some(stream) = http2.streams.get(place) else {
+                break;
+            };
+            let deadline = stream.flight.begun.after(timeout);
+            if deadline > now {
+                next = next.min(deadline);
+                place += 1;
+                continue;
+            }
+            let stream = http2.cancel(place);
+            self.stream_failed(index, stream, FailureKind::TimeOut, now);
+            self.flush(index, now);
+        }
+        next
+    }
+
+    /// Ends all streams of a link that is gone.
+    pub(super) fn fail_streams(
+        &mut self,
+        streams: Vec<Stream>,
+        link: (u64, ConnectTimes),
+        at: Broken,
+    ) {
+        for stream in streams {
+            self.fail(&stream.flight, Some(link), &stream.facts, at);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A whole native measurement: ceiling, run, record, verdict. `mehari bench` and `mehari compare` call it.
+
+use std::time::{Duration, SystemTime};
+
+use mehari_record::{Latency, Machine, Record};
+
+use crate::driver::{run, Control};
+use crate::live::Watched;
+use crate::moment::{nanoseconds, Moment};
+use crate::observe::FailureKind;
+use crate::outcome::Outcome;
+use crate::plan::{Plan, PlanError};
+use crate::recorder::Recorder;
+use crate::verdict::{self, ceiling, counters::Counters};
+use crate::words;
+
+/// What to do around the run itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Measurement {
+    /// Measure what the generator can do at most, by a responder of its own, before the run.
+    pub ceiling: bool,
+}
+
+/// Runs `plan` and answers its record, verdict included. `each_tick` sees the parts of all threads as
+/// they are published, for a live view. An error means that nothing was sent.
+pub fn measure(
+    plan: &Plan,
+    control: &Control,
+    measurement: Measurement,
+    observer: impl Fn(usize, Recorder) -> Watched,
+) -> Result<Record, PlanError> {
+    plan.check()?;
+    let ceiling = match measurement.ceiling {
+        true => ceiling::measure(plan)?,
+        false => None,
+    };
+    let end = crate::arrivals::planned_end(plan);
+    let before = Counters::read();
+    let outcome = run(plan, control, |thread| observer(thread, Recorder::new(end)))?;
+    let counted = Counters::read().since(&before);
+    let mut record = record(plan, &outcome);
+    verdict::judge(
+        &mut record,
+        &verdict::Evidence::new(plan, &outcome, counted, ceiling),
+    );
+    record.judge_steadiness();
+    Ok(record)
+}
+
+fn record(plan: &Plan, outcome: &Outcome<Watched>) -> Record {
+    let mut machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
+    machine.cost = cost(outcome);
+    let measured_from = outcome.began + plan.warm_up;
+    let mut record = Record::new(
+        words::plan(plan, outcome.threads.len()),
+        machine,
+        unix_us(measured_from),
+    );
+    let mut unfinished = 0;
+    for part in outcome
+        .threads
+        .iter()
+        .map(|thread| &thread.observer.recorder)
+    {
+        add_latencies(&mut record, part);
+        let counts = &mut record.counts;
+        counts.completed += part.completed;
+        for (status, count) in part
+            .statuses
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            *counts.statuses.entry(status as u16).or_default() += count;
+        }
+        for kind in FailureKind::ALL {
+            match (part.failures[kind as usize], kind) {
+                (0, _) => {}
+                (count, FailureKind::Unfinished) => unfinished += count,
+                (count, _) => *counts.failed.entry(kind.name().into()).or_default() += count,
+            }
+        }
+        counts.bytes_sent += part.sent_bytes;
+        counts.bytes_received += part.received_bytes;
+        counts.body_bytes_received += part.body_bytes;
+        counts.connections += part.connections;
+        if record.server.is_empty() && part.server != "-" {
+            record.server.clone_from(&part.server);
+        }
+    }
+    note_troubles(&mut record, outcome);
+    let counts = &mut record.counts;
+    counts.censored = unfinished;
+    counts.attempted = counts.completed + unfinished + counts.failures();
+    record.durations = durations(plan, outcome);
+    add_sessions(&mut record, outcome);
+    record
+}
+
+/// The first reason of each class of failure.
+fn note_troubles(record: &mut Record, outcome: &Outcome<Watched>) {
+    for kind in FailureKind::ALL {
+        let mut parts = outcome
+            .threads
+            .iter()
+            .map(|thread| &thread.observer.recorder);
+        if let Some(why) = parts.find_map(|part| part.troubles.get(&kind)) {
+            record.verdict.note(format!(
+                "The first failure of class \"{}\": {why}.",
+                kind.name()
+            ));
+        }
+    }
+}
+
+fn add_latencies(record: &mut Record, part: &Recorder) {
+    let pairs: [(&mut Latency, &Latency); 8] = [
+        (&mut record.response, &part.response),
+        (&mut record.service, &part.service),
+        (&mut record.response_of_errors, &part.response_of_errors),
+        (&mut record.unended, &part.unended),
+        (&mut record.connect, &part.connect),
+        (&mut record.first_byte, &part.first_byte),
+        (&mut record.lag.connections_busy, &part.busy.latency()),
+        (&mut record.lag.generator_late, &part.late.latency()),
+    ];
+    for (all, part) in pairs {
+        all.add(part)
+            .expect("the histograms of one run have one shape");
+    }
+    record
+        .timeline
+        .add(&part.timeline)
+        .expect("the timelines of one run have one shape");
+}
+
+fn add_sessions(record: &mut Record, outcome: &Outcome<Watched>) {
+    let parts = || {
+        outcome
+            .threads
+            .iter()
+            .map(|thread| &thread.observer.recorder)
+    };
+    let sessions: u64 = parts().map(|part| part.sessions).sum();
+    if sessions > 0 {
+        let incomplete: u64 = parts().map(|part| part.sessions_incomplete).sum();
+        record
+            .plan
+            .other
+            .insert("sessions_played".into(), sessions.into());
+        record
+            .plan
+            .other
+            .insert("sessions_incomplete".into(), incomplete.into());
+    }
+}
+
+fn durations(plan: &Plan, outcome: &Outcome<Watched>) -> mehari_record::Durations {
+    let parts = || {
+        outcome
+            .threads
+            .iter()
+            .map(|thread| &thread.observer.recorder)
+    };
+    let last = parts().map(|part| part.last_done).max().unwrap_or_default();
+    let ended = outcome
+        .threads
+        .iter()
+        .map(|thread| thread.ended)
+        .max()
+        .unwrap_or_default();
+    let from = Moment::ZERO.after(plan.warm_up);
+    let planned_end = crate::arrivals::planned_end(plan);
+    let end = match planned_end < ended {
+        true => planned_end,
+        // Ended by its number, or by a stop before its time.
+        false if outcome.interrupted => ended,
+        false => last,
+    };
+    mehari_record::Durations {
+        warm_up_us: from.0 / 1000,
+        measured_us: end.since(from) / 1000,
+        drain_us: last.since(end) / 1000,
+    }
+}
+
+fn cost(outcome: &Outcome<Watched>) -> mehari_record::GeneratorCost {
+    let sum = |of: fn(&crate::outcome::ThreadOutcome<Watched>) -> Duration| {
+        nanoseconds(outcome.threads.iter().map(of).sum()) / 1000
+    };
+    mehari_record::GeneratorCost {
+        cpu_user_us: sum(|thread| thread.cpu_user),
+        cpu_system_us: sum(|thread| thread.cpu_system),
+        cpu_spin_us: 0,
+        involuntary_switches: outcome
+            .threads
+            .iter()
+            .map(|thread| thread.preemptions)
+            .sum(),
+        run_queue_us: sum(|thread| thread.run_queue_delay),
+        peak_memory_bytes: peak_memory(),
+    }
+}
+
+/// The most memory the process ever had resident.
+fn peak_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+fn unix_us(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_micros() as u64
+}

@@ -1,0 +1,67 @@
+//! Time as the engine counts it: whole nanoseconds on the monotonic clock since the run's origin.
+//! Every thread of a run shares one origin, so moments of different threads can be compared.
+
+use std::time::Duration;
+
+use rustix::time::{clock_gettime, ClockId};
+
+/// Nanoseconds since the run's origin, the instant the plan calls zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    pub const ZERO: Moment = Moment(0);
+    pub const NEVER: Moment = Moment(u64::MAX);
+
+    /// Nanoseconds from `earlier` to `self`, zero when `earlier` is in fact later.
+    pub fn since(self, earlier: Moment) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// The moment `duration` later; stays `NEVER` rather than wrapping.
+    pub fn after(self, duration: Duration) -> Moment {
+        Moment(self.0.saturating_add(nanoseconds(duration)))
+    }
+
+    pub fn duration(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// A duration in whole nanoseconds, at most `u64::MAX` (584 years).
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Reads moments. `now` before the origin answers zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: u64,
+}
+
+impl Clock {
+    /// A clock whose zero lies `lead` ahead of this call.
+    pub fn starting_in(lead: Duration) -> Clock {
+        Clock {
+            origin: monotonic().saturating_add(nanoseconds(lead)),
+        }
+    }
+
+    pub fn now(&self) -> Moment {
+        Moment(monotonic().saturating_sub(self.origin))
+    }
+
+    /// How long until the origin; zero once it has passed.
+    pub fn until_origin(&self) -> Duration {
+        Duration::from_nanos(self.origin.saturating_sub(monotonic()))
+    }
+}
+
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,300 @@
+//! What to do: requests, schedule, stop rule, connection. Built by the commands, checked here once,
+//! then only read by the driver's threads.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::request::Request;
+use crate::session::Session;
+
+/// A whole load: every mode is a value of this type.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub requests: Vec<Request>,
+    /// Empty: each arrival is one request. Otherwise each arrival runs one session over `requests`.
+    pub sessions: Vec<Session>,
+    pub pick: Pick,
+    pub schedule: Schedule,
+    pub stop: Stop,
+    /// What is intended before this time is sent but not counted.
+    pub warm_up: Duration,
+    /// How long to wait, after the last request was planned, for what is under way.
+    /// `None`: the time-out of a request.
+    pub drain: Option<Duration>,
+    pub connection: Connection,
+    /// `None`: chosen from the cores and the connections.
+    pub threads: Option<usize>,
+    pub seed: u64,
+    /// How often `Observer::tick` is called on each thread.
+    pub tick: Duration,
+}
+
+/// Which request (or session) comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// By weight, from the plan's seed.
+    Random,
+    /// One after the other, beginning again; thread k of n begins with the k-th and takes each n-th.
+    InOrder,
+}
+
+#[derive(Clone, Debug)]
+pub enum Schedule {
+    /// So many users, each beginning its next request when the one before is answered.
+    Closed { connections: usize },
+    /// Arrivals by the clock whatever the server does.
+    Open {
+        /// Arrivals a second.
+        rate: f64,
+        arrivals: Arrivals,
+        /// More than this are never under way at once; what arrives meanwhile waits and its wait counts.
+        most_connections: usize,
+    },
+    /// Open as well, its rate following the stages, which also end it.
+    Stages {
+        stages: Vec<Stage>,
+        arrivals: Arrivals,
+        most_connections: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    Constant,
+    Poisson,
+}
+
+/// The rate moves in a straight line from `from` to `to` (arrivals a second) within `duration`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    pub duration: Duration,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// Whichever comes first ends the planning of requests. Warm-up counts for neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    /// Arrivals (requests, or sessions).
+    pub arrivals: Option<u64>,
+    pub time: Option<Duration>,
+}
+
+impl Stop {
+    pub fn after_requests(count: u64) -> Stop {
+        Stop {
+            arrivals: Some(count),
+            time: None,
+        }
+    }
+
+    pub fn after_time(time: Duration) -> Stop {
+        Stop {
+            arrivals: None,
+            time: Some(time),
+        }
+    }
+}
+
+/// How connections are made and kept.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Use a connection again when the response permits it.
+    pub keep_alive: bool,
+    /// Close with a reset (no TIME_WAIT on our side).
+    pub close_with_reset: bool,
+    /// Streams at once on an HTTP/2 connection; `None`: HTTP/1.
+    pub http2_streams: Option<usize>,
+    pub tls: Arc<TlsPolicy>,
+    pub sources: Sources,
+    /// Bytes a second the client takes, made so that the server feels it.
+    pub throttle: Option<u64>,
+    /// From the begin of a request, its connect included, to its last byte.
+    pub timeout: Duration,
+    pub receive_buffer: Option<usize>,
+    pub send_buffer: Option<usize>,
+}
+
+impl Default for Connection {
+    fn default() -> Connection {
+        Connection {
+            keep_alive: true,
+            close_with_reset: false,
+            http2_streams: None,
+            tls: Arc::default(),
+            sources: Sources::Automatic,
+            throttle: None,
+            timeout: Duration::from_secs(30),
+            receive_buffer: None,
+            send_buffer: None,
+        }
+    }
+}
+
+/// Where connections come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// The system's choice; further loopback addresses when the ports of a loopback one run out.
+    Automatic,
+    /// These, in turn.
+    Fixed(Vec<IpAddr>),
+}
+
+/// What TLS connections demand.
+#[derive(Clone, Debug, Default)]
+pub struct TlsPolicy {
+    /// Accept any certificate.
+    pub insecure: bool,
+    /// PEM files of the authorities to trust; empty: the system's.
+    pub authorities: Vec<std::path::PathBuf>,
+    /// PEM files of the certificate chain and the key shown to the server.
+    pub identity: Option<(std::path::PathBuf, std::path::PathBuf)>,
+    /// Name sent and verified in place of the URL's host.
+    pub server_name: Option<String>,
+    /// Do not send the name at all.
+    pub no_server_name: bool,
+    /// Make a full handshake on each connection.
+    pub no_resumption: bool,
+    pub versions: TlsVersions,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsVersions {
+    #[default]
+    All,
+    Only12,
+    Only13,
+}
+
+impl Plan {
+    /// A plan with the defaults of the native command: 30 s time-out, no warm-up, seed 1.
+    pub fn new(requests: Vec<Request>, schedule: Schedule, stop: Stop) -> Plan {
+        Plan {
+            requests,
+            sessions: Vec::new(),
+            pick: Pick::Random,
+            schedule,
+            stop,
+            warm_up: Duration::ZERO,
+            drain: None,
+            connection: Connection::default(),
+            threads: None,
+            seed: 1,
+            tick: Duration::from_millis(250),
+        }
+    }
+
+    /// Most arrivals under way at once.
+    pub fn most_at_once(&self) -> usize {
+        match &self.schedule {
+            Schedule::Closed { connections } => *connections,
+            Schedule::Open {
+                most_connections, ..
+            } => *most_connections,
+            Schedule::Stages {
+                most_connections, ..
+            } => *most_connections,
+        }
+    }
+
+    /// The first thing that makes this plan impossible, in words for its author.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let refuse = |why: &str| Err(PlanError::new(why));
+        if self.requests.is_empty() {
+            return refuse("there is nothing to request: give at least one URL");
+        }
+        if self.most_at_once() == 0 {
+            return refuse("0 connections can carry no request: at least 1 is needed");
+        }
+        if self.stop.arrivals == Some(0) {
+            return refuse("0 requests are no load: at least 1 is needed");
+        }
+        if self.stop.time == Some(Duration::ZERO) {
+            return refuse("a load of no duration sends nothing: the time must be more than 0");
+        }
+        if self.threads == Some(0) {
+            return refuse("0 threads can do nothing: at least 1 is needed");
+        }
+        if self.connection.timeout.is_zero() {
+            return refuse("with a time-out of 0 every request fails: it must be more than 0");
+        }
+        if self.connection.throttle == Some(0) || self.connection.http2_streams == Some(0) {
+            return refuse("a throttle or a number of streams of 0 lets nothing pass");
+        }
+        if self.stop == Stop::default() && !matches!(self.schedule, Schedule::Stages { .. }) {
+            return refuse("the load would never end: give a number of requests or a time");
+        }
+        self.check_rate()?;
+        self.check_sessions()
+    }
+
+    fn check_rate(&self) -> Result<(), PlanError> {
+        let usable = |rate: f64| rate.is_finite() && (0.0..=1e9).contains(&rate);
+        let good = match &self.schedule {
+            Schedule::Closed { .. } => true,
+            Schedule::Open { rate, .. } => usable(*rate) && *rate > 0.0,
+            Schedule::Stages { stages, .. } => {
+                stages
+                    .iter()
+                    .all(|stage| usable(stage.from) && usable(stage.to))
+                    && stages
+                        .iter()
+                        .any(|stage| !stage.duration.is_zero() && stage.from + stage.to > 0.0)
+            }
+        };
+        match good {
+            true => Ok(()),
+            false => Err(PlanError::new(
+                "the rate must be more than 0 and at most 1000000000 a second",
+            )),
+        }
+    }
+
+    fn check_sessions(&self) -> Result<(), PlanError> {
+        for session in &self.sessions {
+            let calls = || session.bursts.iter().flat_map(|burst| &burst.calls);
+            if session.bursts.is_empty()
+                || session.bursts.iter().any(|burst| burst.calls.is_empty())
+            {
+                return Err(PlanError::new("a session without calls does nothing"));
+            }
+            if let Some(call) = calls().find(|call| **call >= self.requests.len()) {
+                return Err(PlanError::new(format!(
+                    "a session calls request {call}, which is not there"
+                )));
+            }
+        }
+        let weights = || self.requests.iter().map(|request| request.weight);
+        let of_sessions = || self.sessions.iter().map(|session| session.weight);
+        let total: u64 = match self.sessions.is_empty() {
+            true => weights().map(u64::from).sum(),
+            false => of_sessions().map(u64::from).sum(),
+        };
+        match total {
+            0 => Err(PlanError::new(
+                "all weights are 0: nothing would ever be picked",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why a plan cannot be carried out: one line for its author. No load was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanError(String);
+
+impl PlanError {
+    pub fn new(why: impl Into<String>) -> PlanError {
+        PlanError(why.into())
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PlanError {}

@@ -1,0 +1,252 @@
+//! Line charts as inline SVG: an axis each way, grid, series. Colours and type come from the
+//! page's style sheet by class, so one drawing serves light and dark.
+
+use std::fmt::Write;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+/// A range with its marks; the range is wide enough to divide by.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    pub label: &'static str,
+    pub scale: Scale,
+    pub from: f64,
+    pub to: f64,
+    pub ticks: Vec<(f64, String)>,
+}
+
+/// A line; `None` breaks it.
+pub struct Series {
+    pub name: &'static str,
+    /// The CSS class that colours it.
+    pub class: &'static str,
+    pub points: Vec<Option<(f64, f64)>>,
+    /// Fill the area under the line.
+    pub filled: bool,
+}
+
+pub struct Chart {
+    /// Read out in place of the drawing.
+    pub description: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub series: Vec<Series>,
+}
+
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 40.0;
+
+impl Axis {
+    /// From zero to a round number at or above `most`.
+    pub fn linear(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
+        let most = if most > 0.0 { most } else { 1.0 };
+        let step = round_step(most / 5.0);
+        let count = (most / step - 1e-9).ceil().max(1.0);
+        Axis {
+            label,
+            scale: Scale::Linear,
+            from: 0.0,
+            to: count * step,
+            ticks: (0..=count as u32)
+                .map(|i| f64::from(i) * step)
+                .map(|at| (at, mark(at)))
+                .collect(),
+        }
+    }
+
+    /// Like `linear`, but ending where the data does: for time.
+    pub fn linear_to(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
+        let most = if most > 0.0 { most } else { 1.0 };
+        let step = round_step(most / 8.0);
+        let mut axis = Axis::linear(label, most, mark);
+        axis.to = most;
+        axis.ticks = (0..=8)
+            .map(|i| f64::from(i) * step)
+            .map(|at| (at, mark(at)))
+            .collect();
+        axis.ticks.retain(|(at, _)| *at <= axis.to * 1.000_001);
+        axis
+    }
+
+    /// Positive values by decades; within two decades 2 and 5 are marked too.
+    pub fn logarithmic(
+        label: &'static str,
+        least: f64,
+        most: f64,
+        mark: fn(f64) -> String,
+    ) -> Axis {
+        let least = if least > 0.0 { least } else { 1.0 };
+        let most = most.max(least * 1.1);
+        let first = least.log10().floor() as i32;
+        let last = most.log10().ceil() as i32;
+        let steps: &[f64] = if most / least <= 100.0 {
+            &[1.0, 2.0, 5.0]
+        } else {
+            &[1.0]
+        };
+        let marks: Vec<f64> = (first..=last)
+            .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
+            .collect();
+        let from = marks
+            .iter()
+            .copied()
+            .filter(|at| *at <= least)
+            .fold(10f64.powi(first), f64::max);
+        let to = marks
+            .iter()
+            .copied()
+            .filter(|at| *at >= most)
+            .fold(10f64.powi(last), f64::min);
+        Axis {
+            label,
+            scale: Scale::Logarithmic,
+            from,
+            to,
+            ticks: marks
+                .into_iter()
+                .filter(|at| (from..=to).contains(at))
+                .map(|at| (at, mark(at)))
+                .collect(),
+        }
+    }
+
+    /// Where a value lies between the ends, 0 to 1; beyond them it is held at the end.
+    fn place(&self, value: f64) -> f64 {
+        let place = match self.scale {
+            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Logarithmic => {
+                (value.max(self.from).ln() - self.from.ln()) / (self.to.ln() - self.from.ln())
+            }
+        };
+        place.clamp(0.0, 1.0)
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, at or above `least`.
+fn round_step(least: f64) -> f64 {
+    let decade = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|step| step * decade)
+        .find(|step| *step >= least * 0.999_999)
+        .unwrap_or(10.0 * decade)
+}
+
+impl Chart {
+    /// The drawing, `width` by `height` in its own units; `class` lets the page choose by width.
+    pub fn svg(&self, class: &str, width: f64, height: f64) -> String {
+        let mut svg = format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
+            escaped(&self.description)
+        );
+        let x_at = |value: f64| LEFT + self.x.place(value) * (width - LEFT - RIGHT);
+        let y_at = |value: f64| height - BOTTOM - self.y.place(value) * (height - TOP - BOTTOM);
+        self.draw_axes(&mut svg, width, height, &x_at, &y_at);
+        for series in &self.series {
+            series.draw(&mut svg, height - BOTTOM, &x_at, &y_at);
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn draw_axes(
+        &self,
+        svg: &mut String,
+        width: f64,
+        height: f64,
+        x_at: &dyn Fn(f64) -> f64,
+        y_at: &dyn Fn(f64) -> f64,
+    ) {
+        let bottom = height - BOTTOM;
+        for (value, mark) in &self.y.ticks {
+            let y = y_at(*value);
+            line(svg, "grid", (LEFT, y), (width - RIGHT, y));
+            text(svg, "end", (LEFT - 8.0, y + 4.0), mark);
+        }
+        let room = ((width - LEFT - RIGHT) / 58.0).max(2.0) as usize;
+        let every = self.x.ticks.len().div_ceil(room).max(1);
+        for (value, mark) in self.x.ticks.iter().step_by(every) {
+            let x = x_at(*value);
+            line(svg, "tick", (x, bottom), (x, bottom + 4.0));
+            text(svg, "middle", (x, bottom + 17.0), mark);
+        }
+        line(svg, "axis", (LEFT, bottom), (width - RIGHT, bottom));
+        text(svg, "start", (6.0, 12.0), self.y.label);
+        text(svg, "end", (width - RIGHT, height - 5.0), self.x.label);
+    }
+}
+
+impl Series {
+    fn draw(
+        &self,
+        svg: &mut String,
+        bottom: f64,
+        x_at: &dyn Fn(f64) -> f64,
+        y_at: &dyn Fn(f64) -> f64,
+    ) {
+        for stretch in self.points.split(Option::is_none) {
+            let places: Vec<(f64, f64)> = stretch
+                .iter()
+                .flatten()
+                .map(|(x, y)| (x_at(*x), y_at(*y)))
+                .collect();
+            let (Some(first), Some(last)) = (places.first(), places.last()) else {
+                continue;
+            };
+            if places.len() == 1 {
+                // A lone value between gaps would be a line of no length.
+                let _ = writeln!(
+                    svg,
+                    "<circle class=\"dot {}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"/>",
+                    self.class, first.0, first.1
+                );
+                continue;
+            }
+            let path: Vec<String> = places
+                .iter()
+                .map(|(x, y)| format!("{x:.1} {y:.1}"))
+                .collect();
+            let path = path.join(" L");
+            if self.filled {
+                let _ = writeln!(
+                    svg,
+                    "<path class=\"area {}\" d=\"M{:.1} {bottom:.1} L{path} L{:.1} {bottom:.1} Z\"/>",
+                    self.class, first.0, last.0
+                );
+            }
+            let _ = writeln!(svg, "<path class=\"line {}\" d=\"M{path}\"/>", self.class);
+        }
+    }
+}
+
+fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+    let _ = writeln!(
+        svg,
+        "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+        from.0, from.1, to.0, to.1
+    );
+}
+
+fn text(svg: &mut String, anchor: &str, at: (f64, f64), text: &str) {
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        at.0,
+        at.1,
+        escaped(text)
+    );
+}
+
+/// Text safe in HTML and in quoted attributes.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}

@@ -1,0 +1,138 @@
+//! Reading and writing record files. A file of another major version is refused by name.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::{Error, Record, FORMAT, VERSION};
+
+/// The two fields that say whether the rest can be understood.
+#[derive(Deserialize)]
+struct Label {
+    format: Option<String>,
+    version: Option<String>,
+}
+
+impl Record {
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a record is plain data");
+        text.push('\n');
+        text
+    }
+
+    /// Reads a record; `path` is only named in errors.
+    pub fn from_json(text: &str, path: &str) -> Result<Record, Error> {
+        let unreadable = |expected: String| Error::Unreadable {
+            path: path.to_owned(),
+            expected,
+        };
+        let label: Label = serde_json::from_str(text)
+            .map_err(|cause| unreadable(format!("expected a JSON record, but {cause}")))?;
+        if label.format.as_deref() != Some(FORMAT) {
+            return Err(unreadable(format!(
+                "expected a record with \"format\": \"{FORMAT}\" (as `mehari bench --json` writes)"
+            )));
+        }
+        let version = label.version.unwrap_or_default();
+        if major(&version) != major(VERSION) {
+            return Err(unreadable(format!(
+                "record version {version:?} is not understood; this program reads {}.x",
+                major(VERSION)
+            )));
+        }
+        let record: Record =
+            serde_json::from_str(text).map_err(|cause| unreadable(cause.to_string()))?;
+        record.check().map_err(unreadable)?;
+        Ok(record)
+    }
+
+    pub fn read(path: &Path) -> Result<Record, Error> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|cause| Error::File {
+            doing: "read",
+            path: name.clone(),
+            cause,
+        })?;
+        Record::from_json(&text, &name)
+    }
+
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        std::fs::write(path, self.to_json()).map_err(|cause| Error::File {
+            doing: "write",
+            path: path.display().to_string(),
+            cause,
+        })
+    }
+
+    /// The promises of docs/records.md that the types do not make.
+    fn check(&self) -> Result<(), String> {
+        let counts = &self.counts;
+        let ended = [counts.completed, counts.censored]
+            .iter()
+            .chain(counts.failed.values())
+            .try_fold(0u64, |sum, count| sum.checked_add(*count));
+        if ended != Some(counts.attempted) {
+            return Err(
+                "`counts.attempted` is not the sum of completed, failed and censored".into(),
+            );
+        }
+        if self.quantities().any(|quantity| quantity > MOST) {
+            return Err(format!(
+                "a count or duration is above {MOST}, more than any run can have"
+            ));
+        }
+        if self.machines.is_empty() {
+            return Err("`machines` is empty; a record names at least one generator".into());
+        }
+        Ok(())
+    }
+}
+
+/// Small enough that sums over many records stay below what 64 bits hold.
+const MOST: u64 = 1 << 50;
+
+impl Record {
+    /// Every number that is added to others somewhere.
+    fn quantities(&self) -> impl Iterator<Item = u64> + '_ {
+        let (plan, durations, counts) = (&self.plan, &self.durations, &self.counts);
+        let plain = [
+            plan.connections,
+            plan.threads,
+            plan.requests.unwrap_or(0),
+            durations.warm_up_us,
+            durations.measured_us,
+            durations.drain_us,
+            counts.attempted,
+            counts.bytes_sent,
+            counts.bytes_received,
+            counts.body_bytes_received,
+            counts.connections,
+        ];
+        let histograms = [
+            &self.response,
+            &self.service,
+            &self.response_of_errors,
+            &self.unended,
+            &self.connect,
+            &self.first_byte,
+            &self.lag.connections_busy,
+            &self.lag.generator_late,
+        ];
+        let costs = self.machines.iter().flat_map(|machine| {
+            let cost = &machine.cost;
+            [cost.cpu_user_us, cost.cpu_system_us]
+        });
+        let buckets = self.timeline.buckets.iter();
+        let buckets = buckets.flat_map(|b| [b.completed, b.failed, b.bytes, b.response.len()]);
+        plain
+            .into_iter()
+            .chain(counts.statuses.values().copied())
+            .chain(histograms.map(|histogram| histogram.len()))
+            .chain(costs)
+            .chain(buckets)
+    }
+}
+
+fn major(version: &str) -> &str {
+    version.split('.').next().unwrap_or_default()
+}

@@ -1,0 +1,190 @@
+//! A histogram of times in nanoseconds, mergeable without loss, and what may be said from it.
+//!
+//! In a file: a summary for people and `hdr`, the HdrHistogram V2 encoding in base64, which is
+//! what is read back. All histograms of records share one shape, so adding them is exact.
+
+use std::ops::{Deref, DerefMut};
+
+use base64::{engine::general_purpose::STANDARD, Engine};
+use hdrhistogram::serialization::{Deserializer as HdrReader, Serializer as _, V2Serializer};
+use hdrhistogram::Histogram;
+use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Error;
+
+/// One hour: longer times are counted at it.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+/// Values are kept to three significant digits: within 0.1 %.
+const DIGITS: u8 = 3;
+const SMALL_UNIT_NS: u64 = 1_000;
+const SMALL_DIGITS: u8 = 2;
+/// A percentile needs this many samples beyond it to be more than a name for the maximum.
+const SAMPLES_BEYOND: u64 = 10;
+
+/// Times in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency(Histogram<u64>);
+
+/// A percentile with what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantile {
+    Exactly(u64),
+    /// Some requests below never ended, so the true value is this or more.
+    AtLeast(u64),
+    /// Fewer than ten samples lie beyond it.
+    TooFew,
+}
+
+impl Latency {
+    pub fn new() -> Latency {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS);
+        Latency(histogram.expect("one to an hour in ns is a shape that HdrHistogram accepts"))
+    }
+
+    /// A small one that grows as it must, exact to 1 µs or 1 %, for the many of a timeline.
+    pub(crate) fn small() -> Latency {
+        let histogram = Histogram::new_with_bounds(SMALL_UNIT_NS, 2 * SMALL_UNIT_NS, SMALL_DIGITS);
+        let mut histogram = histogram.expect("a microsecond is a unit that HdrHistogram accepts");
+        histogram.auto(true);
+        Latency(histogram)
+    }
+
+    /// Counts one time; zero counts as one nanosecond, more than an hour as an hour.
+    #[inline]
+    pub fn count(&mut self, ns: u64) {
+        let ns = ns.clamp(1, LONGEST_NS);
+        // Plain `record` lets a small histogram grow, where saturating would not; only one of a
+        // foreign shape refuses.
+        if self.0.record(ns).is_err() {
+            self.0.saturating_record(ns);
+        }
+    }
+
+    /// Adds the other's counts. Exact, because the shapes are the same or it is refused.
+    pub fn add(&mut self, other: &Latency) -> Result<(), Error> {
+        if self.sigfig() != other.sigfig() || self.low() != other.low() {
+            return Err(Error::Unmergeable(format!(
+                "histograms of {} and {} digits do not add exactly",
+                self.sigfig(),
+                other.sigfig()
+            )));
+        }
+        self.0
+            .add(&other.0)
+            .map_err(|_| Error::Unmergeable("a histogram holds times above an hour".into()))
+    }
+
+    /// The value at `percentile` (0 to 100) of these and of the requests that never ended.
+    ///
+    /// `unended` holds how long each was waited for. They are right-censored: below the first of
+    /// them a quantile is exact, from there on it is a lower bound.
+    pub fn quantile(&self, percentile: f64, unended: &Latency) -> Quantile {
+        let total = self.len() + unended.len();
+        let beyond = total as f64 * (1.0 - percentile / 100.0);
+        // The small allowance is for 1 - 0.99 not being 0.01 in binary.
+        if total == 0 || (percentile < 100.0 && beyond + 1e-6 < SAMPLES_BEYOND as f64) {
+            return Quantile::TooFew;
+        }
+        let mut all = self.clone();
+        if all.add(unended).is_err() {
+            return Quantile::TooFew;
+        }
+        let value = all.value_at_percentile(percentile);
+        match unended.is_empty() || unended.min() > value {
+            true => Quantile::Exactly(value),
+            false => Quantile::AtLeast(value),
+        }
+    }
+
+    /// HdrHistogram V2, uncompressed.
+    pub fn to_v2(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.0, &mut bytes)
+            .expect("writing to memory does not fail");
+        bytes
+    }
+
+    pub fn from_v2(bytes: &[u8]) -> Option<Latency> {
+        let mut rest = bytes;
+        let mut histogram: Histogram<u64> = HdrReader::new().deserialize(&mut rest).ok()?;
+        histogram.auto(true);
+        Some(Latency(histogram))
+    }
+}
+
+impl Default for Latency {
+    fn default() -> Latency {
+        Latency::new()
+    }
+}
+
+impl From<Histogram<u64>> for Latency {
+    fn from(mut histogram: Histogram<u64>) -> Latency {
+        histogram.auto(true);
+        Latency(histogram)
+    }
+}
+
+impl Deref for Latency {
+    type Target = Histogram<u64>;
+    fn deref(&self) -> &Histogram<u64> {
+        &self.0
+    }
+}
+
+impl DerefMut for Latency {
+    fn deref_mut(&mut self) -> &mut Histogram<u64> {
+        &mut self.0
+    }
+}
+
+#[derive(Serialize)]
+struct Summary {
+    unit: &'static str,
+    count: u64,
+    min: u64,
+    mean: u64,
+    stdev: u64,
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    p99_9: u64,
+    max: u64,
+    hdr: String,
+}
+
+impl Serialize for Latency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Summary {
+            unit: "ns",
+            count: self.len(),
+            min: self.min(),
+            mean: self.mean().round() as u64,
+            stdev: self.stdev().round() as u64,
+            p50: self.value_at_percentile(50.0),
+            p90: self.value_at_percentile(90.0),
+            p99: self.value_at_percentile(99.0),
+            p99_9: self.value_at_percentile(99.9),
+            max: self.max(),
+            hdr: STANDARD.encode(self.to_v2()),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Deserialize)]
+struct Encoded {
+    hdr: String,
+}
+
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Latency, D::Error> {
+        let encoded = Encoded::deserialize(deserializer)?;
+        STANDARD
+            .decode(encoded.hdr)
+            .ok()
+            .and_then(|bytes| Latency::from_v2(&bytes))
+            .ok_or_else(|| D::Error::custom("`hdr` is not a base64 HdrHistogram V2"))
+    }
+}

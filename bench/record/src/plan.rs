@@ -1,0 +1,61 @@
+//! What a run was asked to do: in words for people, in fields for programs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Fields that do not apply stay `None` or empty and are left out of the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Plan {
+    /// `32 connections, closed loop, 10 s, GET http://127.0.0.1:8080/`
+    pub words: String,
+    pub urls: Vec<String>,
+    pub method: String,
+    /// `closed`, `open` or `sessions`.
+    pub schedule: String,
+    /// `constant` or `poisson`; open loop only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<String>,
+    /// Requests a second; open loop only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// The most connections open at once.
+    pub connections: u64,
+    pub threads: u64,
+    /// Stop after so many requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Stop after so many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    pub warm_up_seconds: f64,
+    /// A request unanswered for longer than this failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<f64>,
+    /// `http/1.0`, `http/1.1` or `h2`.
+    pub protocol: String,
+    pub tls: bool,
+    pub keep_alive: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think_seconds: Option<f64>,
+    /// Bytes a second a connection may read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<f64>,
+    /// Of the arrival plan: the same seed plans the same arrivals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Whatever else was asked, by its option's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub other: BTreeMap<String, serde_json::Value>,
+}
+
+/// A part of an open-loop run: the rate moves in a straight line from `from` to `to`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    pub seconds: f64,
+    pub from: f64,
+    pub to: f64,
+}

@@ -1,0 +1,85 @@
+//! Connections to a target: HTTP/1.1 over TCP or TLS, one at a time or kept for the next request.
+
+use std::time::{Duration, Instant};
+
+use hyper::body::Body;
+use hyper::client::conn::http1::{handshake, SendRequest};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::{Target, Trust};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A ready connection and what it took to make it.
+pub struct Connected<B> {
+    pub sender: SendRequest<B>,
+    pub address: Option<std::net::SocketAddr>,
+    /// Name look-up and TCP.
+    pub connect: Duration,
+    pub tls: Option<Duration>,
+}
+
+/// Connects; an error names the target and the cause.
+pub async fn connect<B>(target: &Target, trust: &Trust) -> Result<Connected<B>, String>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let refused = |cause: String| format!("cannot connect to {}: {cause}", target.origin());
+    let start = Instant::now();
+    let dialled = tokio::time::timeout(
+        CONNECT_TIMEOUT,
+        TcpStream::connect((target.host.as_str(), target.port)),
+    );
+    let stream = dialled
+        .await
+        .map_err(|_| refused(format!("no answer in {} s", CONNECT_TIMEOUT.as_secs())))?
+        .map_err(|cause| refused(cause.to_string()))?;
+    let connect = start.elapsed();
+    // Small requests must not wait for the acknowledgement of earlier ones.
+    stream
+        .set_nodelay(true)
+        .map_err(|cause| refused(cause.to_string()))?;
+    let address = stream.peer_addr().ok();
+    if !target.tls {
+        return Ok(Connected {
+            sender: begin(stream).await.map_err(refused)?,
+            address,
+            connect,
+            tls: None,
+        });
+    }
+    let name = ServerName::try_from(target.host.clone()).map_err(|e| refused(e.to_string()))?;
+    let start = Instant::now();
+    let secured = tokio::time::timeout(CONNECT_TIMEOUT, trust.connector().connect(name, stream));
+    let stream = secured
+        .await
+        .map_err(|_| refused("no TLS answer".into()))?
+        .map_err(|cause| refused(cause.to_string()))?;
+    let tls = Some(start.elapsed());
+    Ok(Connected {
+        sender: begin(stream).await.map_err(refused)?,
+        address,
+        connect,
+        tls,
+    })
+}
+
+async fn begin<S, B>(stream: S) -> Result<SendRequest<B>, String>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (sender, connection) = handshake(TokioIo::new(stream))
+        .await
+        .map_err(|cause| cause.to_string())?;
+    // Its errors reach the request that is under way.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(sender)
+}

@@ -1,0 +1,58 @@
+//! What an answer is held against.
+
+use std::str::FromStr;
+
+use super::script::Expected;
+
+/// Which parts of an answer must be as recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    pub status: bool,
+    pub body: bool,
+}
+
+impl FromStr for Checks {
+    type Err = String;
+
+    /// `status`, `body`, both with a comma, or `none`.
+    fn from_str(text: &str) -> Result<Checks, String> {
+        let mut checks = Checks {
+            status: false,
+            body: false,
+        };
+        for word in text.split(',') {
+            match word.trim() {
+                "status" => checks.status = true,
+                "body" => checks.body = true,
+                "none" if text.trim() == "none" => {}
+                word => return Err(format!("expected `status`, `body` or `none`, got `{word}`")),
+            }
+        }
+        Ok(checks)
+    }
+}
+
+impl Checks {
+    /// Why the answer is not the recorded one.
+    pub fn difference(self, expected: &Expected, status: u16, body: &[u8]) -> Option<String> {
+        // Browsers write status 0 for an answer they did not get.
+        if self.status && expected.status != 0 && status != expected.status {
+            return Some(format!("status {status}, recorded {}", expected.status));
+        }
+        let recorded = expected.body.as_deref().filter(|_| self.body)?;
+        if recorded == body {
+            return None;
+        }
+        let same = recorded
+            .iter()
+            .zip(body)
+            .take_while(|(a, b)| a == b)
+            .count();
+        Some(format!(
+            "body differs from byte {} on ({} bytes, recorded {})",
+            same + 1,
+            body.len(),
+            recorded.len()
+        ))
+    }
+}

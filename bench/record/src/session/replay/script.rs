@@ -1,0 +1,213 @@
+//! The archive made ready to play: rendered requests, what each waits for, what is expected.
+
+use std::collections::HashSet;
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::Method;
+use url::{Position, Url};
+
+use crate::session::har::{self, Archive, Entry};
+use crate::session::{headers, Target};
+
+pub struct Script {
+    pub steps: Vec<Step>,
+    pub target: Target,
+    /// Entries of other origins, which are not played.
+    pub foreign: usize,
+}
+
+pub struct Step {
+    pub method: Method,
+    /// Where the jar thinks the request goes.
+    pub url: Url,
+    /// Path and query as sent.
+    pub path: String,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+    /// Cookies that no recorded answer set: a script in the browser or an earlier visit did.
+    pub own_cookies: Vec<(String, String)>,
+    /// Steps that must have ended, besides those that earlier steps waited for.
+    pub after: Vec<usize>,
+    /// Microseconds from the last end waited for (or the session's start) to this start.
+    pub pause_us: u64,
+    pub expected: Expected,
+}
+
+pub struct Expected {
+    pub status: u16,
+    /// `None`: the recording has no body to compare with.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Script {
+    pub fn of(archive: &Archive, to: Option<Target>) -> Result<Script, String> {
+        let entries = &archive.log.entries;
+        let first = entries
+            .first()
+            .ok_or("the file has no entries; there is nothing to play")?;
+        let origin = Url::parse(&first.request.url)
+            .ok()
+            .and_then(|url| Target::of(&url))
+            .ok_or_else(|| format!("`{}` is not a URL that can be played", first.request.url))?;
+        let target = to.unwrap_or_else(|| origin.clone());
+        let own: Vec<(&Entry, Url)> = entries
+            .iter()
+            .filter_map(|entry| Some((entry, Url::parse(&entry.request.url).ok()?)))
+            .filter(|(_, url)| Target::of(url).as_ref() == Some(&origin))
+            .collect();
+        let set: HashSet<&str> = entries
+            .iter()
+            .flat_map(|entry| &entry.response.cookies)
+            .map(|cookie| cookie.name.as_str())
+            .collect();
+        let mut steps = own
+            .iter()
+            .map(|(entry, url)| Step::of(entry, url, &origin, &target, &set))
+            .collect::<Result<Vec<Step>, String>>()?;
+        let recorded: Vec<&Entry> = own.iter().map(|(entry, _)| *entry).collect();
+        wait_as_recorded(&mut steps, &recorded);
+        Ok(Script {
+            foreign: entries.len() - steps.len(),
+            steps,
+            target,
+        })
+    }
+}
+
+impl Step {
+    fn of(
+        entry: &Entry,
+        url: &Url,
+        origin: &Target,
+        target: &Target,
+        set: &HashSet<&str>,
+    ) -> Result<Step, String> {
+        let request = &entry.request;
+        let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| format!("`{}` is not a request method", request.method))?;
+        let url = Url::parse(&format!("{}{path}", target.origin()))
+            .map_err(|_| format!("`{path}` is not a path"))?;
+        let body = match &request.post_data {
+            Some(data) => data
+                .bytes()
+                .ok_or_else(|| format!("the body of {method} {path} is in no known encoding"))?,
+            None => Vec::new(),
+        };
+        Ok(Step {
+            headers: sent_headers(request, origin, target, &method, body.len()),
+            method,
+            url,
+            path,
+            body,
+            own_cookies: request_cookies(request)
+                .filter(|(name, _)| !set.contains(name.as_str()))
+                .collect(),
+            after: Vec::new(),
+            pause_us: 0,
+            expected: Expected::of(&entry.response),
+        })
+    }
+}
+
+/// Entries are in order of start, so what a step waits for, every later one waits for too.
+fn wait_as_recorded(steps: &mut [Step], recorded: &[&Entry]) {
+    let mut by_end: Vec<usize> = (0..recorded.len()).collect();
+    by_end.sort_by_key(|place| ended_unix_us(recorded[*place]));
+    let mut by_end = by_end.into_iter().peekable();
+    let mut last_end = recorded.first().map_or(0, |first| first.started_unix_us);
+    for (place, step) in steps.iter_mut().enumerate() {
+        let start = recorded[place].started_unix_us;
+        // An entry that took no time must not wait for itself or a later one.
+        let has_ended =
+            |earlier: &usize| *earlier < place && ended_unix_us(recorded[*earlier]) <= start;
+        while let Some(earlier) = by_end.next_if(has_ended) {
+            last_end = last_end.max(ended_unix_us(recorded[earlier]));
+            step.after.push(earlier);
+        }
+        step.pause_us = start.saturating_sub(last_end);
+    }
+}
+
+fn ended_unix_us(entry: &Entry) -> u64 {
+    entry
+        .started_unix_us
+        .saturating_add((entry.time.max(0.0) * 1e3) as u64)
+}
+
+/// Not sent as recorded: what belongs to the connection, to the message's framing, or to the jar.
+fn sent_headers(
+    request: &har::Request,
+    origin: &Target,
+    target: &Target,
+    method: &Method,
+    body_length: usize,
+) -> HeaderMap {
+    let mut sent = HeaderMap::new();
+    for pair in &request.headers {
+        // Browsers list HTTP/2's `:authority` and the like among the fields.
+        let (Ok(name), Ok(value)) = (
+            HeaderName::try_from(pair.name.as_str()),
+            HeaderValue::from_str(&pair.value),
+        ) else {
+            continue;
+        };
+        sent.append(name, value);
+    }
+    headers::strip_hop_by_hop(&mut sent);
+    for name in ["host", "content-length", "cookie", "expect"] {
+        sent.remove(name);
+    }
+    // Bodies are compared as recorded, without compression.
+    if sent.contains_key("accept-encoding") {
+        sent.insert("accept-encoding", HeaderValue::from_static("identity"));
+    }
+    for name in [hyper::header::ORIGIN, hyper::header::REFERER] {
+        headers::move_origin(&mut sent, name, origin, target);
+    }
+    if let Ok(host) = HeaderValue::from_str(&target.authority) {
+        sent.insert(hyper::header::HOST, host);
+    }
+    if body_length > 0 || [Method::POST, Method::PUT, Method::PATCH].contains(method) {
+        sent.insert(
+            hyper::header::CONTENT_LENGTH,
+            HeaderValue::from(body_length),
+        );
+    }
+    sent
+}
+
+/// From the cookie list, or from the header where a recorder filled only that.
+fn request_cookies(request: &har::Request) -> impl Iterator<Item = (String, String)> + '_ {
+    let header = request
+        .headers
+        .iter()
+        .filter(|pair| pair.name.eq_ignore_ascii_case("cookie"))
+        .flat_map(|pair| pair.value.split(';'))
+        .filter_map(|part| part.trim().split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let listed = request
+        .cookies
+        .iter()
+        .map(|cookie| (cookie.name.clone(), cookie.value.clone()));
+    let listed: Vec<_> = listed.collect();
+    let header: Vec<_> = match listed.is_empty() {
+        true => header.collect(),
+        false => Vec::new(),
+    };
+    listed.into_iter().chain(header)
+}
+
+impl Expected {
+    fn of(response: &har::Response) -> Expected {
+        let content = &response.content;
+        let body = content
+            .text
+            .as_ref()
+            .and_then(|text| har::decode(text, content.encoding.as_deref()));
+        Expected {
+            status: response.status,
+            body,
+        }
+    }
+}

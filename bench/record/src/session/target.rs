@@ -1,0 +1,64 @@
+//! The origin a proxy forwards to or a replay aims at: `http://host:port`, nothing after it.
+
+use std::str::FromStr;
+
+use url::{Host, Url};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub tls: bool,
+    /// As a name server or an address parser takes it: no brackets.
+    pub host: String,
+    pub port: u16,
+    /// As `Host:` has it: brackets for IPv6, no default port.
+    pub authority: String,
+}
+
+impl Target {
+    pub fn of(url: &Url) -> Option<Target> {
+        let tls = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        let host = match url.host()? {
+            Host::Domain(name) => name.to_owned(),
+            Host::Ipv4(address) => address.to_string(),
+            Host::Ipv6(address) => address.to_string(),
+        };
+        let authority = match url.port() {
+            Some(port) => format!("{}:{port}", url.host_str()?),
+            None => url.host_str()?.to_owned(),
+        };
+        let port = url.port_or_known_default()?;
+        Some(Target {
+            tls,
+            host,
+            port,
+            authority,
+        })
+    }
+
+    /// `http://example.org:8080`, as in `Origin:`.
+    pub fn origin(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Target, String> {
+        let expected = || format!("expected a URL like http://127.0.0.1:8080, got `{text}`");
+        let url = Url::parse(text).map_err(|_| expected())?;
+        let target = Target::of(&url).ok_or_else(expected)?;
+        match url.path() == "/" && url.query().is_none() && url.fragment().is_none() {
+            true => Ok(target),
+            false => Err(format!(
+                "expected a URL without a path, such as {}, got `{text}`",
+                target.origin()
+            )),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What may be concluded from paired or unpaired measurements of two variants.
+//!
+//! Everything here works on logarithms of ratios, because speeds compare by factors: a change by
+//! 1.1 and back by 1/1.1 must cancel. Pure arithmetic; who runs what and in which order is the
+//! caller's business.
+
+mod comparison;
+mod holm;
+mod sample;
+mod signed_rank;
+mod trend;
+
+pub use comparison::{Better, Comparison, Conclusion, Interval, LEAST_BLOCKS};
+pub use holm::holm;
+pub use sample::{batch_correlation, drift, mean_and_deviation, t_quantile, t_two_sided};
+pub use signed_rank::{hodges_lehmann, signed_rank_p};
+pub use trend::{theil_sen, trend_probability, warm_up_end};

@@ -1,0 +1,157 @@
+//! The ratio B/A of one metric with its confidence interval, and what follows from it.
+//!
+//! Equivalent needs the interval wholly inside the threshold (two one-sided tests); faster or
+//! slower an interval without 1, a probability below 5 %, and a ratio beyond the threshold.
+//! All else is undecided.
+
+use serde::Serialize;
+
+use super::{hodges_lehmann, mean_and_deviation, signed_rank_p, t_quantile, t_two_sided};
+use crate::Error;
+
+/// Below six pairs the signed-rank test cannot reach 5 % whatever the values.
+pub const LEAST_BLOCKS: usize = 6;
+/// Unpaired, four and four is where the rank-sum test first can.
+const LEAST_UNPAIRED: usize = 4;
+const LEVEL: f64 = 0.05;
+
+/// Which direction of a metric is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    Higher,
+    Lower,
+}
+
+/// What B is, beside A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Conclusion {
+    Faster,
+    Slower,
+    Equivalent,
+    Undecided,
+}
+
+/// A 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    pub low: f64,
+    pub high: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// B/A; 1 is no difference.
+    pub ratio: f64,
+    pub interval: Interval,
+    /// By the t-test. [`Comparison::conclude`] takes it corrected for the number of metrics.
+    pub probability: f64,
+    /// By the exact signed-rank test; paired only.
+    pub signed_rank_probability: Option<f64>,
+    /// The Hodges-Lehmann estimate of the ratio, which a wild block hardly moves; paired only.
+    pub robust_ratio: Option<f64>,
+    /// Pairs, or the smaller side.
+    pub samples: usize,
+    /// Enough samples for a conclusion.
+    pub sufficient: bool,
+}
+
+impl Comparison {
+    /// From one value of A and one of B a block.
+    pub fn paired(pairs: &[(f64, f64)]) -> Result<Comparison, Error> {
+        let differences = pairs
+            .iter()
+            .map(|(a, b)| Ok(logarithm(*b)? - logarithm(*a)?))
+            .collect::<Result<Vec<f64>, Error>>()?;
+        at_least_two(differences.len())?;
+        let (mean, deviation) = mean_and_deviation(&differences);
+        let n = differences.len() as f64;
+        let mut comparison = from_t(mean, deviation / n.sqrt(), n - 1.0);
+        comparison.signed_rank_probability = Some(signed_rank_p(&differences));
+        comparison.robust_ratio = Some(hodges_lehmann(&differences).exp());
+        comparison.samples = differences.len();
+        comparison.sufficient = differences.len() >= LEAST_BLOCKS;
+        Ok(comparison)
+    }
+
+    /// From independent values of each (Welch's t on logarithms).
+    pub fn unpaired(a: &[f64], b: &[f64]) -> Result<Comparison, Error> {
+        let logarithms = |values: &[f64]| {
+            values
+                .iter()
+                .map(|value| logarithm(*value))
+                .collect::<Result<Vec<f64>, Error>>()
+        };
+        let (a, b) = (logarithms(a)?, logarithms(b)?);
+        at_least_two(a.len().min(b.len()))?;
+        let ((mean_a, deviation_a), (mean_b, deviation_b)) =
+            (mean_and_deviation(&a), mean_and_deviation(&b));
+        let (n, m) = (a.len() as f64, b.len() as f64);
+        let (va, vb) = (deviation_a.powi(2) / n, deviation_b.powi(2) / m);
+        let variance = va + vb;
+        let degrees = match variance > 0.0 {
+            true => variance.powi(2) / (va.powi(2) / (n - 1.0) + vb.powi(2) / (m - 1.0)),
+            false => n + m - 2.0,
+        };
+        let mut comparison = from_t(mean_b - mean_a, variance.sqrt(), degrees);
+        comparison.samples = a.len().min(b.len());
+        comparison.sufficient = comparison.samples >= LEAST_UNPAIRED;
+        Ok(comparison)
+    }
+
+    /// What follows, for a practical `threshold` (0.02 is 2 %) and the corrected `probability`.
+    pub fn conclude(&self, better: Better, threshold: f64, probability: f64) -> Conclusion {
+        let inside = 1.0 + threshold;
+        let Interval { low, high } = self.interval;
+        let differs = probability < LEVEL && (low > 1.0 || high < 1.0);
+        let matters = self.ratio > inside || self.ratio < 1.0 / inside;
+        match self.sufficient {
+            true if low > 1.0 / inside && high < inside => Conclusion::Equivalent,
+            true if differs && matters => match (self.ratio > 1.0) == (better == Better::Higher) {
+                true => Conclusion::Faster,
+                false => Conclusion::Slower,
+            },
+            _ => Conclusion::Undecided,
+        }
+    }
+}
+
+fn from_t(mean: f64, error: f64, degrees: f64) -> Comparison {
+    let reach = t_quantile(1.0 - LEVEL / 2.0, degrees) * error;
+    let probability = match (error > 0.0, mean == 0.0) {
+        (true, _) => t_two_sided(mean / error, degrees),
+        (false, true) => 1.0,
+        (false, false) => 0.0,
+    };
+    Comparison {
+        ratio: mean.exp(),
+        interval: Interval {
+            low: (mean - reach).exp(),
+            high: (mean + reach).exp(),
+        },
+        probability,
+        signed_rank_probability: None,
+        robust_ratio: None,
+        samples: 0,
+        sufficient: false,
+    }
+}
+
+fn logarithm(value: f64) -> Result<f64, Error> {
+    match value.is_finite() && value > 0.0 {
+        true => Ok(value.ln()),
+        false => Err(Error::Statistic(format!(
+            "a measured value of {value} has no ratio to another; every run must complete requests"
+        ))),
+    }
+}
+
+fn at_least_two(count: usize) -> Result<(), Error> {
+    match count {
+        0 | 1 => Err(Error::Statistic(
+            "an interval needs at least two measurements of each".into(),
+        )),
+        _ => Ok(()),
+    }
+}

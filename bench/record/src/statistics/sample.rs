@@ -1,0 +1,73 @@
+//! Means, deviations, Student's t, and the checks that a series of values is what t assumes.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The mean and the sample standard deviation (n - 1); the latter 0 below two values.
+pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return (0.0, 0.0);
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return (mean, 0.0);
+    }
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0)).sqrt())
+}
+
+/// The value of t below which `probability` of the distribution lies.
+pub fn t_quantile(probability: f64, degrees: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, degrees) {
+        Ok(t) => t.inverse_cdf(probability),
+        Err(_) => f64::INFINITY,
+    }
+}
+
+/// The probability of a |t| this large when there is no effect.
+pub fn t_two_sided(t: f64, degrees: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, degrees) {
+        Ok(distribution) => (2.0 * distribution.sf(t.abs())).min(1.0),
+        Err(_) => 1.0,
+    }
+}
+
+/// The slope of values against their order, and the probability of it without drift.
+/// `None` below three values or without any spread.
+pub fn drift(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    if values.len() < 3 {
+        return None;
+    }
+    let (mean, _) = mean_and_deviation(values);
+    let middle = (n - 1.0) / 2.0;
+    let spread: f64 = (0..values.len()).map(|i| (i as f64 - middle).powi(2)).sum();
+    let together: f64 = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| (i as f64 - middle) * (value - mean))
+        .sum();
+    let slope = together / spread;
+    let residue: f64 = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| (value - mean - slope * (i as f64 - middle)).powi(2))
+        .sum();
+    let error = (residue / (n - 2.0) / spread).sqrt();
+    (error > 0.0).then(|| (slope, t_two_sided(slope / error, n - 2.0)))
+}
+
+/// The correlation of each value with the next: above 0.2, batches are too short to be
+/// independent. `None` below three values or without any spread.
+pub fn batch_correlation(values: &[f64]) -> Option<f64> {
+    if values.len() < 3 {
+        return None;
+    }
+    let (mean, _) = mean_and_deviation(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products: f64 = values
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    (squares > 0.0).then(|| products / squares)
+}

@@ -1,0 +1,49 @@
+//! Whether a series has settled: a trend that is no accident, and where a warm-up ends.
+
+use statrs::function::erf::erfc;
+
+/// The median of all pairwise slopes, a step being 1: a few wild values hardly move it
+/// (Theil and Sen). Zero below two values.
+pub fn theil_sen(values: &[f64]) -> f64 {
+    let mut slopes: Vec<f64> = (0..values.len())
+        .flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)))
+        .map(|(i, j)| (values[j] - values[i]) / (j - i) as f64)
+        .collect();
+    slopes.sort_by(f64::total_cmp);
+    let middle = slopes.len() / 2;
+    match slopes.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => slopes[middle],
+        _ => (slopes[middle - 1] + slopes[middle]) / 2.0,
+    }
+}
+
+/// The two-sided probability of so many rises or falls without a trend (Mann and Kendall's test,
+/// normal approximation with continuity correction: good from ten values on).
+pub fn trend_probability(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let balance: f64 = (0..values.len())
+        .flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)))
+        .map(|(i, j)| (values[j] - values[i]).partial_cmp(&0.0))
+        .map(|order| order.map_or(0.0, |order| order as i8 as f64))
+        .sum();
+    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    match balance == 0.0 || deviation == 0.0 {
+        true => 1.0,
+        false => erfc((balance.abs() - 1.0) / deviation / std::f64::consts::SQRT_2),
+    }
+}
+
+/// How many values to cut off the begin so that the mean of the rest is known best (MSER).
+/// `None` when that would be half of them or more: the series has not settled.
+pub fn warm_up_end(values: &[f64]) -> Option<usize> {
+    let error = |cut: usize| {
+        let rest = &values[cut..];
+        let (mean, _) = super::mean_and_deviation(rest);
+        let squares: f64 = rest.iter().map(|value| (value - mean).powi(2)).sum();
+        squares / (rest.len() as f64).powi(2)
+    };
+    let half = values.len() / 2;
+    let cut = (0..=half).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
+    (cut < half || cut == 0).then_some(cut)
+}

@@ -1,0 +1,79 @@
+//! What commands built on clap and tokio share: one line for a wrong argument, and a runtime.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The options, or the exit status after what clap has to say was printed: help in full, an error
+/// as one line with the nearest right word.
+pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result<O, ExitCode> {
+    let all = std::iter::once(OsString::from(command)).chain(arguments);
+    O::try_parse_from(all).map_err(|error| {
+        if !error.use_stderr() {
+            print!("{error}");
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("{command}: {}", one_line(&error.to_string()));
+        ExitCode::from(2)
+    })
+}
+
+/// clap tells the error, a tip and the usage in paragraphs; the usage is in `--help`.
+fn one_line(text: &str) -> String {
+    let told = text.split("\n\nUsage:").next().unwrap_or(text);
+    let told = told
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(told);
+    let mut line = String::new();
+    for part in told.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        let part = part
+            .trim_start_matches("error: ")
+            .trim_start_matches("tip: ");
+        let joint = match line.is_empty() || line.ends_with(':') {
+            true if line.is_empty() => "",
+            true => " ",
+            false => "; ",
+        };
+        line.push_str(joint);
+        line.push_str(part);
+    }
+    line + " (--help says more)"
+}
+
+/// One thread: what measures or records must not take more of the machine than it needs.
+pub fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| format!("cannot start: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Options {
+        #[arg(long)]
+        users: usize,
+    }
+
+    fn refusal(argument: &str) -> String {
+        match <Options as clap::Parser>::try_parse_from(["mehari replay", argument]) {
+            Ok(_) => panic!("{argument} was accepted"),
+            Err(error) => one_line(&error.to_string()),
+        }
+    }
+
+    #[test]
+    fn wrong_arguments_get_one_line_with_the_nearest_word() {
+        assert_eq!(
+            refusal("--user=3"),
+            "unexpected argument '--user' found; a similar argument exists: '--users' (--help says more)"
+        );
+        assert_eq!(
+            refusal("--users=x"),
+            "invalid value 'x' for '--users <USERS>': invalid digit found in string (--help says more)"
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! Who runs when: blocks of ABBA and BAAB, each run reduced to its numbers.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use mehari_load::live::Watched;
+use mehari_load::{measure, Control, Measurement, Plan};
+use mehari_record::versus::{Block, Run};
+use mehari_record::{Judgement, Latency, Record};
+
+use super::server::Server;
+use super::side::Side;
+use super::{bench, interrupt, Failure, Options};
+
+/// All that was measured of A and B.
+pub struct Measured {
+    pub blocks: Vec<Block>,
+    /// The load in words.
+    pub words: String,
+    /// Response times of all runs of A and of B.
+    pub response: [Latency; 2],
+    /// What of A and of B was no good answer: statuses of 400 or more and failures, with numbers.
+    pub bad: [BTreeMap<String, u64>; 2],
+    /// What the generators said against themselves: text, and in how many runs.
+    pub doubts: Doubts,
+    pub interrupted: bool,
+}
+
+/// Reasons that runs were not VALID, with the worst judgement and how many runs had each.
+#[derive(Default)]
+pub struct Doubts(pub BTreeMap<String, (Judgement, u64, String)>);
+
+impl Doubts {
+    pub fn add(&mut self, record: &Record) {
+        for reason in &record.verdict.reasons {
+            let new = || (reason.judgement, 0, reason.text.clone());
+            let doubt = self.0.entry(reason.check.clone()).or_insert_with(new);
+            doubt.1 += 1;
+            if reason.judgement > doubt.0 {
+                (doubt.0, doubt.2) = (reason.judgement, reason.text.clone());
+            }
+        }
+    }
+}
+
+/// A before B, then B before A, and the other way round in the next block: whatever drifts
+/// steadily hits both alike.
+pub fn blocks(
+    sides: &[Side; 2],
+    options: &Options,
+    progress: &Progress,
+) -> Result<Measured, Failure> {
+    for side in sides {
+        plan_of(side, &options.load, None)?;
+    }
+    let mut generator = Generator::new(options)?;
+    let mut measured = Measured {
+        blocks: Vec::new(),
+        words: String::new(),
+        response: [Latency::new(), Latency::new()],
+        bad: Default::default(),
+        doubts: Doubts::default(),
+        interrupted: false,
+    };
+    for number in 0..options.blocks {
+        let order = if number % 2 == 0 {
+            [0, 1, 1, 0]
+        } else {
+            [1, 0, 0, 1]
+        };
+        let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
+        for which in order {
+            progress.say(&format!(
+                "block {} of {}, {}",
+                number + 1,
+                options.blocks,
+                ["A", "B"][which]
+            ));
+            let (load, url) = (&options.load, options.url_of(which));
+            let record = generator.run(&sides[which], load, url)?;
+            if generator.is_interrupted() {
+                measured.interrupted = true;
+                return Ok(measured);
+            }
+            progress.step();
+            measured.doubts.add(&record);
+            count_bad(&mut measured.bad[which], &record);
+            measured.words.clone_from(&record.plan.words);
+            measured.response[which]
+                .add(&record.response)
+                .map_err(|cause| Failure::Failed(cause.to_string()))?;
+            runs[which].push(Run::of(&record));
+        }
+        if let [Ok(a), Ok(b)] = runs.map(<[Run; 2]>::try_from) {
+            measured.blocks.push(Block { a, b });
+        }
+    }
+    Ok(measured)
+}
+
+fn count_bad(bad: &mut BTreeMap<String, u64>, record: &Record) {
+    let counts = &record.counts;
+    let statuses = counts.statuses.range(400..);
+    let statuses = statuses.map(|(status, count)| (format!("status {status}"), *count));
+    let failed = counts.failed.iter();
+    let failed = failed.map(|(class, count)| (class.clone(), *count));
+    let unfinished = (counts.censored > 0).then(|| ("unfinished".to_owned(), counts.censored));
+    for (what, count) in statuses.chain(failed).chain(unfinished) {
+        *bad.entry(what).or_default() += count;
+    }
+}
+
+/// Makes one run after the other; the generator's own ceiling is measured before the first.
+pub struct Generator<'o> {
+    options: &'o Options,
+    control: Control,
+    ceiling: bool,
+}
+
+impl<'o> Generator<'o> {
+    pub fn new(options: &'o Options) -> Result<Generator<'o>, Failure> {
+        let control = Control::new();
+        interrupt::watch(control.clone())
+            .map_err(|cause| Failure::Failed(format!("cannot await signals: {cause}")))?;
+        Ok(Generator {
+            options,
+            control,
+            ceiling: !options.load.no_ceiling,
+        })
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.control.is_stopped()
+    }
+
+    /// Runs the load against a side; `url` is where a command serves.
+    pub fn run(
+        &mut self,
+        side: &Side,
+        load: &bench::arguments::Arguments,
+        url: &str,
+    ) -> Result<Record, Failure> {
+        let server = match side {
+            Side::Command(command) => {
+                Some(Server::start(command, url, self.options.start_timeout)?)
+            }
+            _ => None,
+        };
+        let plan = plan_of(
+            side,
+            load,
+            server.as_ref().map(|server| server.url.as_str()),
+        )?;
+        let measurement = Measurement {
+            ceiling: std::mem::take(&mut self.ceiling),
+        };
+        let record = measure(&plan, &self.control, measurement, |_, recorder| {
+            Watched::new(recorder, None)
+        })
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+        match record.counts.completed == 0 && !self.is_interrupted() {
+            true => Err(Failure::Failed(unanswered(&plan, &record))),
+            false => Ok(record),
+        }
+    }
+}
+
+/// The plan for a side; a command's with the URL it serves. Made once beforehand, with any URL, so
+/// that what makes no sense is refused before anything is started or sent.
+pub fn plan_of(
+    side: &Side,
+    load: &bench::arguments::Arguments,
+    served: Option<&str>,
+) -> Result<Plan, Failure> {
+    let mut load = load.clone();
+    load.urls = match side {
+        Side::Url(url) => vec![url.clone()],
+        Side::Command(_) => vec![served.unwrap_or("http://127.0.0.1/").to_owned()],
+        Side::Requests(_) => Vec::new(),
+        Side::Records(_) => {
+            return Err(Failure::Usage(
+                "a record compares with records only, not with something to be run".into(),
+            ))
+        }
+    };
+    if let Side::Requests(path) = side {
+        load.url_file = Some(path.clone());
+    }
+    bench::plan::from(&load).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// There is no use in measuring this again and again.
+fn unanswered(plan: &Plan, record: &Record) -> String {
+    let classes = record.counts.failed.iter();
+    let classes: Vec<String> = classes
+        .map(|(class, count)| format!("{class} {count}"))
+        .collect();
+    let authority = plan
+        .requests
+        .first()
+        .map(|request| request.endpoint.authority());
+    format!(
+        "nothing was answered at {} ({})",
+        authority.unwrap_or_default(),
+        classes.join(", ")
+    )
+}
+
+/// A bar on a terminal, nothing elsewhere.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    pub fn new(options: &Options, runs: usize) -> Progress {
+        let wanted = !options.load.quiet
+            && std::io::stderr().is_terminal()
+            && std::io::stdout().is_terminal();
+        let bar = match wanted {
+            true => ProgressBar::new(runs as u64),
+            false => ProgressBar::hidden(),
+        };
+        if let Ok(style) =
+            ProgressStyle::with_template("{elapsed_precise} {bar:24} {percent:>3}%  {msg}")
+        {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+
+    pub fn say(&self, text: &str) {
+        self.0.set_message(text.to_owned());
+    }
+
+    pub fn step(&self) {
+        self.0.inc(1);
+    }
+
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,111 @@
+//! What `mehari bench` does with saved records: `merge` makes one of several generators',
+//! `export` writes one in other forms. Both are called by `bench`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use mehari_record::export::{self, Format};
+use mehari_record::{merge, Error, Record};
+
+use super::arguments;
+
+const FORMS: &str = "json, csv, gnuplot (or dat), hlog, html";
+
+#[derive(Parser)]
+#[command(
+    name = "mehari bench merge",
+    about = "Makes one record of those that several generators made of one run",
+    after_help = "Example:\n  mehari bench merge east.json west.json -o both.json -o both.html\n\n\
+                  Histograms and counts add without loss; timelines line up by the wall clock."
+)]
+struct Merge {
+    /// Records of the generators
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<PathBuf>,
+    /// Write here, in the form of the extension; may be repeated [default: JSON to stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Vec<PathBuf>,
+}
+
+#[derive(Parser)]
+#[command(
+    name = "mehari bench export",
+    about = "Writes a record in other forms",
+    after_help = "Example:\n  mehari bench export run.json -o run.html -o run.csv -o run.hlog\n\n\
+                  csv: the timeline; gnuplot: timeline and percentiles; hlog: the HdrHistogram log; html: a page with plots."
+)]
+struct Export {
+    /// A saved record
+    record: PathBuf,
+    /// Write here, in the form of the extension; may be repeated
+    #[arg(short, long, required = true, value_name = "FILE")]
+    output: Vec<PathBuf>,
+}
+
+/// `mehari bench merge`, without those two words.
+pub fn run_merge(arguments: Vec<OsString>) -> ExitCode {
+    let command = "mehari bench merge";
+    let options: Merge = match arguments::parse(command, arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    let records = options.records.iter().map(|path| Record::read(path));
+    let merged = records
+        .collect::<Result<Vec<Record>, Error>>()
+        .and_then(|records| merge(&records));
+    match merged {
+        Err(cause) => refuse(command, &cause.to_string()),
+        Ok(record) if options.output.is_empty() => {
+            print!("{}", record.to_json());
+            ExitCode::SUCCESS
+        }
+        Ok(record) => write_all(command, &record, &options.output),
+    }
+}
+
+/// `mehari bench export`, without those two words.
+pub fn run_export(arguments: Vec<OsString>) -> ExitCode {
+    let command = "mehari bench export";
+    let options: Export = match arguments::parse(command, arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    match Record::read(&options.record) {
+        Err(cause) => refuse(command, &cause.to_string()),
+        Ok(record) => write_all(command, &record, &options.output),
+    }
+}
+
+fn write_all(command: &str, record: &Record, paths: &[PathBuf]) -> ExitCode {
+    // All forms are known before the first is written.
+    let known = paths.iter().map(|path| (path, Format::of_path(path)));
+    let mut forms: Vec<(&Path, Format)> = Vec::new();
+    for (path, format) in known {
+        match format {
+            Some(format) => forms.push((path, format)),
+            None => {
+                let name = path.display();
+                return refuse(
+                    command,
+                    &format!(
+                        "the form of `{name}` is not known by its extension; expected {FORMS}"
+                    ),
+                );
+            }
+        }
+    }
+    for (path, format) in forms {
+        if let Err(cause) = export::write(record, format, path) {
+            eprintln!("{command}: {cause}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn refuse(command: &str, why: &str) -> ExitCode {
+    eprintln!("{command}: {why}");
+    ExitCode::from(2)
+}

@@ -1,0 +1,86 @@
+//! A small site on loopback and a way to run the program against it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+/// Answers every path with its own name; paths with `slow` after 5 ms, with `missing` as 404, with
+/// `count` differently each time. One thread a connection, for as long as the test runs.
+pub fn site() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || converse(stream));
+        }
+    });
+    address
+}
+
+fn converse(stream: TcpStream) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
+    let mut writer = stream.try_clone().ok()?;
+    let mut reader = BufReader::new(stream);
+    for number in 0.. {
+        let mut first = String::new();
+        if reader.read_line(&mut first).ok()? == 0 {
+            return None;
+        }
+        let (mut line, mut length) = (String::new(), 0);
+        while reader.read_line(&mut line).ok()? > 2 {
+            let (name, value) = line.split_once(':')?;
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok()?;
+            }
+            line.clear();
+        }
+        reader.read_exact(&mut vec![0; length]).ok()?;
+        let path = first.split(' ').nth(1)?;
+        if path.contains("slow") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let status = if path.contains("missing") {
+            "404 Not Found"
+        } else {
+            "200 OK"
+        };
+        let body = match path.contains("count") {
+            true => format!("{path} {number} {:?}", std::time::SystemTime::now()),
+            false => path.to_owned(),
+        };
+        let length = body.len();
+        writer
+            .write_all(
+                format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes(),
+            )
+            .ok()?;
+    }
+    None
+}
+
+pub fn mehari() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_mehari"))
+}
+
+pub fn run(arguments: &[&str]) -> Output {
+    mehari().args(arguments).output().unwrap()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Status 2 and one line that says `why`.
+pub fn assert_refused(arguments: &[&str], why: &str) {
+    let output = run(arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    assert!(said.contains(why), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,220 @@
+/* A script run as perl itself would run it: at the top level of main, once, in a process of its own.
+ * The fork rung's children come here; nothing of theirs outlives the request.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool mehari_is_program;
+
+static void run_as_main(pTHX_ void *argument)
+{
+  mehari_script *script = argument;
+  PL_main_cv = script->code;
+  PL_main_root = CvROOT(script->code);
+  PL_main_start = CvSTART(script->code);
+  CvDEPTH(script->code) = 1;
+  PL_comppad = PadlistARRAY(CvPADLIST(script->code))[1];
+  PL_curpad = AvARRAY(PL_comppad);
+  PL_op = CvSTART(script->code);
+  CALLRUNOPS(aTHX);
+}
+
+/* The sub's last op would pop a call that was never made. */
+static OP *end_of_program(pTHX)
+{
+  PERL_UNUSED_CONTEXT;
+  return NULL;
+}
+
+/* ---- the end of a program ---- */
+
+static SV **old_objects; /* those with a DESTROY that were there before the script ran, sorted by address */
+static size_t old_object_count;
+
+static bool has_destructor(pTHX_ SV *object)
+{
+  static HV *last;
+  static bool last_answer;
+  HV *stash = SvSTASH(object);
+  if (!stash || SvTYPE(object) == SVt_PVIO)
+    return false;
+  if (stash != last) {
+    GV *found = gv_fetchmeth_pvn(stash, "DESTROY", 7, 0, 0);
+    CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
+    last = stash;
+    last_answer = code && (CvISXSUB(code) || CvROOT(code));
+  }
+  return last_answer;
+}
+
+static int by_address(const void *a, const void *b)
+{
+  const SV *left = *(SV *const *)a, *right = *(SV *const *)b;
+  return left < right ? -1 : left > right;
+}
+
+static void each_object(pTHX_ void (*see)(pTHX_ SV *object, void *argument), void *argument)
+{
+  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
+    SV *end = &arena[SvREFCNT(arena)];
+    for (SV *each = arena + 1; each < end; each++)
+      if (SvTYPE(each) != (svtype)SVTYPEMASK && SvREFCNT(each) && SvTYPE(each) >= SVt_PVMG && SvOBJECT(each) && has_destructor(aTHX_ each))
+        see(aTHX_ each, argument);
+  }
+}
+
+static void note_old(pTHX_ SV *object, void *argument)
+{
+  PERL_UNUSED_CONTEXT;
+  PERL_UNUSED_ARG(argument);
+  Renew(old_objects, old_object_count + 1, SV *);
+  old_objects[old_object_count++] = object;
+}
+
+void mehari_program_note_objects(pTHX)
+{
+  each_object(aTHX_ note_old, NULL);
+  qsort(old_objects, old_object_count, sizeof *old_objects, by_address);
+}
+
+static void look_for_new(pTHX_ SV *object, void *found)
+{
+  PERL_UNUSED_CONTEXT;
+  if (!bsearch(&object, old_objects, old_object_count, sizeof *old_objects, by_address))
+    *(bool *)found = true;
+}
+
+static void run_end_blocks(pTHX)
+{
+  while (PL_endav && av_top_index(PL_endav) >= 0) {
+    SV *block = av_shift(PL_endav);
+    call_sv(block, G_VOID | G_DISCARD | G_EVAL | G_KEEPERR);
+  }
+}
+
+/* perl's own end costs milliseconds in a large interpreter: every object is looked for and unshared. It is
+ * due when the script left an object whose destructor may do something. */
+void mehari_end_program(pTHX_ void *argument)
+{
+  bool due = false;
+  PERL_UNUSED_ARG(argument);
+  run_end_blocks(aTHX);
+  each_object(aTHX_ look_for_new, &due);
+  CvDEPTH(PL_main_cv) = 0;
+  if (due)
+    perl_destruct(aTHX);
+  else
+    PerlIO_flush((PerlIO *)NULL);
+}
+
+static void set_arguments(pTHX)
+{
+  /* RFC 3875 4.4: an indexed query (no `=`) is the command line. */
+  AV *arguments = get_av("ARGV", GV_ADD);
+  av_clear(arguments);
+  mehari_text query = mehari_request_text(MEHARI_TEXT_QUERY), method = mehari_request_text(MEHARI_TEXT_METHOD);
+  if (!query.length || memchr(query.at, '=', query.length) || !(method.length >= 3 && (memEQ(method.at, "GET", 3) || memEQ(method.at, "HEAD", 4))))
+    return;
+  SV *word = newSVpvs("");
+  for (STRLEN i = 0; i <= query.length; i++) {
+    if (i == query.length || query.at[i] == '+') {
+      av_push(arguments, word);
+      word = newSVpvs("");
+    } else if (query.at[i] == '%' && i + 2 < query.length && isXDIGIT(query.at[i + 1]) && isXDIGIT(query.at[i + 2])) {
+      char byte = (char)(XDIGIT_VALUE(query.at[i + 1]) << 4 | XDIGIT_VALUE(query.at[i + 2]));
+      sv_catpvn(word, &byte, 1);
+      i += 2;
+    } else
+      sv_catpvn(word, query.at + i, 1);
+  }
+  SvREFCNT_dec(word);
+}
+
+/* `#!perl -T` and the like: only a perl of its own can follow. It writes to descriptor 1. */
+static void run_own_perl(pTHX_ const char *file)
+{
+  mehari_input_spill();
+  mehari_environment_export(aTHX);
+  mehari_may_have_spawned = true;
+  pid_t child = fork();
+  if (!child) {
+    const char *perl = SvPV_nolen(get_sv("\030", GV_ADD));
+    execl(perl, perl, file, (char *)NULL);
+    _exit(127);
+  }
+  int status;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+}
+
+/* What a fresh process has of its own. */
+static void begin(pTHX_ const char *file)
+{
+  mehari_in_child = false;
+  mehari_may_have_spawned = false;
+  mehari_is_program = true;
+  PL_srand_called = FALSE;
+  time(&PL_basetime);
+  mehari_output_begin(aTHX);
+  mehari_input_begin(aTHX);
+  mehari_errors_begin(aTHX);
+  mehari_environment_begin(aTHX);
+  set_arguments(aTHX);
+  mehari_directory_changed = true;
+  mehari_enter_directory(file);
+  mehari_set_program_name(aTHX_ file);
+}
+
+static void leave(void) __attribute__((noreturn));
+static void leave(void)
+{
+  if (mehari_may_have_spawned)
+    atomic_fetch_or(mehari_mailbox_progress(), MEHARI_PROGRESS_SPAWNED);
+  mehari_ring_publish();
+  _exit(0);
+}
+
+static int run_script(pTHX_ mehari_script *script)
+{
+  int status = 0;
+  if (script->warnings)
+    PL_dowarn |= G_WARN_ON;
+  if (script->ends_lines) {
+    PL_minus_l = TRUE;
+    PL_ors_sv = newSVpvs("\n");
+  }
+  CvROOT(script->code)->op_ppaddr = end_of_program;
+  mehari_script_open_data(aTHX_ script);
+  mehari_guard(aTHX_ run_as_main, script, &status);
+  if (mehari_in_child)
+    mehari_child_leave(aTHX_ status);
+  mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+  if (mehari_in_child) {
+    mehari_output_spill();
+    _exit(status);
+  }
+  return status;
+}
+
+/* `script` NULL: it is compiled here, as part of its request. */
+void mehari_program_run(pTHX_ mehari_script *script, const char *file)
+{
+  int status = 0;
+  begin(aTHX_ file);
+  if (!script)
+    script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
+  if (mehari_in_child)
+    mehari_child_leave(aTHX_ 255);
+  if (script && script->own_perl)
+    run_own_perl(aTHX_ file);
+  else if (script)
+    run_script(aTHX_ script);
+  if (!script && !mehari_output_bytes())
+    mehari_output_error(status);
+  else
+    mehari_output_end(aTHX);
+  mehari_errors_end(aTHX);
+  leave();
+}

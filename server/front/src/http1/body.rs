@@ -1,0 +1,191 @@
+//! Reading request bodies: complete before a program sees them, in memory or in a file.
+
+use super::chunked::Decoder;
+use super::connection::{Connection, Current, Gone};
+use super::head::Framing;
+use super::receive::Filled;
+use crate::deadline::Phase;
+use crate::dispatch::Dispatch;
+use crate::problem::Problem;
+use crate::socket::Stream;
+use crate::spool::{Spool, Spooled, IN_MEMORY};
+use std::fs::File;
+
+/// A body nobody wants is read up to this size to keep the connection.
+const SKIPPED: u64 = 64 * 1024;
+/// Read at a time of a large body.
+const CHUNK: usize = 64 * 1024;
+
+const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
+const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
+const NO_SPACE: Problem = Problem::malformed(500, "a temporary file for the body failed");
+const CUT_OFF: Problem = Problem::malformed(400, "the client ended within a body");
+
+/// A complete body.
+pub enum Gathered {
+    Empty,
+    /// Its length; it lies in the input behind the head.
+    InInput(usize),
+    Memory(Vec<u8>),
+    File(File, u64),
+}
+
+impl Gathered {
+    /// Bytes of the body that are still in the input.
+    pub fn in_input(&self) -> usize {
+        match self {
+            Gathered::InInput(length) => *length,
+            _ => 0,
+        }
+    }
+}
+
+impl<S: Stream, D: Dispatch> Connection<S, D> {
+    /// Reads the body for a program. The inner error: the request is refused, the rest unread.
+    pub(super) async fn read_body(
+        &mut self,
+        limit: u64,
+    ) -> Result<Result<Gathered, Problem>, Gone> {
+        let limit = if limit == 0 { u64::MAX } else { limit };
+        match self.head.framing {
+            Framing::None => Ok(Ok(Gathered::Empty)),
+            Framing::Length(length) if length > limit => Ok(Err(TOO_LARGE)),
+            Framing::Length(length) => {
+                self.invite_body().await?;
+                match length <= IN_MEMORY as u64 {
+                    true => self.read_small(length as usize).await,
+                    false => self.read_large(length).await,
+                }
+            }
+            Framing::Chunked => {
+                self.invite_body().await?;
+                self.read_chunked(limit).await
+            }
+        }
+    }
+
+    /// Throws away a body that nobody reads. What is too much to wait for costs the connection.
+    pub(super) async fn skip_body(&mut self, turn: &mut Current) -> Result<(), Gone> {
+        let waits = self.head.expects_continue && self.input.bytes().len() == self.head.length;
+        let skipped = match self.head.framing {
+            Framing::None => true,
+            _ if waits => false,
+            Framing::Length(length) if length > SKIPPED => false,
+            _ => match self.read_body(SKIPPED).await? {
+                Ok(gathered) => {
+                    self.cut_body(gathered.in_input());
+                    true
+                }
+                Err(_) => false,
+            },
+        };
+        turn.keep &= skipped;
+        turn.refused |= !skipped;
+        Ok(())
+    }
+
+    /// `100 Continue`, if the client waits for it.
+    async fn invite_body(&mut self) -> Result<(), Gone> {
+        if self.head.expects_continue && self.input.bytes().len() == self.head.length {
+            self.output
+                .bytes
+                .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.flush().await?;
+        }
+        let limit = self.shared.site().limits.body_timeout;
+        self.seat.enter(&self.shared.clock, Phase::Body, limit);
+        Ok(())
+    }
+
+    async fn read_small(&mut self, length: usize) -> Result<Result<Gathered, Problem>, Gone> {
+        let end = self.head.length + length;
+        self.input.reserve(end);
+        while self.input.bytes().len() < end {
+            if let Some(problem) = self.fill_body().await? {
+                return Ok(Err(problem));
+            }
+        }
+        Ok(Ok(Gathered::InInput(length)))
+    }
+
+    async fn read_large(&mut self, length: u64) -> Result<Result<Gathered, Problem>, Gone> {
+        let mut spool = Spool::default();
+        loop {
+            let left = length - spool.length();
+            let body = &self.input.bytes()[self.head.length..];
+            let take = left.min(body.len() as u64) as usize;
+            spool.memory().extend_from_slice(&body[..take]);
+            self.cut_body(take);
+            if spool.settle().await.is_err() {
+                return Ok(Err(NO_SPACE));
+            }
+            if spool.length() == length {
+                return Ok(gathered(spool).await);
+            }
+            if let Some(problem) = self.fill_body().await? {
+                return Ok(Err(problem));
+            }
+        }
+    }
+
+    async fn read_chunked(&mut self, limit: u64) -> Result<Result<Gathered, Problem>, Gone> {
+        let site = self.shared.site();
+        let mut decoder = Decoder::new(site.limits.header_size, site.limits.fields);
+        let mut spool = Spool::default();
+        loop {
+            let body = &self.input.bytes()[self.head.length..];
+            let taken = match decoder.decode(body, spool.memory()) {
+                Ok(taken) => taken,
+                Err(problem) => return Ok(Err(problem)),
+            };
+            self.cut_body(taken);
+            if spool.length() > limit {
+                return Ok(Err(TOO_LARGE));
+            }
+            if spool.settle().await.is_err() {
+                return Ok(Err(NO_SPACE));
+            }
+            if decoder.is_done() {
+                return Ok(gathered(spool).await);
+            }
+            if let Some(problem) = self.fill_body().await? {
+                return Ok(Err(problem));
+            }
+        }
+    }
+
+    /// Takes `count` bytes behind the head out of the input.
+    fn cut_body(&mut self, count: usize) {
+        self.input.cut(self.head.length, count);
+    }
+
+    /// Reads more of a body; each byte gives the client its time anew.
+    async fn fill_body(&mut self) -> Result<Option<Problem>, Gone> {
+        if self.client_ended {
+            return Ok(Some(CUT_OFF));
+        }
+        if !matches!(self.head.framing, Framing::Length(length) if length <= IN_MEMORY as u64) {
+            self.input.reserve(self.head.length + CHUNK);
+        }
+        match self.fill().await? {
+            Filled::Some => {
+                let limit = self.shared.site().limits.body_timeout;
+                self.seat.enter(&self.shared.clock, Phase::Body, limit);
+                Ok(None)
+            }
+            Filled::Late => Ok(Some(TOO_SLOW)),
+            Filled::End => {
+                self.client_ended = true;
+                Ok(Some(CUT_OFF))
+            }
+        }
+    }
+}
+
+async fn gathered(spool: Spool) -> Result<Gathered, Problem> {
+    match spool.finish().await {
+        Ok(Spooled::Memory(memory)) => Ok(Gathered::Memory(memory)),
+        Ok(Spooled::File(file, length)) => Ok(Gathered::File(file, length)),
+        Err(_) => Err(NO_SPACE),
+    }
+}

@@ -1,0 +1,198 @@
+//! Sending what a program says: its head checked, its body streamed, its faults answered.
+
+use super::connection::{Connection, Current, Gone};
+use super::reply::{self, Length, Reply};
+use super::stream::Stream as Body;
+use crate::deadline::{Alarm, Phase};
+use crate::dispatch::Dispatch;
+use crate::handler::Backend;
+use crate::lines::{self, Lines};
+use crate::request::Protocol;
+use crate::socket::Stream;
+use crate::work::{self, Work};
+use mehari_pool::script_head::ScriptHead;
+use mehari_pool::{Fault, Head};
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// How long a client that half-closed while its request waits may keep its place in the queue.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+impl<S: Stream, D: Dispatch> Connection<S, D> {
+    /// Sends what a program says. Work instead of `None`: something else has to answer.
+    pub(super) async fn send_backend(
+        &mut self,
+        turn: &mut Current,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let mut head = match self.backend_head(turn, backend).await? {
+            Ok(ScriptHead::Response(head)) => head,
+            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Err(fault) => {
+                turn.credit(backend);
+                self.log(turn, &fault.to_string());
+                return Ok(Some(self.page(turn, fault.status())));
+            }
+        };
+        head.status = turn.status_for(head.status);
+        match lines::examine(&head.lines) {
+            Ok(lines) if (200..=999).contains(&head.status) => {
+                self.send_program(turn, backend, head, lines).await?;
+                Ok(None)
+            }
+            other => {
+                let problem = other.err().unwrap_or("a status outside 200 to 999");
+                let text = format!("the program's response has {problem}; answered 500");
+                self.log(turn, &text);
+                Ok(Some(self.page(turn, 500)))
+            }
+        }
+    }
+
+    fn page(&self, turn: &Current, status: u16) -> Work<D> {
+        self.with_request(turn, |request| {
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
+        })
+    }
+
+    /// A 1xx head of the program's, for clients that know such a thing (RFC 9110 section 15.2).
+    fn push_interim(&mut self, turn: &Current, head: &Head) {
+        let known = turn.protocol == Protocol::Http11 && (102..200).contains(&head.status);
+        if known && lines::examine(&head.lines).is_ok() {
+            reply::push_status_line(head.status, &mut self.output.bytes);
+            self.output.bytes.extend_from_slice(&head.lines);
+            self.output.bytes.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Waits for the head; earlier answers leave meanwhile, and a client that goes ends it all.
+    async fn backend_head(
+        &mut self,
+        turn: &Current,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Result<Result<ScriptHead, Fault>, Gone> {
+        let mut ended = self.client_ended;
+        poll_fn(|cx| {
+            let said = backend.poll_head(cx);
+            while let Some(head) = backend.take_interim() {
+                self.push_interim(turn, &head);
+            }
+            if let Poll::Ready(head) = said {
+                return Poll::Ready(Ok(head));
+            }
+            if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
+                return Poll::Ready(Err(Gone));
+            }
+            if let Err(gone) = self.poll_client(cx) {
+                return Poll::Ready(Err(gone));
+            }
+            if self.client_ended && !std::mem::replace(&mut ended, true) {
+                self.seat.enter(&self.shared.clock, Phase::Work, PATIENCE);
+            }
+            match self.seat.poll_alarm(cx) {
+                Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+                // Still in the queue: most likely nobody waits for it any more.
+                Some(Alarm::Late) if backend.worker().is_none() => Poll::Ready(Err(Gone)),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    async fn send_program(
+        &mut self,
+        turn: &mut Current,
+        backend: &mut Backend<D::Exchange>,
+        head: Head,
+        lines: Lines,
+    ) -> Result<(), Gone> {
+        turn.status = head.status;
+        let mut stream = Body::new(turn, &head, lines.content_length.or(head.content_length));
+        poll_fn(|cx| {
+            let mut scratch = self.shared.scratch.borrow_mut();
+            stream.learn_length(cx, backend, &mut scratch);
+            Poll::Ready(())
+        })
+        .await;
+        turn.keep &= stream.length != Length::Close;
+        let mut kept = Vec::new();
+        let block: &[u8] = match lines.dropped.is_empty() {
+            true => &head.lines,
+            false => {
+                lines.push_kept(&head.lines, &mut kept);
+                &kept
+            }
+        };
+        let reply = Reply {
+            status: head.status,
+            lines: [block, &[]],
+            has_date: head.has_date,
+            has_server: head.has_server,
+            length: stream.length,
+            protocol: turn.protocol,
+            keep: turn.keep,
+            time: turn.time,
+        };
+        reply.push(&self.shared.clock, &mut self.output.bytes);
+        stream.push_known(
+            &mut self.shared.scratch.borrow_mut(),
+            &mut self.output.bytes,
+        );
+        let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
+        stream.hold(0, &self.shared.held);
+        turn.sent = stream.sent;
+        if let Some(remark) = stream.remark() {
+            turn.credit(backend);
+            self.log(turn, &remark);
+        }
+        result?;
+        if stream.is_cut_off() {
+            turn.keep = false;
+            self.flush().await?;
+            return Err(Gone);
+        }
+        self.flush_if_large().await
+    }
+
+    /// Moves bytes from the program to the client until there are no more; a slow client slows the
+    /// program down, a program that pauses has what it said delivered.
+    fn poll_stream(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut Body,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Poll<Result<(), Gone>> {
+        loop {
+            let took = stream.poll_take(cx, backend, &mut self.output, &self.shared.held);
+            if stream.is_done() {
+                return Poll::Ready(Ok(()));
+            }
+            let wrote = match self.output.pending() > 0 {
+                true => self.output.poll_write(cx, &mut self.socket),
+                false => Poll::Pending,
+            };
+            match wrote {
+                Poll::Ready(Ok(_)) => {
+                    stream.stalled = false;
+                    continue;
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending if took => continue,
+                Poll::Pending => {}
+            }
+            if let Err(gone) = self.poll_client(cx) {
+                return Poll::Ready(Err(gone));
+            }
+            if self.output.pending() > 0 {
+                return self.poll_stalled(cx, &mut stream.stalled);
+            }
+            self.seat
+                .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            return match self.seat.poll_alarm(cx) {
+                Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+                _ => Poll::Pending,
+            };
+        }
+    }
+}
