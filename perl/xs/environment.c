@@ -271,20 +271,27 @@ static void drop_foreign(pTHX_ HV *env)
     if (!ours)
       av_push(foreign, SvREFCNT_inc_NN(key));
   }
-  for (SSize_t i = 0; i <= av_top_index(foreign); i++)
+  for (SSize_t i = 0; i <= av_top_index(foreign); i++) {
+    my_setenv(SvPV_nolen(AvARRAY(foreign)[i]), NULL);
     (void)hv_delete_ent(env, AvARRAY(foreign)[i], G_DISCARD, 0);
+  }
   SvREFCNT_dec((SV *)foreign);
   live_count = 0;
 }
 
 static bool is_bare; /* nothing of a request is in %ENV */
 
+/* PATH, TZ and the like: put back with magic when a script changed them, for C libraries read them too. */
 static void store_base(pTHX_ HV *env)
 {
   for (int i = 0; i < base_count; i++) {
+    HE *entry = hv_fetch_ent(env, base[i].key, 0, base[i].hash);
+    if (entry && SvPOK(HeVAL(entry)) && sv_eq(HeVAL(entry), base[i].value))
+      continue;
     STRLEN length;
     const char *value = SvPV(base[i].value, length);
     store(aTHX_ env, base[i].key, base[i].hash, value, length);
+    my_setenv(SvPV_nolen(base[i].key), value);
   }
 }
 
@@ -301,6 +308,21 @@ static void set_path_info(pTHX_ HV *env)
   SvREFCNT_dec(translated);
 }
 
+/* A handler is no file: its place is where the URL would be below the document root. */
+static void set_script_filename(pTHX_ HV *env)
+{
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  if (mehari_now.frame->task != MEHARI_TASK_HANDLER) {
+    set(aTHX_ env, &fixed[SCRIPT_FILENAME], task.at, task.length);
+    return;
+  }
+  mehari_text root = mehari_request_text(MEHARI_TEXT_DOCUMENT_ROOT), name = mehari_request_text(MEHARI_TEXT_SCRIPT_NAME);
+  SV *path = newSVpvn(root.at, root.length);
+  sv_catpvn(path, name.at, name.length);
+  set(aTHX_ env, &fixed[SCRIPT_FILENAME], SvPVX(path), SvCUR(path));
+  SvREFCNT_dec(path);
+}
+
 static void set_request(pTHX_ HV *env)
 {
   set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
@@ -312,7 +334,7 @@ static void set_request(pTHX_ HV *env)
   set_text(aTHX_ env, REMOTE_ADDR, MEHARI_TEXT_REMOTE_ADDR);
   set_number(aTHX_ env, REMOTE_PORT, mehari_now.frame->remote_port);
   set_text(aTHX_ env, DOCUMENT_ROOT, MEHARI_TEXT_DOCUMENT_ROOT);
-  set_text(aTHX_ env, SCRIPT_FILENAME, MEHARI_TEXT_TASK);
+  set_script_filename(aTHX_ env);
   set_text(aTHX_ env, SCRIPT_NAME, MEHARI_TEXT_SCRIPT_NAME);
   set_text(aTHX_ env, REQUEST_METHOD, MEHARI_TEXT_METHOD);
   set_text(aTHX_ env, REQUEST_URI, MEHARI_TEXT_TARGET);
@@ -327,6 +349,7 @@ static void set_request(pTHX_ HV *env)
 
 void mehari_environment_begin(pTHX)
 {
+  mehari_environment_restore();
   HV *env = GvHVn(PL_envgv);
   U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
   SvFLAGS(env) &= ~magic;
@@ -367,15 +390,14 @@ void mehari_environment_forget(pTHX)
   SvFLAGS(env) |= magic;
 }
 
+/* Between export and restore `environ` is ours; perl and C libraries change theirs in between at no time. */
+static char **built, **kept;
+
 void mehari_environment_export(pTHX)
 {
-  static char **built;
+  if (built)
+    return;
   HV *env = GvHVn(PL_envgv);
-  if (built) {
-    for (char **each = built; *each; each++)
-      Safefree(*each);
-    Safefree(built);
-  }
   Newx(built, HvUSEDKEYS(env) + 1, char *);
   int count = 0;
   hv_iterinit(env);
@@ -392,7 +414,19 @@ void mehari_environment_export(pTHX)
     built[count++] = line;
   }
   built[count] = NULL;
+  kept = environ;
   environ = built;
+}
+
+void mehari_environment_restore(void)
+{
+  if (!built || mehari_in_child)
+    return;
+  environ = kept;
+  for (char **each = built; *each; each++)
+    Safefree(*each);
+  Safefree(built);
+  built = NULL;
 }
 
 /* Called once a worker, after the fork: %ENV holds only what is to be passed on. */

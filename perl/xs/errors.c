@@ -22,7 +22,7 @@ static void put_line(void)
   if (filled)
     mehari_log(MEHARI_LOG_ERROR, line, filled);
   if (memmem(line, filled, "will not stay shared", 20))
-    mehari_logf(MEHARI_LOG_NOTICE, "hint: a named sub keeps the variable of the first request; make it `our`, pass it as an argument, or run the script on the rung `auto`");
+    mehari_logf(MEHARI_LOG_WARN, "hint: a named sub keeps the variable of the first request; make it `our`, pass it as an argument, or run the script on the rung `auto`");
   filled = 0;
 }
 

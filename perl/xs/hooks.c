@@ -15,7 +15,7 @@ void mehari_errors_reopened(pTHX_ IO *io);
 bool mehari_directory_changed, mehari_umask_changed;
 
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
-  *(*perl_exec)(pTHX);
+  *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX);
 
 /* The IO of the first argument of the operator about to run. */
 static IO *first_argument_io(pTHX)
@@ -24,10 +24,30 @@ static IO *first_argument_io(pTHX)
   return first && isGV_with_GP(first) ? GvIO((GV *)first) : NULL;
 }
 
+/* The operators that start a process: it gets %ENV as it is now. */
+static OP *spawn(pTHX_ OP *(*perl)(pTHX))
+{
+  if (!mehari_serving || mehari_in_child)
+    return perl(aTHX);
+  mehari_environment_export(aTHX);
+  OP *next = perl(aTHX);
+  mehari_environment_restore();
+  return next;
+}
+
+/* `open` starts a process only when its mode or name has a pipe. */
+static bool opens_a_pipe(pTHX)
+{
+  for (SV **at = PL_stack_base + *PL_markstack_ptr + 2; at <= PL_stack_sp && at <= PL_stack_base + *PL_markstack_ptr + 3; at++)
+    if (SvPOK(*at) && memchr(SvPVX(*at), '|', SvCUR(*at)))
+      return true;
+  return false;
+}
+
 static OP *run_open(pTHX)
 {
   IO *io = first_argument_io(aTHX);
-  OP *next = perl_open(aTHX);
+  OP *next = opens_a_pipe(aTHX) ? spawn(aTHX_ perl_open) : perl_open(aTHX);
   if (io) {
     mehari_output_reopened(aTHX_ io);
     mehari_input_reopened(aTHX_ io);
@@ -84,6 +104,10 @@ static OP *run_sysread(pTHX)
   return next;
 }
 
+static OP *run_system(pTHX) { return spawn(aTHX_ perl_system); }
+static OP *run_backtick(pTHX) { return spawn(aTHX_ perl_backtick); }
+static OP *run_fork(pTHX) { return spawn(aTHX_ perl_fork); }
+
 static OP *run_chdir(pTHX)
 {
   mehari_directory_changed = true;
@@ -102,9 +126,11 @@ static OP *run_exec(pTHX)
   if (!mehari_serving || mehari_in_child)
     return perl_exec(aTHX);
   PerlIO_flush((PerlIO *)NULL);
+  mehari_environment_export(aTHX);
   pid_t child = fork();
   if (child <= 0)
     return perl_exec(aTHX);
+  mehari_environment_restore();
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
@@ -137,5 +163,8 @@ void mehari_hooks_install(pTHX)
   replace(OP_CHDIR, run_chdir, &perl_chdir);
   replace(OP_UMASK, run_umask, &perl_umask);
   replace(OP_EXEC, run_exec, &perl_exec);
+  replace(OP_SYSTEM, run_system, &perl_system);
+  replace(OP_BACKTICK, run_backtick, &perl_backtick);
+  replace(OP_FORK, run_fork, &perl_fork);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

@@ -116,7 +116,8 @@ void mehari_environment_begin(pTHX);
 void mehari_environment_forget(pTHX); /* before a request that gets none */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
-void mehari_environment_export(pTHX); /* to `environ`, before a child process */
+void mehari_environment_export(pTHX); /* to `environ`, for the child process about to start */
+void mehari_environment_restore(void);
 
 /* guard.c: running Perl so that nothing it does leaves this process. */
 typedef enum { MEHARI_RAN, MEHARI_DIED, MEHARI_EXITED } mehari_outcome;

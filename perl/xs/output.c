@@ -336,15 +336,8 @@ static IV layer_flush(pTHX_ PerlIO *handle)
   if (!PL_op)
     return 0;
   switch (PL_op->op_type) {
-  case OP_SYSTEM: case OP_EXEC: case OP_FORK: case OP_BACKTICK: case OP_PIPE_OP: case OP_GLOB:
+  case OP_SYSTEM: case OP_EXEC: case OP_FORK: case OP_BACKTICK: case OP_PIPE_OP: case OP_GLOB: case OP_OPEN:
     mehari_may_have_spawned = true;
-    mehari_environment_export(aTHX);
-    /* fall through */
-  case OP_OPEN:
-    if (PL_op->op_type == OP_OPEN) {
-      mehari_may_have_spawned = true;
-      mehari_environment_export(aTHX);
-    }
     mehari_output_spill();
     break;
   case OP_PRINT: case OP_SAY: case OP_PRTF: case OP_ENTERSUB: case OP_LEAVEWRITE: case OP_SYSWRITE:

@@ -81,6 +81,8 @@ pub struct Head {
 pub enum Fault {
     #[error("the worker died")]
     WorkerDied,
+    #[error("the worker was ended by signal {0}")]
+    WorkerKilled(i32),
     #[error("the request ran longer than its time limit")]
     TimedOut,
     #[error("the queue for workers is full")]
@@ -105,7 +107,7 @@ impl Fault {
     /// The status the client is told.
     pub fn status(self) -> u16 {
         match self {
-            Fault::WorkerDied | Fault::BadResponse => 502,
+            Fault::WorkerDied | Fault::WorkerKilled(_) | Fault::BadResponse => 502,
             Fault::BadHeader | Fault::CannotRun => 500,
             Fault::TimedOut => 504,
             Fault::QueueFull | Fault::QueueTimedOut | Fault::NotReady | Fault::Stopping => 503,

@@ -48,10 +48,19 @@ impl Inner {
 
     fn enforce_timeouts(&mut self, now: Instant) {
         for index in 0..self.workers.len() {
-            let Some(worker) = self.workers[index].as_ref() else { continue };
+            let Some(worker) = self.workers[index].as_ref() else {
+                continue;
+            };
             let Some(held) = worker.held.front() else { continue };
+            // A worker that waits for a slow client is not slow itself: that time does not count.
+            let waits = self.exchanges.get(held.ticket).is_some_and(|arrived| arrived.body.len() >= crate::deliver::BODY_AHEAD);
+            let (limit, ran) = (held.timeout, worker.head_age(now).saturating_sub(worker.waited));
+            if waits {
+                self.worker(index).into_iter().for_each(|worker| worker.waited += ROUND);
+                continue;
+            }
             match worker.warned {
-                None if worker.head_age(now) > held.timeout => self.ask_for_stack(index, now),
+                None if ran > limit => self.ask_for_stack(index, now),
                 Some(since) if now.saturating_duration_since(since) > LAST_WORDS => self.kill_overdue(index),
                 _ => {}
             }
@@ -63,7 +72,7 @@ impl Inner {
         self.take_back_all(index, now);
         if let Some(worker) = self.worker(index) {
             worker.warned = Some(now);
-            worker.signal_group(libc::SIGRTMAX() - 3);
+            worker.signal(libc::SIGRTMAX() - 3);
         }
     }
 

@@ -9,10 +9,10 @@ use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use mehari_wire::layout::record;
 use mehari_wire::Record;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// While this much of a body waits for the client, its worker's ring is left alone: the worker waits too.
-const BODY_AHEAD: usize = 256 * 1024;
+pub const BODY_AHEAD: usize = 256 * 1024;
 
 /// What the worker wrote is no response.
 struct Broken(&'static str);
@@ -115,6 +115,7 @@ impl Inner {
         worker.served += 1;
         worker.head_since = Instant::now();
         worker.warned = None;
+        worker.waited = Duration::ZERO;
         if !held.answered {
             if let Some(arrived) = self.exchanges.get(held.ticket) {
                 arrived.fail(Fault::BadResponse);

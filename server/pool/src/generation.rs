@@ -1,11 +1,12 @@
 //! Generations: one zygote and its workers each. A new one takes over only when it has loaded.
 
+use crate::call::Fault;
 use crate::inner::{Inner, Pool};
 use crate::perl_side::PerlSide;
 use crate::policy::Plan;
 use crate::readiness::readable;
 use crate::worker::{State, Worker};
-use crate::zygote::{next_message, Zygote};
+use crate::zygote::{kill_group, kill_one, next_message, Zygote};
 use mehari_config::{LogLevel, Site};
 use mehari_observe::{ErrorLog, Origin};
 use mehari_wire::layout::control;
@@ -225,22 +226,51 @@ impl Pool {
         true
     }
 
-    /// Ends every worker and zygote. Requests still under way are lost: `drained` comes first.
-    pub fn end(&self) {
-        let mut inner = self.borrow();
-        inner.stopping = true;
-        inner.current = 0;
-        for worker in inner.workers.iter_mut().flatten() {
-            let busy = !worker.held.is_empty();
-            worker.dismiss();
-            if busy {
-                worker.signal_group(libc::SIGKILL);
+    /// Ends every worker and zygote and waits for them. Requests still under way are lost: `drained` comes first.
+    pub async fn end(&self) {
+        let mut waited_for = Vec::new();
+        {
+            let mut inner = self.borrow();
+            inner.stopping = true;
+            inner.current = 0;
+            for worker in inner.workers.iter_mut().flatten() {
+                waited_for.push(worker.pid);
+                worker.dismiss();
+                if !worker.held.is_empty() {
+                    worker.signal_group(libc::SIGKILL);
+                }
             }
         }
-        inner.generations.clear();
-        drop(inner);
+        // A zygote reaps its workers, so it is told to end after them.
+        gone(&waited_for, PATIENCE).await;
+        let zygotes = {
+            let mut inner = self.borrow();
+            let generations = std::mem::take(&mut inner.generations);
+            generations.iter().filter_map(|generation| generation.zygote.as_ref()?.pid()).collect::<Vec<_>>()
+        };
+        waited_for.extend(zygotes);
+        if !gone(&waited_for, PATIENCE).await {
+            for pid in waited_for {
+                kill_group(pid, libc::SIGKILL);
+            }
+        }
         self.detach();
     }
+}
+
+/// How long processes that were told to end may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Waits until none of the processes is left, or the time is over. True: none is.
+async fn gone(pids: &[u32], patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    while pids.iter().any(|pid| kill_one(*pid, 0)) {
+        if Instant::now() >= until {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    true
 }
 
 impl Inner {
@@ -292,6 +322,7 @@ impl Inner {
             state: State::Starting,
             held: VecDeque::new(),
             head_since: Instant::now(),
+            waited: Duration::ZERO,
             needs_wake: false,
             in_idle: false,
             warned: None,
@@ -324,6 +355,10 @@ impl Inner {
 
     /// Called for a process that has ended, however that came to be known; once is enough.
     pub fn worker_ended(&mut self, index: usize) {
+        self.worker_ended_with(index, Fault::WorkerDied);
+    }
+
+    fn worker_ended_with(&mut self, index: usize, fault: Fault) {
         self.drain_worker(index);
         self.idle.retain(|idle| *idle != index);
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
@@ -346,7 +381,7 @@ impl Inner {
                     },
                     format_args!("the worker died during the request"),
                 );
-                self.fail(held.ticket, crate::Fault::WorkerDied);
+                self.fail(held.ticket, fault);
             }
         }
         for held in unstarted.into_iter().rev() {
@@ -360,7 +395,7 @@ impl Inner {
     /// A request its dead worker never began goes to the front of the queue.
     fn requeue(&mut self, worker: &mut Worker, _begun: usize, held: crate::worker::Held) {
         if !worker.mailbox.take_back() {
-            self.fail(held.ticket, crate::Fault::WorkerDied);
+            self.fail(held.ticket, Fault::WorkerDied);
             return;
         }
         let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
@@ -442,7 +477,8 @@ impl Inner {
             (signal, _, _) => self.log.log(LogLevel::Error, origin, format_args!("worker {pid} was ended by signal {signal}")),
         }
         if let Some(index) = index {
-            self.worker_ended(index);
+            let fault = if signal == 0 { Fault::WorkerDied } else { Fault::WorkerKilled(signal) };
+            self.worker_ended_with(index, fault);
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Worker {
     pub head_since: Instant,
     pub needs_wake: bool,
     pub in_idle: bool,
+    /// Of that time, what it waited for its client.
+    pub waited: Duration,
     /// Told to write its stack down; it is killed a moment later.
     pub warned: Option<Instant>,
     /// Why the front killed it, for the log.
@@ -80,6 +82,13 @@ impl Worker {
     pub fn dismiss(&mut self) {
         self.socket = None;
         self.mailbox.wake_always();
+    }
+
+    /// A signal for the worker alone; what it runs for a request hears it from the worker.
+    pub fn signal(&self, signal: i32) {
+        if self.pid > 1 {
+            crate::zygote::kill_one(self.pid, signal);
+        }
     }
 
     pub fn signal_group(&self, signal: i32) {

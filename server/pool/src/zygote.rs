@@ -30,6 +30,10 @@ impl Zygote {
         for folder in &perl.folders {
             command.arg(format!("-I{}", folder.display()));
         }
+        let own = std::env::var_os("PERL5LIB").unwrap_or_default();
+        for folder in std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty()) {
+            command.arg(format!("-I{}", folder.display()));
+        }
         command
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
@@ -91,16 +95,24 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     loop {
         let mut ready = control.readable().await?;
         match ready.try_io(|socket| socket.get_ref().receive()) {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
             Ok(message) => return message,
             Err(_would_block) => continue,
         }
     }
 }
 
+<<<<<<< HEAD
 /// What a perl process of the site gets: PATH, TZ and PLACK_ENV, what PerlPassEnv names, what PerlSetEnv sets, and
 /// where perl itself looks for modules.
 fn environment(site: &Site) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     let passed = ["PATH", "TZ", "PERL5LIB", "LD_LIBRARY_PATH", "PLACK_ENV"]
+=======
+/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
+/// PERL5LIB becomes -I (see `spawn`), so that scripts do not see it.
+fn environment(site: &Site) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    let passed = ["PATH", "TZ"]
+>>>>>>> main
         .into_iter()
         .map(str::to_owned)
         .chain(site.perl.pass_env.iter().cloned());
@@ -111,6 +123,15 @@ fn environment(site: &Site) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
         environment.push((name.into(), value.into()));
     }
     environment
+}
+
+/// Sends a signal to one process; 0 only asks whether it is there. False: it is not.
+pub fn kill_one(pid: u32, signal: i32) -> bool {
+    match i32::try_from(pid) {
+        // SAFETY: kill touches no memory of ours.
+        Ok(pid) if pid > 1 => unsafe { libc::kill(pid, signal) == 0 },
+        _ => false,
+    }
 }
 
 /// Sends a signal to a worker and to the processes it started that stayed in its group.

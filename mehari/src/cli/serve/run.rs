@@ -59,7 +59,7 @@ async fn run(options: Options, site: Arc<Site>, bound: Vec<listen::Bound>, logs:
     let pid_file = PidFile::write(&site)?;
     announce(&urls)?;
     let served = front.run(stopped).await.map_err(|error| error.to_string());
-    pool.end();
+    pool.end().await;
     drop(pid_file);
     logs.error.notice("stopped");
     served
