@@ -142,7 +142,7 @@ static void log_descriptor(void)
   while (drained < size && (got = pread(memory_file, line, sizeof line, drained)) > 0) {
     char *feed = memrchr(line, '\n', got);
     size_t part = feed ? (size_t)(feed + 1 - line) : (size_t)got;
-    mehari_log(MEHARI_LOG_NOTICE, line, part);
+    mehari_log(MEHARI_LOG_ERROR, line, part);
     drained += part;
   }
 }

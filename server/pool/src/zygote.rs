@@ -102,10 +102,10 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     }
 }
 
-/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
+/// What a perl process of the site gets: PATH, TZ and PLACK_ENV, what PerlPassEnv names, and what PerlSetEnv sets.
 /// PERL5LIB becomes -I (see `spawn`), so that scripts do not see it.
 fn environment(site: &Site) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
-    let passed = ["PATH", "TZ"]
+    let passed = ["PATH", "TZ", "PLACK_ENV"]
         .into_iter()
         .map(str::to_owned)
         .chain(site.perl.pass_env.iter().cloned());

@@ -88,7 +88,8 @@ impl Stream {
             }
         }
         self.whole = true;
-        if self.state == State::Done {
+        // A program that knows HEAD says no body; how long it would have been is not ours to claim.
+        if self.state == State::Done && !(self.silent && scratch.is_empty()) {
             self.length = Length::Known(scratch.len() as u64);
         }
     }
