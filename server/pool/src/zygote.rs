@@ -2,11 +2,12 @@
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
-use mehari_config::{Preload, Rung, Site};
+use mehari_config::{Handler, Preload, Rung, Site};
 use mehari_wire::layout::control;
 use mehari_wire::{Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::{fcntl_setfd, FdFlags};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
@@ -102,20 +103,22 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     }
 }
 
-/// What a perl process of the site gets: PATH, TZ and PLACK_ENV, what PerlPassEnv names, and what PerlSetEnv sets.
+/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
+/// An application served without a configuration has no other way to be told things: it gets everything.
 /// PERL5LIB becomes -I (see `spawn`), so that scripts do not see it.
-fn environment(site: &Site) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
-    let passed = ["PATH", "TZ", "PLACK_ENV"]
-        .into_iter()
-        .map(str::to_owned)
-        .chain(site.perl.pass_env.iter().cloned());
-    let mut environment: Vec<_> = passed
-        .filter_map(|name| std::env::var_os(&name).map(|value| (name.into(), value)))
-        .collect();
-    for (name, value) in &site.perl.set_env {
-        environment.push((name.into(), value.into()));
+fn environment(site: &Site) -> Vec<(OsString, OsString)> {
+    let set = site.perl.set_env.iter().map(|(name, value)| (name.into(), value.into()));
+    if site.files.is_empty() && matches!(site.base.handler, Some(Handler::Psgi(_))) {
+        return std::env::vars_os().chain(set).collect();
     }
-    environment
+    let hosts_psgi = site.perl.preloads.iter().any(|preload| matches!(preload, Preload::Psgi(_)));
+    ["PATH", "TZ"]
+        .into_iter()
+        .chain(hosts_psgi.then_some("PLACK_ENV"))
+        .chain(site.perl.pass_env.iter().map(String::as_str))
+        .filter_map(|name| std::env::var_os(name).map(|value| (name.into(), value)))
+        .chain(set)
+        .collect()
 }
 
 /// Sends a signal to one process; 0 only asks whether it is there. False: it is not.

@@ -1,0 +1,79 @@
+//! The mailbox's two handshakes under a model checker: every interleaving of a front and a worker, with the
+//! memory model's own reordering. The checker treats a `SeqCst` access as acquire or release only, so each side
+//! has the fence that its pair of `SeqCst` accesses stands for; without either fence the models fail. Run with `RUSTFLAGS="--cfg loom" cargo test -p mehari-wire --test handshakes`.
+#![cfg(loom)]
+
+use loom::sync::atomic::Ordering::{Acquire, SeqCst};
+use loom::sync::atomic::{fence, AtomicU32, AtomicU64};
+use loom::sync::Arc;
+use loom::thread;
+use mehari_wire::handshake::{after_submit, after_take, after_take_back, submitted, taken};
+
+fn change(word: &AtomicU64, next: impl Fn(u64) -> Option<u64>) -> bool {
+    word.fetch_update(SeqCst, Acquire, next).is_ok()
+}
+
+/// What is submitted is run by the worker or taken back by the front: once, and never lost.
+#[test]
+fn a_request_is_taken_or_taken_back_never_both() {
+    loom::model(|| {
+        let word = Arc::new(AtomicU64::new(0));
+        change(&word, |word| Some(after_submit(word)));
+        change(&word, |word| Some(after_submit(word)));
+        let worker = {
+            let word = word.clone();
+            thread::spawn(move || (0..2).filter(|_| change(&word, after_take)).count())
+        };
+        let back = (0..2).filter(|_| change(&word, after_take_back)).count();
+        let run = worker.join().expect("the worker ends");
+        assert_eq!(run + back, 2);
+        let end = word.load(SeqCst);
+        assert_eq!(submitted(end), taken(end));
+    });
+}
+
+/// The front publishes and then looks for a sleeper; the worker declares sleep and then looks for work:
+/// one of the two sees the other.
+#[test]
+fn a_worker_never_sleeps_beside_a_published_request() {
+    loom::model(|| {
+        let word = Arc::new(AtomicU64::new(0));
+        let sleeps = Arc::new(AtomicU32::new(0));
+        let worker = {
+            let (word, sleeps) = (word.clone(), sleeps.clone());
+            thread::spawn(move || {
+                sleeps.store(1, SeqCst);
+                fence(SeqCst);
+                let now = word.load(SeqCst);
+                submitted(now) != taken(now)
+            })
+        };
+        change(&word, |word| Some(after_submit(word)));
+        fence(SeqCst);
+        let woken = sleeps.load(SeqCst) == 1 && sleeps.swap(0, SeqCst) == 1;
+        let saw_work = worker.join().expect("the worker ends");
+        assert!(woken || saw_work, "the worker sleeps and nobody wakes it");
+    });
+}
+
+/// The same between a worker that has written and a front about to park.
+#[test]
+fn a_front_never_parks_beside_a_written_record() {
+    loom::model(|| {
+        let written = Arc::new(AtomicU64::new(0));
+        let front_sleeps = Arc::new(AtomicU32::new(0));
+        let worker = {
+            let (written, front_sleeps) = (written.clone(), front_sleeps.clone());
+            thread::spawn(move || {
+                written.store(8, SeqCst);
+                fence(SeqCst);
+                front_sleeps.load(SeqCst) == 1 && front_sleeps.swap(0, SeqCst) == 1
+            })
+        };
+        front_sleeps.store(1, SeqCst);
+        fence(SeqCst);
+        let saw_record = written.load(SeqCst) == 8;
+        let rung = worker.join().expect("the worker ends");
+        assert!(rung || saw_record, "the front parks and nobody rings");
+    });
+}

@@ -1,0 +1,98 @@
+//! `perl/xs/wire.h` and `layout.rs` say the same: a C program prints what its header means.
+
+use mehari_wire::layout::{self, control, flag, record, Control, Mailbox, Pair, RecordHeader, Request, Scoreboard};
+use std::mem::{offset_of, size_of};
+use std::process::Command;
+
+/// A C expression, and the value Rust has for it.
+fn expectations() -> Vec<(&'static str, usize)> {
+    let scoreboard = offset_of!(Mailbox, scoreboard);
+    vec![
+        ("MEHARI_MAGIC", layout::MAGIC as usize),
+        ("MEHARI_VERSION", layout::VERSION as usize),
+        ("MEHARI_SLOTS", layout::SLOTS as usize),
+        ("MEHARI_SLOT_SIZE", layout::SLOT_SIZE),
+        ("MEHARI_SLOTS_OFFSET", layout::SLOTS_OFFSET),
+        ("MEHARI_RING_SIZE", layout::RING_SIZE),
+        ("MEHARI_RING_OFFSET", layout::RING_OFFSET),
+        ("MEHARI_MAILBOX_SIZE", layout::MAILBOX_SIZE),
+        ("MEHARI_RECORD_LIMIT", layout::RECORD_LIMIT),
+        ("MEHARI_CONTROL_TEXT", layout::CONTROL_TEXT),
+        ("offsetof(mehari_mailbox, word)", offset_of!(Mailbox, word)),
+        ("offsetof(mehari_mailbox, worker_sleeps)", offset_of!(Mailbox, worker_sleeps)),
+        ("offsetof(mehari_mailbox, ring_written)", offset_of!(Mailbox, ring_written)),
+        ("offsetof(mehari_mailbox, ring_read)", offset_of!(Mailbox, ring_read)),
+        (
+            "offsetof(mehari_mailbox, worker_waits_for_room)",
+            offset_of!(Mailbox, worker_waits_for_room),
+        ),
+        ("offsetof(mehari_mailbox, state)", scoreboard + offset_of!(Scoreboard, state)),
+        ("offsetof(mehari_mailbox, forked)", scoreboard + offset_of!(Scoreboard, forked)),
+        (
+            "offsetof(mehari_mailbox, request_id)",
+            scoreboard + offset_of!(Scoreboard, request_id),
+        ),
+        ("offsetof(mehari_mailbox, finished)", scoreboard + offset_of!(Scoreboard, finished)),
+        ("sizeof(mehari_request)", size_of::<Request>()),
+        ("offsetof(mehari_request, task)", offset_of!(Request, task)),
+        ("offsetof(mehari_request, body_kind)", offset_of!(Request, body_kind)),
+        ("offsetof(mehari_request, request_id)", offset_of!(Request, request_id)),
+        ("offsetof(mehari_request, body_length)", offset_of!(Request, body_length)),
+        ("offsetof(mehari_request, body)", offset_of!(Request, body)),
+        ("offsetof(mehari_request, field_count)", offset_of!(Request, field_count)),
+        ("offsetof(mehari_request, server_port)", offset_of!(Request, server_port)),
+        ("offsetof(mehari_request, text)", offset_of!(Request, text)),
+        ("MEHARI_TEXT_COUNT", layout::TEXT_COUNT),
+        ("MEHARI_TEXT_DOCUMENT_ROOT", layout::Text::DocumentRoot as usize),
+        ("sizeof(mehari_pair)", size_of::<Pair>()),
+        ("sizeof(mehari_record)", size_of::<RecordHeader>()),
+        ("sizeof(mehari_control)", size_of::<Control>()),
+        ("MEHARI_TASK_PSGI", layout::TaskKind::Psgi as usize),
+        ("MEHARI_BODY_FILE", layout::BodyKind::File as usize),
+        ("MEHARI_FLAG_PARSE_HEADERS", flag::PARSE_HEADERS.into()),
+        ("MEHARI_FLAG_PERL_SCRIPT", flag::PERL_SCRIPT.into()),
+        ("MEHARI_FLAG_CGI_WORLD", flag::CGI_WORLD.into()),
+        ("MEHARI_FLAG_HEAD", flag::HEAD.into()),
+        ("MEHARI_RECORD_RESPONSE", record::RESPONSE.into()),
+        ("MEHARI_RECORD_DONE", record::DONE.into()),
+        ("MEHARI_END_BROKEN", record::END_BROKEN.into()),
+        ("MEHARI_DONE_RETIRE", record::DONE_RETIRE.into()),
+        ("MEHARI_DONE_AGAIN", record::DONE_AGAIN.into()),
+        ("MEHARI_CONTROL_PRELOAD", control::PRELOAD as usize),
+        ("MEHARI_CONTROL_LOADED", control::LOADED as usize),
+        ("MEHARI_PRELOAD_MODULE", control::MODULE as usize),
+        ("MEHARI_PRELOAD_HANDLER", control::HANDLER as usize),
+    ]
+}
+
+#[test]
+fn header_and_layout_are_equal() {
+    let expectations = expectations();
+    let mut program = String::from("#include <stddef.h>\n#include <stdio.h>\n#include \"wire.h\"\nint main(void) {\n");
+    for (expression, _) in &expectations {
+        program.push_str(&format!("  printf(\"%zu\\n\", (size_t)({expression}));\n"));
+    }
+    program.push_str("  return 0;\n}\n");
+    let folder = std::env::temp_dir().join(format!("mehari-wire-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let source = folder.join("print.c");
+    std::fs::write(&source, program).expect("the program is written");
+    let binary = folder.join("print");
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../perl/xs");
+    let compiled = Command::new("cc")
+        .args(["-std=gnu11", "-I", header, "-o"])
+        .args([&binary, &source])
+        .status()
+        .expect("a C compiler");
+    assert!(compiled.success(), "wire.h compiles");
+    let printed = Command::new(&binary).output().expect("the program runs").stdout;
+    let _ = std::fs::remove_dir_all(&folder);
+    let values: Vec<usize> = String::from_utf8_lossy(&printed)
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
+    assert_eq!(values.len(), expectations.len());
+    for ((expression, expected), got) in expectations.iter().zip(values) {
+        assert_eq!(got, *expected, "{expression}");
+    }
+}
