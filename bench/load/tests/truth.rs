@@ -48,7 +48,8 @@ struct Figure {
 }
 
 fn figures(outcome: &Outcome<Both>, percents: &[f64]) -> Vec<Figure> {
-    let all = known(outcome);
+    let mut all = known(outcome);
+    all.retain(|known| known.sample.measured);
     let mut response = mehari_record::Latency::new();
     for thread in &outcome.threads {
         response

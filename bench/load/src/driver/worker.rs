@@ -7,6 +7,7 @@ mod exchange;
 mod failure;
 mod multiplexed;
 mod opening;
+mod reading;
 mod visiting;
 
 use std::sync::Arc;

@@ -71,7 +71,7 @@ pub fn speed(text: &str) -> Result<u64, String> {
         .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))
         .ok_or_else(expected)?;
     let bytes = number.parse::<f64>().map_err(|_| expected())? * scale;
-    match bytes >= 1.0 && bytes < 1e12 {
+    match (1.0..1e12).contains(&bytes) {
         true => Ok(bytes as u64),
         false => Err(expected()),
     }

@@ -1,3 +1,4 @@
+use super::frame::FLAG_PADDED;
 use super::*;
 use crate::driver::link::{Flight, Job};
 use crate::moment::Moment;

@@ -1,0 +1,195 @@
+//! Reading from links: at full speed or as a slow client, and giving the bytes to the response reader.
+
+use std::io;
+use std::time::Duration;
+
+use crate::moment::Moment;
+use crate::observe::{Exchange, FailureKind, Observer};
+use crate::response::{Head, Listener};
+
+use super::super::cookies::Jar;
+use super::super::link::Links;
+use super::super::timers::Due;
+use super::exchange::broken;
+use super::Worker;
+
+/// Into so many small reads a slow client's second is divided.
+const SLOW_READS_A_SECOND: u64 = 50;
+/// Nanoseconds: what a slow client did not read within this time because nothing was there, it may read later.
+const SLOWEST_CATCH_UP: u64 = 100_000_000;
+
+/// Passes the parts of a response on to the observer.
+struct Ear<'a, O> {
+    observer: &'a mut O,
+    exchange: Exchange,
+    jar: Option<(usize, &'a mut Jar)>,
+}
+
+impl<O: Observer> Listener for Ear<'_, O> {
+    fn head(&mut self, head: &Head, bytes: &[u8]) {
+        self.exchange.status = head.status;
+        if let Some((endpoint, jar)) = &mut self.jar {
+            jar.take(*endpoint, bytes);
+        }
+        self.observer.head(&self.exchange, bytes);
+    }
+
+    fn body(&mut self, piece: &[u8]) {
+        self.observer.body(&self.exchange, piece);
+    }
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// A slow client's pause is over.
+    pub(super) fn read_on(&mut self, token: u64, buffer: &mut [u8]) {
+        let Some(index) = self.links.index(token) else {
+            return;
+        };
+        if let Some(link) = self.links.get(index) {
+            link.paused = false;
+            self.read(index, true, buffer);
+        }
+    }
+
+    /// How much may be read now; `None` when a slow client has to wait for its timer.
+    fn allowance(&mut self, index: usize) -> Option<usize> {
+        let Some(rate) = self.plan.connection.throttle else {
+            return Some(usize::MAX);
+        };
+        let now = self.clock.now();
+        let link = self.links.get(index)?;
+        if now >= link.next_read {
+            return Some(
+                usize::try_from(rate / SLOW_READS_A_SECOND)
+                    .unwrap_or(usize::MAX)
+                    .max(1),
+            );
+        }
+        if !link.paused {
+            link.paused = true;
+            let due = Due::Read(Links::token(index, link.serial));
+            self.timers.add(link.next_read, due);
+        }
+        None
+    }
+
+    /// Charges a slow client for what it read; a timer's own lateness is not lost to it.
+    fn charge(&mut self, index: usize, count: usize, now: Moment) {
+        let Some(rate) = self.plan.connection.throttle else {
+            return;
+        };
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let kept = now.0.saturating_sub(SLOWEST_CATCH_UP);
+        let cost = count as u128 * 1_000_000_000 / u128::from(rate);
+        link.next_read =
+            Moment(link.next_read.0.max(kept)).after(Duration::from_nanos(cost as u64));
+    }
+
+    /// Reads what has come. `ending`: the connection is to be read to its end.
+    pub(super) fn read(&mut self, index: usize, ending: bool, buffer: &mut [u8]) {
+        loop {
+            let Some(allowance) = self.allowance(index) else {
+                return;
+            };
+            let Some(link) = self.links.get(index) else {
+                return;
+            };
+            let most = buffer.len().min(allowance);
+            let has_more = link.tls.is_some() || allowance != usize::MAX;
+            let result = link.receive(&mut buffer[..most]);
+            let now = self.clock.now();
+            match result {
+                Ok(0) => return self.ended(index, now),
+                Ok(count) => {
+                    self.totals.received_bytes += count as u64;
+                    self.charge(index, count, now);
+                    if !self.take(index, &buffer[..count], now) {
+                        return;
+                    }
+                    if count < most && !ending && !has_more {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.fail_link(index, broken(&error), Some(&error), now),
+            }
+        }
+    }
+
+    /// Gives bytes to the reader; answers whether the link is still there.
+    fn take(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
+        if self.plan.connection.http2_streams.is_some() {
+            return self.take_frames(index, bytes, now);
+        }
+        loop {
+            let Some(link) = self.links.get(index) else {
+                return false;
+            };
+            let Some(exchange) = link.exchange() else {
+                // Bytes nobody asked for: this connection cannot be trusted with another request.
+                if !bytes.is_empty() {
+                    self.close(index, now);
+                }
+                return bytes.is_empty();
+            };
+            if let Some(flight) = link.in_flight.front_mut() {
+                flight.first_byte = flight.first_byte.min(now);
+            }
+            let visit = link.in_flight.front().and_then(|flight| flight.job.visit);
+            let endpoint = link.endpoint;
+            let jar = visit
+                .and_then(|visit| self.visits.get(visit))
+                .map(|visit| (endpoint, &mut visit.jar));
+            let mut ear = Ear {
+                observer: &mut self.observer,
+                exchange,
+                jar,
+            };
+            match link.reader.feed(bytes, &mut ear) {
+                Ok(progress) => {
+                    bytes = &bytes[progress.consumed..];
+                    if !progress.complete {
+                        return true;
+                    }
+                    let token = Links::token(index, link.serial);
+                    self.answered(index, now);
+                    if self.links.index(token).is_none() {
+                        return false;
+                    }
+                    if bytes.is_empty() {
+                        return true;
+                    }
+                }
+                Err(fault) => {
+                    self.observer.trouble(FailureKind::BadResponse, &fault);
+                    self.fail_link(index, FailureKind::BadResponse, None, now);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// The server finished sending.
+    fn ended(&mut self, index: usize, now: Moment) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        if link.http2.is_some() {
+            return self.fail_link(index, FailureKind::Reset, None, now);
+        }
+        if link.in_flight.is_empty() {
+            return self.close(index, now);
+        }
+        if link.reader.end() {
+            return self.answered(index, now);
+        }
+        let kind = match link.reader.has_begun() {
+            false => FailureKind::Reset,
+            true => FailureKind::ShortBody,
+        };
+        self.fail_link(index, kind, None, now);
+    }
+}
