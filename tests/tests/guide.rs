@@ -340,11 +340,7 @@ fn printenv_shows_cgi_variables_on_every_rung() {
             assert!(found, "{}: no line {line:?} in\n{text}", rung.name());
         }
         assert!(!text.contains("CONTENT_LENGTH"), "{}", rung.name());
-        assert_eq!(
-            text.contains("MOD_PERL => "),
-            Rung::SHARED.contains(&rung),
-            "{text}"
-        );
+        promises_no_api(&text);
     }
 }
 
@@ -356,6 +352,16 @@ fn handler_says_hello() {
         assert_eq!(answer.expect(200), "Hello");
         assert_eq!(answer.field("content-type").as_deref(), Some("text/html"));
     }
+}
+
+/// MOD_PERL tells modules such as CGI.pm that the whole of mod_perl's API is there. The server has a first part
+/// of it, so it does not say so; Apache does.
+fn promises_no_api(environment: &str) {
+    assert_eq!(
+        environment.contains("MOD_PERL => "),
+        against_apache(),
+        "{environment}"
+    );
 }
 
 #[test]
@@ -370,7 +376,7 @@ fn environment_is_the_request_under_perl_script_and_not_under_modperl() {
     ] {
         assert!(text.lines().any(|other| other == line), "{line}:\n{text}");
     }
-    assert!(text.contains("MOD_PERL => mod_perl/2"), "{text}");
+    promises_no_api(&text);
     let text = server.send(&request("/dumpenv-modperl?q=1")).expect(200);
     for name in ["QUERY_STRING", "HTTP_X_MINE", "GUIDE_PLACE"] {
         assert!(!text.contains(name), "{name} leaked:\n{text}");

@@ -73,7 +73,9 @@ impl Span {
             starts()
                 .next()
                 .map_or(self.from, |first| first.min(self.from)),
-            starts().next_back().map_or(self.to, |last| last.max(self.to)),
+            starts()
+                .next_back()
+                .map_or(self.to, |last| last.max(self.to)),
         );
         (to - from) / (timeline.bucket_seconds * 1_000_000) <= 2 * MAXIMUM_BUCKETS as u64
     }

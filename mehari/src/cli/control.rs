@@ -58,7 +58,10 @@ pub fn folder() -> io::Result<PathBuf> {
     }
     let meta = std::fs::symlink_metadata(&path)?;
     if !meta.is_dir() || meta.uid() != user || meta.mode() & 0o077 != 0 {
-        return Err(io::Error::other(format!("{} is not a folder of this user alone", path.display())));
+        return Err(io::Error::other(format!(
+            "{} is not a folder of this user alone",
+            path.display()
+        )));
     }
     Ok(path)
 }
@@ -74,7 +77,11 @@ struct Options {
 }
 
 /// Runs one command against the running server and prints what it says.
-pub fn command(word: &'static str, arguments: Vec<OsString>, show: fn(&Value) -> String) -> ExitCode {
+pub fn command(
+    word: &'static str,
+    arguments: Vec<OsString>,
+    show: fn(&Value) -> String,
+) -> ExitCode {
     let name = OsString::from(format!("mehari {word}"));
     let options = match Options::try_parse_from(std::iter::once(name).chain(arguments)) {
         Ok(options) => options,
@@ -86,7 +93,11 @@ pub fn command(word: &'static str, arguments: Vec<OsString>, show: fn(&Value) ->
     match ask(options.control.as_deref(), word) {
         Ok(answer) => {
             let ok = answer["ok"] == true;
-            let text = if options.json { format!("{answer:#}\n") } else { show(&answer) };
+            let text = if options.json {
+                format!("{answer:#}\n")
+            } else {
+                show(&answer)
+            };
             if ok || options.json {
                 print!("{text}");
             } else {
@@ -103,12 +114,16 @@ pub fn command(word: &'static str, arguments: Vec<OsString>, show: fn(&Value) ->
 
 /// The message of an answer.
 pub fn message(answer: &Value) -> String {
-    format!("{}\n", answer["message"].as_str().unwrap_or_default().trim_end())
+    format!(
+        "{}\n",
+        answer["message"].as_str().unwrap_or_default().trim_end()
+    )
 }
 
 fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
     let mut stream = match named {
-        Some(path) => UnixStream::connect(path).map_err(|error| format!("no server answers at {}: {error}", path.display()))?,
+        Some(path) => UnixStream::connect(path)
+            .map_err(|error| format!("no server answers at {}: {error}", path.display()))?,
         None => the_only_server()?,
     };
     let mut answer = String::new();
@@ -116,24 +131,35 @@ fn ask(named: Option<&Path>, word: &str) -> Result<Value, String> {
         .write_all(format!("{word}\n").as_bytes())
         .and_then(|()| stream.read_to_string(&mut answer))
         .map_err(|error| format!("the server broke off: {error}"))?;
-    serde_json::from_str(&answer).map_err(|_| "the server gave no answer; is it another user's?".to_owned())
+    serde_json::from_str(&answer)
+        .map_err(|_| "the server gave no answer; is it another user's?".to_owned())
 }
 
 fn the_only_server() -> Result<UnixStream, String> {
     let folder = folder().map_err(|error| error.to_string())?;
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut running: Vec<(PathBuf, UnixStream)> = entries
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "sock")
+        })
         .filter_map(|path| UnixStream::connect(&path).ok().map(|stream| (path, stream)))
         .collect();
     match running.len() {
         0 => Err("no server of this user is running".to_owned()),
         1 => Ok(running.remove(0).1),
         _ => {
-            let paths: Vec<String> = running.iter().map(|(path, _)| format!("  --control {}", path.display())).collect();
-            Err(format!("several servers run; say which:\n{}", paths.join("\n")))
+            let paths: Vec<String> = running
+                .iter()
+                .map(|(path, _)| format!("  --control {}", path.display()))
+                .collect();
+            Err(format!(
+                "several servers run; say which:\n{}",
+                paths.join("\n")
+            ))
         }
     }
 }

@@ -89,10 +89,12 @@ impl Options {
     pub fn site(&self) -> Result<Site, Refusal> {
         let rung = self.rung.as_deref().map(rung).transpose()?;
         let mut site = match &self.conf {
-            Some(conf) => Site::load(conf, &self.define).map_err(|problems| Refusal::Site(problems.to_string()))?,
+            Some(conf) => Site::load(conf, &self.define)
+                .map_err(|problems| Refusal::Site(problems.to_string()))?,
             None => {
                 let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
-                Site::zero(&path, rung).map_err(|error| Refusal::Site(format!("mehari serve: {error}\n")))?
+                Site::zero(&path, rung)
+                    .map_err(|error| Refusal::Site(format!("mehari serve: {error}\n")))?
             }
         };
         self.apply_workers(&mut site)?;
@@ -102,7 +104,11 @@ impl Options {
             site.listen.push(match std::env::var("PORT") {
                 Ok(port) => match port.parse::<u16>() {
                     Ok(port) => format!("0.0.0.0:{port}"),
-                    Err(_) => return Err(Refusal::Usage(format!("PORT is `{port}`; expected a number from 0 to 65535"))),
+                    Err(_) => {
+                        return Err(Refusal::Usage(format!(
+                            "PORT is `{port}`; expected a number from 0 to 65535"
+                        )))
+                    }
                 },
                 Err(_) => "127.0.0.1:8080".to_owned(),
             });
@@ -114,16 +120,23 @@ impl Options {
     fn apply_workers(&self, site: &mut Site) -> Result<(), Refusal> {
         let (word, source) = match (&self.workers, std::env::var("WEB_CONCURRENCY")) {
             (Some(word), _) => (word.clone(), "--workers"),
-            (None, Ok(word)) if site.workers.max.is_none() && site.workers.start.is_none() => (word, "WEB_CONCURRENCY"),
+            (None, Ok(word)) if site.workers.max.is_none() && site.workers.start.is_none() => {
+                (word, "WEB_CONCURRENCY")
+            }
             _ => return Ok(()),
         };
         if word == "auto" {
             (site.workers.start, site.workers.max) = (None, None);
             return Ok(());
         }
-        let number = word.parse::<u32>().ok().filter(|number| (1..=1000).contains(number));
+        let number = word
+            .parse::<u32>()
+            .ok()
+            .filter(|number| (1..=1000).contains(number));
         let Some(number) = number else {
-            return Err(Refusal::Usage(format!("{source} is `{word}`; expected `auto` or a number from 1 to 1000")));
+            return Err(Refusal::Usage(format!(
+                "{source} is `{word}`; expected `auto` or a number from 1 to 1000"
+            )));
         };
         (site.workers.start, site.workers.max) = (Some(number), Some(number));
         Ok(())
@@ -136,6 +149,9 @@ fn rung(word: &str) -> Result<Rung, Refusal> {
         let hint = mehari_config::nearest(word, names.iter().copied())
             .map(|name| format!("; did you mean `{name}`?"))
             .unwrap_or_default();
-        Refusal::Usage(format!("there is no rung `{word}`; expected one of {}{hint}", names.join(", ")))
+        Refusal::Usage(format!(
+            "there is no rung `{word}`; expected one of {}{hint}",
+            names.join(", ")
+        ))
     })
 }

@@ -22,7 +22,11 @@ fn show(answer: &Value) -> String {
         pool["queue"],
         pool["plan"]["reasoning"].as_str().unwrap_or_default(),
     );
-    let _ = writeln!(text, "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}", "worker", "state", "held", "running", "served", "age");
+    let _ = writeln!(
+        text,
+        "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}",
+        "worker", "state", "held", "running", "served", "age"
+    );
     for worker in pool["workers"].as_array().into_iter().flatten() {
         let _ = writeln!(
             text,

@@ -51,17 +51,29 @@ impl Inner {
             let Some(worker) = self.workers[index].as_ref() else {
                 continue;
             };
-            let Some(held) = worker.held.front() else { continue };
+            let Some(held) = worker.held.front() else {
+                continue;
+            };
             // A worker that waits for a slow client is not slow itself: that time does not count.
-            let waits = self.exchanges.get(held.ticket).is_some_and(|arrived| arrived.body.len() >= crate::deliver::BODY_AHEAD);
-            let (limit, ran) = (held.timeout, worker.head_age(now).saturating_sub(worker.waited));
+            let waits = self
+                .exchanges
+                .get(held.ticket)
+                .is_some_and(|arrived| arrived.body.len() >= crate::deliver::BODY_AHEAD);
+            let (limit, ran) = (
+                held.timeout,
+                worker.head_age(now).saturating_sub(worker.waited),
+            );
             if waits {
-                self.worker(index).into_iter().for_each(|worker| worker.waited += ROUND);
+                self.worker(index)
+                    .into_iter()
+                    .for_each(|worker| worker.waited += ROUND);
                 continue;
             }
             match worker.warned {
                 None if ran > limit => self.ask_for_stack(index, now),
-                Some(since) if now.saturating_duration_since(since) > LAST_WORDS => self.kill_overdue(index),
+                Some(since) if now.saturating_duration_since(since) > LAST_WORDS => {
+                    self.kill_overdue(index)
+                }
                 _ => {}
             }
         }
@@ -77,8 +89,12 @@ impl Inner {
     }
 
     fn kill_overdue(&mut self, index: usize) {
-        let Some(worker) = self.workers[index].as_mut() else { return };
-        let Some(held) = worker.held.front() else { return };
+        let Some(worker) = self.workers[index].as_mut() else {
+            return;
+        };
+        let Some(held) = worker.held.front() else {
+            return;
+        };
         let (ticket, pid, limit) = (held.ticket, worker.pid, held.timeout);
         let origin = Origin {
             request: Some(held.request_id),
@@ -91,7 +107,10 @@ impl Inner {
         self.log.log(
             LogLevel::Error,
             origin,
-            format_args!("the request ran longer than {} s (Timeout): its worker is killed", limit.as_secs_f64()),
+            format_args!(
+                "the request ran longer than {} s (Timeout): its worker is killed",
+                limit.as_secs_f64()
+            ),
         );
         self.fail(ticket, Fault::TimedOut);
         self.worker_ended(index);

@@ -44,7 +44,9 @@ impl Inner {
     }
 
     fn take_record(&mut self, index: usize) -> bool {
-        let Some(worker) = self.workers[index].as_mut() else { return false };
+        let Some(worker) = self.workers[index].as_mut() else {
+            return false;
+        };
         let ahead = worker
             .held
             .front()
@@ -75,7 +77,9 @@ impl Inner {
         if record.kind == record::DONE {
             return self.finish_head(index, record.detail);
         }
-        let Some(worker) = self.workers[index].as_mut() else { return Ok(()) };
+        let Some(worker) = self.workers[index].as_mut() else {
+            return Ok(());
+        };
         let pid = worker.pid;
         let Some(held) = worker.held.front_mut() else {
             return Err(Broken("a record without a request"));
@@ -108,7 +112,9 @@ impl Inner {
 
     /// The worker is done with its first request, cleanup included.
     fn finish_head(&mut self, index: usize, detail: u16) -> Result<(), Broken> {
-        let Some(worker) = self.workers[index].as_mut() else { return Ok(()) };
+        let Some(worker) = self.workers[index].as_mut() else {
+            return Ok(());
+        };
         let Some(held) = worker.held.pop_front() else {
             return Err(Broken("an end without a request"));
         };
@@ -130,7 +136,9 @@ impl Inner {
     }
 
     fn kill_broken(&mut self, index: usize, what: &'static str) {
-        let Some(worker) = self.worker(index) else { return };
+        let Some(worker) = self.worker(index) else {
+            return;
+        };
         let pid = worker.pid;
         worker.killed = Some(what);
         worker.signal_group(libc::SIGKILL);
@@ -232,7 +240,12 @@ fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Brok
 }
 
 /// False: the field is not for the client.
-fn note(head: &mut Head, name: &[u8], value: &[u8], location: &mut Option<Vec<u8>>) -> Result<bool, Broken> {
+fn note(
+    head: &mut Head,
+    name: &[u8],
+    value: &[u8],
+    location: &mut Option<Vec<u8>>,
+) -> Result<bool, Broken> {
     let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
     match name.len() {
         4 if is("Date") => head.has_date = true,

@@ -22,7 +22,11 @@ impl Inner {
             return Err(Fault::NotReady);
         }
         let now = Instant::now();
-        let target = if self.queue.is_empty() { self.pick(now) } else { None };
+        let target = if self.queue.is_empty() {
+            self.pick(now)
+        } else {
+            None
+        };
         match target {
             Some(index) => self.place_call(index, ticket, &mut call, now),
             None if self.queue.len() >= self.site.workers.queue as usize => Err(Fault::QueueFull),
@@ -50,7 +54,13 @@ impl Inner {
         Ok(())
     }
 
-    fn place_call(&mut self, index: usize, ticket: Ticket, call: &mut Call<'_>, now: Instant) -> Result<(), Fault> {
+    fn place_call(
+        &mut self,
+        index: usize,
+        ticket: Ticket,
+        call: &mut Call<'_>,
+        now: Instant,
+    ) -> Result<(), Fault> {
         let worker = self.worker(index).ok_or(Fault::NotReady)?;
         let length = match encode(call, worker.mailbox.next_slot()) {
             Ok(length) => length,
@@ -73,7 +83,9 @@ impl Inner {
     }
 
     fn submit_held(&mut self, index: usize, held: Held, now: Instant) {
-        let Some(worker) = self.workers[index].as_mut() else { return };
+        let Some(worker) = self.workers[index].as_mut() else {
+            return;
+        };
         if let Some(file) = &held.body_file {
             if worker.send_body_file(held.request_id, file).is_err() {
                 self.exchanges
@@ -112,7 +124,9 @@ impl Inner {
             .iter()
             .enumerate()
             .filter_map(|(index, worker)| worker.as_ref().map(|worker| (index, worker)))
-            .filter(|(_, worker)| worker.is_serving() && worker.generation == current && worker.depth() < depth)
+            .filter(|(_, worker)| {
+                worker.is_serving() && worker.generation == current && worker.depth() < depth
+            })
             .filter(|(_, worker)| worker.head_age(now) < SLOW)
             .min_by_key(|(_, worker)| worker.depth())
             .map(|(index, _)| index)
@@ -121,7 +135,11 @@ impl Inner {
     fn return_to_idle(&mut self, index: usize) {
         let current = self.current;
         if let Some(worker) = self.worker(index) {
-            if worker.held.is_empty() && worker.is_serving() && worker.generation == current && !worker.in_idle {
+            if worker.held.is_empty()
+                && worker.is_serving()
+                && worker.generation == current
+                && !worker.in_idle
+            {
                 worker.in_idle = true;
                 self.idle.push(index);
             }
@@ -178,7 +196,10 @@ impl Inner {
 
     /// A request waits in a mailbox behind another one.
     pub fn is_deep(&self) -> bool {
-        self.workers.iter().flatten().any(|worker| worker.depth() > 1)
+        self.workers
+            .iter()
+            .flatten()
+            .any(|worker| worker.depth() > 1)
     }
 
     /// Takes back what slow workers have not begun, and what anyone holds while another is idle.
@@ -186,7 +207,9 @@ impl Inner {
         let now = Instant::now();
         let somebody_idle = !self.idle.is_empty();
         for index in 0..self.workers.len() {
-            let Some(worker) = self.workers[index].as_ref() else { continue };
+            let Some(worker) = self.workers[index].as_ref() else {
+                continue;
+            };
             if worker.depth() > 1 && (somebody_idle || worker.head_age(now) >= SLOW) {
                 self.take_back_all(index, now);
             }
@@ -197,7 +220,9 @@ impl Inner {
     /// Puts everything the worker has not begun back at the front of the queue, in order.
     pub fn take_back_all(&mut self, index: usize, now: Instant) {
         loop {
-            let Some(worker) = self.workers[index].as_mut() else { return };
+            let Some(worker) = self.workers[index].as_mut() else {
+                return;
+            };
             // The first one is the worker's: it may have it already.
             if worker.held.len() < 2 || !worker.mailbox.take_back() {
                 return;
@@ -235,8 +260,11 @@ impl Inner {
 
     /// The client of `ticket` is gone; if it is the last in its mailbox and not begun, it is taken out.
     pub fn forget_unstarted(&mut self, index: usize, ticket: Ticket) {
-        let Some(worker) = self.worker(index) else { return };
-        let is_last = worker.held.len() > 1 && worker.held.back().is_some_and(|held| held.ticket == ticket);
+        let Some(worker) = self.worker(index) else {
+            return;
+        };
+        let is_last =
+            worker.held.len() > 1 && worker.held.back().is_some_and(|held| held.ticket == ticket);
         if is_last && worker.mailbox.take_back() {
             worker.held.pop_back();
         }

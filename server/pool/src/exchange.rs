@@ -85,7 +85,9 @@ impl Table {
     }
 
     pub fn close(&mut self, ticket: Ticket) {
-        let Some(arrived) = self.get(ticket) else { return };
+        let Some(arrived) = self.get(ticket) else {
+            return;
+        };
         arrived.serial = arrived.serial.wrapping_add(1);
         arrived.waker = None;
         arrived.interim.clear();

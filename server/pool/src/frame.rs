@@ -2,7 +2,9 @@
 
 use crate::call::{Body, Call, Task};
 use mehari_config::Rung;
-use mehari_wire::layout::{flag, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT};
+use mehari_wire::layout::{
+    flag, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
+};
 use mehari_wire::write_request;
 
 /// The call does not fit a slot.
@@ -33,7 +35,10 @@ impl Writer<'_> {
     fn put_pair(&mut self, index: usize, name: &[u8], value: &[u8]) -> Result<(), TooLarge> {
         let (name, value) = (self.put(name)?, self.put(value)?);
         let at = REQUEST + index * PAIR;
-        for (i, word) in [name.offset, name.length, value.offset, value.length].iter().enumerate() {
+        for (i, word) in [name.offset, name.length, value.offset, value.length]
+            .iter()
+            .enumerate()
+        {
             self.slot[at + 4 * i..at + 4 * i + 4].copy_from_slice(&word.to_ne_bytes());
         }
         Ok(())
@@ -48,7 +53,9 @@ pub fn size(call: &Call<'_>) -> usize {
         _ => 0,
     };
     let texts: usize = texts(call).iter().map(|(_, bytes)| bytes.len()).sum();
-    let pairs: usize = pairs.map(|(name, value)| PAIR + name.len() + value.len()).sum();
+    let pairs: usize = pairs
+        .map(|(name, value)| PAIR + name.len() + value.len())
+        .sum();
     REQUEST + texts + pairs + body
 }
 
@@ -77,7 +84,10 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         slot: &mut slot[..slot_size],
         at: REQUEST + pairs * PAIR,
     };
-    if writer.at > slot_size || call.fields.len() > usize::from(u16::MAX) || call.variables.len() > usize::from(u16::MAX) {
+    if writer.at > slot_size
+        || call.fields.len() > usize::from(u16::MAX)
+        || call.variables.len() > usize::from(u16::MAX)
+    {
         return Err(TooLarge);
     }
     let (task, _) = task(&call.task);
@@ -133,14 +143,26 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
 
 fn flags(call: &Call<'_>) -> u8 {
     let mut flags = 0;
-    let is_fork = matches!(call.task, Task::Script { rung: Rung::Fork | Rung::Auto | Rung::Cgi, .. });
+    let is_fork = matches!(
+        call.task,
+        Task::Script {
+            rung: Rung::Fork | Rung::Auto | Rung::Cgi,
+            ..
+        }
+    );
     if call.parse_headers || is_fork {
         flags |= flag::PARSE_HEADERS;
     }
     if call.cgi_world || is_fork {
         flags |= flag::CGI_WORLD;
     }
-    if matches!(call.task, Task::Handler { perl_script: true, .. }) {
+    if matches!(
+        call.task,
+        Task::Handler {
+            perl_script: true,
+            ..
+        }
+    ) {
         flags |= flag::PERL_SCRIPT;
     }
     if call.method == b"HEAD" {

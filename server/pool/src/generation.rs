@@ -28,7 +28,10 @@ pub enum LoadError {
     #[error("{0}")]
     PerlSide(#[from] crate::perl_side::Error),
     #[error("the zygote cannot be started with {interpreter}: {reason}")]
-    Spawn { interpreter: String, reason: io::Error },
+    Spawn {
+        interpreter: String,
+        reason: io::Error,
+    },
     #[error("{} of what is preloaded failed:\n{}", .0.len(), .0.join("\n"))]
     Preload(Vec<String>),
     #[error("the zygote ended while it loaded; its last words are in the error log")]
@@ -87,7 +90,10 @@ impl Pool {
     async fn load(&self, site: Arc<Site>) -> Result<u32, LoadError> {
         let number = {
             let mut inner = self.borrow();
-            let loading = inner.generations.iter().any(|generation| generation.number > inner.current);
+            let loading = inner
+                .generations
+                .iter()
+                .any(|generation| generation.number > inner.current);
             if loading {
                 return Err(LoadError::Busy);
             }
@@ -119,10 +125,11 @@ impl Pool {
         let perl = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
             .await
             .map_err(io::Error::other)??;
-        let (zygote, stderr) = Zygote::spawn(site, &perl, &self.borrow().bell).map_err(|reason| LoadError::Spawn {
-            interpreter: site.perl.interpreter.display().to_string(),
-            reason,
-        })?;
+        let (zygote, stderr) =
+            Zygote::spawn(site, &perl, &self.borrow().bell).map_err(|reason| LoadError::Spawn {
+                interpreter: site.perl.interpreter.display().to_string(),
+                reason,
+            })?;
         if let Some(stderr) = stderr {
             let log = self.borrow().log.clone();
             tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
@@ -172,14 +179,18 @@ impl Pool {
             let (ready, failed) = {
                 let mut inner = self.borrow();
                 let ready = inner.count(number, |worker| worker.is_serving());
-                let failed = inner.generation(number).map_or(1, |generation| generation.failed_forks);
+                let failed = inner
+                    .generation(number)
+                    .map_or(1, |generation| generation.failed_forks);
                 (ready, failed)
             };
             if ready >= wanted {
                 return Ok(());
             }
             if failed > 0 {
-                return Err(LoadError::Fork("fork failed in the zygote; the error log says why".to_owned()));
+                return Err(LoadError::Fork(
+                    "fork failed in the zygote; the error log says why".to_owned(),
+                ));
             }
             changed.await;
         }
@@ -191,7 +202,9 @@ impl Pool {
         inner.current = number;
         inner.idle.clear();
         for index in 0..inner.workers.len() {
-            let Some(worker) = inner.worker(index) else { continue };
+            let Some(worker) = inner.worker(index) else {
+                continue;
+            };
             worker.in_idle = false;
             if worker.generation == number {
                 inner.worker_is_free(index);
@@ -207,11 +220,16 @@ impl Pool {
     fn discard(&self, number: u32) {
         let mut inner = self.borrow();
         for index in 0..inner.workers.len() {
-            if inner.worker(index).is_some_and(|worker| worker.generation == number) {
+            if inner
+                .worker(index)
+                .is_some_and(|worker| worker.generation == number)
+            {
                 inner.retire(index);
             }
         }
-        inner.generations.retain(|generation| generation.number != number);
+        inner
+            .generations
+            .retain(|generation| generation.number != number);
     }
 
     /// Waits until no request is under way, or the deadline. True: all were finished.
@@ -246,7 +264,10 @@ impl Pool {
         let zygotes = {
             let mut inner = self.borrow();
             let generations = std::mem::take(&mut inner.generations);
-            generations.iter().filter_map(|generation| generation.zygote.as_ref()?.pid()).collect::<Vec<_>>()
+            generations
+                .iter()
+                .filter_map(|generation| generation.zygote.as_ref()?.pid())
+                .collect::<Vec<_>>()
         };
         waited_for.extend(zygotes);
         if !gone(&waited_for, PATIENCE).await {
@@ -275,7 +296,9 @@ async fn gone(pids: &[u32], patience: Duration) -> bool {
 
 impl Inner {
     pub fn generation(&mut self, number: u32) -> Option<&mut Generation> {
-        self.generations.iter_mut().find(|generation| generation.number == number)
+        self.generations
+            .iter_mut()
+            .find(|generation| generation.number == number)
     }
 
     pub fn count(&self, number: u32, which: impl Fn(&Worker) -> bool) -> usize {
@@ -288,11 +311,15 @@ impl Inner {
 
     /// Asks the generation's zygote for one more worker.
     pub fn fork_worker(&mut self, number: u32) {
-        let Some(zygote) = self.generation(number).and_then(|generation| generation.zygote.clone()) else {
+        let Some(zygote) = self
+            .generation(number)
+            .and_then(|generation| generation.zygote.clone())
+        else {
             return;
         };
         if let Err(error) = self.try_fork_worker(number, &zygote) {
-            self.log.error(format_args!("a worker cannot be started: {error}"));
+            self.log
+                .error(format_args!("a worker cannot be started: {error}"));
             if let Some(generation) = self.generation(number) {
                 generation.failed_forks += 1;
             }
@@ -345,7 +372,9 @@ impl Inner {
     pub fn retire(&mut self, index: usize) {
         self.idle.retain(|idle| *idle != index);
         self.take_back_all(index, Instant::now());
-        let Some(worker) = self.worker(index) else { return };
+        let Some(worker) = self.worker(index) else {
+            return;
+        };
         worker.in_idle = false;
         worker.state = State::Retiring;
         if worker.held.is_empty() {
@@ -364,7 +393,10 @@ impl Inner {
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
             return;
         };
-        let begun = worker.held.len().saturating_sub(worker.mailbox.waiting() as usize);
+        let begun = worker
+            .held
+            .len()
+            .saturating_sub(worker.mailbox.waiting() as usize);
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving || !worker.held.is_empty() {
             self.totals.workers_died += 1;
@@ -405,7 +437,12 @@ impl Inner {
     /// The zygotes of generations that no longer serve and have no workers left.
     fn drop_ended_generations(&mut self) {
         let current = self.current;
-        let busy: Vec<u32> = self.workers.iter().flatten().map(|worker| worker.generation).collect();
+        let busy: Vec<u32> = self
+            .workers
+            .iter()
+            .flatten()
+            .map(|worker| worker.generation)
+            .collect();
         self.generations
             .retain(|generation| generation.number >= current || busy.contains(&generation.number));
     }
@@ -420,8 +457,13 @@ impl Inner {
         let pid = u32::try_from(message.head.pid).ok().filter(|pid| *pid > 1);
         let Some(pid) = pid else {
             let reason = String::from_utf8_lossy(&message.text).into_owned();
-            self.log.error(format_args!("the zygote could not fork a worker: {reason}"));
-            let number = self.workers.get_mut(index).and_then(Option::take).map(|worker| worker.generation);
+            self.log
+                .error(format_args!("the zygote could not fork a worker: {reason}"));
+            let number = self
+                .workers
+                .get_mut(index)
+                .and_then(Option::take)
+                .map(|worker| worker.generation);
             if let Some(generation) = number.and_then(|number| self.generation(number)) {
                 generation.failed_forks += 1;
             }
@@ -444,9 +486,9 @@ impl Inner {
     fn retire_replaced(&mut self, number: u32, new: usize) {
         let replaced = self.workers.iter().enumerate().position(|(index, worker)| {
             index != new
-                && worker
-                    .as_ref()
-                    .is_some_and(|worker| worker.generation == number && worker.replacement_asked && worker.is_serving())
+                && worker.as_ref().is_some_and(|worker| {
+                    worker.generation == number && worker.replacement_asked && worker.is_serving()
+                })
         });
         if let Some(index) = replaced {
             self.retire(index);
@@ -455,7 +497,9 @@ impl Inner {
 
     fn report_end(&mut self, pid: u32, status: i32) {
         let index = self.index_of(pid);
-        let expected = index.and_then(|index| self.worker(index)).is_some_and(|worker| worker.state == State::Retiring);
+        let expected = index
+            .and_then(|index| self.worker(index))
+            .is_some_and(|worker| worker.state == State::Retiring);
         let (signal, code) = (status & 0x7f, status >> 8 & 0xff);
         let origin = Origin {
             worker: Some(pid),
@@ -463,11 +507,23 @@ impl Inner {
         };
         match (signal, code, expected) {
             (0, 0, true) => {}
-            (0, code, _) => self.log.log(LogLevel::Warn, origin, format_args!("worker {pid} ended with status {code}")),
-            (signal, _, _) => self.log.log(LogLevel::Error, origin, format_args!("worker {pid} was ended by signal {signal}")),
+            (0, code, _) => self.log.log(
+                LogLevel::Warn,
+                origin,
+                format_args!("worker {pid} ended with status {code}"),
+            ),
+            (signal, _, _) => self.log.log(
+                LogLevel::Error,
+                origin,
+                format_args!("worker {pid} was ended by signal {signal}"),
+            ),
         }
         if let Some(index) = index {
-            let fault = if signal == 0 { Fault::WorkerDied } else { Fault::WorkerKilled(signal) };
+            let fault = if signal == 0 {
+                Fault::WorkerDied
+            } else {
+                Fault::WorkerKilled(signal)
+            };
             self.worker_ended_with(index, fault);
         }
     }
@@ -501,7 +557,9 @@ async fn zygote_is_gone(pool: Pool, number: u32) {
     let site = {
         let mut inner = pool.borrow();
         let (current, stopping) = (inner.current, inner.stopping);
-        let Some(generation) = inner.generation(number) else { return };
+        let Some(generation) = inner.generation(number) else {
+            return;
+        };
         generation.zygote = None;
         generation.failed_forks += 1;
         let site = generation.site.clone();
@@ -519,7 +577,9 @@ async fn zygote_is_gone(pool: Pool, number: u32) {
     loop {
         match Box::pin(pool.start_zygote(number, &site)).await {
             Ok(()) => break,
-            Err(error) => pool.borrow().log.error(format_args!("the zygote could not be started again: {error}")),
+            Err(error) => pool.borrow().log.error(format_args!(
+                "the zygote could not be started again: {error}"
+            )),
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_secs(10));
@@ -535,7 +595,9 @@ async fn zygote_is_gone(pool: Pool, number: u32) {
     if let Some(generation) = inner.generation(number) {
         generation.failed_forks = 0;
     }
-    inner.log.notice(format_args!("the zygote of generation {number} is back"));
+    inner
+        .log
+        .notice(format_args!("the zygote of generation {number} is back"));
 }
 
 /// Knows of a worker's end even when its zygote is gone and cannot report it.
@@ -543,7 +605,9 @@ async fn watch_process(pool: Pool, pid: u32) {
     let handle = i32::try_from(pid)
         .ok()
         .and_then(rustix::process::Pid::from_raw)
-        .and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok());
+        .and_then(|pid| {
+            rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+        });
     if let Some(watch) = handle.and_then(|handle| readable(handle).ok()) {
         let _ = watch.readable().await;
     }

@@ -135,10 +135,13 @@ impl Pool {
     /// The client is gone: what has not begun is never run, what comes back is dropped.
     pub(crate) fn abandon(&self, ticket: Ticket) {
         let mut inner = self.borrow();
-        let worker = inner
-            .exchanges
-            .get(ticket)
-            .and_then(|arrived| if arrived.complete { None } else { arrived.worker });
+        let worker = inner.exchanges.get(ticket).and_then(|arrived| {
+            if arrived.complete {
+                None
+            } else {
+                arrived.worker
+            }
+        });
         inner.queue.retain(|queued| queued.ticket != ticket);
         inner.exchanges.close(ticket);
         if let Some((index, _)) = worker {

@@ -15,7 +15,10 @@ pub enum Error {
     #[error("the Perl side was looked for beside the program and in MEHARI_PERL and not found: expected a folder with build.pl")]
     NotFound,
     #[error("PerlInterpreter {interpreter}: {reason}")]
-    Interpreter { interpreter: PathBuf, reason: io::Error },
+    Interpreter {
+        interpreter: PathBuf,
+        reason: io::Error,
+    },
     #[error("{0}")]
     Build(String),
 }
@@ -33,9 +36,16 @@ impl PerlSide {
                 reason,
             })?;
         if !output.status.success() {
-            return Err(Error::Build(String::from_utf8_lossy(&output.stderr).trim_end().to_owned()));
+            return Err(Error::Build(
+                String::from_utf8_lossy(&output.stderr)
+                    .trim_end()
+                    .to_owned(),
+            ));
         }
-        let folders = String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect();
+        let folders = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(PathBuf::from)
+            .collect();
         Ok(PerlSide { folders })
     }
 }
@@ -43,14 +53,21 @@ impl PerlSide {
 /// `MEHARI_PERL`, else `perl/` in a folder above the program (a checkout), else the installed place.
 fn find_source() -> Option<PathBuf> {
     let named = std::env::var_os("MEHARI_PERL").map(PathBuf::from);
-    let program = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+    let program = std::env::current_exe()
+        .ok()
+        .and_then(|path| path.canonicalize().ok());
     let beside = program
         .iter()
         .flat_map(|path| path.ancestors().skip(1).map(|folder| folder.join("perl")))
         .collect::<Vec<_>>();
     let installed = program
         .iter()
-        .flat_map(|path| path.ancestors().skip(2).take(1).map(|folder| folder.join("share/mehari/perl")))
+        .flat_map(|path| {
+            path.ancestors()
+                .skip(2)
+                .take(1)
+                .map(|folder| folder.join("share/mehari/perl"))
+        })
         .collect::<Vec<_>>();
     named
         .into_iter()
@@ -69,5 +86,6 @@ fn cache(source: &Path) -> PathBuf {
     let home = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    home.unwrap_or_else(|| PathBuf::from("/var/cache")).join("mehari/perl")
+    home.unwrap_or_else(|| PathBuf::from("/var/cache"))
+        .join("mehari/perl")
 }

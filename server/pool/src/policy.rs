@@ -34,12 +34,17 @@ impl Plan {
     /// From the configuration and what it leaves open. `private` is a measured worker's private memory.
     pub fn new(policy: &WorkerPolicy, machine: Machine, private: Option<u64>) -> Plan {
         let each = private.unwrap_or(ASSUMED_PRIVATE).max(1 << 20);
-        let by_memory = u32::try_from(machine.memory / 2 / each).unwrap_or(u32::MAX).max(1);
+        let by_memory = u32::try_from(machine.memory / 2 / each)
+            .unwrap_or(u32::MAX)
+            .max(1);
         let by_cores = machine.cores * 8;
         let max = policy.max.unwrap_or_else(|| by_cores.min(by_memory)).max(1);
         let start = policy.start.unwrap_or(machine.cores * 2).clamp(1, max);
         let min_spare = policy.min_spare.unwrap_or(1).min(max);
-        let max_spare = policy.max_spare.unwrap_or(start.max(min_spare + 1)).max(min_spare + 1);
+        let max_spare = policy
+            .max_spare
+            .unwrap_or(start.max(min_spare + 1))
+            .max(min_spare + 1);
         let reasoning = format!(
             "{}: {} cores x 8 and half of {} MiB at {} MiB a worker ({}) allow {}; start {start}, spare {min_spare} to {max_spare}, at most {max}",
             if policy.max.is_some() { "workers as configured" } else { "workers auto" },
@@ -49,7 +54,13 @@ impl Plan {
             if private.is_some() { "measured" } else { "assumed" },
             by_cores.min(by_memory),
         );
-        Plan { start, min_spare, max_spare, max, reasoning }
+        Plan {
+            start,
+            min_spare,
+            max_spare,
+            max,
+            reasoning,
+        }
     }
 
     pub fn of(site: &Site) -> Plan {
@@ -64,9 +75,13 @@ impl Machine {
             .and_then(|text| quota(&text))
             .map_or(affinity, |quota| quota.min(affinity))
             .max(1);
-        let free = read("/proc/meminfo").and_then(|text| available(&text)).unwrap_or(1 << 30);
-        let limit = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse::<u64>().ok());
-        let used = read("/sys/fs/cgroup/memory.current").and_then(|text| text.trim().parse::<u64>().ok());
+        let free = read("/proc/meminfo")
+            .and_then(|text| available(&text))
+            .unwrap_or(1 << 30);
+        let limit =
+            read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse::<u64>().ok());
+        let used =
+            read("/sys/fs/cgroup/memory.current").and_then(|text| text.trim().parse::<u64>().ok());
         let memory = match (limit, used) {
             (Some(limit), Some(used)) => free.min(limit.saturating_sub(used)),
             _ => free,
@@ -88,8 +103,15 @@ fn quota(text: &str) -> Option<u32> {
 }
 
 fn available(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok().map(|kib| kib << 10)
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim()
+        .trim_end_matches(" kB")
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib << 10)
 }
 
 impl Inner {
@@ -105,7 +127,9 @@ impl Inner {
 
     /// After each request of a worker: is it to be replaced, or may it go?
     pub fn after_request(&mut self, index: usize, asks_to_retire: bool) {
-        let Some(worker) = self.worker(index) else { return };
+        let Some(worker) = self.worker(index) else {
+            return;
+        };
         let generation = worker.generation;
         if worker.state == State::Retiring {
             if worker.held.is_empty() {
@@ -133,7 +157,12 @@ impl Inner {
             return;
         }
         let (mut total, mut starting, mut spare) = (0u32, 0u32, 0u32);
-        for worker in self.workers.iter().flatten().filter(|worker| worker.generation == current) {
+        for worker in self
+            .workers
+            .iter()
+            .flatten()
+            .filter(|worker| worker.generation == current)
+        {
             match worker.state {
                 State::Retiring => continue,
                 State::Starting => starting += 1,
@@ -144,7 +173,8 @@ impl Inner {
         }
         let ready = spare + starting;
         if ready < self.plan.min_spare || total == 0 {
-            let missing = (self.plan.min_spare - ready.min(self.plan.min_spare)).max(u32::from(total == 0));
+            let missing =
+                (self.plan.min_spare - ready.min(self.plan.min_spare)).max(u32::from(total == 0));
             let room = self.plan.max.saturating_sub(total);
             // As Apache: one, then two, then four ... a round, so that a burst is not answered by a storm.
             for _ in 0..missing.max(starting * 2).min(room) {
@@ -172,10 +202,12 @@ impl Inner {
 
     /// The bottom of the idle list has waited longest. One a second: a lull is no reason to forget.
     fn retire_coldest(&mut self, now: Instant) {
-        let Some(&index) = self.idle.first() else { return };
-        let rested = self
-            .worker(index)
-            .is_some_and(|worker| now.saturating_duration_since(worker.head_since) > Duration::from_secs(1));
+        let Some(&index) = self.idle.first() else {
+            return;
+        };
+        let rested = self.worker(index).is_some_and(|worker| {
+            now.saturating_duration_since(worker.head_since) > Duration::from_secs(1)
+        });
         if rested {
             self.retire(index);
         }
@@ -200,7 +232,10 @@ mod tests {
             memory: 256 << 20,
         };
         assert_eq!(Plan::new(&WorkerPolicy::default(), tight, None).max, 4);
-        assert_eq!(Plan::new(&WorkerPolicy::default(), tight, Some(64 << 20)).max, 2);
+        assert_eq!(
+            Plan::new(&WorkerPolicy::default(), tight, Some(64 << 20)).max,
+            2
+        );
     }
 
     #[test]
@@ -218,6 +253,9 @@ mod tests {
     fn a_cgroup_quota_is_rounded_up_to_cores() {
         assert_eq!(quota("150000 100000\n"), Some(2));
         assert_eq!(quota("max 100000\n"), None);
-        assert_eq!(available("MemTotal: 5 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
+        assert_eq!(
+            available("MemTotal: 5 kB\nMemAvailable:   2048 kB\n"),
+            Some(2 << 20)
+        );
     }
 }

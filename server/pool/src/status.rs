@@ -64,8 +64,14 @@ impl Pool {
             plan: inner.plan.clone(),
             queue: inner.queue.len(),
             under_way: inner.exchanges.open_count(),
-            busy: workers.iter().filter(|worker| worker.state == "busy").count(),
-            idle: workers.iter().filter(|worker| worker.state == "idle").count(),
+            busy: workers
+                .iter()
+                .filter(|worker| worker.state == "busy")
+                .count(),
+            idle: workers
+                .iter()
+                .filter(|worker| worker.state == "idle")
+                .count(),
             totals: inner.totals.clone(),
             workers,
         }

@@ -21,7 +21,11 @@ pub struct Zygote {
 
 impl Zygote {
     /// Starts the interpreter with our side loaded. Its standard error comes back as a pipe.
-    pub fn spawn(site: &Site, perl: &PerlSide, bell: &Bell) -> io::Result<(Zygote, Option<ChildStderr>)> {
+    pub fn spawn(
+        site: &Site,
+        perl: &PerlSide,
+        bell: &Bell,
+    ) -> io::Result<(Zygote, Option<ChildStderr>)> {
         let (ours, theirs) = ControlSocket::pair()?;
         let page = rustix::io::dup(bell.page_file())?;
         let event = rustix::io::dup(bell.event_file())?;
@@ -76,14 +80,21 @@ impl Zygote {
                 (kind, file.as_os_str().as_bytes())
             }
         };
-        self.control.get_ref().send(control::PRELOAD, kind, text, &[])
+        self.control
+            .get_ref()
+            .send(control::PRELOAD, kind, text, &[])
     }
 
     pub fn ask_ready(&self) -> io::Result<()> {
         self.control.get_ref().send(control::READY, 0, b"", &[])
     }
 
-    pub fn ask_worker(&self, slot: u32, mailbox: BorrowedFd<'_>, socket: &OwnedFd) -> io::Result<()> {
+    pub fn ask_worker(
+        &self,
+        slot: u32,
+        mailbox: BorrowedFd<'_>,
+        socket: &OwnedFd,
+    ) -> io::Result<()> {
         use rustix::fd::AsFd;
         self.control
             .get_ref()
@@ -107,11 +118,19 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
 /// An application served without a configuration has no other way to be told things: it gets everything.
 /// PERL5LIB becomes -I (see `spawn`), so that scripts do not see it.
 fn environment(site: &Site) -> Vec<(OsString, OsString)> {
-    let set = site.perl.set_env.iter().map(|(name, value)| (name.into(), value.into()));
+    let set = site
+        .perl
+        .set_env
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()));
     if site.files.is_empty() && matches!(site.base.handler, Some(Handler::Psgi(_))) {
         return std::env::vars_os().chain(set).collect();
     }
-    let hosts_psgi = site.perl.preloads.iter().any(|preload| matches!(preload, Preload::Psgi(_)));
+    let hosts_psgi = site
+        .perl
+        .preloads
+        .iter()
+        .any(|preload| matches!(preload, Preload::Psgi(_)));
     ["PATH", "TZ"]
         .into_iter()
         .chain(hosts_psgi.then_some("PLACK_ENV"))

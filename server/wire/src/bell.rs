@@ -30,7 +30,12 @@ impl Bell {
 
     fn page(&self) -> &Page {
         // SAFETY: the mapping is page aligned, larger than the struct, and holds atomics only.
-        unsafe { &*self.memory.at(0, std::mem::size_of::<Page>()).cast::<Page>() }
+        unsafe {
+            &*self
+                .memory
+                .at(0, std::mem::size_of::<Page>())
+                .cast::<Page>()
+        }
     }
 
     /// Before the last look at the rings: from now on workers ring.

@@ -3,8 +3,8 @@
 use crate::layout::{Control, CONTROL_TEXT};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::net::{
-    sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    SocketFlags, SocketType,
+    sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketFlags, SocketType,
 };
 use std::io::{self, IoSlice};
 
@@ -39,7 +39,13 @@ impl ControlSocket {
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::ReadWrite);
     }
 
-    pub fn send(&self, kind: u32, slot: u32, text: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub fn send(
+        &self,
+        kind: u32,
+        slot: u32,
+        text: &[u8],
+        files: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         if text.len() > CONTROL_TEXT {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -50,7 +56,11 @@ impl ControlSocket {
         head[0..4].copy_from_slice(&kind.to_ne_bytes());
         head[4..8].copy_from_slice(&slot.to_ne_bytes());
         head[16..20].copy_from_slice(&(text.len() as u32).to_ne_bytes());
-        send_with_files(&self.socket, &[IoSlice::new(&head), IoSlice::new(text)], files)
+        send_with_files(
+            &self.socket,
+            &[IoSlice::new(&head), IoSlice::new(text)],
+            files,
+        )
     }
 
     /// The next message. `None`: the other end is gone. `WouldBlock`: none yet.
@@ -94,7 +104,10 @@ pub fn send_with_files(
     let mut space = [0u8; rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !files.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "at most 4 descriptors"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "at most 4 descriptors",
+        ));
     }
     sendmsg(socket, parts, &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())

@@ -73,7 +73,11 @@ impl Mailbox {
     }
 
     fn change(&self, next: impl Fn(u64) -> Option<u64>) -> bool {
-        self.words().word.0.fetch_update(SeqCst, Acquire, next).is_ok()
+        self.words()
+            .word
+            .0
+            .fetch_update(SeqCst, Acquire, next)
+            .is_ok()
     }
 
     /// Requests submitted that the worker has not begun.
@@ -121,7 +125,10 @@ impl Mailbox {
         let ring = self.memory.at(layout::RING_OFFSET, layout::RING_SIZE);
         // SAFETY: the ring is inside the mapping for its whole size.
         let record = unsafe { crate::ring::read(ring, read, unread, into)? };
-        self.words().ring_read.0.store(read.wrapping_add(record.size), SeqCst);
+        self.words()
+            .ring_read
+            .0
+            .store(read.wrapping_add(record.size), SeqCst);
         Ok(Some(record))
     }
 
@@ -150,7 +157,11 @@ pub fn write_request(slot: &mut [u8], request: &Request) {
     assert!(slot.len() >= size);
     // SAFETY: `Request` is plain integers without padding that matters; the slot is long enough.
     unsafe {
-        std::ptr::copy_nonoverlapping((request as *const Request).cast::<u8>(), slot.as_mut_ptr(), size);
+        std::ptr::copy_nonoverlapping(
+            (request as *const Request).cast::<u8>(),
+            slot.as_mut_ptr(),
+            size,
+        );
     }
 }
 

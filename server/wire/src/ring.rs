@@ -88,7 +88,10 @@ mod tests {
     #[test]
     fn a_length_past_what_was_written_is_corrupt() {
         let ring = ring_with(0, 5000, b"");
-        assert_eq!(unsafe { read(ring.as_ptr(), 0, 64, &mut Vec::new()) }, Err(Corrupt));
+        assert_eq!(
+            unsafe { read(ring.as_ptr(), 0, 64, &mut Vec::new()) },
+            Err(Corrupt)
+        );
         let ring = ring_with(0, u32::MAX, b"");
         assert_eq!(
             unsafe { read(ring.as_ptr(), 0, RING_SIZE as u64, &mut Vec::new()) },

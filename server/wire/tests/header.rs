@@ -1,6 +1,8 @@
 //! `perl/xs/wire.h` and `layout.rs` say the same: a C program prints what its header means.
 
-use mehari_wire::layout::{self, control, flag, record, Control, Mailbox, Pair, RecordHeader, Request, Scoreboard};
+use mehari_wire::layout::{
+    self, control, flag, record, Control, Mailbox, Pair, RecordHeader, Request, Scoreboard,
+};
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 
@@ -19,31 +21,67 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_RECORD_LIMIT", layout::RECORD_LIMIT),
         ("MEHARI_CONTROL_TEXT", layout::CONTROL_TEXT),
         ("offsetof(mehari_mailbox, word)", offset_of!(Mailbox, word)),
-        ("offsetof(mehari_mailbox, worker_sleeps)", offset_of!(Mailbox, worker_sleeps)),
-        ("offsetof(mehari_mailbox, ring_written)", offset_of!(Mailbox, ring_written)),
-        ("offsetof(mehari_mailbox, ring_read)", offset_of!(Mailbox, ring_read)),
+        (
+            "offsetof(mehari_mailbox, worker_sleeps)",
+            offset_of!(Mailbox, worker_sleeps),
+        ),
+        (
+            "offsetof(mehari_mailbox, ring_written)",
+            offset_of!(Mailbox, ring_written),
+        ),
+        (
+            "offsetof(mehari_mailbox, ring_read)",
+            offset_of!(Mailbox, ring_read),
+        ),
         (
             "offsetof(mehari_mailbox, worker_waits_for_room)",
             offset_of!(Mailbox, worker_waits_for_room),
         ),
-        ("offsetof(mehari_mailbox, state)", scoreboard + offset_of!(Scoreboard, state)),
-        ("offsetof(mehari_mailbox, forked)", scoreboard + offset_of!(Scoreboard, forked)),
+        (
+            "offsetof(mehari_mailbox, state)",
+            scoreboard + offset_of!(Scoreboard, state),
+        ),
+        (
+            "offsetof(mehari_mailbox, forked)",
+            scoreboard + offset_of!(Scoreboard, forked),
+        ),
         (
             "offsetof(mehari_mailbox, request_id)",
             scoreboard + offset_of!(Scoreboard, request_id),
         ),
-        ("offsetof(mehari_mailbox, finished)", scoreboard + offset_of!(Scoreboard, finished)),
+        (
+            "offsetof(mehari_mailbox, finished)",
+            scoreboard + offset_of!(Scoreboard, finished),
+        ),
         ("sizeof(mehari_request)", size_of::<Request>()),
         ("offsetof(mehari_request, task)", offset_of!(Request, task)),
-        ("offsetof(mehari_request, body_kind)", offset_of!(Request, body_kind)),
-        ("offsetof(mehari_request, request_id)", offset_of!(Request, request_id)),
-        ("offsetof(mehari_request, body_length)", offset_of!(Request, body_length)),
+        (
+            "offsetof(mehari_request, body_kind)",
+            offset_of!(Request, body_kind),
+        ),
+        (
+            "offsetof(mehari_request, request_id)",
+            offset_of!(Request, request_id),
+        ),
+        (
+            "offsetof(mehari_request, body_length)",
+            offset_of!(Request, body_length),
+        ),
         ("offsetof(mehari_request, body)", offset_of!(Request, body)),
-        ("offsetof(mehari_request, field_count)", offset_of!(Request, field_count)),
-        ("offsetof(mehari_request, server_port)", offset_of!(Request, server_port)),
+        (
+            "offsetof(mehari_request, field_count)",
+            offset_of!(Request, field_count),
+        ),
+        (
+            "offsetof(mehari_request, server_port)",
+            offset_of!(Request, server_port),
+        ),
         ("offsetof(mehari_request, text)", offset_of!(Request, text)),
         ("MEHARI_TEXT_COUNT", layout::TEXT_COUNT),
-        ("MEHARI_TEXT_DOCUMENT_ROOT", layout::Text::DocumentRoot as usize),
+        (
+            "MEHARI_TEXT_DOCUMENT_ROOT",
+            layout::Text::DocumentRoot as usize,
+        ),
         ("sizeof(mehari_pair)", size_of::<Pair>()),
         ("sizeof(mehari_record)", size_of::<RecordHeader>()),
         ("sizeof(mehari_control)", size_of::<Control>()),
@@ -68,7 +106,9 @@ fn expectations() -> Vec<(&'static str, usize)> {
 #[test]
 fn header_and_layout_are_equal() {
     let expectations = expectations();
-    let mut program = String::from("#include <stddef.h>\n#include <stdio.h>\n#include \"wire.h\"\nint main(void) {\n");
+    let mut program = String::from(
+        "#include <stddef.h>\n#include <stdio.h>\n#include \"wire.h\"\nint main(void) {\n",
+    );
     for (expression, _) in &expectations {
         program.push_str(&format!("  printf(\"%zu\\n\", (size_t)({expression}));\n"));
     }
@@ -85,7 +125,10 @@ fn header_and_layout_are_equal() {
         .status()
         .expect("a C compiler");
     assert!(compiled.success(), "wire.h compiles");
-    let printed = Command::new(&binary).output().expect("the program runs").stdout;
+    let printed = Command::new(&binary)
+        .output()
+        .expect("the program runs")
+        .stdout;
     let _ = std::fs::remove_dir_all(&folder);
     let values: Vec<usize> = String::from_utf8_lossy(&printed)
         .lines()

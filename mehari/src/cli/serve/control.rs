@@ -32,18 +32,24 @@ impl Control {
     pub fn open(named: Option<&Path>, port: Option<u16>) -> Result<Control, String> {
         let path = match named {
             Some(path) => path.to_owned(),
-            None => folder().map_err(|error| format!("the control socket's folder: {error}"))?.join(match port {
-                Some(port) => format!("{port}.sock"),
-                None => format!("pid-{}.sock", std::process::id()),
-            }),
+            None => folder()
+                .map_err(|error| format!("the control socket's folder: {error}"))?
+                .join(match port {
+                    Some(port) => format!("{port}.sock"),
+                    None => format!("pid-{}.sock", std::process::id()),
+                }),
         };
         let failed = |error: io::Error| format!("the control socket {}: {error}", path.display());
         if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-            return Err(format!("the control socket {} belongs to a running server", path.display()));
+            return Err(format!(
+                "the control socket {} belongs to a running server",
+                path.display()
+            ));
         }
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).map_err(failed)?;
-        rustix::fs::chmod(&path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).map_err(|error| failed(error.into()))?;
+        rustix::fs::chmod(&path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .map_err(|error| failed(error.into()))?;
         Ok(Control {
             listener,
             file: SocketFile(path),
@@ -56,20 +62,30 @@ impl Control {
             if let Ok((stream, _)) = self.listener.accept().await {
                 let (reloader, stop) = (reloader.clone(), stop.clone());
                 tokio::task::spawn_local(async move {
-                    let _ = tokio::time::timeout(Duration::from_secs(300), answer(stream, reloader, stop)).await;
+                    let _ = tokio::time::timeout(
+                        Duration::from_secs(300),
+                        answer(stream, reloader, stop),
+                    )
+                    .await;
                 });
             }
         }
     }
 }
 
-async fn answer(mut stream: UnixStream, reloader: Rc<Reloader>, stop: Sender<Stop>) -> io::Result<()> {
+async fn answer(
+    mut stream: UnixStream,
+    reloader: Rc<Reloader>,
+    stop: Sender<Stop>,
+) -> io::Result<()> {
     let user = stream.peer_cred()?.uid();
     if user != 0 && user != rustix::process::getuid().as_raw() {
         return Ok(());
     }
     let mut line = String::new();
-    BufReader::new((&mut stream).take(256)).read_line(&mut line).await?;
+    BufReader::new((&mut stream).take(256))
+        .read_line(&mut line)
+        .await?;
     let reply = match line.trim_end() {
         "status" => {
             let (pool, front) = reloader.status();
@@ -83,7 +99,9 @@ async fn answer(mut stream: UnixStream, reloader: Rc<Reloader>, stop: Sender<Sto
             let _ = stop.send(Stop::Gracefully);
             Reply::done("finishing the requests under way".to_owned())
         }
-        other => Reply::failed(format!("`{other}` is no command; expected status, reload or stop")),
+        other => Reply::failed(format!(
+            "`{other}` is no command; expected status, reload or stop"
+        )),
     };
     stream.write_all(reply.to_json().as_bytes()).await
 }

@@ -1,7 +1,9 @@
 //! Binding the addresses to listen on, and naming them for the ready line.
 
 use mehari_front::Listener;
-use rustix::net::{sockopt, AddressFamily, SocketAddrAny, SocketAddrV4, SocketAddrV6, SocketFlags, SocketType};
+use rustix::net::{
+    sockopt, AddressFamily, SocketAddrAny, SocketAddrV4, SocketAddrV6, SocketFlags, SocketType,
+};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -16,15 +18,20 @@ pub struct Bound {
 /// `host:port`, `[v6]:port`, or `unix:/path`.
 pub fn bind(address: &str, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
-        return bind_unix(Path::new(path)).map_err(|error| format!("cannot listen on {address}: {error}"));
+        return bind_unix(Path::new(path))
+            .map_err(|error| format!("cannot listen on {address}: {error}"));
     }
     let resolved = address
         .to_socket_addrs()
-        .map_err(|error| format!("cannot listen on `{address}`: expected host:port or unix:/path ({error})"))?
+        .map_err(|error| {
+            format!("cannot listen on `{address}`: expected host:port or unix:/path ({error})")
+        })?
         .next()
         .ok_or_else(|| format!("cannot listen on `{address}`: the name has no address"))?;
     let listener = bind_tcp(resolved, backlog).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => format!("cannot listen on {address}: another program does already"),
+        io::ErrorKind::AddrInUse => {
+            format!("cannot listen on {address}: another program does already")
+        }
         _ => format!("cannot listen on {address}: {error}"),
     })?;
     let local = listener.local_addr().map_err(|error| error.to_string())?;
@@ -36,7 +43,11 @@ pub fn bind(address: &str, backlog: u32) -> Result<Bound, String> {
 }
 
 fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListener> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -44,9 +55,11 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListen
         sockopt::set_ipv6_v6only(&socket, true)?;
     }
     let any = match address {
-        SocketAddr::V4(address) => SocketAddrAny::V4(SocketAddrV4::new((*address.ip()).into(), address.port())),
+        SocketAddr::V4(address) => {
+            SocketAddrAny::V4(SocketAddrV4::new(*address.ip(), address.port()))
+        }
         SocketAddr::V6(address) => SocketAddrAny::V6(SocketAddrV6::new(
-            (*address.ip()).into(),
+            *address.ip(),
             address.port(),
             address.flowinfo(),
             address.scope_id(),
@@ -59,7 +72,10 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListen
 
 fn bind_unix(path: &Path) -> io::Result<Bound> {
     if std::os::unix::net::UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program listens there"));
+        return Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another program listens there",
+        ));
     }
     let _ = std::fs::remove_file(path);
     let listener = std::os::unix::net::UnixListener::bind(path)?;

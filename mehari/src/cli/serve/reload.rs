@@ -51,12 +51,17 @@ impl Reloader {
         self.waiting.set(0);
         let outcome = self.load().await;
         match &outcome {
-            Ok(number) => self.logs.error.notice(format_args!("{who}: generation {number} serves")),
+            Ok(number) => self
+                .logs
+                .error
+                .notice(format_args!("{who}: generation {number} serves")),
             Err(reason) => {
                 for line in reason.lines() {
                     self.logs.error.error(format_args!("{who}: {line}"));
                 }
-                self.logs.error.error(format_args!("{who}: the new generation is thrown away, the old one goes on"));
+                self.logs.error.error(format_args!(
+                    "{who}: the new generation is thrown away, the old one goes on"
+                ));
             }
         }
         outcome

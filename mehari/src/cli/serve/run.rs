@@ -20,7 +20,8 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     for address in &site.listen {
         bound.push(listen::bind(address, site.limits.backlog)?);
     }
-    let logs = Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
+    let logs =
+        Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
     for note in &site.notes {
         logs.error.info(note);
     }
@@ -31,7 +32,12 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     served
 }
 
-async fn run(options: Options, site: Arc<Site>, bound: Vec<listen::Bound>, logs: Rc<Logs>) -> Result<(), String> {
+async fn run(
+    options: Options,
+    site: Arc<Site>,
+    bound: Vec<listen::Bound>,
+    logs: Rc<Logs>,
+) -> Result<(), String> {
     let plan = Plan::of(&site);
     let limits = Limits {
         processes: plan.max as usize,
@@ -44,15 +50,29 @@ async fn run(options: Options, site: Arc<Site>, bound: Vec<listen::Bound>, logs:
     let pool = Pool::start(site.clone(), plan, logs.error.clone())
         .await
         .map_err(|error| error.to_string())?;
-    let (urls, ports): (Vec<String>, Vec<Option<u16>>) =
-        bound.iter().map(|bound| (bound.url.clone(), bound.port)).unzip();
+    let (urls, ports): (Vec<String>, Vec<Option<u16>>) = bound
+        .iter()
+        .map(|bound| (bound.url.clone(), bound.port))
+        .unzip();
     let listeners = bound.into_iter().map(|bound| bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
-    let reloader = Rc::new(Reloader::new(options.clone(), pool.clone(), front.handle(), logs.clone()));
+    let reloader = Rc::new(Reloader::new(
+        options.clone(),
+        pool.clone(),
+        front.handle(),
+        logs.clone(),
+    ));
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
-    let control = Control::open(options.control.as_deref(), ports.iter().flatten().next().copied())?;
+    let control = Control::open(
+        options.control.as_deref(),
+        ports.iter().flatten().next().copied(),
+    )?;
     spawn_local(control.listen(reloader.clone(), stop.clone()));
-    spawn_local(signals::handle(reloader.clone(), stop.clone(), logs.clone()));
+    spawn_local(signals::handle(
+        reloader.clone(),
+        stop.clone(),
+        logs.clone(),
+    ));
     if options.watch {
         spawn_local(watch::run(reloader.clone()));
     }
@@ -78,7 +98,9 @@ struct PidFile(std::path::PathBuf);
 
 impl PidFile {
     fn write(site: &Site) -> Result<Option<PidFile>, String> {
-        let Some(path) = &site.pid_file else { return Ok(None) };
+        let Some(path) = &site.pid_file else {
+            return Ok(None);
+        };
         std::fs::write(path, format!("{}\n", std::process::id()))
             .map_err(|error| format!("PidFile {}: {error}", path.display()))?;
         Ok(Some(PidFile(path.clone())))

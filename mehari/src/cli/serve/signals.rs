@@ -10,7 +10,11 @@ use tokio::sync::watch::Sender;
 
 /// The signals are caught from the call on, before the future is first polled: a HUP that comes right after
 /// the line of readiness must not end the server.
-pub fn handle(reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) -> impl Future<Output = ()> {
+pub fn handle(
+    reloader: Rc<Reloader>,
+    stop: Sender<Stop>,
+    logs: Rc<Logs>,
+) -> impl Future<Output = ()> {
     let caught = [
         SignalKind::terminate(),
         SignalKind::quit(),
@@ -18,7 +22,12 @@ pub fn handle(reloader: Rc<Reloader>, stop: Sender<Stop>, logs: Rc<Logs>) -> imp
         SignalKind::hangup(),
         SignalKind::user_defined1(),
     ]
-    .map(|kind| signal(kind).map_err(|error| logs.error.error(format_args!("a signal cannot be handled: {error}"))));
+    .map(|kind| {
+        signal(kind).map_err(|error| {
+            logs.error
+                .error(format_args!("a signal cannot be handled: {error}"))
+        })
+    });
     async move {
         if let [Ok(term), Ok(quit), Ok(int), Ok(hup), Ok(usr1)] = caught {
             obey([term, quit, int, hup, usr1], reloader, stop, logs).await;
@@ -40,7 +49,8 @@ async fn obey(caught: [Signal; 5], reloader: Rc<Reloader>, stop: Sender<Stop>, l
 }
 
 fn begin_stop(logs: &Logs, stop: &Sender<Stop>, signal: &str) {
-    logs.error.notice(format_args!("{signal}: finishing the requests under way"));
+    logs.error
+        .notice(format_args!("{signal}: finishing the requests under way"));
     stop.send_if_modified(|now| {
         let first = *now == Stop::No;
         if first {

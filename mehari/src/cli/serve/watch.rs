@@ -35,7 +35,9 @@ async fn look(files: Vec<PathBuf>) -> Times {
         files
             .into_iter()
             .map(|path| {
-                let time = std::fs::metadata(&path).and_then(|meta| meta.modified()).ok();
+                let time = std::fs::metadata(&path)
+                    .and_then(|meta| meta.modified())
+                    .ok();
                 (path, time)
             })
             .collect()

@@ -1,0 +1,74 @@
+//! The house's rule: crates depend downwards only. See ARCHITECTURE.md.
+
+use serde_json::Value;
+use std::process::Command;
+
+/// A crate of ours and the crates of ours it may use.
+const ARROWS: &[(&str, &[&str])] = &[
+    (
+        "mehari",
+        &[
+            "mehari-config",
+            "mehari-pool",
+            "mehari-front",
+            "mehari-observe",
+            "mehari-load",
+            "mehari-record",
+        ],
+    ),
+    (
+        "mehari-front",
+        &["mehari-config", "mehari-pool", "mehari-observe"],
+    ),
+    (
+        "mehari-pool",
+        &["mehari-config", "mehari-wire", "mehari-observe"],
+    ),
+    ("mehari-observe", &["mehari-config"]),
+    ("mehari-wire", &[]),
+    ("mehari-config", &[]),
+    // The bench knows the server only by HTTP, /proc and its control socket.
+    ("mehari-load", &["mehari-record"]),
+    ("mehari-record", &[]),
+    ("mehari-harness", &[]),
+    ("mehari-tests", &["mehari-harness"]),
+];
+
+#[test]
+fn crates_depend_downwards_only() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+            "--manifest-path",
+            manifest,
+        ])
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    assert_eq!(
+        packages.len(),
+        ARROWS.len(),
+        "every crate has its line in the table"
+    );
+    for package in packages {
+        let name = package["name"].as_str().expect("a name");
+        let (_, allowed) = ARROWS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .unwrap_or_else(|| panic!("{name} has no line in the table"));
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let used = dependency["name"].as_str().expect("a name");
+            let ours = used.starts_with("mehari") && dependency["kind"].is_null();
+            assert!(
+                !ours || allowed.contains(&used),
+                "{name} must not depend on {used}"
+            );
+        }
+    }
+}
