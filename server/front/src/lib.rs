@@ -5,6 +5,7 @@
 //! the way the request came. Perl is `mehari_pool`'s.
 
 mod answer;
+mod backlog;
 mod clock;
 mod deadline;
 mod dispatch;
