@@ -15,6 +15,7 @@ mod http1;
 mod http2;
 mod lines;
 mod log;
+mod pace;
 mod page;
 mod path;
 mod problem;
