@@ -3,6 +3,8 @@
 //! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
 //! task that goes the same way as an HTTP/1 request: `route`, `work`, answer.
 
+mod flow;
+mod program;
 mod receive;
 mod rewound;
 mod send;

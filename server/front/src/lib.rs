@@ -5,6 +5,7 @@
 //! the way the request came. Perl is `mehari_pool`'s.
 
 mod answer;
+mod backlog;
 mod clock;
 mod deadline;
 mod dispatch;
@@ -14,6 +15,7 @@ mod http1;
 mod http2;
 mod lines;
 mod log;
+mod pace;
 mod page;
 mod path;
 mod problem;

@@ -26,8 +26,8 @@ pub struct Shared<D: Dispatch> {
     pub routes: RouteTable,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
-    /// Bytes of programs' responses that clients have not taken yet.
-    pub held: Cell<usize>,
+    /// Bytes of programs' responses in memory that clients have not taken yet.
+    pub held: Rc<Cell<usize>>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
 }
@@ -55,7 +55,7 @@ impl<D: Dispatch> Shared<D> {
             streams: Rc::default(),
             routes: RouteTable::default(),
             scratch: RefCell::default(),
-            held: Cell::new(0),
+            held: Rc::default(),
             stopping: Cell::new(false),
             counts: Counts::default(),
         }

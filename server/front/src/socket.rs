@@ -36,6 +36,10 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         start: u64,
         count: usize,
     ) -> Poll<io::Result<Option<usize>>>;
+
+    /// From now on closing tells the client that something went wrong (TCP: a reset) instead of
+    /// that this was all. What it has not been sent is lost. Local sockets know no such end.
+    fn reset_when_closed(&self);
 }
 
 macro_rules! stream {
@@ -60,6 +64,12 @@ macro_rules! stream {
                         other => return Poll::Ready(other.map(Some)),
                     }
                 }
+            }
+
+            fn reset_when_closed(&self) {
+                let at_once = Some(std::time::Duration::ZERO);
+                // Fails only for a socket that has no linger time: it closes as it can.
+                let _ = rustix::net::sockopt::set_socket_linger(self, at_once);
             }
         }
     };

@@ -1,77 +1,198 @@
-//! A request body on its way to a program: memory while it is small, then a file nobody else can see.
+//! Bytes that one side says faster than the other takes them: memory while they are few, then a file
+//! nobody else can see.
+//!
+//! A request's body goes in and comes out whole (`finish`); a program's response comes out at the
+//! front while it still goes in at the end (`take`, for `backlog`). Threads of the blocking pool
+//! write: a write to the page cache is memory speed until the kernel makes writers wait for the
+//! disk, and then it must not be the loop that waits.
+
+mod take;
 
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::future::{poll_fn, Future};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
-/// Bytes of a body that stay in memory.
+/// Bytes of a request's body that stay in memory.
 pub const IN_MEMORY: usize = 64 * 1024;
 /// Bytes that are collected before a thread writes them.
-const BATCH: usize = 256 * 1024;
+pub const BATCH: usize = 256 * 1024;
 
-#[derive(Default)]
 pub struct Spool {
+    /// The newest bytes.
     memory: Vec<u8>,
+    /// The ones before, on their way into the file.
+    writing: Option<Writing>,
     file: Option<Arc<File>>,
+    /// Bytes that went through the file, and bytes of them that were taken out again.
     written: u64,
+    taken: u64,
+    reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
+    /// The file is used as a ring of this size.
+    ring: u64,
+    /// The file could not be written once: no more is put into it.
+    broken: bool,
+    failure: Option<io::Error>,
+}
+
+struct Writing {
+    batch: Arc<Vec<u8>>,
+    thread: JoinHandle<io::Result<Arc<File>>>,
+}
+
+impl Default for Spool {
+    fn default() -> Spool {
+        Spool::with_ring(u64::MAX)
+    }
 }
 
 impl Spool {
-    /// Bytes so far.
-    pub fn length(&self) -> u64 {
-        self.written + self.memory.len() as u64
+    /// A spool whose file never exceeds `ring` bytes: more than that stays in memory.
+    pub fn with_ring(ring: u64) -> Spool {
+        Spool {
+            memory: Vec::new(),
+            writing: None,
+            file: None,
+            written: 0,
+            taken: 0,
+            reading: None,
+            ring,
+            broken: false,
+            failure: None,
+        }
     }
 
-    /// Where more bytes may be appended; call [`Spool::settle`] afterwards.
+    /// Bytes that are in it.
+    pub fn length(&self) -> u64 {
+        self.filed() + self.in_memory() as u64
+    }
+
+    /// Those of them that fill memory.
+    pub fn in_memory(&self) -> usize {
+        let moving = self.writing.as_ref();
+        self.memory.len() + moving.map_or(0, |writing| writing.batch.len())
+    }
+
+    /// Where more bytes may be appended; settle afterwards.
     pub fn memory(&mut self) -> &mut Vec<u8> {
         &mut self.memory
     }
 
-    /// Moves to the file what is too much for memory. The disk is waited for by a thread.
+    pub fn has_file(&self) -> bool {
+        self.file.is_some() || self.writing.is_some()
+    }
+
+    /// Why the file could not be written; told once. What it did not take is in memory.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    /// Moves to the file what is too much for memory, and waits until it is there.
     pub async fn settle(&mut self) -> io::Result<()> {
-        let limit = if self.file.is_some() {
-            BATCH
-        } else {
-            IN_MEMORY
+        let limit = match self.file.is_some() {
+            true => BATCH,
+            false => IN_MEMORY,
         };
-        match self.memory.len() > limit {
-            true => self.write_out().await,
-            false => Ok(()),
+        self.write_out(limit).await
+    }
+
+    async fn write_out(&mut self, limit: usize) -> io::Result<()> {
+        poll_fn(|cx| self.poll_settle(cx, limit)).await;
+        self.take_failure().map_or(Ok(()), Err)
+    }
+
+    /// Begins to move what is in memory to the file if it is more than `limit`, and the file has
+    /// room and did not fail before. `Pending`: bytes are on their way; more may be appended.
+    pub fn poll_settle(&mut self, cx: &mut Context<'_>, limit: usize) -> Poll<()> {
+        loop {
+            ready!(self.poll_written(cx));
+            let fits = self.filed() + self.memory.len() as u64 <= self.ring;
+            if self.memory.len() <= limit || !fits || self.broken {
+                return Poll::Ready(());
+            }
+            self.start_writing();
         }
     }
 
-    async fn write_out(&mut self) -> io::Result<()> {
-        let file = self.file.take();
-        let batch = std::mem::take(&mut self.memory);
-        let written = tokio::task::spawn_blocking(move || {
+    fn filed(&self) -> u64 {
+        self.written - self.taken
+    }
+
+    fn start_writing(&mut self) {
+        let batch = Arc::new(std::mem::take(&mut self.memory));
+        let (file, at, ring) = (self.file.clone(), self.written % self.ring, self.ring);
+        let bytes = batch.clone();
+        let thread = tokio::task::spawn_blocking(move || {
             let file = match file {
                 Some(file) => file,
                 // O_TMPFILE in TMPDIR, or created and unlinked where the file system has no such thing.
                 None => Arc::new(tempfile::tempfile()?),
             };
-            (&*file).write_all(&batch)?;
-            io::Result::Ok((file, batch))
+            let to_end = usize::try_from(ring - at).unwrap_or(usize::MAX);
+            let (first, second) = bytes.split_at(to_end.min(bytes.len()));
+            file.write_all_at(first, at)?;
+            file.write_all_at(second, 0)?;
+            Ok(file)
         });
-        let (file, mut batch) = written.await.map_err(io::Error::other)??;
-        self.written += batch.len() as u64;
-        batch.clear();
-        self.memory = batch;
-        self.file = Some(file);
-        Ok(())
+        self.writing = Some(Writing { batch, thread });
+    }
+
+    /// Ends the write under way, if there is one. What could not be written is in memory again.
+    fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(writing) = &mut self.writing else {
+            return Poll::Ready(());
+        };
+        let written = ready!(Pin::new(&mut writing.thread).poll(cx));
+        let writing = self.writing.take().expect("it was there");
+        let mut batch = Arc::unwrap_or_clone(writing.batch);
+        match written
+            .map_err(io::Error::other)
+            .and_then(|written| written)
+        {
+            Ok(file) => {
+                self.file = Some(file);
+                self.written += batch.len() as u64;
+                if self.memory.capacity() == 0 && batch.capacity() <= 2 * BATCH {
+                    batch.clear();
+                    self.memory = batch;
+                }
+            }
+            Err(error) => {
+                batch.append(&mut self.memory);
+                self.memory = batch;
+                self.broken = true;
+                self.failure = Some(error);
+            }
+        }
+        Poll::Ready(())
     }
 
     /// The complete body.
     pub async fn finish(mut self) -> io::Result<Spooled> {
-        if self.file.is_some() && !self.memory.is_empty() {
-            self.write_out().await?;
+        if self.file.is_some() {
+            self.write_out(0).await?;
         }
-        match self.file {
-            None => Ok(Spooled::Memory(self.memory)),
+        match self.file.take() {
+            None => Ok(Spooled::Memory(std::mem::take(&mut self.memory))),
             Some(file) => {
-                let mut file = Arc::try_unwrap(file).or_else(|shared| shared.try_clone())?;
-                file.rewind()?;
+                // Nothing moved its offset: it is read from its beginning.
+                let file = Arc::try_unwrap(file).or_else(|shared| shared.try_clone())?;
                 Ok(Spooled::File(file, self.written))
             }
+        }
+    }
+}
+
+impl Drop for Spool {
+    /// The last close of an unlinked file frees its pages and blocks: a thread's work as well.
+    fn drop(&mut self) {
+        if let (Some(file), Ok(runtime)) = (self.file.take(), Handle::try_current()) {
+            drop(runtime.spawn_blocking(move || drop(file)));
         }
     }
 }

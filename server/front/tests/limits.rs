@@ -40,6 +40,29 @@ fn slow_clients_are_told_or_closed() {
 }
 
 #[test]
+fn a_body_that_trickles_ends() {
+    let stand = Stand::new(|site| site.limits.body_timeout = SHORT);
+    let framings = [
+        "Content-Length: 1000\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nfff\r\n",
+    ];
+    for framing in framings {
+        let mut client = stand.client();
+        client.send(format!("POST /echo.pl HTTP/1.1\r\nHost: a\r\n{framing}"));
+        let begin = Instant::now();
+        while stand.stats().active_requests == 1 || begin.elapsed() < SHORT {
+            assert!(
+                begin.elapsed() < Duration::from_secs(10),
+                "it goes on for ever"
+            );
+            client.send("x");
+            std::thread::sleep(SHORT / 6);
+        }
+        assert_eq!(client.response(false).status, 408);
+    }
+}
+
+#[test]
 fn a_client_that_reads_nothing_is_closed() {
     let stand = Stand::new(|site| site.limits.write_timeout = SHORT);
     for path in ["/large.bin", "/big.pl"] {

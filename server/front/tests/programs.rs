@@ -220,6 +220,22 @@ fn an_error_document_may_be_a_program_and_keeps_the_status() {
 }
 
 #[test]
+fn a_response_cut_off_before_its_close_ends_in_a_reset() {
+    use std::io::Read;
+    let stand = Stand::plain();
+    let mut client = stand.client();
+    client.send("GET /half.pl HTTP/1.0\r\n\r\n");
+    let mut said = Vec::new();
+    let end = client.socket.read_to_end(&mut said);
+    let end = end.expect_err("a close that says all is well");
+    assert_eq!(end.kind(), std::io::ErrorKind::ConnectionReset);
+    client = stand.client();
+    client.send("GET /stream.pl HTTP/1.0\r\n\r\n");
+    let end = client.socket.read_to_end(&mut said);
+    end.expect("a normal close of a complete response");
+}
+
+#[test]
 fn early_hints_come_before_the_response() {
     let stand = Stand::plain();
     let mut client = stand.client();

@@ -6,6 +6,7 @@ use super::head::Framing;
 use super::receive::Filled;
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
+use crate::pace::Pace;
 use crate::problem::Problem;
 use crate::socket::Stream;
 use crate::spool::{Spool, Spooled, IN_MEMORY};
@@ -92,9 +93,16 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.flush().await?;
         }
-        let limit = self.shared.site().limits.body_timeout;
-        self.seat.enter(&self.shared.clock, Phase::Body, limit);
+        self.pace = Pace::begin(&self.shared.clock);
+        self.await_body();
         Ok(())
+    }
+
+    /// The client has its time for the next bytes of a body.
+    fn await_body(&self) {
+        let pause = self.shared.site().limits.body_timeout;
+        let limit = self.pace.limit(&self.shared.clock, pause);
+        self.seat.enter(&self.shared.clock, Phase::Body, limit);
     }
 
     async fn read_small(&mut self, length: usize) -> Result<Result<Gathered, Problem>, Gone> {
@@ -159,7 +167,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         self.input.cut(self.head.length, count);
     }
 
-    /// Reads more of a body; each byte gives the client its time anew.
+    /// Reads more of a body; what comes gives the client time anew, if it keeps the pace.
     async fn fill_body(&mut self) -> Result<Option<Problem>, Gone> {
         if self.client_ended {
             return Ok(Some(CUT_OFF));
@@ -167,10 +175,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         if !matches!(self.head.framing, Framing::Length(length) if length <= IN_MEMORY as u64) {
             self.input.reserve(self.head.length + CHUNK);
         }
+        let before = self.input.bytes().len();
         match self.fill().await? {
             Filled::Some => {
-                let limit = self.shared.site().limits.body_timeout;
-                self.seat.enter(&self.shared.clock, Phase::Body, limit);
+                self.pace.count(self.input.bytes().len() - before);
+                self.await_body();
                 Ok(None)
             }
             Filled::Late => Ok(Some(TOO_SLOW)),

@@ -7,6 +7,7 @@ use super::receive::Arrival;
 use super::scan::Scan;
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
+use crate::pace::Pace;
 use crate::page;
 use crate::problem::Problem;
 use crate::request::{Peer, Protocol};
@@ -44,6 +45,8 @@ pub struct Connection<S, D: Dispatch> {
     pub(super) head: Head,
     pub(super) scan: Scan,
     pub(super) served: u64,
+    /// Of the body that is being read.
+    pub(super) pace: Pace,
     /// The client sends no more. It may still read: half-closing is legal.
     pub(super) client_ended: bool,
 }
@@ -99,6 +102,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             head: Head::default(),
             scan: Scan::default(),
             served: 0,
+            pace: Pace::default(),
             client_ended: false,
         }
     }

@@ -41,6 +41,13 @@ impl Output {
         Poll::Ready(Ok(true))
     }
 
+    /// Puts bytes into the output, which has nothing to send.
+    pub fn refill(&mut self, bytes: Vec<u8>) {
+        debug_assert_eq!(self.pending(), 0);
+        self.bytes = bytes;
+        self.written = 0;
+    }
+
     /// The connection waits for its next request: it need not hold a large buffer meanwhile.
     pub fn release(&mut self) {
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT {

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// How long a client that half-closed while its request waits may keep its place in the queue.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// Bytes moved for one client before others have their turn.
+const AT_ONCE: usize = 1024 * 1024;
 
 impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Sends what a program says. Work instead of `None`: something else has to answer.
@@ -108,7 +110,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         lines: Lines,
     ) -> Result<(), Gone> {
         turn.status = head.status;
-        let mut stream = Body::new(turn, &head, lines.content_length.or(head.content_length));
+        let length = lines.content_length.or(head.content_length);
+        let mut stream = Body::new(turn, &head, length, &self.shared.held);
         poll_fn(|cx| {
             let mut scratch = self.shared.scratch.borrow_mut();
             stream.learn_length(cx, backend, &mut scratch);
@@ -139,9 +142,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             &mut self.shared.scratch.borrow_mut(),
             &mut self.output.bytes,
         );
-        let result = poll_fn(|cx| self.poll_stream(cx, &mut stream, backend)).await;
-        stream.hold(0, &self.shared.held);
-        turn.sent = stream.sent;
+        let result = poll_fn(|cx| self.poll_stream(cx, turn, &mut stream, backend)).await;
+        turn.sent = stream.delivered();
         if let Some(remark) = stream.remark() {
             turn.credit(backend);
             self.log(turn, &remark);
@@ -150,21 +152,30 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         if stream.is_cut_off() {
             turn.keep = false;
             self.flush().await?;
+            if stream.length == Length::Close {
+                // The connection's normal end would say that this was all.
+                self.socket.reset_when_closed();
+            }
             return Err(Gone);
         }
         self.flush_if_large().await
     }
 
-    /// Moves bytes from the program to the client until there are no more; a slow client slows the
-    /// program down, a program that pauses has what it said delivered.
+    /// Moves bytes from the program to the client until there are no more. A slow client has them
+    /// kept for it; a program that pauses has what it said delivered.
     fn poll_stream(
         &mut self,
         cx: &mut Context<'_>,
+        turn: &Current,
         stream: &mut Body,
         backend: &mut Backend<D::Exchange>,
     ) -> Poll<Result<(), Gone>> {
+        let mut moved = 0;
         loop {
-            let took = stream.poll_take(cx, backend, &mut self.output, &self.shared.held);
+            let count = stream.poll_move(cx, backend, &mut self.output);
+            if let Some(warning) = stream.take_warning() {
+                self.log(turn, &warning);
+            }
             if stream.is_done() {
                 return Poll::Ready(Ok(()));
             }
@@ -172,27 +183,33 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 true => self.output.poll_write(cx, &mut self.socket),
                 false => Poll::Pending,
             };
+            moved += count;
             match wrote {
-                Poll::Ready(Ok(_)) => {
-                    stream.stalled = false;
-                    continue;
-                }
                 Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
-                Poll::Pending if took => continue,
-                Poll::Pending => {}
+                Poll::Ready(Ok(_)) => stream.stalled = false,
+                Poll::Pending if count > 0 => {}
+                Poll::Pending => return self.poll_pause(cx, stream),
             }
-            if let Err(gone) = self.poll_client(cx) {
-                return Poll::Ready(Err(gone));
+            if moved > AT_ONCE {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
             }
-            if self.output.pending() > 0 {
-                return self.poll_stalled(cx, &mut stream.stalled);
-            }
-            self.seat
-                .enter(&self.shared.clock, Phase::Work, Duration::MAX);
-            return match self.seat.poll_alarm(cx) {
-                Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
-                _ => Poll::Pending,
-            };
+        }
+    }
+
+    /// Nothing moves: the client or the program has to do something.
+    fn poll_pause(&mut self, cx: &mut Context<'_>, stream: &mut Body) -> Poll<Result<(), Gone>> {
+        if let Err(gone) = self.poll_client(cx) {
+            return Poll::Ready(Err(gone));
+        }
+        if self.output.pending() > 0 {
+            return self.poll_stalled(cx, &mut stream.stalled);
+        }
+        let clock = &self.shared.clock;
+        self.seat.enter(clock, Phase::Work, Duration::MAX);
+        match self.seat.poll_alarm(cx) {
+            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+            _ => Poll::Pending,
         }
     }
 }

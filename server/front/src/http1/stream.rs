@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use super::reply::Length;
+use crate::backlog::Backlog;
 use crate::dispatch::Exchange;
 use crate::handler::Backend;
 use crate::request::Protocol;
@@ -9,14 +10,12 @@ use crate::status;
 use crate::turn::Turn;
 use mehari_pool::{Fault, Head};
 use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Unsent bytes of one response at which the program has to wait for the client: usually more than
-/// all of it, so that a slow reader does not hold a worker.
-const HIGH: usize = 2 * 1024 * 1024;
-/// The same while the responses that wait for slow clients fill `CROWDED` bytes together.
-const HIGH_WHEN_CROWDED: usize = 128 * 1024;
-const CROWDED: usize = 256 * 1024 * 1024;
+/// Unsent bytes in the output at which what comes next waits in the backlog.
+const AT_HAND: usize = 64 * 1024;
 /// Taken at a time.
 const ROOM: usize = 64 * 1024;
 /// `00ffff\r\n`: a chunk's size is written into its place once the chunk is there.
@@ -31,6 +30,8 @@ enum State {
     Overlong,
     /// Done, but it said fewer.
     Short,
+    /// What waited for the client cannot be read again.
+    Lost(io::ErrorKind),
 }
 
 pub struct Stream {
@@ -40,15 +41,20 @@ pub struct Stream {
     state: State,
     /// The body that is already there, all of it, in the scratch.
     whole: bool,
-    pub sent: u64,
+    sent: u64,
     /// The client's write limit is running.
     pub stalled: bool,
-    /// What of the front's total is this response's.
-    held: usize,
+    /// What the client is too slow for.
+    backlog: Backlog,
 }
 
 impl Stream {
-    pub fn new(turn: &Turn, head: &Head, content_length: Option<u64>) -> Stream {
+    pub fn new(
+        turn: &Turn,
+        head: &Head,
+        content_length: Option<u64>,
+        held: &Rc<Cell<usize>>,
+    ) -> Stream {
         let bodiless = status::has_no_body(head.status);
         let length = match (content_length, turn.protocol) {
             _ if bodiless => Length::Unsaid,
@@ -63,7 +69,7 @@ impl Stream {
             whole: false,
             sent: 0,
             stalled: false,
-            held: 0,
+            backlog: Backlog::new(held),
         }
     }
 
@@ -110,13 +116,19 @@ impl Stream {
         scratch.clear();
     }
 
+    /// The program has said all, and all of it is in the output.
     pub fn is_done(&self) -> bool {
-        self.state != State::Open
+        self.state != State::Open && self.backlog.is_empty()
+    }
+
+    /// Bytes of the body that did not stay in the backlog.
+    pub fn delivered(&self) -> u64 {
+        self.sent.saturating_sub(self.backlog.length())
     }
 
     /// The client got less than it was promised and can only be told by the connection's end.
     pub fn is_cut_off(&self) -> bool {
-        matches!(self.state, State::CutOff(_) | State::Short)
+        matches!(self.state, State::CutOff(_) | State::Short | State::Lost(_))
     }
 
     /// What the error log should know.
@@ -126,63 +138,106 @@ impl Stream {
             State::CutOff(fault) => Some(format!("cut off within its response: {fault}")),
             State::Overlong => Some("the program sent more than its Content-Length; cut".into()),
             State::Short => Some("the program sent less than its Content-Length".into()),
+            State::Lost(kind) => Some(format!(
+                "cut off within its response: its temporary file: {kind}"
+            )),
         }
     }
 
-    /// Takes more of the body if the client keeps up. True: something came.
-    pub fn poll_take<P: Exchange>(
+    /// What the error log should know at once: the program has to wait for its client.
+    pub fn take_warning(&mut self) -> Option<String> {
+        let error = self.backlog.take_failure()?;
+        Some(format!("a temporary file for the response: {error}"))
+    }
+
+    /// Moves the body on: from the program to the output, or to the backlog while the client does
+    /// not keep up, and from there when it does. Returns the bytes that moved.
+    pub fn poll_move<P: Exchange>(
         &mut self,
         cx: &mut Context<'_>,
         backend: &mut Backend<P>,
         output: &mut Output,
-        total: &Cell<usize>,
-    ) -> bool {
-        self.hold(output.pending(), total);
-        let high = match total.get() > CROWDED {
-            true => HIGH_WHEN_CROWDED,
-            false => HIGH,
+    ) -> usize {
+        let unsent = output.pending();
+        let returned = match unsent {
+            0 => self.poll_return(cx, output),
+            _ => 0,
         };
-        if self.is_done() || output.pending() >= high {
-            return false;
+        if self.state != State::Open {
+            return returned;
         }
-        output.compact();
-        let before = output.bytes.len();
+        // Asked each time: it also keeps the write to the file going.
+        let has_room = self.backlog.has_room(cx, unsent);
+        if self.backlog.is_empty() && unsent < AT_HAND {
+            output.compact();
+            return returned + self.poll_take(cx, backend, &mut output.bytes);
+        }
+        match has_room {
+            true => {
+                let mut memory = std::mem::take(self.backlog.memory());
+                let taken = self.poll_take(cx, backend, &mut memory);
+                *self.backlog.memory() = memory;
+                returned + taken
+            }
+            false => returned,
+        }
+    }
+
+    /// The output is empty: what waited longest is next.
+    fn poll_return(&mut self, cx: &mut Context<'_>, output: &mut Output) -> usize {
+        match self.backlog.poll_take(cx) {
+            Poll::Ready(Ok(Some(bytes))) => {
+                let count = bytes.len();
+                output.refill(bytes);
+                count
+            }
+            Poll::Ready(Err(error)) => {
+                self.state = State::Lost(error.kind());
+                self.backlog.clear();
+                0
+            }
+            Poll::Ready(Ok(None)) | Poll::Pending => 0,
+        }
+    }
+
+    /// Appends more of the body to `into`, framed.
+    fn poll_take<P: Exchange>(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend<P>,
+        into: &mut Vec<u8>,
+    ) -> usize {
+        let before = into.len();
         let chunked = self.length == Length::Chunked && !self.silent;
         if chunked {
-            output.bytes.extend_from_slice(&[0; SIZE_LINE]);
+            into.extend_from_slice(&[0; SIZE_LINE]);
         }
-        let start = output.bytes.len();
-        let taken = backend.poll_body(cx, &mut output.bytes, ROOM);
-        let count = output.bytes.len() - start;
+        let start = into.len();
+        let taken = backend.poll_body(cx, into, ROOM);
+        let count = into.len() - start;
         match taken {
             Poll::Ready(Ok(false)) => self.state = State::Done,
             Poll::Ready(Err(fault)) => self.state = State::CutOff(fault),
             _ => {}
         }
         if self.silent || count == 0 {
-            output.bytes.truncate(before);
+            into.truncate(before);
         } else if chunked {
             let size = format!("{count:06x}\r\n");
-            output.bytes[before..start].copy_from_slice(size.as_bytes());
-            output.bytes.extend_from_slice(b"\r\n");
+            into[before..start].copy_from_slice(size.as_bytes());
+            into.extend_from_slice(b"\r\n");
             self.sent += count as u64;
         } else {
             self.sent += count as u64;
         }
-        self.check_length(output);
+        self.check_length(into);
         if chunked && self.state == State::Done {
-            output.bytes.extend_from_slice(b"0\r\n\r\n");
+            into.extend_from_slice(b"0\r\n\r\n");
         }
-        count > 0
+        count
     }
 
-    /// Accounts for `bytes` unsent ones in the front's total.
-    pub fn hold(&mut self, bytes: usize, total: &Cell<usize>) {
-        total.set(total.get() - self.held + bytes);
-        self.held = bytes;
-    }
-
-    fn check_length(&mut self, output: &mut Output) {
+    fn check_length(&mut self, into: &mut Vec<u8>) {
         let Length::Known(length) = self.length else {
             return;
         };
@@ -191,7 +246,7 @@ impl Stream {
         }
         if self.sent > length {
             let excess = (self.sent - length) as usize;
-            output.bytes.truncate(output.bytes.len() - excess);
+            into.truncate(into.len() - excess);
             self.sent = length;
             self.state = State::Overlong;
         } else if self.state == State::Done && self.sent < length {

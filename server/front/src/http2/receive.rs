@@ -3,6 +3,7 @@
 use super::stream::{Gone, Stream};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::pace::Pace;
 use crate::problem::Problem;
 use crate::spool::{Spool, Spooled};
 use bytes::Bytes;
@@ -20,18 +21,21 @@ impl<D: Dispatch> Stream<D> {
         mut body: RecvStream,
         limit: u64,
     ) -> Result<Result<Spooled, Problem>, Gone> {
-        let limit = if limit == 0 { u64::MAX } else { limit };
+        let largest = if limit == 0 { u64::MAX } else { limit };
         let mut spool = Spool::default();
+        let mut pace = Pace::begin(&self.shared.clock);
         loop {
-            let idle = self.shared.site().limits.body_timeout;
-            self.seat.enter(&self.shared.clock, Phase::Body, idle);
+            let pause = self.shared.site().limits.body_timeout;
+            let limit = pace.limit(&self.shared.clock, pause);
+            self.seat.enter(&self.shared.clock, Phase::Body, limit);
             let piece = match poll_fn(|cx| self.poll_piece(cx, &mut body)).await? {
                 Piece::Data(bytes) => bytes,
                 Piece::End => break,
                 Piece::Late => return Ok(Err(TOO_SLOW)),
             };
+            pace.count(piece.len());
             spool.memory().extend_from_slice(&piece);
-            if spool.length() > limit {
+            if spool.length() > largest {
                 return Ok(Err(TOO_LARGE));
             }
             if spool.settle().await.is_err() {

@@ -190,9 +190,9 @@ async fn answer(
     std::future::pending().await
 }
 
-const SCRIPTS: [&str; 18] = [
+const SCRIPTS: [&str; 19] = [
     "page", "away", "circle", "hints", "hello", "unsized", "stream", "long", "short", "split",
-    "nobody", "big", "died", "busy", "half", "silent", "queued", "echo",
+    "nobody", "big", "died", "busy", "half", "silent", "queued", "flood", "echo",
 ];
 
 fn furnish(root: &Path) {

@@ -6,14 +6,14 @@ use mehari_pool::{Body, Call, Fault, Head, Task};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 #[derive(Clone, Default)]
 pub struct StandIn {
     pub heard: Arc<Mutex<Vec<String>>>,
-    /// How many times a worker was free again after `page.pl`.
+    /// How many times a worker was free again after `page.pl` or `flood.pl`.
     pub freed: Arc<AtomicUsize>,
 }
 
@@ -23,6 +23,8 @@ pub struct Said {
     interim: VecDeque<Head>,
     head: Option<Result<Head, Fault>>,
     body: VecDeque<Result<Vec<u8>, Fault>>,
+    /// Pieces of a long body that are still to come after it: made when they are asked for.
+    flood: std::ops::Range<u64>,
     complete: bool,
     silent: bool,
     worker: Option<u32>,
@@ -78,6 +80,24 @@ fn describe(call: &Call<'_>) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Piece `number` of a flood: 64 KiB that begin with the number, and go on with a pattern.
+pub fn flood(number: u64) -> Vec<u8> {
+    static PATTERN: OnceLock<Vec<u8>> = OnceLock::new();
+    let pattern = PATTERN.get_or_init(|| {
+        let words = (0..8192_u64).map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        words.flat_map(u64::to_be_bytes).collect()
+    });
+    let mut piece = pattern.clone();
+    piece[..8].copy_from_slice(&number.to_be_bytes());
+    piece
+}
+
+fn text_after(text: &[u8], mark: &str) -> u64 {
+    let text = std::str::from_utf8(text).expect("a query in ASCII");
+    let digits = text.strip_prefix(mark).expect("a number of pieces");
+    digits.parse().expect("a number")
+}
+
 pub fn sum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(7, |sum: u32, &byte| {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))
@@ -104,6 +124,7 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
             .map(|piece| Ok(piece.as_bytes().to_vec()))
             .collect(),
         complete,
+        flood: 0..0,
         silent: false,
         worker: Some(4711),
     };
@@ -137,6 +158,11 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
                 ..said(head(200, plain, None), &pieces, false)
             }
         }
+        "flood.pl" => Said {
+            freed: Some(freed.clone()),
+            flood: 0..text_after(&call.query, "pieces="),
+            ..said(head(200, plain, None), &[], false)
+        },
         "away.pl" => said(
             head(200, "Location: /echo.pl/info?from=away\r\n", None),
             &[],
@@ -205,6 +231,10 @@ impl Exchange for Said {
         match self.body.pop_front() {
             Some(Ok(piece)) => into.extend_from_slice(&piece),
             Some(Err(fault)) => return Poll::Ready(Err(fault)),
+            None if !self.flood.is_empty() => {
+                into.extend_from_slice(&flood(self.flood.start));
+                self.flood.start += 1;
+            }
             None => {
                 if let Some(freed) = self.freed.take() {
                     freed.fetch_add(1, Ordering::SeqCst);

@@ -164,7 +164,7 @@ fn read_ahead(file: &File, start: u64, count: usize) -> io::Result<()> {
 }
 
 /// Reads what is in the page cache. `None`: nothing is, or the file system cannot tell.
-fn read_resident(
+pub fn read_resident(
     file: &File,
     start: u64,
     wanted: usize,

@@ -1,0 +1,179 @@
+//! What a program says, on its stream: its head checked, its body kept while the client is slow.
+
+use super::flow::Flow;
+use super::send::{push_length, push_lines};
+use super::stream::{Gone, Head, Stream};
+use crate::backlog::Backlog;
+use crate::deadline::{Alarm, Phase};
+use crate::dispatch::Dispatch;
+use crate::handler::Backend;
+use crate::lines::{self, Lines};
+use crate::status;
+use crate::turn::Turn;
+use crate::work::{self, Work};
+use http::Response;
+use mehari_pool::script_head::ScriptHead;
+use mehari_pool::Fault;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Bytes moved for one stream before others have their turn.
+const AT_ONCE: usize = 1024 * 1024;
+
+impl<D: Dispatch> Stream<D> {
+    /// Sends what a program says. Work instead of `None`: something else has to answer.
+    pub(super) async fn send_backend(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
+            Ok(ScriptHead::Response(said)) => said,
+            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Err(fault) => {
+                turn.credit(backend);
+                self.log(turn, head, &fault.to_string());
+                return Ok(Some(self.page(turn, head, fault.status())));
+            }
+        };
+        said.status = turn.status_for(said.status);
+        match lines::examine(&said.lines) {
+            Ok(lines) if (200..=999).contains(&said.status) => {
+                self.send_program(turn, head, backend, said, lines).await?;
+                Ok(None)
+            }
+            other => {
+                let problem = other.err().unwrap_or("a status outside 200 to 999");
+                let text = format!("the program's response has {problem}; answered 500");
+                self.log(turn, head, &text);
+                Ok(Some(self.page(turn, head, 500)))
+            }
+        }
+    }
+
+    /// Waits for the head; a stream that the client resets ends it all.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Poll<Result<Result<ScriptHead, Fault>, Gone>> {
+        let said = backend.poll_head(cx);
+        while let Some(interim) = backend.take_interim() {
+            self.send_interim(&interim)?;
+        }
+        if let Poll::Ready(said) = said {
+            return Poll::Ready(Ok(said));
+        }
+        let reset = self.respond.poll_reset(cx).is_ready();
+        match self.seat.poll_alarm(cx) {
+            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+            _ if reset => Poll::Ready(Err(Gone)),
+            _ => Poll::Pending,
+        }
+    }
+
+    fn send_interim(&mut self, interim: &mehari_pool::Head) -> Result<(), Gone> {
+        if !(102..200).contains(&interim.status) || lines::examine(&interim.lines).is_err() {
+            return Ok(());
+        }
+        let mut response = Response::new(());
+        *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
+        push_lines(&mut response, &interim.lines)?;
+        self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {
+        self.with_request(turn, head, |request| {
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
+        })
+    }
+
+    async fn send_program(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        backend: &mut Backend<D::Exchange>,
+        said: mehari_pool::Head,
+        lines: Lines,
+    ) -> Result<(), Gone> {
+        turn.status = said.status;
+        let mut kept = Vec::new();
+        lines.push_kept(&said.lines, &mut kept);
+        let mut response = self.response(turn, &kept, said.has_date, said.has_server)?;
+        let bodiless = status::has_no_body(said.status);
+        let length = lines
+            .content_length
+            .or(said.content_length)
+            .filter(|_| !bodiless);
+        push_length(&mut response, length);
+        let silent = bodiless || turn.is_head;
+        let stream = self
+            .respond
+            .send_response(response, silent)
+            .map_err(|_| Gone)?;
+        let backlog = Backlog::new(&self.shared.held);
+        let mut flow = Flow::new(stream, backlog, length, silent);
+        let result = poll_fn(|cx| self.poll_flow(cx, turn, head, &mut flow, backend)).await;
+        turn.sent = flow.sent;
+        if let Some(remark) = flow.remark() {
+            turn.credit(backend);
+            self.log(turn, head, &remark);
+        }
+        result
+    }
+
+    /// Moves the body until there is no more. A slow client has it kept for it, as long as it grants
+    /// something within the write limit's time.
+    fn poll_flow(
+        &self,
+        cx: &mut Context<'_>,
+        turn: &Turn,
+        head: &Head,
+        flow: &mut Flow,
+        backend: &mut Backend<D::Exchange>,
+    ) -> Poll<Result<(), Gone>> {
+        let mut moved = 0;
+        loop {
+            let taken = flow.poll_take(cx, backend);
+            let sent = flow.poll_send(cx)?;
+            if let Some(warning) = flow.take_warning() {
+                self.log(turn, head, &warning);
+            }
+            if flow.is_done() {
+                return Poll::Ready(flow.end());
+            }
+            if sent > 0 {
+                flow.stalled = false;
+            }
+            if taken + sent == 0 {
+                return self.poll_pause(cx, flow);
+            }
+            moved += taken + sent;
+            if moved > AT_ONCE {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Nothing moves: the client has to grant a window, or the program to say more.
+    fn poll_pause(&self, cx: &mut Context<'_>, flow: &mut Flow) -> Poll<Result<(), Gone>> {
+        let waits = flow.waits_for_client();
+        if !waits {
+            let clock = &self.shared.clock;
+            self.seat.enter(clock, Phase::Work, Duration::MAX);
+        } else if !flow.stalled {
+            let limit = self.shared.site().limits.write_timeout;
+            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+        }
+        flow.stalled = waits;
+        match self.seat.poll_alarm(cx) {
+            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+            Some(Alarm::Late) if waits => Poll::Ready(Err(Gone)),
+            _ if flow.poll_reset(cx) => Poll::Ready(Err(Gone)),
+            _ => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Taking bytes out of a spool, first in, first out, while more go in.
+
+use super::{Spool, BATCH};
+use crate::handler::file::body::read_resident;
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+
+impl Spool {
+    /// The next bytes, a window of the file or all that is in memory. `None`: it is empty. What was
+    /// written a moment ago is in the page cache and copied at once; a thread waits for the disk.
+    pub fn poll_take(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        if self.filed() == 0 {
+            ready!(self.poll_written(cx));
+        }
+        if self.filed() > 0 {
+            return self.poll_window(cx).map_ok(Some);
+        }
+        // The file is empty: the pages it has are used again.
+        (self.written, self.taken) = (0, 0);
+        let bytes = std::mem::take(&mut self.memory);
+        Poll::Ready(Ok((!bytes.is_empty()).then_some(bytes)))
+    }
+
+    fn poll_window(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+        if self.reading.is_none() {
+            if let Some(window) = self.read_now()? {
+                self.taken += window.len() as u64;
+                return Poll::Ready(Ok(window));
+            }
+        }
+        let Some(reading) = &mut self.reading else {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        };
+        let read = ready!(Pin::new(reading).poll(cx));
+        self.reading = None;
+        let window = read.map_err(io::Error::other)??;
+        self.taken += window.len() as u64;
+        Poll::Ready(Ok(window))
+    }
+
+    /// A window out of the page cache, or `None` and a thread that reads it.
+    fn read_now(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let at = self.taken % self.ring;
+        let count = self.filed().min(BATCH as u64).min(self.ring - at) as usize;
+        let mut window = Vec::with_capacity(count);
+        match read_resident(file, at, count, &mut window)? {
+            Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(_) => Ok(Some(window)),
+            None => {
+                let file = file.clone();
+                self.reading = Some(tokio::task::spawn_blocking(move || {
+                    window.resize(count, 0);
+                    file.read_exact_at(&mut window, at)?;
+                    Ok(window)
+                }));
+                Ok(None)
+            }
+        }
+    }
+}
