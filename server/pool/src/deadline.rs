@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 const LAST_WORDS: Duration = Duration::from_millis(60);
 /// How often deadlines and the number of workers are looked at.
 const ROUND: Duration = Duration::from_millis(50);
+/// How often the workers' private memory is measured.
+const MEASURE: Duration = Duration::from_secs(60);
 
 impl Pool {
     /// Takes requests back from workers that turned slow while the front sleeps. Runs as a task of the front.
@@ -21,6 +23,14 @@ impl Pool {
                 let mut inner = self.borrow();
                 inner.rebalance();
             }
+        }
+    }
+
+    /// Looks at the workers' memory now and then. Runs as a task of the front.
+    pub async fn keep_measure(self) {
+        loop {
+            tokio::time::sleep(MEASURE).await;
+            self.measure().await;
         }
     }
 

@@ -70,7 +70,9 @@ impl Pool {
         let number = pool.load(site).await?;
         pool.take_over(number);
         tokio::task::spawn_local(pool.clone().watch_depth());
+        pool.measure().await;
         tokio::task::spawn_local(pool.clone().keep_time());
+        tokio::task::spawn_local(pool.clone().keep_measure());
         tokio::task::spawn_local(keep_bell(pool.clone()));
         Ok(pool)
     }
@@ -253,6 +255,7 @@ impl Pool {
             inner.current = 0;
             for worker in inner.workers.iter_mut().flatten() {
                 waited_for.push(worker.pid);
+                worker.state = State::Retiring;
                 worker.dismiss();
                 if !worker.held.is_empty() {
                     worker.signal_group(libc::SIGKILL);

@@ -1,6 +1,6 @@
 //! How many workers: the plan a generation starts with, and the round that keeps spare ones.
 
-use crate::inner::Inner;
+use crate::inner::{Inner, Pool};
 use crate::worker::State;
 use mehari_config::{Site, WorkerPolicy};
 use std::time::{Duration, Instant};
@@ -30,10 +30,13 @@ const TAKEN: Duration = Duration::from_millis(10);
 /// A worker's private memory until one has been measured: a mid-sized application's.
 const ASSUMED_PRIVATE: u64 = 32 << 20;
 
+/// A worker that has not served yet has hardly unshared anything: it is counted as this much.
+const LEAST_PRIVATE: u64 = 8 << 20;
+
 impl Plan {
     /// From the configuration and what it leaves open. `private` is a measured worker's private memory.
     pub fn new(policy: &WorkerPolicy, machine: Machine, private: Option<u64>) -> Plan {
-        let each = private.unwrap_or(ASSUMED_PRIVATE).max(1 << 20);
+        let each = private.unwrap_or(ASSUMED_PRIVATE).max(LEAST_PRIVATE);
         let by_memory = u32::try_from(machine.memory / 2 / each)
             .unwrap_or(u32::MAX)
             .max(1);
@@ -111,6 +114,41 @@ fn available(text: &str) -> Option<u64> {
         .trim()
         .parse::<u64>()
         .ok()
+        .map(|kib| kib << 10)
+}
+
+impl Pool {
+    /// Plans anew with what the workers' private memory really is; a changed plan is logged.
+    pub async fn measure(&self) {
+        let (pids, policy) = {
+            let inner = self.borrow();
+            let pids: Vec<u32> = inner.workers.iter().flatten().map(|worker| worker.pid).collect();
+            (pids, inner.site.workers.clone())
+        };
+        let looked = tokio::task::spawn_blocking(move || (Machine::look(), largest_private(&pids))).await;
+        let Ok((machine, Some(private))) = looked else {
+            return;
+        };
+        let plan = Plan::new(&policy, machine, Some(private));
+        let mut inner = self.borrow();
+        if plan.max != inner.plan.max {
+            inner.log.notice(&plan.reasoning);
+        }
+        // `start` has had its effect, and what is spare now stays spare: memory decides the maximum only.
+        inner.plan.max = plan.max;
+        inner.plan.reasoning = plan.reasoning;
+    }
+}
+
+/// The largest Private_Dirty of these processes, bytes.
+fn largest_private(pids: &[u32]) -> Option<u64> {
+    pids.iter()
+        .filter_map(|pid| read(&format!("/proc/{pid}/smaps_rollup")))
+        .filter_map(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("Private_Dirty:"))?;
+            line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()
+        })
+        .max()
         .map(|kib| kib << 10)
 }
 

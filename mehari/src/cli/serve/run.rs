@@ -46,10 +46,13 @@ async fn run(
     };
     let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let cgi = Cgi::new(limits, software, logs.error.clone());
-    logs.error.notice(&plan.reasoning);
+    if rustix::process::getuid().is_root() {
+        logs.error.notice("started as root: scripts run as root too (User and Group are not honoured); a service manager should start it as another user");
+    }
     let pool = Pool::start(site.clone(), plan, logs.error.clone())
         .await
         .map_err(|error| error.to_string())?;
+    logs.error.notice(pool.status().plan.reasoning);
     let (urls, ports): (Vec<String>, Vec<Option<u16>>) = bound
         .iter()
         .map(|bound| (bound.url.clone(), bound.port))

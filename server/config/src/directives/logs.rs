@@ -23,7 +23,7 @@ pub const GROUP: Group = Group {
             "The least serious message that is written.",
             log_level,
         )
-        .default("warn")
+        .default("notice")
         .example("info", "loud"),
         Directive::server(
             "CustomLog",
