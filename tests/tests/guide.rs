@@ -168,14 +168,9 @@ fn compile_warning_of_the_closure_reaches_the_error_log_with_a_hint() {
     let line = server.log.expect("will not stay shared");
     assert!(line.contains("counter.pl line 11"), "{line}");
     if !against_apache() {
-        let lines = server.log.lines();
-        let at = lines.iter().position(|other| *other == line);
-        let near = &lines[at.expect("it was just found")..];
-        let hint = near
-            .iter()
-            .take(2)
-            .any(|line| line.contains("hint") || line.contains("first request"));
-        assert!(hint, "no hint follows the warning: {near:?}");
+        server
+            .log
+            .expect("hint: a named sub keeps the variable of the first request");
     }
 }
 

@@ -69,7 +69,7 @@ const BOTH: &[Row] = &[
     row("print to another handle stays there", "open my $fh, '>', \\my $buffer; print $fh 'x'; close $fh; print $buffer, 'y';", "xy"),
     better("a program writes to the client in its place", "print 'a'; system 'printf b'; print 'c';", "abc"),
     row("backticks are captured", "print 'a', `printf b`, 'c';", "abc"),
-    better("a program sees the request's variables", "print 'a'; print `printf %s \"$ENV{REQUEST_METHOD}$REQUEST_METHOD\"`;", "aGETGET"),
+    better("a program sees the request's variables", "print 'a'; print `printf %s \"$ENV{REQUEST_METHOD}\\$REQUEST_METHOD\"`;", "aGETGET"),
     better("a program sees what the script put into %ENV", "$ENV{OF_SCRIPT} = 'seen'; print `printf %s \"\\$OF_SCRIPT\"`;", "seen"),
     row("an END block runs after every request", "END { print 'end' } print 'a';", "aend"),
     row("END runs after exit", "END { print 'end' } print 'a'; exit; print 'b';", "aend"),
