@@ -1,0 +1,95 @@
+//! What the end of a worker means for the requests it held: the one it had begun fails, the others go to somebody else.
+
+use crate::call::Fault;
+use crate::inner::Inner;
+use crate::worker::{State, Worker};
+use mehari_config::LogLevel;
+use mehari_observe::Origin;
+use std::time::Instant;
+
+impl Inner {
+    /// Called for a process that has ended, however that came to be known; once is enough.
+    pub fn worker_ended(&mut self, index: usize) {
+        self.worker_ended_with(index, Fault::WorkerDied);
+    }
+
+    fn worker_ended_with(&mut self, index: usize, fault: Fault) {
+        self.drain_worker(index);
+        self.idle.retain(|idle| *idle != index);
+        let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
+            return;
+        };
+        let begun = worker
+            .held
+            .len()
+            .saturating_sub(worker.mailbox.waiting() as usize);
+        let unstarted = worker.held.split_off(begun.min(worker.held.len()));
+        if worker.state == State::Serving || !worker.held.is_empty() {
+            self.totals.workers_died += 1;
+            worker.signal_group(libc::SIGKILL);
+        }
+        for held in &worker.held {
+            if !held.answered {
+                self.log.log(
+                    LogLevel::Error,
+                    Origin {
+                        request: Some(held.request_id),
+                        worker: Some(worker.pid),
+                        ..Origin::default()
+                    },
+                    format_args!("the worker died during the request"),
+                );
+                self.fail(held.ticket, fault);
+            }
+        }
+        for held in unstarted.into_iter().rev() {
+            self.requeue(&mut worker, held);
+        }
+        self.drop_ended_generations();
+        self.keep_workers(Instant::now());
+        self.feed();
+    }
+
+    /// A request its dead worker never began goes to the front of the queue.
+    fn requeue(&mut self, worker: &mut Worker, held: crate::worker::Held) {
+        if !worker.mailbox.take_back() {
+            self.fail(held.ticket, Fault::WorkerDied);
+            return;
+        }
+        let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
+        self.put_back(held, frame);
+    }
+
+    pub fn report_end(&mut self, pid: u32, status: i32) {
+        let index = self.index_of(pid);
+        let expected = index
+            .and_then(|index| self.worker(index))
+            .is_some_and(|worker| worker.state == State::Retiring);
+        let (signal, code) = (status & 0x7f, status >> 8 & 0xff);
+        let origin = Origin {
+            worker: Some(pid),
+            ..Origin::default()
+        };
+        match (signal, code, expected) {
+            (0, 0, true) => {}
+            (0, code, _) => self.log.log(
+                LogLevel::Warn,
+                origin,
+                format_args!("worker {pid} ended with status {code}"),
+            ),
+            (signal, _, _) => self.log.log(
+                LogLevel::Error,
+                origin,
+                format_args!("worker {pid} was ended by signal {signal}"),
+            ),
+        }
+        if let Some(index) = index {
+            let fault = if signal == 0 {
+                Fault::WorkerDied
+            } else {
+                Fault::WorkerKilled(signal)
+            };
+            self.worker_ended_with(index, fault);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What processes tell the front: a zygote its messages, a worker its end, both what they write to descriptor 2.
+
+use crate::inner::Pool;
+use crate::readiness::readable;
+use crate::zygote::{next_message, Zygote};
+use mehari_config::LogLevel;
+use mehari_observe::{ErrorLog, Origin};
+use mehari_wire::layout::control;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+/// Hears what a zygote reports. When it is gone and its generation still serves, another is started.
+pub async fn listen(pool: Pool, number: u32, zygote: Rc<Zygote>) {
+    while let Ok(Some(message)) = next_message(&zygote.control).await {
+        match message.head.kind {
+            control::FORKED => {
+                let index = message.head.slot as usize;
+                let pid = pool.borrow().forked(index, &message);
+                if let Some(pid) = pid {
+                    tokio::task::spawn_local(watch_process(pool.clone(), pid));
+                }
+            }
+            control::ENDED => {
+                if let Ok(pid) = u32::try_from(message.head.pid) {
+                    pool.borrow().report_end(pid, message.head.status);
+                }
+            }
+            _ => {}
+        }
+        pool.borrow().flush_wakes();
+        pool.0.changed.notify_waiters();
+    }
+    zygote_is_gone(pool, number).await;
+}
+
+async fn zygote_is_gone(pool: Pool, number: u32) {
+    let site = {
+        let mut inner = pool.borrow();
+        let (current, stopping) = (inner.current, inner.stopping);
+        let Some(generation) = inner.generation(number) else {
+            return;
+        };
+        generation.zygote = None;
+        generation.failed_forks += 1;
+        let site = generation.site.clone();
+        if stopping || number != current {
+            drop(inner);
+            pool.0.changed.notify_waiters();
+            return;
+        }
+        inner
+            .log
+            .error(format_args!("the zygote of generation {number} is gone: its workers go on, another zygote is started"));
+        site
+    };
+    let mut pause = Duration::from_millis(100);
+    loop {
+        match Box::pin(pool.start_zygote(number, &site)).await {
+            Ok(()) => break,
+            Err(error) => pool.borrow().log.error(format_args!(
+                "the zygote could not be started again: {error}"
+            )),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(10));
+        let still_wanted = {
+            let mut inner = pool.borrow();
+            !inner.stopping && inner.current == number && inner.generation(number).is_some()
+        };
+        if !still_wanted {
+            return;
+        }
+    }
+    let mut inner = pool.borrow();
+    if let Some(generation) = inner.generation(number) {
+        generation.failed_forks = 0;
+    }
+    inner
+        .log
+        .notice(format_args!("the zygote of generation {number} is back"));
+}
+
+/// Knows of a worker's end even when its zygote is gone and cannot report it.
+async fn watch_process(pool: Pool, pid: u32) {
+    let handle = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .and_then(|pid| {
+            rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+        });
+    if let Some(watch) = handle.and_then(|handle| readable(handle).ok()) {
+        let _ = watch.readable().await;
+    }
+    // The zygote's report carries the reason; it usually comes at once.
+    for _ in 0..3 {
+        if pool.borrow().index_of(pid).is_none() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let mut inner = pool.borrow();
+    if let Some(index) = inner.index_of(pid) {
+        inner.worker_ended(index);
+        inner.flush_wakes();
+    }
+    drop(inner);
+    pool.0.changed.notify_waiters();
+}
+
+/// Keeps the bell's event registered: a worker that rings wakes the runtime, whose parking then looks.
+pub async fn keep_bell(pool: Pool) {
+    let event = pool.borrow().bell.event_file().try_clone_to_owned();
+    let Ok(event) = event else { return };
+    if let Ok(_registered) = readable(event) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// What the zygote and its workers write to descriptor 2 themselves.
+pub async fn copy_lines(stderr: tokio::process::ChildStderr, log: ErrorLog, pid: Option<u32>) {
+    let mut lines = BufReader::new(stderr);
+    let mut line = Vec::new();
+    let origin = Origin {
+        pid,
+        ..Origin::default()
+    };
+    while let Ok(1..) = lines.read_until(b'\n', &mut line).await {
+        log.log_bytes(LogLevel::Error, origin, line.trim_ascii_end());
+        line.clear();
+    }
+}

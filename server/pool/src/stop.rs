@@ -1,0 +1,70 @@
+//! The end of the pool: requests finish, then workers end, then zygotes.
+
+use crate::inner::Pool;
+use crate::worker::State;
+use crate::zygote::{kill_group, kill_one};
+use std::time::{Duration, Instant};
+
+impl Pool {
+    /// Waits until no request is under way, or the deadline. True: all were finished.
+    pub async fn drained(&self, deadline: Duration) -> bool {
+        let until = Instant::now() + deadline;
+        while self.under_way() > 0 {
+            if Instant::now() >= until {
+                return false;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        true
+    }
+
+    /// Ends every worker and zygote and waits for them. Requests still under way are lost: `drained` comes first.
+    pub async fn end(&self) {
+        let mut waited_for = Vec::new();
+        {
+            let mut inner = self.borrow();
+            inner.stopping = true;
+            inner.current = 0;
+            for worker in inner.workers.iter_mut().flatten() {
+                waited_for.push(worker.pid);
+                worker.state = State::Retiring;
+                worker.dismiss();
+                if !worker.held.is_empty() {
+                    worker.signal_group(libc::SIGKILL);
+                }
+            }
+        }
+        // A zygote reaps its workers, so it is told to end after them.
+        gone(&waited_for, PATIENCE).await;
+        let zygotes = {
+            let mut inner = self.borrow();
+            let generations = std::mem::take(&mut inner.generations);
+            generations
+                .iter()
+                .filter_map(|generation| generation.zygote.as_ref()?.pid())
+                .collect::<Vec<_>>()
+        };
+        waited_for.extend(zygotes);
+        if !gone(&waited_for, PATIENCE).await {
+            for pid in waited_for {
+                kill_group(pid, libc::SIGKILL);
+            }
+        }
+        self.detach();
+    }
+}
+
+/// How long processes that were told to end may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Waits until none of the processes is left, or the time is over. True: none is.
+async fn gone(pids: &[u32], patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    while pids.iter().any(|pid| kill_one(*pid, 0)) {
+        if Instant::now() >= until {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    true
+}
