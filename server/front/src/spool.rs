@@ -191,7 +191,8 @@ impl Spool {
 impl Drop for Spool {
     /// The last close of an unlinked file frees its pages and blocks: a thread's work as well.
     fn drop(&mut self) {
-        if let (Some(file), Ok(runtime)) = (self.file.take(), Handle::try_current()) {
+        let Some(file) = self.file.take() else { return };
+        if let Ok(runtime) = Handle::try_current() {
             drop(runtime.spawn_blocking(move || drop(file)));
         }
     }

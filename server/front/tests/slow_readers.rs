@@ -101,6 +101,7 @@ fn a_closed_window_of_http2_holds_no_worker() {
         let socket = tokio::net::TcpStream::connect(stand.address)
             .await
             .expect("it listens");
+        socket.set_nodelay(true).expect("a socket");
         let (sender, connection) = h2::client::handshake(socket).await.expect("HTTP/2");
         tokio::spawn(connection);
         let uri = format!("http://front.example/flood.pl?pieces={PIECES}");

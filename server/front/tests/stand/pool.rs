@@ -160,7 +160,7 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
         }
         "flood.pl" => Said {
             freed: Some(freed.clone()),
-            flood: 0..text_after(&call.query, "pieces="),
+            flood: 0..text_after(call.query, "pieces="),
             ..said(head(200, plain, None), &[], false)
         },
         "away.pl" => said(
