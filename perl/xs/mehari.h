@@ -70,7 +70,7 @@ STRLEN mehari_head_measure(const char *text, STRLEN length);
 /* Reads a script's header block. False: it is none; a log line says why. */
 bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
 
-/* output.c: the response of the request being served, and STDOUT. */
+/* response.c: the response of the request being served. */
 extern mehari_head mehari_response;
 extern bool mehari_stdout_aside;  /* what is printed is no part of the response, but for the log */
 extern bool mehari_parse_headers; /* what is printed starts with the header block */
@@ -90,6 +90,12 @@ void mehari_output_fresh_descriptor(void);
 extern bool mehari_may_have_spawned;
 /* Called when the head is about to be settled and was not printed: fills mehari_response. */
 extern void (*mehari_output_fill_head)(pTHX);
+
+/* stdout.c: the layer that fills it, and descriptor 1. */
+void mehari_stdout_begin(pTHX);
+void mehari_stdout_flush(pTHX);
+bool mehari_stdout_has_more(void); /* children or C code wrote to descriptor 1 */
+ssize_t mehari_stdout_take(char *window, size_t size);
 
 /* input.c: STDIN. */
 void mehari_input_open(pTHX);
@@ -164,7 +170,11 @@ void mehari_script_open_data(pTHX_ mehari_script *script);
 void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
 void mehari_script_top_level(pTHX);
-bool mehari_script_was_pure(void); /* the last compilation ran nothing of the script's own */
+
+/* purity.c: what a compilation did besides defining things. */
+void mehari_purity_begin(void);
+void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
+bool mehari_purity_holds(void);
 
 /* The rungs: each serves mehari_now and leaves a response. */
 void mehari_registry_serve(pTHX);

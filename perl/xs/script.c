@@ -18,94 +18,13 @@ static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
 
-/* ---- what a script does while it is compiled ---- */
-
-static bool pure; /* nothing of the script's own has run: no BEGIN block, no `use` with anything to work out */
-
-bool mehari_script_was_pure(void) { return pure; }
-
-static const char *skip_quoted(const char *at, const char *end)
-{
-  char quote = *at++;
-  while (at < end && *at != quote)
-    at += *at == '\\' && at + 1 < end ? 2 : 1;
-  return at < end ? at + 1 : end;
-}
-
-static const char *skip_words(const char *at, const char *end)
-{
-  static const char opening[] = "([{<", closing[] = ")]}>";
-  while (at < end && isSPACE(*at))
-    at++;
-  if (at >= end)
-    return end;
-  const char *pair = strchr(opening, *at);
-  char close = pair ? closing[pair - opening] : *at;
-  const char *stop = memchr(at + 1, close, end - at - 1);
-  return stop ? stop + 1 : end;
-}
-
-/* True when what follows `use` up to its semicolon is a name and literals. */
-static bool is_literal_use(const char *at, const char *end)
-{
-  bool named = false;
-  while (at < end && *at != ';') {
-    if (isSPACE(*at) || strchr(",()[]{}=>.+-", *at))
-      at++;
-    else if (*at == '#') {
-      const char *feed = memchr(at, '\n', end - at);
-      at = feed ? feed : end;
-    } else if (*at == '\'')
-      at = skip_quoted(at, end);
-    else if (*at == '"') {
-      const char *stop = skip_quoted(at, end);
-      if (memchr(at, '$', stop - at) || memchr(at, '@', stop - at))
-        return false;
-      at = stop;
-    } else if (isDIGIT(*at))
-      while (at < end && (isWORDCHAR_A(*at) || *at == '.'))
-        at++;
-    else if (isWORDCHAR_A(*at) || *at == ':') {
-      const char *word = at;
-      while (at < end && (isWORDCHAR_A(*at) || *at == ':'))
-        at++;
-      if (at - word == 2 && memEQ(word, "qw", 2)) {
-        at = skip_words(at, end);
-        continue;
-      }
-      bool version = *word == 'v' && at - word > 1 && isDIGIT(word[1]);
-      const char *next = at;
-      while (next < end && isSPACE(*next))
-        next++;
-      if (named && !version && !(next + 1 < end && next[0] == '=' && next[1] == '>'))
-        return false;
-      named = true;
-    } else
-      return false;
-  }
-  return true;
-}
-
-static bool is_word(const char *word, STRLEN length, const char *wanted)
-{
-  return strlen(wanted) == length && memEQ(word, wanted, length);
-}
-
-static void judge_purity(pTHX_ const char *word, STRLEN length)
-{
-  if (is_word(word, length, "BEGIN") || is_word(word, length, "UNITCHECK") || is_word(word, length, "CHECK") || is_word(word, length, "INIT"))
-    pure = false;
-  else if (is_word(word, length, "use") || is_word(word, length, "no"))
-    pure = is_literal_use(PL_parser->bufptr, PL_parser->bufend);
-}
-
 /* The wrapper's own BEGIN block calls this: the sub being compiled stands for a file, where `shift`
  * takes from @ARGV and named subs share its lexicals. */
 void mehari_script_top_level(pTHX)
 {
   if (compiling && PL_compcv)
     CvFLAGS(PL_compcv) |= CVf_UNIQUE;
-  pure = true;
+  mehari_purity_begin();
 }
 
 /* The text being read is the script's own, not a module's that it loads or a string it evaluates. */
@@ -123,9 +42,8 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
 {
   if (!is_the_script(aTHX))
     return next_keyword(aTHX_ word, length, op);
-  if (pure)
-    judge_purity(aTHX_ word, length);
-  if (!is_word(word, length, "__END__") && !is_word(word, length, "__DATA__"))
+  mehari_purity_judge(aTHX_ word, length);
+  if (!(length == 7 && memEQ(word, "__END__", 7)) && !(length == 8 && memEQ(word, "__DATA__", 8)))
     return next_keyword(aTHX_ word, length, op);
   char *at = PL_parser->bufptr, *end = PL_parser->bufend, *after = at;
   while (after < end && isSPACE(*after))
@@ -397,7 +315,8 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   if (script->warnings && manner == MEHARI_AS_PROGRAM)
     PL_dowarn |= G_WARN_ON;
   compiling_name = SvPVX(line);
-  compiling = pure = true;
+  mehari_purity_begin();
+  compiling = true;
   data_found = false;
   size_t printed = mehari_output_bytes();
   mehari_outcome outcome = mehari_guard(aTHX_ compile_source, &this, NULL);

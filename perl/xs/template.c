@@ -68,7 +68,7 @@ static bool compiles_purely(pTHX_ const char *file)
     mehari_may_have_spawned = false;
     mehari_errors_quiet(true);
     mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
-    bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_script_was_pure() && only_standard_modules(aTHX);
+    bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_purity_holds() && only_standard_modules(aTHX);
     _exit(pure ? 0 : 1);
   }
   int status = 1;

@@ -1,0 +1,263 @@
+/* The response of the request being served: what is printed gathers in a buffer; small responses leave
+ * as one ring record, large or flushed ones stream. stdout.c is what fills it.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <unistd.h>
+
+#define FLUSH_AT 65536u
+#define HEAD_LIMIT 65536u
+
+mehari_head mehari_response;
+bool mehari_parse_headers;
+void (*mehari_output_fill_head)(pTHX);
+
+static char *buffer;
+static size_t filled, capacity, body_bytes;
+static enum { HEAD_OPEN, HEAD_SENT, HEAD_REFUSED } phase;
+
+static void reserve(size_t more)
+{
+  if (filled + more <= capacity)
+    return;
+  capacity = (filled + more) * 2;
+  if (capacity < 16384)
+    capacity = 16384;
+  buffer = saferealloc(buffer, capacity);
+}
+
+static void put_body(const char *bytes, size_t length)
+{
+  body_bytes += length;
+  while (length) {
+    size_t part = length > MEHARI_RECORD_LIMIT / 2 ? MEHARI_RECORD_LIMIT / 2 : length;
+    mehari_text text = {bytes, part};
+    mehari_ring_put(MEHARI_RECORD_BODY, 0, &text, 1);
+    bytes += part;
+    length -= part;
+  }
+}
+
+/* Length of the printed header block once it is complete and sound; -1 while it is not complete. */
+static ssize_t settle_head(void)
+{
+  if (!mehari_parse_headers) {
+    if (mehari_output_fill_head) {
+      dTHX;
+      mehari_output_fill_head(aTHX);
+    }
+    if (mehari_response.refused)
+      phase = HEAD_REFUSED;
+    return 0;
+  }
+  size_t length = mehari_head_measure(buffer, filled);
+  if (!length) {
+    if (filled < HEAD_LIMIT)
+      return -1;
+    mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+    mehari_logf(MEHARI_LOG_ERROR, "no end of the script's headers within %u bytes: %.*s", HEAD_LIMIT, (int)name.length, name.at);
+    phase = HEAD_REFUSED;
+    return 0;
+  }
+  bool sound = mehari_head_parse(&mehari_response, buffer, length);
+  if (sound && mehari_output_fill_head) {
+    dTHX;
+    mehari_request_complete_head(aTHX);
+  }
+  if (!sound || mehari_response.refused)
+    phase = HEAD_REFUSED;
+  return length;
+}
+
+static void send_head(void)
+{
+  mehari_text lines = {mehari_response.lines, mehari_response.length};
+  mehari_ring_put(MEHARI_RECORD_HEAD, mehari_response.status, &lines, 1);
+  phase = HEAD_SENT;
+  atomic_store(mehari_mailbox_progress(), 1);
+}
+
+/* Sends what is buffered if the head is settled. */
+static void pass_on(void)
+{
+  size_t skip = 0;
+  if (phase == HEAD_OPEN) {
+    ssize_t head = settle_head();
+    if (head < 0)
+      return;
+    skip = head;
+    if (phase == HEAD_OPEN)
+      send_head();
+  }
+  if (phase == HEAD_SENT)
+    put_body(buffer + skip, filled - skip);
+  filled = 0;
+}
+
+static void take(const char *bytes, size_t length)
+{
+  if (filled + length > FLUSH_AT) {
+    if (filled)
+      pass_on();
+    if (phase == HEAD_REFUSED)
+      return;
+    if (phase == HEAD_SENT && length >= MEHARI_RECORD_LIMIT / 2) {
+      put_body(bytes, length);
+      return;
+    }
+  }
+  reserve(length);
+  memcpy(buffer + filled, bytes, length);
+  filled += length;
+  if (filled > FLUSH_AT)
+    pass_on();
+}
+
+/* What children and C code wrote to descriptor 1 comes before what is buffered since. */
+static void drain_descriptor(void)
+{
+  if (!mehari_stdout_has_more())
+    return;
+  char *later = buffer;
+  size_t later_filled = filled;
+  buffer = NULL;
+  filled = capacity = 0;
+  char *window = safemalloc(FLUSH_AT);
+  ssize_t got;
+  while ((got = mehari_stdout_take(window, FLUSH_AT)) > 0)
+    take(window, got);
+  Safefree(window);
+  take(later, later_filled);
+  Safefree(later);
+}
+
+void mehari_output_write(const char *bytes, size_t length)
+{
+  if (!mehari_in_child) {
+    take(bytes, length);
+    return;
+  }
+  reserve(length);
+  memcpy(buffer + filled, bytes, length);
+  filled += length;
+  if (filled > FLUSH_AT)
+    mehari_output_spill();
+}
+
+void mehari_output_spill(void)
+{
+  if (mehari_stdout_aside) {
+    if (mehari_in_child)
+      filled = 0;
+    return;
+  }
+  size_t at = 0;
+  while (at < filled) {
+    ssize_t wrote = write(1, buffer + at, filled - at);
+    if (wrote < 0 && errno == EINTR)
+      continue;
+    if (wrote <= 0)
+      break;
+    at += wrote;
+  }
+  filled = 0;
+}
+
+void mehari_output_flush(void)
+{
+  if (mehari_in_child) {
+    mehari_output_spill();
+    return;
+  }
+  if (!mehari_serving)
+    return;
+  if (mehari_may_have_spawned)
+    drain_descriptor();
+  pass_on();
+  mehari_ring_publish();
+}
+
+bool mehari_output_sent(void) { return phase == HEAD_SENT; }
+size_t mehari_output_bytes(void) { return body_bytes + filled; }
+bool mehari_output_has_body(pTHX)
+{
+  mehari_stdout_flush(aTHX);
+  drain_descriptor();
+  if (phase == HEAD_SENT || !filled)
+    return phase == HEAD_SENT;
+  size_t head = mehari_parse_headers ? mehari_head_measure(buffer, filled) : 0;
+  return mehari_parse_headers ? head && filled > head : true;
+}
+
+void mehari_output_discard(void) { filled = 0; }
+
+static void finish(void)
+{
+  mehari_ring_put(MEHARI_RECORD_END, 0, NULL, 0);
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
+void mehari_output_error(int status)
+{
+  filled = 0;
+  if (phase == HEAD_SENT) {
+    mehari_ring_put(MEHARI_RECORD_END, MEHARI_END_BROKEN, NULL, 0);
+  } else {
+    uint32_t none = 0;
+    mehari_text parts[] = {{(char *)&none, sizeof none}};
+    mehari_ring_put(MEHARI_RECORD_RESPONSE, status, parts, 1);
+  }
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
+static void finish_at_once(size_t skip)
+{
+  uint32_t lines = mehari_response.length;
+  mehari_text parts[] = {{(char *)&lines, sizeof lines}, {mehari_response.lines, lines}, {buffer + skip, filled - skip}};
+  body_bytes = filled - skip;
+  mehari_ring_put(MEHARI_RECORD_RESPONSE, mehari_response.status, parts, 3);
+  atomic_store(mehari_mailbox_progress(), 2);
+  filled = 0;
+}
+
+void mehari_output_end(pTHX)
+{
+  mehari_stdout_flush(aTHX);
+  drain_descriptor();
+  size_t skip = 0;
+  if (phase == HEAD_OPEN) {
+    ssize_t head = settle_head();
+    if (head < 0) {
+      mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+      mehari_logf(MEHARI_LOG_ERROR, "%s: %.*s", filled ? "malformed header from script: no blank line after the headers" : "premature end of script headers",
+                  (int)name.length, name.at);
+      phase = HEAD_REFUSED;
+    } else
+      skip = head;
+  }
+  if (phase == HEAD_REFUSED)
+    mehari_output_error(500);
+  else if (phase == HEAD_SENT) {
+    put_body(buffer, filled);
+    filled = 0;
+    finish();
+  } else if (mehari_response.length + filled - skip + sizeof(uint32_t) <= MEHARI_RECORD_LIMIT)
+    finish_at_once(skip);
+  else {
+    send_head();
+    put_body(buffer + skip, filled - skip);
+    filled = 0;
+    finish();
+  }
+}
+
+void mehari_output_begin(pTHX)
+{
+  mehari_head_clear(&mehari_response);
+  mehari_output_fill_head = mehari_request_fill_head;
+  phase = HEAD_OPEN;
+  filled = 0;
+  body_bytes = 0;
+  mehari_parse_headers = mehari_now.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
+  mehari_stdout_begin(aTHX);
+}
