@@ -25,12 +25,12 @@ typedef struct {
 int mehari_stem_socket = -1;
 static template templates[TEMPLATES];
 static uint64_t clock_hand;
-static volatile pid_t running; /* the child that serves */
 
 void mehari_fork_forward(int signal)
 {
-  if (running > 1)
-    kill(running, signal);
+  pid_t child = atomic_load(mehari_mailbox_child());
+  if (child > 1)
+    kill(child, signal);
 }
 
 static void drop_template(template *this)
@@ -125,18 +125,13 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
-static bool wait_for_end(template *this, mehari_progress *last)
+static bool wait_for_end(template *this, mehari_ending *ending)
 {
-  for (;;) {
-    ssize_t got = recv(this->socket, last, sizeof *last, 0);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got != sizeof *last)
-      return false;
-    running = last->child;
-    if (last->ended)
-      return true;
-  }
+  ssize_t got;
+  do
+    got = recv(this->socket, ending, sizeof *ending, 0);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof *ending;
 }
 
 bool mehari_fork_serve(pTHX)
@@ -155,10 +150,11 @@ bool mehari_fork_serve(pTHX)
     mehari_output_error(errno == EACCES ? 403 : 404);
     return true;
   }
-  mehari_progress last = {.status = -1};
+  mehari_ending ending = {0, -1};
   bool ended = false;
+  atomic_store(mehari_mailbox_child(), 0);
   /* A template that died before it began the request has done nothing: another one does it. */
-  for (int attempt = 0; attempt < 2 && !ended && !last.child; attempt++) {
+  for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
     template *this = find_template(file, &now);
     if (!this) {
       /* The zygote is gone: another is being started, and the workers it forks can do this. */
@@ -167,13 +163,12 @@ bool mehari_fork_serve(pTHX)
       return false;
     }
     this->used = ++clock_hand;
-    ended = send_order(this->socket) && wait_for_end(this, &last);
-    running = 0;
+    ended = send_order(this->socket) && wait_for_end(this, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
       drop_template(this);
     }
   }
-  complete(file, last.child, last.status);
+  complete(file, ending.child, ending.status);
   return true;
 }

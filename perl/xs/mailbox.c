@@ -40,6 +40,7 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
 }
 
 int mehari_mailbox_file(void) { return box_file; }
+_Atomic uint32_t *mehari_mailbox_child(void) { return &box->child; }
 
 uint32_t mehari_mailbox_offset(const mehari_request *frame)
 {

@@ -42,6 +42,7 @@ void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
 int mehari_mailbox_file(void);
+_Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
 uint32_t mehari_mailbox_offset(const mehari_request *frame);
 const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
@@ -205,6 +206,7 @@ void mehari_request_complete_head(pTHX); /* what $r says beside a printed head *
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_note_objects(pTHX); /* what is there before the script is not its own */
+void mehari_program_prepare(pTHX_ const char *file); /* in the template: what the child need not do (and unshare) itself */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 
 /* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
@@ -214,9 +216,8 @@ typedef struct {
 } mehari_order;
 typedef struct {
   pid_t child;
-  int32_t ended; /* 0: the child has begun; 1: `status` is its end */
-  int32_t status;
-} mehari_progress;
+  int32_t status; /* as waitpid gives it */
+} mehari_ending;
 extern int mehari_stem_socket; /* to the zygote */
 void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int bell, int bell_event) __attribute__((noreturn));
 void mehari_fork_forward(int signal); /* from the stack's signal handler */

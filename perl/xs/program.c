@@ -151,22 +151,26 @@ static void run_own_perl(pTHX_ const char *file)
     ;
 }
 
+/* %ENV, handles, @ARGV and $0 of the request, set in the template: pages that are written there before the
+ * fork are pages the child need not copy. */
+void mehari_program_prepare(pTHX_ const char *file)
+{
+  mehari_output_begin(aTHX);
+  mehari_input_begin(aTHX);
+  mehari_errors_begin(aTHX);
+  mehari_environment_begin(aTHX);
+  set_arguments(aTHX);
+  mehari_set_program_name(aTHX_ file);
+}
+
 /* What a fresh process has of its own. */
-static void begin(pTHX_ const char *file)
+static void begin(pTHX)
 {
   mehari_in_child = false;
   mehari_may_have_spawned = false;
   mehari_is_program = true;
   PL_srand_called = FALSE;
   time(&PL_basetime);
-  mehari_output_begin(aTHX);
-  mehari_input_begin(aTHX);
-  mehari_errors_begin(aTHX);
-  mehari_environment_begin(aTHX);
-  set_arguments(aTHX);
-  mehari_directory_changed = true;
-  mehari_enter_directory(file);
-  mehari_set_program_name(aTHX_ file);
 }
 
 static void leave(void) __attribute__((noreturn));
@@ -204,7 +208,7 @@ static int run_script(pTHX_ mehari_script *script)
 void mehari_program_run(pTHX_ mehari_script *script, const char *file)
 {
   int status = 0;
-  begin(aTHX_ file);
+  begin(aTHX);
   if (!script)
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
   if (mehari_in_child)

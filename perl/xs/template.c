@@ -77,12 +77,6 @@ static bool compiles_purely(pTHX_ const char *file)
   return status == 0;
 }
 
-static void tell(int socket, mehari_progress progress)
-{
-  if (send(socket, &progress, sizeof progress, MSG_NOSIGNAL) < 0)
-    _exit(0);
-}
-
 static void serve(pTHX_ mehari_script *script, const char *file, int socket)
 {
   mehari_order now;
@@ -90,6 +84,7 @@ static void serve(pTHX_ mehari_script *script, const char *file, int socket)
   if (!receive_order(socket, &now, &body_file))
     _exit(0);
   mehari_mailbox_adopt(mehari_mailbox_frame(now.frame), body_file);
+  mehari_program_prepare(aTHX_ file);
   pid_t child = fork();
   if (!child) {
     mehari_serving = true;
@@ -97,14 +92,18 @@ static void serve(pTHX_ mehari_script *script, const char *file, int socket)
     mehari_program_run(aTHX_ script, file);
   }
   mehari_in_child = false;
-  tell(socket, (mehari_progress){.child = child});
+  mehari_may_have_spawned = false;
+  atomic_store(mehari_mailbox_child(), child > 0 ? child : 0);
   if (body_file >= 0)
     close(body_file);
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
+  atomic_store(mehari_mailbox_child(), 0);
   if (status || atomic_load(mehari_mailbox_progress()) & MEHARI_PROGRESS_SPAWNED)
     mehari_output_fresh_descriptor();
-  tell(socket, (mehari_progress){.child = child, .ended = 1, .status = status});
+  mehari_ending ending = {child, status};
+  if (send(socket, &ending, sizeof ending, MSG_NOSIGNAL) < 0)
+    _exit(0);
 }
 
 void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int bell, int bell_event)

@@ -41,6 +41,8 @@ typedef struct {
   _Atomic uint32_t forked;
   _Atomic uint64_t request_id;
   _Atomic uint64_t finished;
+  /* The process that serves for the worker on the rung `fork`; 0: none. Between the worker and its template only. */
+  _Atomic uint32_t child;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };

@@ -65,15 +65,15 @@ sub _is_standard {
     return defined $path && !ref $path && $path =~ /\.(?:pm|pl|al|ix)\z/ && (index($path, $PREFIX) == 0 || index($path, '/etc/perl/') == 0);
 }
 
-# What `--watch` looks at: files that are neither perl's nor ours.
+# What the zygote holds: no script's doing.
+my %known;
+
+# Called when everything is preloaded. Answers what `--watch` looks at: files that are neither perl's nor ours.
 sub own_files {
+    %known = %INC;
     my ($ours) = __FILE__ =~ m{\A(.*)/Mehari/Zygote\.pm\z};
     return grep { defined && !ref && m{\A/} && !_is_standard($_) && index($_, $ours) != 0 && index($_, 'blib/arch') < 0 } values %INC;
 }
-
-my %known;
-
-sub _remember { %known = (%known, %INC) }
 
 sub only_standard_modules {
     for my $name (keys %INC) {

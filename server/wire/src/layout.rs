@@ -39,6 +39,8 @@ pub struct Scoreboard {
     pub forked: AtomicU32,
     pub request_id: AtomicU64,
     pub finished: AtomicU64,
+    /// Between a worker and its template only.
+    pub child: AtomicU32,
 }
 
 /// The page the front and all workers share.

@@ -53,6 +53,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "offsetof(mehari_mailbox, finished)",
             scoreboard + offset_of!(Scoreboard, finished),
         ),
+        (
+            "offsetof(mehari_mailbox, child)",
+            scoreboard + offset_of!(Scoreboard, child),
+        ),
         ("sizeof(mehari_request)", size_of::<Request>()),
         ("offsetof(mehari_request, task)", offset_of!(Request, task)),
         (
