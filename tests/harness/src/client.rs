@@ -21,7 +21,7 @@ impl Connection {
     }
 
     pub fn try_open(address: SocketAddr) -> io::Result<Connection> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        let stream = again(|| TcpStream::connect_timeout(&address, PATIENCE))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -188,7 +188,7 @@ impl Connection {
     /// Reads what there is; 0 at the end of the stream. A reset counts as the end.
     pub fn fill(&mut self) -> io::Result<usize> {
         let mut piece = [0u8; 65536];
-        match self.stream.read(&mut piece) {
+        match again(|| self.stream.read(&mut piece)) {
             Ok(count) => {
                 self.buffer.extend_from_slice(&piece[..count]);
                 Ok(count)
@@ -211,5 +211,15 @@ impl Connection {
     /// True when the server ends the connection within the client's patience and sends nothing more.
     pub fn is_closed_by_server(&mut self) -> bool {
         self.buffer.is_empty() && matches!(self.fill(), Ok(0))
+    }
+}
+
+/// A stopped and continued test process has its system calls interrupted: they are made again.
+fn again<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
     }
 }
