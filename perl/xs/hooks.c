@@ -12,10 +12,10 @@ void mehari_output_reopened(pTHX_ IO *io);
 void mehari_input_reopened(pTHX_ IO *io);
 void mehari_errors_reopened(pTHX_ IO *io);
 
-bool mehari_directory_changed, mehari_umask_changed;
+bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
-  *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX);
+  *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
 /* The IO of the first argument of the operator about to run. */
 static IO *first_argument_io(pTHX)
@@ -114,6 +114,12 @@ static OP *run_chdir(pTHX)
   return perl_chdir(aTHX);
 }
 
+static OP *run_exit(pTHX)
+{
+  mehari_exit_called = true;
+  return perl_exit(aTHX);
+}
+
 static OP *run_umask(pTHX)
 {
   mehari_umask_changed = true;
@@ -134,6 +140,7 @@ static OP *run_exec(pTHX)
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
+  mehari_exit_called = true;
   my_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
   return NULL;
 }
@@ -166,5 +173,6 @@ void mehari_hooks_install(pTHX)
   replace(OP_SYSTEM, run_system, &perl_system);
   replace(OP_BACKTICK, run_backtick, &perl_backtick);
   replace(OP_FORK, run_fork, &perl_fork);
+  replace(OP_EXIT, run_exit, &perl_exit);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

@@ -238,6 +238,11 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
   uint32_t length = 0;
   for (int i = 0; i < count; i++)
     length += parts[i].length;
+  if (length > MEHARI_RECORD_LIMIT) { /* a caller's mistake: the front would take the worker for broken */
+    static const char text[] = "mehari worker: a record is too long\n";
+    (void)!write(2, text, sizeof text - 1);
+    _exit(72);
+  }
   uint64_t whole = sizeof(mehari_record) + ((length + 7) & ~UINT32_C(7));
   if (ring_room() < whole)
     ring_wait_for(whole);

@@ -115,7 +115,7 @@ void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log *
 
 /* hooks.c: the operators replaced, before any other code is compiled. */
 void mehari_hooks_install(pTHX);
-extern bool mehari_directory_changed, mehari_umask_changed;
+extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
@@ -157,7 +157,7 @@ typedef struct mehari_script {
   GV *data_handle;
   bool warnings;  /* #! -w */
   bool ends_lines; /* #! -l */
-  bool own_perl;  /* #! with a switch that only a perl of its own can follow */
+  char *own_perl; /* the switches of a #! line that only a perl of its own can follow */
   bool printed;  /* compiling it printed, or looked at the world */
   mehari_rebind *rebinds;
   int rebind_count;

@@ -3,6 +3,8 @@
  */
 #include "mehari.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,10 +102,11 @@ static void run_end_blocks(pTHX)
  * due when the script left an object whose destructor may do something. */
 void mehari_end_program(pTHX_ void *argument)
 {
-  bool due = false;
+  bool due = mehari_may_have_spawned; /* a pipe left open is closed, and its process waited for */
   PERL_UNUSED_ARG(argument);
   run_end_blocks(aTHX);
-  each_object(aTHX_ look_for_new, &due);
+  if (!due)
+    each_object(aTHX_ look_for_new, &due);
   CvDEPTH(PL_main_cv) = 0;
   if (due)
     perl_destruct(aTHX);
@@ -135,7 +138,7 @@ static void set_arguments(pTHX)
 }
 
 /* `#!perl -T` and the like: only a perl of its own can follow. It writes to descriptor 1. */
-static void run_own_perl(pTHX_ const char *file)
+static void run_own_perl(pTHX_ const char *switches, const char *file)
 {
   mehari_input_spill();
   mehari_environment_export(aTHX);
@@ -143,7 +146,7 @@ static void run_own_perl(pTHX_ const char *file)
   pid_t child = fork();
   if (!child) {
     const char *perl = SvPV_nolen(get_sv("\030", GV_ADD));
-    execl(perl, perl, file, (char *)NULL);
+    execl(perl, perl, switches, file, (char *)NULL); /* one word, as the kernel gives a #! line */
     _exit(127);
   }
   int status;
@@ -182,6 +185,43 @@ static void leave(void)
   _exit(0);
 }
 
+/* True: a child of ours still has our STDOUT open. */
+static bool has_writers(void)
+{
+  char list[4096], path[64], target[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : read(file, list, sizeof list - 1);
+  if (file >= 0)
+    close(file);
+  if (length <= 0)
+    return false;
+  list[length] = '\0';
+  for (char *next = list; *next;) {
+    long child = strtol(next, &next, 10);
+    while (*next == ' ')
+      next++;
+    snprintf(path, sizeof path, "/proc/%ld/fd/1", child);
+    ssize_t named = child > 1 ? readlink(path, target, sizeof target) : -1;
+    if (named >= 14 && memEQ(target, "/memfd:stdout", 13))
+      return true;
+  }
+  return false;
+}
+
+/* What a child prints after the script has ended belongs to the response, as in CGI; but not for ever. */
+static void wait_for_writers(void)
+{
+  static const struct timespec pause = {.tv_nsec = 5000000};
+  for (int i = 0; i < 400; i++) {
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+      ;
+    if (!has_writers())
+      return;
+    nanosleep(&pause, NULL);
+  }
+}
+
 static int run_script(pTHX_ mehari_script *script)
 {
   int status = 0;
@@ -201,6 +241,8 @@ static int run_script(pTHX_ mehari_script *script)
     mehari_output_spill();
     _exit(status);
   }
+  if (mehari_may_have_spawned)
+    wait_for_writers();
   return status;
 }
 
@@ -214,7 +256,7 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
   if (mehari_in_child)
     mehari_child_leave(aTHX_ 255);
   if (script && script->own_perl)
-    run_own_perl(aTHX_ file);
+    run_own_perl(aTHX_ script->own_perl, file);
   else if (script)
     run_script(aTHX_ script);
   if (!script && !mehari_output_bytes())

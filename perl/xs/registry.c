@@ -59,7 +59,6 @@ static mehari_script *find(pTHX_ mehari_text file, int *status)
 
 typedef struct {
   mehari_script *script;
-  bool died;
 } run;
 
 static void call_script(pTHX_ void *argument)
@@ -73,8 +72,9 @@ static void call_script(pTHX_ void *argument)
     XPUSHs(mehari_request_object(aTHX));
   }
   PUTBACK;
-  call_sv((SV *)this->script->code, G_VOID | G_DISCARD | G_EVAL);
-  this->died = SvTRUE(ERRSV);
+  /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl writes its message
+   * to STDERR and leaves as exit does; `mehari_exit_called` tells the two apart. */
+  call_sv((SV *)this->script->code, G_VOID | G_DISCARD);
   FREETMPS;
   LEAVE;
 }
@@ -108,22 +108,28 @@ void mehari_set_program_name(pTHX_ const char *file)
   sv_setpv(name, file); /* no magic: the process keeps its title */
 }
 
+/* $0 is the script's while it is compiled, too: FindBin looks then. */
+static void name_program(pTHX_ mehari_text file)
+{
+  SV *name = GvSVn(gv_fetchpvs("0", GV_ADD | GV_NOTQUAL, SVt_PV));
+  sv_setpvn(name, file.at, file.length);
+}
+
 static void serve(pTHX_ mehari_script *script)
 {
-  run this = {script, false};
+  run this = {script};
   mehari_enter_directory(lives_in_cgi_world() ? script->file : NULL);
   mehari_set_program_name(aTHX_ script->file);
   mehari_script_open_data(aTHX_ script);
   if (script->rebind_count)
     mehari_script_rebind(aTHX_ script);
   int exit_status = 0;
+  mehari_exit_called = false;
   mehari_outcome outcome = mehari_guard(aTHX_ call_script, &this, &exit_status);
   if (mehari_in_child)
-    mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : this.died ? 255 : 0);
-  if (this.died && outcome == MEHARI_RAN) {
-    mehari_log_exception(aTHX_ script->file);
+    mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : 0);
+  if (outcome == MEHARI_EXITED && !mehari_exit_called && exit_status)
     outcome = MEHARI_DIED;
-  }
   mehari_call_list(aTHX_ script->ends);
   /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
@@ -136,7 +142,9 @@ static void serve(pTHX_ mehari_script *script)
 void mehari_registry_serve(pTHX)
 {
   int status;
-  mehari_script *script = find(aTHX_ mehari_request_text(MEHARI_TEXT_TASK), &status);
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  name_program(aTHX_ task);
+  mehari_script *script = find(aTHX_ task, &status);
   if (script)
     serve(aTHX_ script);
   else {
@@ -202,6 +210,7 @@ void mehari_perlrun_serve(pTHX)
     memcpy(file, task.at, task.length);
     file[task.length] = '\0';
     mehari_enter_directory(lives_in_cgi_world() ? file : NULL);
+    mehari_set_program_name(aTHX_ file);
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PERLRUN, &status);
   }
   if (script) {

@@ -38,6 +38,16 @@ static void put_body(const char *bytes, size_t length)
   }
 }
 
+/* A head is one record. */
+static bool head_fits(void)
+{
+  if (mehari_response.length < HEAD_LIMIT - sizeof(uint32_t))
+    return true;
+  mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+  mehari_logf(MEHARI_LOG_ERROR, "the response headers of %.*s are larger than %u bytes", (int)name.length, name.at, HEAD_LIMIT);
+  return false;
+}
+
 /* Length of the printed header block once it is complete and sound; -1 while it is not complete. */
 static ssize_t settle_head(void)
 {
@@ -46,7 +56,7 @@ static ssize_t settle_head(void)
       dTHX;
       mehari_output_fill_head(aTHX);
     }
-    if (mehari_response.refused)
+    if (mehari_response.refused || !head_fits())
       phase = HEAD_REFUSED;
     return 0;
   }
@@ -64,7 +74,7 @@ static ssize_t settle_head(void)
     dTHX;
     mehari_request_complete_head(aTHX);
   }
-  if (!sound || mehari_response.refused)
+  if (!sound || mehari_response.refused || !head_fits())
     phase = HEAD_REFUSED;
   return length;
 }

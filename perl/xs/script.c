@@ -120,10 +120,11 @@ static SV *read_text(pTHX_ mehari_script *script, int *status)
 }
 
 /* `#!... perl ... -w`: what the first line asks of the interpreter. */
-static void read_first_line(mehari_script *script, const char *text, STRLEN length)
+static void read_first_line(pTHX_ mehari_script *script, const char *text, STRLEN length)
 {
   const char *end = memchr(text, '\n', length);
   const char *perl = end && length > 2 && text[0] == '#' && text[1] == '!' ? memmem(text, end - text, "perl", 4) : NULL;
+  bool unknown = false;
   for (const char *at = perl; at && at + 1 < end; at++) {
     if (at[0] != ' ' || at[1] != '-')
       continue;
@@ -133,9 +134,12 @@ static void read_first_line(mehari_script *script, const char *text, STRLEN leng
       else if (*at == 'l')
         script->ends_lines = true;
       else
-        script->own_perl = true;
+        unknown = true;
     at--;
   }
+  const char *dash = unknown ? memmem(perl, end - perl, " -", 2) : NULL;
+  if (dash)
+    script->own_perl = savepvn(dash + 1, end - dash - 1 - (end[-1] == '\r'));
 }
 
 static SV *package_name(pTHX_ const char *file, mehari_manner manner)
@@ -270,6 +274,7 @@ void mehari_script_free(pTHX_ mehari_script *script)
   SvREFCNT_dec((SV *)script->ends);
   Safefree(script->rebinds);
   Safefree(script->file);
+  Safefree(script->own_perl);
   Safefree(script);
 }
 
@@ -304,7 +309,7 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
     mehari_script_free(aTHX_ script);
     return NULL;
   }
-  read_first_line(script, SvPVX(text), SvCUR(text));
+  read_first_line(aTHX_ script, SvPVX(text), SvCUR(text));
   bool cgi_world = mehari_serving && mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD;
   SV *line = line_name(aTHX_ script->file);
   compilation this = {wrapped_text(aTHX_ script, manner, cgi_world, text, line), false};

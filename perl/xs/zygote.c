@@ -194,6 +194,15 @@ static void reap(void)
       report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
 }
 
+/* The front is gone. Idle workers see it themselves; one that is busy may never look. */
+static void leave(void) __attribute__((noreturn));
+static void leave(void)
+{
+  for (int i = 0; i < worker_count; i++)
+    kill(-workers[i], SIGKILL);
+  _exit(0);
+}
+
 static void unwind(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);
@@ -233,7 +242,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     if (!waits[0].revents)
       continue;
     if (!receive(control, &in))
-      _exit(0);
+      leave();
     switch (in.head.kind) {
     case MEHARI_CONTROL_PRELOAD:
       run_preload(aTHX_ &in);

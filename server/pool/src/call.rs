@@ -83,6 +83,10 @@ pub enum Fault {
     WorkerDied,
     #[error("the worker was ended by signal {0}")]
     WorkerKilled(i32),
+    #[error("the program broke its response off")]
+    CutOff,
+    #[error("the program answered with the status {0} alone")]
+    Status(u16),
     #[error("the request ran longer than its time limit")]
     TimedOut,
     #[error("the queue for workers is full")]
@@ -108,6 +112,8 @@ impl Fault {
     pub fn status(self) -> u16 {
         match self {
             Fault::WorkerDied | Fault::WorkerKilled(_) | Fault::BadResponse => 502,
+            Fault::CutOff => 502,
+            Fault::Status(status) => status,
             Fault::BadHeader | Fault::CannotRun => 500,
             Fault::TimedOut => 504,
             Fault::QueueFull | Fault::QueueTimedOut | Fault::NotReady | Fault::Stopping => 503,

@@ -167,6 +167,11 @@ fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Bro
             if lines > rest.len() {
                 return Err(Broken("a response shorter than it says"));
             }
+            // A status and nothing else is the worker's refusal: the front has pages for those.
+            if rest.is_empty() && (400..=599).contains(&record.detail) {
+                arrived.fault = Some(Fault::Status(record.detail));
+                return Ok(());
+            }
             arrived.head = Some(head(record.detail, &rest[..lines])?);
             arrived.body.extend_from_slice(&rest[lines..]);
             arrived.complete = true;
@@ -182,7 +187,7 @@ fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Bro
         }
         record::BODY => arrived.body.extend_from_slice(payload),
         record::END if record.detail & record::END_BROKEN != 0 => {
-            arrived.fault = Some(Fault::WorkerDied);
+            arrived.fault = Some(Fault::CutOff);
         }
         record::END => arrived.complete = true,
         _ => return Err(Broken("a record of no known kind")),

@@ -14,7 +14,10 @@ impl Inner {
     }
 
     fn worker_ended_with(&mut self, index: usize, fault: Fault) {
-        self.drain_worker(index);
+        // What it wrote before its end counts, unless it wrote what cannot be: that is never read again.
+        if self.worker(index).is_some_and(|worker| worker.killed.is_none()) {
+            self.drain_worker(index);
+        }
         self.idle.retain(|idle| *idle != index);
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
             return;
@@ -70,7 +73,7 @@ impl Inner {
             worker: Some(pid),
             ..Origin::default()
         };
-        match (signal, code, expected) {
+        match (signal, code, expected || index.is_none()) {
             (0, 0, true) => {}
             (0, code, _) => self.log.log(
                 LogLevel::Warn,

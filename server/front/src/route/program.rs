@@ -50,9 +50,10 @@ fn by_name(rung: Option<Rung>, found: &Found, suffix: &str) -> Result<Handler, P
             Interpreter::Other if executable => Rung::Cgi,
             _ => rung,
         })),
-        (Some(rung), false) if executable && interpreter(&found.file) == Interpreter::Perl => {
-            Ok(Handler::Script(rung))
-        }
+        (Some(rung), false) if interpreter(&found.file) == Interpreter::Perl => match executable {
+            true => Ok(Handler::Script(rung)),
+            false => Err(SOURCE),
+        },
         (Some(_), false) => Ok(Handler::File),
     }
 }
