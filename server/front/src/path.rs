@@ -58,7 +58,8 @@ impl Path {
 
 fn is_hidden_name(name: &[u8]) -> bool {
     const SUFFIXES: [&[u8]; 11] = [
-        b"~", b".bak", b".swp", b".orig", b".rej", b",v", b".old", b".save", b".sav", b".pm", b".psgi",
+        b"~", b".bak", b".swp", b".orig", b".rej", b",v", b".old", b".save", b".sav", b".pm",
+        b".psgi",
     ];
     // A copy of a script under another suffix (`form.pl.txt`, `form.cgi.1`) is its source.
     const INSIDE: [&[u8]; 3] = [b".pl.", b".cgi.", b".pm."];
@@ -67,7 +68,9 @@ fn is_hidden_name(name: &[u8]) -> bool {
     };
     name.first() == Some(&b'.')
         || SUFFIXES.into_iter().any(ends)
-        || INSIDE.into_iter().any(|part| memchr::memmem::find(name, part).is_some())
+        || INSIDE
+            .into_iter()
+            .any(|part| memchr::memmem::find(name, part).is_some())
         || (name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#"))
 }
 

@@ -15,7 +15,10 @@ impl Inner {
 
     fn worker_ended_with(&mut self, index: usize, fault: Fault) {
         // What it wrote before its end counts, unless it wrote what cannot be: that is never read again.
-        if self.worker(index).is_some_and(|worker| worker.killed.is_none()) {
+        if self
+            .worker(index)
+            .is_some_and(|worker| worker.killed.is_none())
+        {
             self.drain_worker(index);
         }
         self.idle.retain(|idle| *idle != index);

@@ -122,10 +122,16 @@ impl Pool {
     pub async fn measure(&self) {
         let (pids, policy) = {
             let inner = self.borrow();
-            let pids: Vec<u32> = inner.workers.iter().flatten().map(|worker| worker.pid).collect();
+            let pids: Vec<u32> = inner
+                .workers
+                .iter()
+                .flatten()
+                .map(|worker| worker.pid)
+                .collect();
             (pids, inner.site.workers.clone())
         };
-        let looked = tokio::task::spawn_blocking(move || (Machine::look(), largest_private(&pids))).await;
+        let looked =
+            tokio::task::spawn_blocking(move || (Machine::look(), largest_private(&pids))).await;
         let Ok((machine, Some(private))) = looked else {
             return;
         };
@@ -145,8 +151,14 @@ fn largest_private(pids: &[u32]) -> Option<u64> {
     pids.iter()
         .filter_map(|pid| read(&format!("/proc/{pid}/smaps_rollup")))
         .filter_map(|text| {
-            let line = text.lines().find_map(|line| line.strip_prefix("Private_Dirty:"))?;
-            line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("Private_Dirty:"))?;
+            line.trim()
+                .trim_end_matches(" kB")
+                .trim()
+                .parse::<u64>()
+                .ok()
         })
         .max()
         .map(|kib| kib << 10)
