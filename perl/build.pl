@@ -34,7 +34,10 @@ unless (-e "$home/built") {
     make_path($cache);
     open my $lock, '>', "$cache/lock" or die "mehari: cannot write $cache: $!\n";
     flock $lock, LOCK_EX or die "mehari: cannot lock $cache/lock: $!\n";
-    build() unless -e "$home/built";
+    unless (-e "$home/built") {
+        print STDERR "mehari: building the Perl side for $^X, once\n";
+        build();
+    }
 }
 print "$home/blib/lib\n$home/blib/arch\n";
 

@@ -115,6 +115,8 @@ static void restore_state(pTHX)
   PL_dowarn = at_start.warnings;
   restore_separators(aTHX);
   restore_include(aTHX);
+  if (PL_argvgv && GvAV(PL_argvgv) && av_top_index(GvAV(PL_argvgv)) >= 0)
+    av_clear(GvAV(PL_argvgv));
   if (mehari_umask_changed) {
     umask(at_start.mask);
     mehari_umask_changed = false;

@@ -83,7 +83,7 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
     Ok(deliver(arguments, &record))
 }
 
-/// Prints and saves; after the load, so a failure here is 1, not 2.
+/// Prints and saves; after the load, so a failure here is 1, not 2. A server that answered nothing is a failure.
 fn deliver(arguments: &Arguments, record: &Record) -> ExitCode {
     match arguments.json {
         true => print!("{}", record.to_json()),
@@ -96,7 +96,8 @@ fn deliver(arguments: &Arguments, record: &Record) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    match arguments.strict && record.verdict.judgement != Judgement::Valid {
+    let unfit = arguments.strict && record.verdict.judgement != Judgement::Valid;
+    match unfit || record.counts.completed == 0 {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }

@@ -65,7 +65,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             return ExitCode::from(2);
         }
         Err(Refusal::Site(text)) => {
-            eprint!("{text}");
+            eprintln!("{}", text.trim_end());
             return ExitCode::from(1);
         }
     };

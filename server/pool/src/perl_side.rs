@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Folders for @INC, ours first.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub enum Error {
         interpreter: PathBuf,
         reason: io::Error,
     },
-    #[error("{0}")]
-    Build(String),
+    #[error("the Perl side cannot be built for {0}: the lines above say why")]
+    Build(PathBuf),
 }
 
 impl PerlSide {
@@ -30,17 +30,14 @@ impl PerlSide {
         let output = Command::new(interpreter)
             .arg(source.join("build.pl"))
             .arg(cache(&source))
+            .stderr(Stdio::inherit())
             .output()
             .map_err(|reason| Error::Interpreter {
                 interpreter: interpreter.to_owned(),
                 reason,
             })?;
         if !output.status.success() {
-            return Err(Error::Build(
-                String::from_utf8_lossy(&output.stderr)
-                    .trim_end()
-                    .to_owned(),
-            ));
+            return Err(Error::Build(interpreter.to_owned()));
         }
         let folders = String::from_utf8_lossy(&output.stdout)
             .lines()
