@@ -184,7 +184,9 @@ impl<'p, O: Observer> Worker<'p, O> {
             return now;
         }
         gathering::sleep(sleep);
-        self.clock.now()
+        let woken = self.clock.now();
+        self.gathering.woke(woken);
+        woken
     }
 
     /// Everything whose time has come: time-outs, timers, arrivals.
