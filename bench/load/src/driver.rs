@@ -5,6 +5,7 @@
 
 mod cookies;
 mod epoll;
+mod gathering;
 mod http2;
 mod link;
 mod prepared;

@@ -21,6 +21,7 @@ use crate::outcome::{ThreadOutcome, Totals};
 use crate::plan::{Plan, PlanError};
 
 use super::epoll::Epoll;
+use super::gathering::{self, Gathering};
 use super::link::{Job, Links};
 use super::prepared::Prepared;
 use super::socket::Source;
@@ -45,6 +46,7 @@ pub struct Worker<'p, O> {
     observer: O,
     supply: Supply,
     epoll: Epoll,
+    gathering: Gathering,
     links: Links,
     /// Open connections without work, by endpoint, the latest used last.
     idle: Vec<Vec<u64>>,
@@ -115,6 +117,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             observer,
             supply: Supply::new(plan, share, quota),
             epoll,
+            gathering: Gathering::default(),
             links: Links::default(),
             idle: prepared.endpoints.iter().map(|_| Vec::new()).collect(),
             timers: Timers::default(),
@@ -134,6 +137,7 @@ impl<'p, O: Observer> Worker<'p, O> {
 
     pub fn run(mut self) -> ThreadOutcome<O> {
         let before = Usage::of_this_thread();
+        gathering::wake_on_time();
         std::thread::sleep(self.clock.until_origin());
         let mut buffer = vec![0; RECEIVE_BYTES].into_boxed_slice();
         let mut next_tick = Moment::ZERO.after(self.plan.tick);
@@ -160,12 +164,29 @@ impl<'p, O: Observer> Worker<'p, O> {
             }
             now = self.clock.now();
             let until = self.next_wake(now).min(next_tick);
+            now = self.gather(now, until);
             for index in 0..self.epoll.wait(now, until) {
                 let event = self.epoll.event(index);
                 self.on_event(event, &mut buffer);
             }
         }
         self.finish(before)
+    }
+
+    /// In a closed loop with nothing due before `until`, lets answers gather; answers when that was over.
+    fn gather(&mut self, now: Moment, until: Moment) -> Moment {
+        if self.supply.is_open() {
+            return now;
+        }
+        let completed = self.totals.completed;
+        let sleep = self.gathering.turn(now, completed, self.under_way);
+        if sleep == 0 || until.since(now) <= sleep {
+            return now;
+        }
+        gathering::sleep(sleep);
+        let woken = self.clock.now();
+        self.gathering.woke(woken);
+        woken
     }
 
     /// Everything whose time has come: time-outs, timers, arrivals.
