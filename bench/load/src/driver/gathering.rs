@@ -2,7 +2,7 @@
 //!
 //! A generator faster than its server otherwise wakes for every answer, and a wake-up costs both sides
 //! about as much as the answer itself. The worker asks once a turn. An answer is then read late by up to
-//! the sleep and the turn after it; both together are kept under `LATEST`, and a sleep to a small part of
+//! the sleep and the turn after it; both together are meant to last `LATEST` at most, and a sleep to a small part of
 //! what an answer takes. None is begun unless the last turns say that several answers will come within it.
 #![allow(unsafe_code)]
 
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// Nanoseconds from an answer coming to its reading that a sleep should lead to: figures are to be true
-/// within 50 µs.
+/// Nanoseconds from an answer's coming to its reading that sleeps aim at, on average: figures are to be
+/// true within 50 µs.
 const LATEST: u64 = 30_000;
 /// A sleep is at most this part of the mean time of an answer: the server keeps enough to do meanwhile.
 const PART_OF_AN_ANSWER: u64 = 8;
