@@ -1,6 +1,8 @@
 //! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
 
 use crate::http1::head::split_port;
+use crate::tls::Session;
+use std::rc::Rc;
 
 /// Both ends of a connection, as text: made once when it is accepted.
 #[derive(Debug, Clone, Default)]
@@ -9,6 +11,8 @@ pub struct Peer {
     pub remote_port: u16,
     pub server_addr: String,
     pub server_port: u16,
+    /// The client came by TLS.
+    pub tls: Option<Rc<Session>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use crate::log::Journal;
 use crate::problem::Problem;
 use crate::route::table::RouteTable;
 use crate::route::Route;
+use crate::tls::Hosts;
 use mehari_config::Site;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -30,6 +31,7 @@ pub struct Shared<D: Dispatch> {
     pub held: Rc<Cell<usize>>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
+    tls: RefCell<Option<Rc<Hosts>>>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -58,6 +60,7 @@ impl<D: Dispatch> Shared<D> {
             held: Rc::default(),
             stopping: Cell::new(false),
             counts: Counts::default(),
+            tls: RefCell::default(),
         }
     }
 
@@ -68,6 +71,15 @@ impl<D: Dispatch> Shared<D> {
     pub fn replace_site(&self, site: Arc<Site>) {
         self.site.replace(site);
         self.routes.clear();
+    }
+
+    /// `None`: no TLS is spoken.
+    pub fn tls(&self) -> Option<Rc<Hosts>> {
+        self.tls.borrow().clone()
+    }
+
+    pub fn replace_tls(&self, hosts: Hosts) {
+        self.tls.replace(Some(Rc::new(hosts)));
     }
 
     pub fn route(&self, path: &[u8]) -> Result<Rc<Route>, Problem> {

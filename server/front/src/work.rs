@@ -47,6 +47,9 @@ pub fn begin<D: Dispatch>(
     route: &Route,
     body: Body<'_>,
 ) -> Work<D> {
+    if route.settings.require_tls && request.peer.tls.is_none() {
+        return refusal(shared, request, Some(&route.settings), 403);
+    }
     let done = match &route.outcome {
         Outcome::Program => {
             let site = shared.site();
