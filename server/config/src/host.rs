@@ -170,7 +170,9 @@ impl Site {
 mod tests {
     use super::*;
 
-    fn site(hosts: &[(&[(Option<&str>, Option<u16>)], &str, &[&str])]) -> Site {
+    type Written<'a> = (&'a [(Option<&'a str>, Option<u16>)], &'a str, &'a [&'a str]);
+
+    fn site(hosts: &[Written]) -> Site {
         let mut site = Site::defaults();
         for (number, (addresses, name, aliases)) in (1..).zip(hosts) {
             let addresses = addresses.iter().map(|(ip, port)| HostAddress {

@@ -113,14 +113,15 @@ fn a_stock_debian_configuration_loads() {
         site.pid_file.as_deref(),
         Some(Path::new("/run/site/site.pid"))
     );
-    assert_eq!(site.main.document_root, Path::new("/var/www/html"));
+    let host = &site.hosts[0];
+    assert_eq!(host.document_root, Path::new("/var/www/html"));
     assert_eq!(site.workers.max_spare, Some(10));
     assert_eq!(site.limits.write_timeout, Duration::from_secs(300));
     assert_eq!(site.files.len(), 5);
     assert!(
-        matches!(&site.logs.access, LogTarget::File(file) if file.ends_with("logs/access.log"))
+        matches!(&host.own_logs.access, Some((LogTarget::File(file), _)) if file.ends_with("logs/access.log"))
     );
-    let denied = |file: &str| site.main.settings("/x", Some(Path::new(file))).denied;
+    let denied = |file: &str| host.settings("/x", Some(Path::new(file))).denied;
     assert!(denied("/etc/passwd"));
     assert!(!denied("/var/www/html/index.html"));
     assert!(denied("/var/www/html/.htaccess"));
