@@ -143,13 +143,23 @@ impl Client {
 
     /// Asks for a path of `site.example`; all that comes, and the connection as it then is.
     fn ask(&self, server: &Server, path: &str) -> std::io::Result<(String, ClientConnection)> {
-        let name = ServerName::try_from("site.example").expect("a name");
+        self.ask_host(server, "site.example", "site.example", path)
+    }
+
+    /// Greets one host and asks for another.
+    fn ask_host(
+        &self,
+        server: &Server,
+        greeted: &'static str,
+        host: &str,
+        path: &str,
+    ) -> std::io::Result<(String, ClientConnection)> {
+        let name = ServerName::try_from(greeted).expect("a name");
         let connection = ClientConnection::new(Arc::new(self.0.clone()), name).expect("a client");
         let socket = TcpStream::connect(server.address)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         let mut stream = rustls::StreamOwned::new(connection, socket);
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: site.example\r\nConnection: close\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes())?;
         let mut text = String::new();
         // Without the server's goodbye this is an error: nothing was cut.
@@ -418,4 +428,60 @@ fn browsers_are_told_to_stay_and_what_needs_tls_is_refused_without() {
     let answer = server.get("/page.html");
     answer.expect(403);
     assert_eq!(answer.field("strict-transport-security"), None);
+}
+
+#[test]
+fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
+    let authority = Pair::authority();
+    let (own, other) = (Pair::of("site.example"), Pair::of("other.example"));
+    let known = Pair::signed_by("camel.example", &authority);
+    let host = |name: &str, lines: &str| {
+        format!(
+            "<VirtualHost *:*>\nServerName {name}\nDocumentRoot {name}\n{lines}</VirtualHost>\n"
+        )
+    };
+    let closed = "SSLCertificateFile tls/other.crt\nSSLCertificateKeyFile tls/other.key\n\
+                  SSLVerifyClient require\nSSLCACertificateFile tls/clients.pem\n";
+    let server = secure(&own)
+        .file("tls/other.crt", &other.certificate.pem())
+        .file("tls/other.key", &other.key.serialize_pem())
+        .file("tls/clients.pem", &authority.certificate.pem())
+        .file("site.example/page.html", "the first")
+        .file("other.example/page.html", "the other")
+        .conf(&host("site.example", ""))
+        .conf(&host("other.example", closed))
+        .start();
+    let plain = Client::plain();
+    let with = Client::new(&[&rustls::version::TLS13], Some(&known));
+    let shown = |connection: &ClientConnection| {
+        let shown = connection.peer_certificates().expect("certificates");
+        shown[0].clone().into_owned()
+    };
+    let (page, connection) = plain.ask(&server, "/page.html").expect("a page");
+    assert!(
+        page.ends_with("the first") && shown(&connection) == own.der(),
+        "{page}"
+    );
+    let asked = with.ask_host(&server, "other.example", "other.example", "/page.html");
+    let (page, connection) = asked.expect("a page");
+    assert!(
+        page.ends_with("the other") && shown(&connection) == other.der(),
+        "{page}"
+    );
+    // Nobody gets past the rules of one host through the door of the other, and no ticket does.
+    assert!(plain
+        .ask_host(&server, "other.example", "other.example", "/page.html")
+        .is_err());
+    let asked = plain.ask_host(&server, "site.example", "other.example", "/page.html");
+    let (page, _) = asked.expect("an answer");
+    assert!(
+        page.starts_with("HTTP/1.1 421 Misdirected Request\r\n"),
+        "{page}"
+    );
+    let asked = plain.ask_host(&server, "unknown.example", "site.example", "/page.html");
+    let (page, connection) = asked.expect("a page");
+    assert!(
+        page.ends_with("the first") && shown(&connection) == own.der(),
+        "{page}"
+    );
 }

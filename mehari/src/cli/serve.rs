@@ -2,7 +2,7 @@
 
 use crate::cli::certificate;
 use clap::Parser;
-use mehari_config::{CertificateFiles, Listen, Rung, Site};
+use mehari_config::{CertificateFiles, Host, Listen, Rung, Site};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -103,6 +103,7 @@ impl Options {
             }
         };
         self.apply_workers(&mut site)?;
+        site.any_port = !self.listen.is_empty() || site.listen.is_empty();
         if !self.listen.is_empty() {
             site.listen = self.listen.iter().map(|text| Listen::parse(text)).collect();
         } else if site.listen.is_empty() {
@@ -130,12 +131,13 @@ impl Options {
             key: None,
         };
         if let Some(file) = &self.certificate {
-            site.tls.certificates = vec![own(file.clone())];
+            site.main.tls.certificates = vec![own(file.clone())];
         }
+        let has_one = |host: &Host| !host.tls.certificates.is_empty();
         let asked = |text: &String| text.starts_with("https://");
-        if site.tls.certificates.is_empty() && self.listen.iter().any(asked) {
+        if !site.all_hosts().any(has_one) && self.listen.iter().any(asked) {
             let file = certificate::local().map_err(Refusal::Usage)?;
-            site.tls.certificates.push(own(file));
+            site.main.tls.certificates.push(own(file));
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ pub enum ClientCertificates {
     Require,
 }
 
-/// The TLS side of a server.
+/// The TLS side of a host; what is `None` or empty is the main server's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TlsSettings {
     /// `SSLEngine On`: addresses that do not say otherwise speak TLS.
@@ -74,21 +74,56 @@ pub struct TlsSettings {
     /// `SSLCipherSuite`, by their registered names (`TLS_...`), best first. Empty: the library's.
     pub ciphers: Vec<&'static str>,
     /// `SSLHonorCipherOrder`.
-    pub own_order: bool,
+    pub own_order: Option<bool>,
     /// `SSLSessionTickets`.
-    pub tickets: bool,
-    pub clients: ClientCertificates,
+    pub tickets: Option<bool>,
+    pub clients: Option<ClientCertificates>,
     /// `SSLCACertificateFile`: who may sign clients' certificates.
     pub client_roots: Option<PathBuf>,
     /// `SSLCARevocationFile`.
     pub client_revocations: Option<PathBuf>,
     /// `SSLStaplingFile`: an OCSP answer in DER, kept fresh by another program.
     pub staple: Option<PathBuf>,
-    /// `Protocols`: HTTP/2 is offered, and taken in clear text.
-    pub http2: bool,
+    /// `Protocols`: HTTP/2 is offered.
+    pub http2: Option<bool>,
 }
 
 impl TlsSettings {
+    pub(crate) fn inherit(&mut self, main: &TlsSettings) {
+        let main = main.clone();
+        self.engine = self.engine.or(main.engine);
+        if self.certificates.is_empty() {
+            self.certificates = main.certificates;
+            self.chain = self.chain.take().or(main.chain);
+            self.staple = self.staple.take().or(main.staple);
+        }
+        if self.versions.is_empty() {
+            self.versions = main.versions;
+        }
+        if self.ciphers.is_empty() {
+            self.ciphers = main.ciphers;
+        }
+        self.own_order = self.own_order.or(main.own_order);
+        self.tickets = self.tickets.or(main.tickets);
+        self.http2 = self.http2.or(main.http2);
+        self.clients = self.clients.or(main.clients);
+        self.client_roots = self.client_roots.take().or(main.client_roots);
+        self.client_revocations = self.client_revocations.take().or(main.client_revocations);
+    }
+
+    /// Whether and how clients are asked for certificates.
+    pub fn clients(&self) -> ClientCertificates {
+        self.clients.unwrap_or_default()
+    }
+
+    /// Whether a client that was let in under `other` would be let in here by the same rules.
+    pub fn trusts_as(&self, other: &TlsSettings) -> bool {
+        self.clients() == other.clients()
+            && (self.clients() == ClientCertificates::None
+                || (self.client_roots == other.client_roots
+                    && self.client_revocations == other.client_revocations))
+    }
+
     /// Every file that is read, for watching them.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let pairs = self.certificates.iter();
@@ -102,11 +137,23 @@ impl TlsSettings {
 }
 
 impl crate::Site {
-    /// Whether connections at this address begin with TLS: its own word, else `SSLEngine`, else
-    /// that it is port 443 and there is a certificate.
+    /// Whether connections at this address begin with TLS: its own word, else `SSLEngine` (of a
+    /// virtual host for that port, or of the main server), else that it is port 443 and there is
+    /// a certificate.
     pub fn is_secure(&self, listen: &Listen) -> bool {
-        let by_port = || listen.address.ends_with(":443") && !self.tls.certificates.is_empty();
-        let by_engine = || self.tls.engine.unwrap_or_else(by_port);
-        listen.secure.unwrap_or_else(by_engine) && !listen.address.starts_with("unix:")
+        let port = listen.address.rsplit_once(':');
+        let port: Option<u16> = port.and_then(|(_, port)| port.parse().ok());
+        let is_for_port = |host: &&crate::Host| {
+            let mut addresses = host.addresses.iter();
+            addresses.any(|address| address.port.is_some() && address.port == port)
+        };
+        let of_port = || {
+            let hosts = self.hosts.iter().filter(is_for_port);
+            hosts.filter_map(|host| host.tls.engine).max()
+        };
+        let mut all = self.all_hosts();
+        let by_port = port == Some(443) && all.any(|host| !host.tls.certificates.is_empty());
+        let engine = of_port().or(self.main.tls.engine).unwrap_or(by_port);
+        listen.secure.unwrap_or(engine) && !listen.address.starts_with("unix:")
     }
 }

@@ -5,7 +5,7 @@ use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
-use crate::log::Journal;
+use crate::log::{Journal, Origin};
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream};
@@ -186,7 +186,9 @@ async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
             Err(error) => {
                 // Out of descriptors, usually: what is open must close before it helps to try again.
                 let text = format!("accepting a connection: {error}");
-                shared.journal.error(LogLevel::Error, None, None, &text);
+                shared
+                    .journal
+                    .error(0, LogLevel::Error, Origin::default(), &text);
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -231,10 +233,14 @@ async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut
     let Some(hosts) = shared.tls() else {
         return;
     };
+    let greeting = |name: Option<&str>| {
+        let name = name.unwrap_or_default().as_bytes();
+        hosts.greeting(shared.host(&peer, name))
+    };
     let seat = shared.registry.enter(&shared.clock);
     let limit = shared.site().limits.handshake_timeout;
     seat.enter(&shared.clock, Phase::Head, limit);
-    match tls::accept(&hosts, socket, &seat).await {
+    match tls::accept(greeting, socket, &seat).await {
         Ok((stream, session)) => {
             let http2 = session.http2;
             peer.tls = Some(Rc::new(session));
@@ -253,7 +259,9 @@ async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut
         Err(Refusal::Failed(None)) => {}
         Err(Refusal::Failed(Some(reason))) => {
             let text = format!("TLS handshake with {}: {reason}", peer.remote_addr);
-            shared.journal.error(LogLevel::Info, None, None, &text);
+            shared
+                .journal
+                .error(0, LogLevel::Info, Origin::default(), &text);
         }
     }
 }

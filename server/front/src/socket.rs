@@ -133,6 +133,7 @@ impl Acceptor {
                     server_addr: local.ip().to_canonical().to_string(),
                     server_port: local.port(),
                     tls: None,
+                    server_ip: Some(local.ip().to_canonical()),
                 };
                 Ok((Socket::Tcp(stream, *door), peer))
             }

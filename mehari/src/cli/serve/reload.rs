@@ -24,7 +24,11 @@ pub struct Reloader {
 }
 
 fn files(site: &Site) -> Vec<PathBuf> {
-    site.tls.files().cloned().collect()
+    let all = site.all_hosts().flat_map(|host| host.tls.files());
+    let mut files: Vec<PathBuf> = all.cloned().collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 impl Reloader {
@@ -88,6 +92,11 @@ impl Reloader {
             .reload(site.clone(), plan)
             .await
             .map_err(|error| error.to_string())?;
+        if let Err(error) = self.logs.follow(&site) {
+            self.logs
+                .error
+                .error(format_args!("a virtual host's log: {error}"));
+        }
         self.watched_certificates.replace(files(&site));
         self.front.replace_site(site);
         if let Some(hosts) = hosts {

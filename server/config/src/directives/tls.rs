@@ -13,12 +13,12 @@ const LIBRARY_RANDOM: &str = "randomness is the operating system's";
 pub const GROUP: Group = Group {
     title: "TLS",
     rows: &[
-        Directive::server(
+        Directive::host(
             "SSLEngine",
             Shape::Choice(&["On", "Off", "Optional"]),
             "Whether addresses speak TLS that do not say so themselves (`Listen 8443 https`).",
             |target, arguments| {
-                target.site.tls.engine = Some(match arguments.choice()? {
+                target.host.tls.engine = Some(match arguments.choice()? {
                     "On" => true,
                     "Off" => false,
                     _ => return Err(arguments.fault(0, "expected On or Off: an upgrade within HTTP/1.1 is not offered")),
@@ -27,19 +27,19 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("on for port 443 when there is a certificate"),
-        Directive::server(
+        Directive::host(
             "SSLCertificateFile",
             Shape::Path,
             "A certificate in PEM, its chain behind it. Several give each its own key type. Read again by a reload, and when the file changes.",
             |target, arguments| {
                 let certificate = arguments.path(0, &target.site.server_root)?;
                 let key = target.environment.waiting_keys.pop();
-                target.site.tls.certificates.push(CertificateFiles { certificate, key });
+                target.host.tls.certificates.push(CertificateFiles { certificate, key });
                 Ok(())
             },
         )
         .example("/etc/ssl/example.pem", "/one /two"),
-        Directive::server(
+        Directive::host(
             "SSLCertificateKeyFile",
             Shape::Path,
             "The key of the certificate before it, in PEM, without a passphrase.",
@@ -47,17 +47,17 @@ pub const GROUP: Group = Group {
         )
         .otherwise("the key stands in the certificate's file")
         .example("/etc/ssl/private/example.key", "/one /two"),
-        Directive::server(
+        Directive::host(
             "SSLCertificateChainFile",
             Shape::Path,
             "The certificates between the server's and the root, in PEM.",
             |target, arguments| {
-                target.site.tls.chain = Some(arguments.path(0, &target.site.server_root)?);
+                target.host.tls.chain = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
             },
         )
         .example("/etc/ssl/chain.pem", "/one /two"),
-        Directive::server(
+        Directive::host(
             "SSLProtocol",
             words("[+|-]all|TLSv1.2|TLSv1.3...", 1, ANY),
             "The versions that are spoken.",
@@ -65,7 +65,7 @@ pub const GROUP: Group = Group {
         )
         .default("all")
         .example("all -SSLv3 -TLSv1 -TLSv1.1", "TLSv1.4"),
-        Directive::server(
+        Directive::host(
             "SSLCipherSuite",
             words("[TLSv1.3] CIPHER:...", 1, 2),
             "The ciphers, best first, by OpenSSL's names. Groups (HIGH, ECDHE) and exclusions (!MD5) are taken as the library's own choice, which has nothing weak in it.",
@@ -73,67 +73,67 @@ pub const GROUP: Group = Group {
         )
         .otherwise("the library's own order")
         .example("ECDHE-RSA-AES256-GCM-SHA384:TLS_AES_128_GCM_SHA256", "RC4-MD5"),
-        Directive::server(
+        Directive::host(
             "SSLHonorCipherOrder",
             Shape::Flag,
             "Whether the server's order of ciphers counts, not the client's.",
             |target, arguments| {
-                target.site.tls.own_order = arguments.flag()?;
+                target.host.tls.own_order = Some(arguments.flag()?);
                 Ok(())
             },
         )
         .default("Off"),
-        Directive::server(
+        Directive::host(
             "SSLSessionTickets",
             Shape::Flag,
             "Whether a client may come back without a whole handshake.",
             |target, arguments| {
-                target.site.tls.tickets = arguments.flag()?;
+                target.host.tls.tickets = Some(arguments.flag()?);
                 Ok(())
             },
         )
         .default("On"),
-        Directive::server(
+        Directive::host(
             "SSLVerifyClient",
             Shape::Choice(&["none", "optional", "require", "optional_no_ca"]),
             "Whether a client shows a certificate: it may (and then it must be good), or must.",
             |target, arguments| {
-                target.site.tls.clients = match arguments.choice()? {
+                target.host.tls.clients = Some(match arguments.choice()? {
                     "none" => ClientCertificates::None,
                     "optional" => ClientCertificates::Optional,
                     "require" => ClientCertificates::Require,
                     _ => return Err(arguments.fault(0, "expected none, optional or require: a certificate nobody vouches for is never accepted")),
-                };
+                });
                 Ok(())
             },
         )
         .default("none"),
-        Directive::server(
+        Directive::host(
             "SSLCACertificateFile",
             Shape::Path,
             "The authorities that may sign clients' certificates, in PEM.",
             |target, arguments| {
-                target.site.tls.client_roots = Some(arguments.path(0, &target.site.server_root)?);
+                target.host.tls.client_roots = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
             },
         )
         .example("/etc/ssl/clients.pem", "/one /two"),
-        Directive::server(
+        Directive::host(
             "SSLCARevocationFile",
             Shape::Path,
             "Which clients' certificates are revoked: lists in PEM. With one, a certificate whose authority has no list is refused.",
             |target, arguments| {
-                target.site.tls.client_revocations = Some(arguments.path(0, &target.site.server_root)?);
+                target.host.tls.client_revocations = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
             },
         )
         .example("/etc/ssl/revoked.pem", "/one /two"),
-        Directive::server(
+        Directive::host(
             "SSLStaplingFile",
             Shape::Path,
             "An OCSP answer in DER that goes out with the certificate. Read again when the file changes.",
             |target, arguments| {
-                target.site.tls.staple = Some(arguments.path(0, &target.site.server_root)?);
+                target.host.tls.staple = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
             },
         )
@@ -162,15 +162,15 @@ pub const GROUP: Group = Group {
         )
         .otherwise("not sent")
         .example("31536000 includeSubDomains", "always"),
-        Directive::server(
+        Directive::host(
             "Protocols",
             words("h2|h2c|http/1.1...", 1, 3),
             "What is spoken: HTTP/2 over TLS (h2) and in clear text (h2c), HTTP/1.1 always.",
             |target, arguments| {
-                target.site.tls.http2 = false;
+                let mut http2 = false;
                 for (index, word) in arguments.words.iter().enumerate() {
                     match word.text.to_ascii_lowercase().as_str() {
-                        "h2" | "h2c" => target.site.tls.http2 = true,
+                        "h2" | "h2c" => http2 = true,
                         "http/1.1" => {}
                         _ => {
                             let message = format!("expected h2, h2c or http/1.1, not `{}`", word.text);
@@ -178,6 +178,7 @@ pub const GROUP: Group = Group {
                         }
                     }
                 }
+                target.host.tls.http2 = Some(http2);
                 Ok(())
             },
         )
@@ -207,7 +208,7 @@ pub const GROUP: Group = Group {
 
 fn certificate_key(target: &mut Target, arguments: &Arguments) -> Applied {
     let key = arguments.path(0, &target.site.server_root)?;
-    let mut pairs = target.site.tls.certificates.iter_mut();
+    let mut pairs = target.host.tls.certificates.iter_mut();
     match pairs.find(|pair| pair.key.is_none()) {
         Some(pair) => pair.key = Some(key),
         // The certificate may follow: its row finds the key waiting.
@@ -254,7 +255,7 @@ fn protocol(target: &mut Target, arguments: &Arguments) -> Applied {
         target.environment.remark(remark);
     }
     versions.sort();
-    target.site.tls.versions = versions;
+    target.host.tls.versions = versions;
     Ok(())
 }
 

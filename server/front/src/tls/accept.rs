@@ -1,12 +1,14 @@
 //! From a fresh connection to an encrypted one: greeting, choice of certificate, handshake, within a time.
 
-use super::hosts::Hosts;
 use super::session::Session;
 use crate::deadline::Seat;
+use mehari_config::TlsSettings;
 use rustls::server::Acceptor;
+use rustls::ServerConfig;
 use std::future::{poll_fn, Future};
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -23,8 +25,9 @@ pub enum Refusal {
     Failed(Option<String>),
 }
 
+/// `greeting` answers for the name the client asks for.
 pub async fn accept(
-    hosts: &Hosts,
+    greeting: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
     socket: TcpStream,
     seat: &Seat,
 ) -> Result<(TlsStream<TcpStream>, Session), Refusal> {
@@ -34,12 +37,12 @@ pub async fn accept(
         Some(HANDSHAKE) => {}
         Some(_) => return Err(Refusal::Plain(socket)),
     }
-    let greeting = pin!(LazyConfigAcceptor::new(Acceptor::default(), socket));
-    let greeting = in_time(seat, greeting).await?.map_err(said)?;
-    let config = hosts.config(greeting.client_hello().server_name());
-    let shaking = pin!(greeting.into_stream(config));
-    let stream = in_time(seat, shaking).await?.map_err(said)?;
-    let session = Session::of(stream.get_ref().1);
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), socket);
+    let hello = in_time(seat, hello).await?.map_err(said)?;
+    let (config, settings) = greeting(hello.client_hello().server_name());
+    let stream = in_time(seat, hello.into_stream(config)).await?;
+    let stream = stream.map_err(said)?;
+    let session = Session::of(stream.get_ref().1, settings);
     Ok((stream, session))
 }
 

@@ -17,7 +17,7 @@ pub fn verifier(
     settings: &TlsSettings,
     provider: Arc<CryptoProvider>,
 ) -> Result<Option<Arc<dyn ClientCertVerifier>>, Trouble> {
-    if settings.clients == ClientCertificates::None {
+    if settings.clients() == ClientCertificates::None {
         return Ok(None);
     }
     let Some(file) = &settings.client_roots else {
@@ -34,7 +34,7 @@ pub fn verifier(
     if let Some(file) = &settings.client_revocations {
         builder = builder.with_crls(read_revocations(file)?);
     }
-    if settings.clients == ClientCertificates::Optional {
+    if settings.clients() == ClientCertificates::Optional {
         builder = builder.allow_unauthenticated();
     }
     let built = builder.build();

@@ -16,7 +16,7 @@ pub fn provider() -> CryptoProvider {
 
 /// Keys for tickets, new ones by themselves every few hours.
 pub fn tickets(settings: &TlsSettings) -> Result<Option<Arc<dyn ProducesTickets>>, Trouble> {
-    if !settings.tickets {
+    if settings.tickets == Some(false) {
         return Ok(None);
     }
     let tickets = ring::Ticketer::new();
@@ -41,10 +41,10 @@ pub fn build(
         None => builder.with_no_client_auth(),
     };
     let mut config = builder.with_cert_resolver(Arc::new(certificates));
-    config.ignore_client_order = settings.own_order;
+    config.ignore_client_order = settings.own_order == Some(true);
     config.alpn_protocols = match settings.http2 {
-        true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
-        false => vec![b"http/1.1".to_vec()],
+        Some(false) => vec![b"http/1.1".to_vec()],
+        _ => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
     };
     match tickets {
         Some(tickets) => config.ticketer = tickets,

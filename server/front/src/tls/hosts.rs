@@ -1,7 +1,7 @@
 //! The TLS side of a site: for each name that a client may ask for, how it is answered.
 
 use super::config;
-use mehari_config::{ClientCertificates, Site};
+use mehari_config::{ClientCertificates, Site, TlsSettings};
 use rustls::server::ProducesTickets;
 use rustls::ServerConfig;
 use std::path::PathBuf;
@@ -41,37 +41,81 @@ impl Trouble {
     }
 }
 
-/// How clients of one name are met.
-struct Host {
+/// How clients are met, for hosts that agree about it.
+struct Greeting {
+    settings: Arc<TlsSettings>,
     config: Arc<ServerConfig>,
     tickets: Option<Arc<dyn ProducesTickets>>,
 }
 
 pub struct Hosts {
-    first: Host,
+    greetings: Vec<Greeting>,
+    /// For each host of the site, by its number, the place of its greeting.
+    places: Vec<usize>,
 }
 
 impl Hosts {
     /// Reads every file. `before`: what was in force until now, whose tickets stay good where nothing
     /// about clients' certificates could have changed.
     pub fn load(site: &Site, before: Option<&Hosts>) -> Result<Hosts, Trouble> {
-        if site.tls.certificates.is_empty() {
-            return Err(Trouble::NoCertificate);
-        }
-        let asks_clients = site.tls.clients != ClientCertificates::None;
-        let tickets = match before.and_then(|before| before.first.tickets.clone()) {
-            Some(tickets) if site.tls.tickets && !asks_clients => Some(tickets),
-            _ => config::tickets(&site.tls)?,
+        let mut hosts = Hosts {
+            greetings: Vec::new(),
+            places: Vec::new(),
         };
-        let config = config::build(&site.tls, tickets.clone())?;
-        // A ticket vouches for the client it was given to: under another policy it must not.
-        let tickets = tickets.filter(|_| !asks_clients);
-        let first = Host { config, tickets };
-        Ok(Hosts { first })
+        for host in site.all_hosts() {
+            let place = match host.tls.certificates.is_empty() {
+                // The first that has one stands in.
+                true => 0,
+                false => hosts.place_for(&host.tls, before)?,
+            };
+            hosts.places.push(place);
+        }
+        match hosts.greetings.is_empty() {
+            true => Err(Trouble::NoCertificate),
+            false => Ok(hosts),
+        }
     }
 
-    /// For the name in the client's greeting.
-    pub(super) fn config(&self, _name: Option<&str>) -> Arc<ServerConfig> {
-        self.first.config.clone()
+    fn place_for(
+        &mut self,
+        settings: &TlsSettings,
+        before: Option<&Hosts>,
+    ) -> Result<usize, Trouble> {
+        let known = |greeting: &Greeting| *greeting.settings == *settings;
+        if let Some(place) = self.greetings.iter().position(known) {
+            return Ok(place);
+        }
+        let tickets = match before.and_then(|before| before.tickets(settings)) {
+            Some(tickets) => Some(tickets),
+            None => config::tickets(settings)?,
+        };
+        self.greetings.push(Greeting {
+            config: config::build(settings, tickets.clone())?,
+            settings: Arc::new(settings.clone()),
+            tickets,
+        });
+        Ok(self.greetings.len() - 1)
+    }
+
+    /// The ticket keys of the same certificate. A ticket vouches for the client it was given to, so
+    /// where clients show certificates none outlives its configuration.
+    fn tickets(&self, settings: &TlsSettings) -> Option<Arc<dyn ProducesTickets>> {
+        let is_same = |greeting: &&Greeting| {
+            greeting.settings.certificates == settings.certificates
+                && greeting.settings.tickets == settings.tickets
+        };
+        let asks_nobody = |settings: &TlsSettings| settings.clients() == ClientCertificates::None;
+        let same = self.greetings.iter().find(is_same)?;
+        match asks_nobody(settings) && asks_nobody(&same.settings) {
+            true => same.tickets.clone(),
+            false => None,
+        }
+    }
+
+    /// For the host of this number.
+    pub fn greeting(&self, host: u32) -> (Arc<ServerConfig>, Arc<TlsSettings>) {
+        let place = self.places.get(host as usize).copied().unwrap_or(0);
+        let greeting = &self.greetings[place];
+        (greeting.config.clone(), greeting.settings.clone())
     }
 }

@@ -2,9 +2,11 @@
 
 use super::variables;
 use crate::request::Field;
+use mehari_config::TlsSettings;
 use rustls::pki_types::CertificateDer;
 use rustls::{HandshakeKind, ProtocolVersion, ServerConnection};
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct Session {
@@ -18,11 +20,13 @@ pub struct Session {
     pub http2: bool,
     /// The client's certificate and those that came with it; it was found good.
     pub client: Vec<CertificateDer<'static>>,
+    /// The rules it was let in by.
+    pub settings: Arc<TlsSettings>,
     variables: OnceCell<Vec<(String, String)>>,
 }
 
 impl Session {
-    pub fn of(connection: &ServerConnection) -> Session {
+    pub fn of(connection: &ServerConnection, settings: Arc<TlsSettings>) -> Session {
         let version = match connection.protocol_version() {
             Some(ProtocolVersion::TLSv1_3) => "TLSv1.3",
             _ => "TLSv1.2",
@@ -38,6 +42,7 @@ impl Session {
             resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
             http2: connection.alpn_protocol() == Some(b"h2"),
             client: client.iter().map(|one| one.clone().into_owned()).collect(),
+            settings,
             variables: OnceCell::new(),
         }
     }

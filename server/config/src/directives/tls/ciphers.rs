@@ -94,7 +94,7 @@ pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
             .environment
             .remark(format!("not offered, and left out: {}", dropped.join(" ")));
     }
-    keep(&mut target.site.tls.ciphers, only_13, named, has_group);
+    keep(&mut target.host.tls.ciphers, only_13, named, has_group);
     Ok(())
 }
 
