@@ -118,7 +118,7 @@ void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int be
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ load_modules, (void *)file, NULL);
-  mehari_program_note_objects(aTHX);
+  mehari_destructors_note(aTHX);
   for (;;)
     serve(aTHX_ script, file, socket);
 }
