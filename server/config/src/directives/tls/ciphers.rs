@@ -102,7 +102,7 @@ pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
 /// without the TLS 1.3 names does not take them away.
 fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, has_group: bool) {
     let is_13 = |name: &&'static str| name.starts_with("TLS13_");
-    let names_13 = only_13 || named.iter().any(|name| is_13(name));
+    let names_13 = only_13 || named.iter().any(is_13);
     let names_12 = !only_13;
     kept.retain(|name| match is_13(name) {
         true => !names_13,
@@ -114,7 +114,7 @@ fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, h
         .filter(|name| !kept.contains(name))
         .filter(|name| match is_13(name) {
             // Nothing said about this version: all of it.
-            true => has_group || !kept.iter().any(|kept| is_13(kept)),
+            true => has_group || !kept.iter().any(is_13),
             false => (has_group && names_12) || !kept.iter().any(|kept| !is_13(kept)),
         })
         .collect();
