@@ -27,7 +27,7 @@ impl Site {
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
         let mut handlers = merge::HandlerWords::default();
-        handlers.apply(&mut site.base, &changes);
+        handlers.apply(&mut site.base, &changes, "");
         site.base_handlers = handlers;
         site
     }
@@ -71,6 +71,7 @@ fn empty() -> Site {
             parse_headers: false,
             set_env: Vec::new(),
             set_var: Vec::new(),
+            perl: PerlPart::default(),
             denied: false,
             request_timeout: Duration::ZERO,
             body_limit: 0,

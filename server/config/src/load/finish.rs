@@ -26,7 +26,8 @@ impl Reader {
             problems.dedup();
             return Err(Problems { problems, notes });
         }
-        site.base_handlers.apply(&mut site.base, &base);
+        site.base_handlers.apply(&mut site.base, &base, "");
+        site.base.tell();
         site.document_root = site.server_root.join(&site.document_root);
         if environment.keep_alive_off {
             site.limits.keep_alive = None;

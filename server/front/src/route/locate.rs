@@ -21,7 +21,14 @@ const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent.
 pub fn find(site: &Site, raw: &[u8]) -> Result<Route, Problem> {
-    Ok(Search { site, indexes: 0 }.find(Path::decode(raw)?))
+    let mut route = Search { site, indexes: 0 }.find(Path::decode(raw)?);
+    if route.settings.runs_phases() && route.script_name.is_empty() {
+        // Perl's handlers are asked before the refusal, and want to know what for.
+        let path = Path::decode(raw)?;
+        (route.file, _) = map(site, &path.merged);
+        route.script_name = path.merged;
+    }
+    Ok(route)
 }
 
 struct Search<'s> {

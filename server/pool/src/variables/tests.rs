@@ -23,6 +23,8 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         document_root: b"/srv/www/",
         fields,
         variables: &[(b"COLOUR", b"red")],
+        settings: (0, b""),
+        access_status: 0,
         parse_headers: true,
         cgi_world: true,
         timeout: Duration::from_secs(1),
