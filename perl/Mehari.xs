@@ -1,5 +1,5 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
-#include "xs/mehari.h"
+#include "xs/api.h"
 
 static SV *text_sv(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }
 
@@ -12,6 +12,7 @@ BOOT:
     mehari_script_hooks(aTHX);
     mehari_request_boot(aTHX);
     mehari_psgi_boot(aTHX);
+    mehari_table_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)
@@ -117,7 +118,7 @@ headers_in(SV *self)
     err_headers_out = MEHARI_TABLE_ERR_HEADERS_OUT
     notes_table = MEHARI_TABLE_NOTES
   CODE:
-    RETVAL = mehari_rec_table(aTHX_ mehari_rec_of(aTHX_ self), ix);
+    RETVAL = mehari_rec_table_object(aTHX_ mehari_rec_of(aTHX_ self), ix);
   OUTPUT:
     RETVAL
 

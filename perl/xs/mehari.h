@@ -122,6 +122,7 @@ extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
+void mehari_environment_set(pTHX_ mehari_text name, mehari_text value); /* one variable more of this request */
 void mehari_environment_forget(pTHX); /* before a request that gets none */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
@@ -237,6 +238,12 @@ enum {
   MEHARI_TABLE_HEADERS_IN, MEHARI_TABLE_HEADERS_OUT, MEHARI_TABLE_ERR_HEADERS_OUT, MEHARI_TABLE_NOTES, MEHARI_TABLE_SUBPROCESS_ENV,
   MEHARI_TABLE_COUNT
 };
+typedef struct mehari_table mehari_table; /* api.h */
+typedef struct {
+  mehari_table *table; /* NULL: not asked for yet */
+  SV *object;          /* what Perl code has of it */
+  bool is_filled;      /* for this request */
+} mehari_held_table;
 typedef struct mehari_rec mehari_rec;
 struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
@@ -247,7 +254,7 @@ struct mehari_rec {
   const mehari_settings *settings; /* NULL: nothing is configured for Perl here */
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not asked for yet, or undef; use mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
-  SV *tables[MEHARI_TABLE_COUNT]; /* what an APR::Table refers to; NULL: not asked for yet; use mehari_rec_table */
+  mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
   int status; /* 0: nobody set it, 200 */
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
   AV *cleanups; /* of $r->pool->cleanup_register: code, argument, code, argument ... */
@@ -262,7 +269,8 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec); /* its `$r`, not mortal and not co
 mehari_rec *mehari_rec_of(pTHX_ SV *self); /* dies when `self` is not the `$r` of a request that is still served */
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; belongs to the record */
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value);
-SV *mehari_rec_table(pTHX_ mehari_rec *rec, int which); /* a new reference to it, an APR::Table */
+mehari_table *mehari_rec_table(mehari_rec *rec, int which);
+SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new reference to its APR::Table */
 AV *mehari_rec_handlers(mehari_rec *rec, int phase); /* NULL: none */
 AV *mehari_rec_own_handlers(pTHX_ mehari_rec *rec, int phase); /* for change: a copy of the configured ones at first */
 int mehari_rec_phase(pTHX_ SV *name); /* dies when there is none of that name */
@@ -270,7 +278,7 @@ int mehari_rec_phase(pTHX_ SV *name); /* dies when there is none of that name */
 void mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew);
 bool mehari_rec_option(mehari_rec *rec, U8 option); /* MEHARI_OPTION_* holds for this request */
 SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status); /* of custom_response; NULL: none */
-void mehari_rec_add_error_head(pTHX_ mehari_rec *rec, int status); /* the lines that go with a page of the front's */
+void mehari_rec_add_error_head(mehari_rec *rec, int status); /* the lines that go with a page of the front's */
 void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec);
 void mehari_request_drop(pTHX);
 void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */

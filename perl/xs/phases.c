@@ -3,7 +3,7 @@
  * The front has routed the request and says what it would do; the handlers may decide otherwise. What
  * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
  */
-#include "mehari.h"
+#include "api.h"
 
 const char *mehari_phase_now;
 
@@ -52,19 +52,10 @@ static AV *resolve(pTHX_ SV *name)
 /* mod_perl leaves the reason where an error document can find it. */
 static void note_error(pTHX_ mehari_rec *rec)
 {
-  SV *notes = mehari_rec_table(aTHX_ rec, MEHARI_TABLE_NOTES);
-  dSP;
-  ENTER;
-  SAVETMPS;
-  SV *reason = newSVsv(ERRSV);
-  PUSHMARK(SP);
-  XPUSHs(sv_2mortal(notes));
-  mXPUSHs(newSVpvs("error-notes"));
-  mXPUSHs(reason);
-  PUTBACK;
-  call_method("set", G_VOID | G_DISCARD | G_EVAL);
-  FREETMPS;
-  LEAVE;
+  static const mehari_text name = {"error-notes", 11};
+  mehari_text reason;
+  reason.at = SvPV(ERRSV, reason.length);
+  mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason);
 }
 
 static void call_handler(pTHX_ void *argument)
@@ -208,7 +199,7 @@ static void hand_back(pTHX_ mehari_rec *rec, int status)
 {
   SV *payload = newSVpvs_flags("", SVs_TEMP);
   mehari_head_clear(&mehari_response);
-  mehari_rec_add_error_head(aTHX_ rec, status);
+  mehari_rec_add_error_head(rec, status);
   if (mehari_response.length)
     add_part(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
   if (status) {
@@ -259,26 +250,13 @@ static void end_with(pTHX_ mehari_rec *rec, int status)
 /* `subprocess_env` as handlers before the response left it. */
 static void export_variables(pTHX_ mehari_rec *rec)
 {
-  if (!rec->tables[MEHARI_TABLE_SUBPROCESS_ENV])
+  if (!rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled)
     return;
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  mXPUSHs(mehari_rec_table(aTHX_ rec, MEHARI_TABLE_SUBPROCESS_ENV));
-  PUTBACK;
-  int count = call_method("pairs", G_LIST | G_EVAL);
-  SPAGAIN;
-  SV **first = SP - count + 1;
-  for (int i = 0; i + 1 < count; i += 2) {
-    HE *entry = hv_fetch_ent(GvHVn(PL_envgv), first[i], 1, 0);
-    if (entry)
-      sv_setsv_mg(HeVAL(entry), first[i + 1]);
+  const mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = 0; i < table->count; i++) {
+    const mehari_entry *entry = &table->entries[i];
+    mehari_environment_set(aTHX_ (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
   }
-  SP -= count;
-  PUTBACK;
-  FREETMPS;
-  LEAVE;
 }
 
 static void open_environment(pTHX_ mehari_rec *rec)

@@ -3,19 +3,18 @@
  * The object is a reference to a number that names the record; used after its request it dies rather
  * than touch another's. The methods are in Mehari.xs and in the files of the API.
  */
-#include "mehari.h"
+#include "api.h"
 
 mehari_rec *mehari_rec_now;
 
 static mehari_rec served; /* the request the front sent: the record is the same for all, one at a time */
 static mehari_rec *newest;
 static UV serial;
-static HV *request_stash, *table_stash;
+static HV *request_stash;
 
 void mehari_request_boot(pTHX)
 {
   request_stash = gv_stashpvs("Apache2::RequestRec", GV_ADD);
-  table_stash = gv_stashpvs("APR::Table", GV_ADD);
 }
 
 mehari_rec *mehari_rec_begin(pTHX)
@@ -156,56 +155,27 @@ void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
 
 /* ---- tables ---- */
 
-static SV *new_table(pTHX)
+mehari_table *mehari_rec_table(mehari_rec *rec, int which)
 {
-  SV *held = NULL;
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  mXPUSHs(newSVpvs("APR::Table"));
-  PUTBACK;
-  int count = call_method("new_table", G_SCALAR);
-  SPAGAIN;
-  if (count == 1 && SvROK(TOPs))
-    held = SvREFCNT_inc(SvRV(TOPs));
-  SP -= count;
-  PUTBACK;
-  FREETMPS;
-  LEAVE;
-  if (!held)
-    croak("APR::Table cannot be made");
-  return held;
+  mehari_held_table *held = &rec->tables[which];
+  if (!held->table)
+    held->table = mehari_table_new();
+  if (held->is_filled)
+    return held->table;
+  held->is_filled = true;
+  int count = which == MEHARI_TABLE_HEADERS_IN ? mehari_now.frame->field_count : which == MEHARI_TABLE_SUBPROCESS_ENV ? mehari_now.frame->variable_count : 0;
+  const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? mehari_now.fields : mehari_now.variables;
+  for (int i = 0; i < count; i++)
+    mehari_table_add(held->table, mehari_span_text(pairs[i].name), mehari_span_text(pairs[i].value));
+  return held->table;
 }
 
-static void table_add(pTHX_ SV *into, mehari_text name, mehari_text value)
+SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which)
 {
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  XPUSHs(into);
-  mXPUSHp(name.at, name.length);
-  mXPUSHp(value.at, value.length);
-  PUTBACK;
-  call_method("add", G_VOID | G_DISCARD);
-  FREETMPS;
-  LEAVE;
-}
-
-SV *mehari_rec_table(pTHX_ mehari_rec *rec, int which)
-{
-  bool fresh = !rec->tables[which];
-  if (fresh)
-    rec->tables[which] = new_table(aTHX);
-  SV *table = sv_bless(newRV_inc(rec->tables[which]), table_stash);
-  if (fresh && which == MEHARI_TABLE_HEADERS_IN)
-    for (int i = 0; i < mehari_now.frame->field_count; i++)
-      table_add(aTHX_ table, mehari_span_text(mehari_now.fields[i].name), mehari_span_text(mehari_now.fields[i].value));
-  if (fresh && which == MEHARI_TABLE_SUBPROCESS_ENV)
-    for (int i = 0; i < mehari_now.frame->variable_count; i++)
-      table_add(aTHX_ table, mehari_span_text(mehari_now.variables[i].name), mehari_span_text(mehari_now.variables[i].value));
-  return table;
+  mehari_table *table = mehari_rec_table(rec, which);
+  if (!rec->tables[which].object)
+    rec->tables[which].object = mehari_table_object(aTHX_ table);
+  return newSVsv(rec->tables[which].object);
 }
 
 /* ---- handlers pushed at run time ---- */
@@ -259,14 +229,27 @@ static void forget(pTHX_ SV **held)
   *held = NULL;
 }
 
+/* A table nobody kept serves again. */
+static void forget_table(pTHX_ mehari_held_table *held)
+{
+  held->is_filled = false;
+  if (held->object && mehari_table_is_unshared(aTHX_ held->object)) {
+    mehari_table_clear(held->table);
+    return;
+  }
+  SvREFCNT_dec(held->object);
+  mehari_table_release(held->table);
+  *held = (mehari_held_table){NULL, NULL, false};
+}
+
 static void clear(pTHX_ mehari_rec *rec)
 {
   for (int i = 0; i < MEHARI_REC_TEXT_COUNT; i++)
     if (rec->texts[i])
       forget(aTHX_ &rec->texts[i]);
   for (int i = 0; i < MEHARI_TABLE_COUNT; i++)
-    if (rec->tables[i])
-      forget(aTHX_ &rec->tables[i]);
+    if (rec->tables[i].table)
+      forget_table(aTHX_ &rec->tables[i]);
   for (int i = 0; i < MEHARI_PHASE_COUNT; i++)
     if (rec->handlers[i])
       forget(aTHX_ (SV **)&rec->handlers[i]);
@@ -301,29 +284,14 @@ void mehari_request_drop(pTHX)
 
 /* ---- the response head ---- */
 
-static void add_pairs(pTHX_ SV *held, const char *only)
+/* Those called `only`, or all. */
+static void add_pairs(const mehari_table *table, const char *only)
 {
-  if (!held)
-    return;
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  mXPUSHs(sv_bless(newRV_inc(held), table_stash));
-  PUTBACK;
-  int count = call_method("pairs", G_LIST | G_EVAL);
-  SPAGAIN;
-  SV **first = SP - count + 1;
-  for (int i = 0; i + 1 < count; i += 2) {
-    STRLEN name_length, value_length;
-    const char *name = SvPV(first[i], name_length), *value = SvPV(first[i + 1], value_length);
-    if (!only || (strlen(only) == name_length && !strncasecmp(only, name, name_length)))
-      mehari_head_add(&mehari_response, name, name_length, value, value_length);
+  for (int i = 0; table && i < table->count; i++) {
+    const mehari_entry *entry = &table->entries[i];
+    if (!only || !strcasecmp(only, entry->name))
+      mehari_head_add(&mehari_response, entry->name, entry->name_length, entry->value, entry->value_length);
   }
-  SP -= count;
-  PUTBACK;
-  FREETMPS;
-  LEAVE;
 }
 
 static void add_content_type(pTHX_ mehari_rec *rec)
@@ -334,35 +302,35 @@ static void add_content_type(pTHX_ mehari_rec *rec)
     mehari_head_add(&mehari_response, "Content-Type", 12, type, length);
 }
 
-static void add_tables(pTHX_ mehari_rec *rec)
+static void add_tables(mehari_rec *rec)
 {
-  add_pairs(aTHX_ rec->tables[MEHARI_TABLE_HEADERS_OUT], NULL);
-  add_pairs(aTHX_ rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT], NULL);
+  add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
+  add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 
 void mehari_request_fill_head(pTHX)
 {
   mehari_response.status = served.status;
   add_content_type(aTHX_ &served);
-  add_tables(aTHX_ &served);
+  add_tables(&served);
 }
 
 void mehari_request_complete_head(pTHX)
 {
   if (!mehari_response.status)
     mehari_response.status = served.status;
-  add_tables(aTHX_ &served);
+  add_tables(&served);
 }
 
 /* A page of the front's has its own type and length: of what the handlers set, what is meant for errors,
  * and where a redirect goes. */
-void mehari_rec_add_error_head(pTHX_ mehari_rec *rec, int status)
+void mehari_rec_add_error_head(mehari_rec *rec, int status)
 {
   if (!status)
-    add_pairs(aTHX_ rec->tables[MEHARI_TABLE_HEADERS_OUT], NULL);
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
   else if (status >= 300 && status < 400)
-    add_pairs(aTHX_ rec->tables[MEHARI_TABLE_HEADERS_OUT], "Location");
-  add_pairs(aTHX_ rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT], NULL);
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Location");
+  add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 
 SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status)

@@ -94,7 +94,7 @@ typedef struct {
   uint16_t server_port, remote_port;
   uint32_t settings_id;   /* of the settings text: the same number, the same text */
   uint16_t access_status; /* 0, or the status the front itself refuses with in the access phase */
-  uint16_t padding;
+  uint16_t server;        /* the number of the virtual host; 0: the main server */
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Change, Handler, HandlerName, Order, Phase, Rung, Section, Settings, Site};
+use crate::{Change, Handler, HandlerName, Host, Order, Phase, Rung, Section, Settings};
 
 /// Sets of up to this many sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -30,7 +30,7 @@ impl Clone for Merged {
     }
 }
 
-impl Site {
+impl Host {
     /// The settings for a request: `url_path` decoded and normalised, `file` the file it was
     /// mapped to, when there is one. Merged on first use of a set of sections and shared after
     /// that, so a site must not be changed once it serves.

@@ -45,7 +45,7 @@ pub fn work<D: Dispatch>(
 }
 
 fn as_routed<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Work<D> {
-    match shared.route(request.path()) {
+    match shared.route(request.virtual_host, request.path()) {
         Ok(route) => work::by_itself(shared, request, &route, Body::Empty),
         Err(problem) => work::refusal(shared, request, None, problem.status),
     }
@@ -59,7 +59,7 @@ fn sent_file<D: Dispatch>(
 ) -> Work<D> {
     const NOT_FOUND: Problem = Problem::refused(404, "no such file");
     let site = shared.site();
-    let settings = settings.unwrap_or(&site.base);
+    let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
     let found = route::stat(path).filter(|(_, stat)| route::is_file(stat));
     let answer = found.ok_or(NOT_FOUND).and_then(|(name, stat)| {
         let target = FileTarget::new(name, &stat);
@@ -83,7 +83,7 @@ fn page<D: Dispatch>(
         .filter(|_| request.redirect.is_none())
         .and_then(|document| std::str::from_utf8(document).ok());
     document
-        .and_then(|document| work::document_work(shared, status, document))
+        .and_then(|document| work::document_work(shared, request.virtual_host, status, document))
         .unwrap_or_else(|| work::refusal(shared, request, settings, status))
 }
 

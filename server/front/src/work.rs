@@ -77,7 +77,7 @@ pub fn by_itself<D: Dispatch>(
     };
     done.map(Work::Answer).unwrap_or_else(|problem| {
         if let Outcome::File(_) = route.outcome {
-            shared.routes.forget(request.path());
+            shared.routes.forget(route.host, request.path());
         }
         refusal(shared, request, Some(&route.settings), problem.status)
     })
@@ -99,7 +99,11 @@ fn start<D: Dispatch>(
         let program = cgi::Program {
             call,
             file: Path::new(OsStr::from_bytes(&route.file)),
-            admin: site.server_admin.as_deref().map(str::as_bytes),
+            admin: site
+                .host(route.host)
+                .server_admin
+                .as_deref()
+                .map(str::as_bytes),
             user: None,
             auth_type: None,
             authorization: false,
@@ -131,7 +135,7 @@ pub fn refusal<D: Dispatch>(
 ) -> Work<D> {
     let configured = match request.redirect {
         Some(_) => None,
-        None => document(shared, settings, status),
+        None => document(shared, settings, request.virtual_host, status),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }
@@ -140,17 +144,19 @@ pub fn refusal<D: Dispatch>(
 fn document<D: Dispatch>(
     shared: &Shared<D>,
     settings: Option<&Settings>,
+    host: u32,
     status: u16,
 ) -> Option<Work<D>> {
     let site = shared.site();
-    let documents = &settings.unwrap_or(&site.base).error_documents;
+    let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
-    document_work(shared, status, document)
+    document_work(shared, host, status, document)
 }
 
 /// What one error document is; `None`: it cannot be had.
 pub fn document_work<D: Dispatch>(
     shared: &Shared<D>,
+    host: u32,
     status: u16,
     document: &str,
 ) -> Option<Work<D>> {
@@ -162,7 +168,7 @@ pub fn document_work<D: Dispatch>(
         let text = document.strip_prefix('"').unwrap_or(document);
         return Some(Work::Answer(page::configured(status, text)));
     }
-    let route = shared.route(path_of(document.as_bytes())).ok()?;
+    let route = shared.route(host, path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
         Outcome::Program => return Some(Work::Elsewhere(document.into(), status)),
         _ if route.settings.runs_phases() => return Some(Work::Elsewhere(document.into(), status)),

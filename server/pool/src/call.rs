@@ -63,6 +63,8 @@ pub struct Call<'a> {
     pub settings: (u32, &'a [u8]),
     /// The status the front itself refuses the request with in the access phase; 0: it does not.
     pub access_status: u16,
+    /// The number of the virtual host; 0: the main server.
+    pub server: u16,
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
     pub parse_headers: bool,
     /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped

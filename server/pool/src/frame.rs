@@ -103,6 +103,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         remote_port: call.remote_port,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        server: call.server,
         ..Request::default()
     };
     for (which, bytes) in texts(call) {

@@ -134,7 +134,8 @@ pub struct Request {
     pub settings_id: u32,
     /// What the front itself says to who asks: 0, or the status it refuses with in the access phase.
     pub access_status: u16,
-    pub padding: u16,
+    /// The number of the virtual host; 0: the main server.
+    pub server: u16,
     pub text: [Span; TEXT_COUNT],
 }
 

@@ -92,6 +92,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
             offset_of!(Request, access_status),
         ),
         (
+            "offsetof(mehari_request, server)",
+            offset_of!(Request, server),
+        ),
+        (
             "MEHARI_TEXT_DOCUMENT_ROOT",
             layout::Text::DocumentRoot as usize,
         ),
