@@ -10,12 +10,14 @@ mod http2;
 mod link;
 mod prepared;
 mod quota;
+mod receive;
 mod socket;
 mod supply;
 mod timers;
 mod tls;
 mod usage;
 mod visit;
+mod wall;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -106,6 +108,7 @@ pub fn run<O: Observer>(
     plan.check()?;
     let prepared = Prepared::new(plan)?;
     socket::raise_descriptor_limit();
+    let _stamping = receive::keep_stamping();
     let threads = threads(plan);
     let quota = quota::Quota::new(plan.stop.arrivals, threads);
     let lead = control.lead();

@@ -114,7 +114,7 @@ fn note_troubles(record: &mut Record, outcome: &Outcome<Watched>) {
 }
 
 fn add_latencies(record: &mut Record, part: &Recorder) {
-    let pairs: [(&mut Latency, &Latency); 8] = [
+    let pairs: [(&mut Latency, &Latency); 9] = [
         (&mut record.response, &part.response),
         (&mut record.service, &part.service),
         (&mut record.response_of_errors, &part.response_of_errors),
@@ -123,6 +123,7 @@ fn add_latencies(record: &mut Record, part: &Recorder) {
         (&mut record.first_byte, &part.first_byte),
         (&mut record.lag.connections_busy, &part.busy.latency()),
         (&mut record.lag.generator_late, &part.late.latency()),
+        (&mut record.lag.read_late, &part.read_late.latency()),
     ];
     for (all, part) in pairs {
         all.add(part)

@@ -144,7 +144,7 @@ fn row(text: &mut String, name: &str, latency: &Latency, unended: &Latency) {
     let _ = writeln!(text, "{:>11}", format!("{mark}{}", duration(all.max())));
 }
 
-/// Why requests began later than intended.
+/// Why requests began later than intended, and how late answers were read.
 fn lags(record: &Record) -> String {
     let mut text = String::new();
     let rows = [
@@ -152,7 +152,7 @@ fn lags(record: &Record) -> String {
         ("Generator late", &record.lag.generator_late),
     ];
     if rows.iter().all(|(_, lag)| lag.max() <= 1) {
-        return "Every request began when it was meant to.\n".into();
+        text.push_str("Every request began when it was meant to.\n");
     }
     for (name, lag) in rows.into_iter().filter(|(_, lag)| lag.max() > 1) {
         let late = lag.len() - lag.count_between(0, 1);
@@ -163,6 +163,17 @@ fn lags(record: &Record) -> String {
             count(lag.len()),
             duration(lag.value_at_percentile(99.0)),
             duration(lag.max()),
+        );
+    }
+    let read = &record.lag.read_late;
+    if read.max() > 1 {
+        let _ = writeln!(
+            text,
+            "{:<24}p50 {}, p99 {}, max {} after they came: in none of the times above",
+            "Answers read late",
+            duration(read.value_at_percentile(50.0)),
+            duration(read.value_at_percentile(99.0)),
+            duration(read.max()),
         );
     }
     text

@@ -10,6 +10,7 @@ use super::super::http2::{hpack, Ended, Listener, Stream};
 use super::super::link::{send, Links};
 use super::super::visit::Visits;
 use super::failure::Broken;
+use super::reading::Reading;
 use super::Worker;
 
 /// Passes the parts of responses on to the observer and the jars.
@@ -115,9 +116,15 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Gives bytes to the connection; answers whether it is still there.
-    pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
+    pub(super) fn take_frames(
+        &mut self,
+        index: usize,
+        mut bytes: &[u8],
+        reading: Reading,
+    ) -> bool {
+        let now = reading.now;
         self.reading = Some(index);
-        let alive = self.take_each_frame(index, &mut bytes, now);
+        let alive = self.take_each_frame(index, &mut bytes, reading);
         if alive {
             // Streams that ended made room for what waits.
             self.start_streams(index, now);
@@ -129,7 +136,8 @@ impl<O: Observer> Worker<'_, O> {
         alive && self.links.get(index).is_some()
     }
 
-    fn take_each_frame(&mut self, index: usize, bytes: &mut &[u8], now: Moment) -> bool {
+    fn take_each_frame(&mut self, index: usize, bytes: &mut &[u8], reading: Reading) -> bool {
+        let now = reading.now;
         loop {
             let Some(link) = self.links.get(index) else {
                 return false;
@@ -144,7 +152,7 @@ impl<O: Observer> Worker<'_, O> {
                 connection: link.serial,
                 endpoint: link.endpoint,
             };
-            http2.now = now;
+            http2.came = reading.came;
             match http2.feed(bytes, &mut ear) {
                 Ok(None) => {
                     let done = http2.closing && http2.streams.is_empty();
@@ -153,7 +161,7 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     return !done;
                 }
-                Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, now),
+                Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, reading),
                 Ok(Some(Ended::Refused(stream))) => {
                     let mut flight = stream.flight;
                     flight.written = Moment::NEVER;
@@ -175,17 +183,18 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    fn stream_answered(&mut self, index: usize, stream: Stream, now: Moment) {
+    fn stream_answered(&mut self, index: usize, stream: Stream, reading: Reading) {
+        let now = reading.now;
         let Some(link) = self.links.get(index) else {
             return;
         };
         link.answered += 1;
         let times = (link.serial, link.times);
-        self.tell_answer(&stream.flight, &stream.facts, times, true, now);
+        self.tell_answer(&stream.flight, &stream.facts, times, true, reading);
         self.list(index);
         match stream.flight.job.visit {
             None => {
-                self.give_permit(now);
+                self.give_permit(reading.came);
                 if let Some(job) = self.next_job(now) {
                     self.dispatch(job, now);
                 }
