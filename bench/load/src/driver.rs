@@ -3,6 +3,7 @@
 //! `run` prepares what all threads share (addresses, rendered bytes), lets them wait for one common
 //! origin, and joins them. All the rest happens in `worker`, one event loop a thread.
 
+pub(crate) mod address;
 mod cookies;
 mod epoll;
 mod gathering;
@@ -151,6 +152,7 @@ pub fn run<O: Observer>(
     let interrupted = control.is_stopped();
     Ok(Outcome {
         threads: finished,
+        addresses: prepared.addresses,
         began,
         elapsed,
         interrupted,

@@ -36,12 +36,30 @@ fn heading(record: &Record) -> String {
     if times.warm_up_us > 0 {
         let _ = write!(text, " after {} of warm-up", seconds(times.warm_up_us));
     }
-    let _ = write!(text, ", {} generator threads", record.plan.threads);
+    let _ = write!(
+        text,
+        ", {} generator thread{}",
+        record.plan.threads,
+        if record.plan.threads == 1 { "" } else { "s" }
+    );
     if !record.server.is_empty() {
         let _ = write!(text, ", server {}", record.server);
     }
+    for (name, address) in addresses(record) {
+        let _ = write!(text, ", {name} at {address}");
+    }
     text + "\n"
 }
+
+/// What the names of the URLs came to.
+fn addresses(record: &Record) -> impl Iterator<Item = (&str, &str)> {
+    let found = record.plan.other.get("addresses");
+    let pairs = found.and_then(|value| value.as_object());
+    let pairs = pairs.into_iter().flatten().take(MOST_ADDRESSES);
+    pairs.filter_map(|(name, address)| Some((name.as_str(), address.as_str()?)))
+}
+
+const MOST_ADDRESSES: usize = 3;
 
 fn seconds(us: u64) -> String {
     duration(us * 1000)

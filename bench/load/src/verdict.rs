@@ -261,8 +261,9 @@ fn judge_accounting(record: &mut Record, evidence: &Evidence) {
     let rate = record.counts.completed as f64 * 1e6 / record.durations.measured_us.max(1) as f64;
     let found = rate * (record.response.mean() + record.lag.read_late.mean()) / 1e9;
     if (found - users).abs() / users > 0.02 {
-        let text =
-            format!("rate x (response time + reading late) gives {found:.2} users, there were {users}");
+        let text = format!(
+            "rate x (response time + reading late) gives {found:.2} users, there were {users}"
+        );
         record.verdict.add("accounting", Judgement::Suspect, text);
     }
 }

@@ -222,7 +222,10 @@ fn requests_that_never_ended_rank_behind_all_that_did() {
     assert_eq!(latency.quantile(100.0, &unended), Quantile::AtLeast(100));
     unended.count(500);
     assert_eq!(latency.quantile(100.0, &unended), Quantile::AtLeast(500));
-    assert_eq!(Latency::new().quantile(50.0, &unended), Quantile::AtLeast(2));
+    assert_eq!(
+        Latency::new().quantile(50.0, &unended),
+        Quantile::AtLeast(2)
+    );
 }
 
 fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {

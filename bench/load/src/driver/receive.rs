@@ -128,7 +128,11 @@ mod tests {
         // Stamping begins a moment after the first socket asked: wait for the first stamp.
         for _ in 0..200 {
             server.write_all(b"x").expect("room");
-            if receive(&client, &mut buffer).expect("a byte").stamp.is_some() {
+            if receive(&client, &mut buffer)
+                .expect("a byte")
+                .stamp
+                .is_some()
+            {
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -77,7 +77,10 @@ mod tests {
         let stamp = Stamp(wall_clock());
         let after = clock.now();
         let moment = wall.moment(Some(stamp), after);
-        assert!(before.since(moment) <= TOO_WIDE / 2, "{before:?} {moment:?}");
+        assert!(
+            before.since(moment) <= TOO_WIDE / 2,
+            "{before:?} {moment:?}"
+        );
         assert!(moment <= after);
     }
 

@@ -2,12 +2,15 @@
 
 use std::io;
 
+use url::Url;
+
 use crate::moment::Moment;
 use crate::observe::{ConnectTimes, Exchange, FailureKind, Observer};
 
 use super::super::cookies::Jar;
 use super::super::http2::{hpack, Ended, Listener, Stream};
 use super::super::link::{send, Links};
+use super::super::prepared::Prepared;
 use super::super::visit::Visits;
 use super::failure::Broken;
 use super::reading::Reading;
@@ -17,11 +20,11 @@ use super::Worker;
 struct Ear<'a, O> {
     observer: &'a mut O,
     visits: &'a mut Visits,
+    prepared: &'a Prepared<'a>,
     connection: u64,
-    endpoint: usize,
 }
 
-impl<O: Observer> Ear<'_, O> {
+impl<'a, O: Observer> Ear<'a, O> {
     fn exchange(&self, stream: &Stream) -> Exchange {
         Exchange {
             request: stream.flight.job.request,
@@ -31,23 +34,24 @@ impl<O: Observer> Ear<'_, O> {
         }
     }
 
-    fn jar(&mut self, stream: &Stream) -> Option<&mut Jar> {
+    fn jar(&mut self, stream: &Stream) -> Option<(&'a Url, &mut Jar)> {
         let visit = self.visits.get(stream.flight.job.visit?)?;
-        Some(&mut visit.jar)
+        let url = self.prepared.rendered[stream.flight.job.request]
+            .url
+            .as_ref();
+        url.zip(visit.jar.as_mut())
     }
 }
 
 impl<O: Observer> Listener for Ear<'_, O> {
     fn head(&mut self, stream: &Stream, block: &[u8]) {
-        let endpoint = self.endpoint;
         let wanted = self.observer.wants_head();
-        let jar = self.jar(stream);
-        if jar.is_none() && !wanted {
+        if self.jar(stream).is_none() && !wanted {
             return;
         }
         let text = hpack::as_text(block);
-        if let Some(jar) = jar {
-            jar.take(endpoint, text.as_bytes());
+        if let Some((url, jar)) = self.jar(stream) {
+            jar.take(url, text.as_bytes());
         }
         let exchange = self.exchange(stream);
         self.observer.head(&exchange, text.as_bytes());
@@ -116,12 +120,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Gives bytes to the connection; answers whether it is still there.
-    pub(super) fn take_frames(
-        &mut self,
-        index: usize,
-        mut bytes: &[u8],
-        reading: Reading,
-    ) -> bool {
+    pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], reading: Reading) -> bool {
         let now = reading.now;
         self.reading = Some(index);
         let alive = self.take_each_frame(index, &mut bytes, reading);
@@ -150,7 +149,7 @@ impl<O: Observer> Worker<'_, O> {
                 observer: &mut self.observer,
                 visits: &mut self.visits,
                 connection: link.serial,
-                endpoint: link.endpoint,
+                prepared: self.prepared,
             };
             http2.came = reading.came;
             match http2.feed(bytes, &mut ear) {

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use url::Url;
+
 use crate::moment::Moment;
 use crate::observe::{Exchange, FailureKind, Observer};
 use crate::response::{Head, Listener};
@@ -37,14 +39,14 @@ impl Reading {
 struct Ear<'a, O> {
     observer: &'a mut O,
     exchange: Exchange,
-    jar: Option<(usize, &'a mut Jar)>,
+    jar: Option<(&'a Url, &'a mut Jar)>,
 }
 
 impl<O: Observer> Listener for Ear<'_, O> {
     fn head(&mut self, head: &Head, bytes: &[u8]) {
         self.exchange.status = head.status;
-        if let Some((endpoint, jar)) = &mut self.jar {
-            jar.take(*endpoint, bytes);
+        if let Some((url, jar)) = &mut self.jar {
+            jar.take(url, bytes);
         }
         self.observer.head(&self.exchange, bytes);
     }
@@ -157,10 +159,10 @@ impl<O: Observer> Worker<'_, O> {
                 flight.first_byte = flight.first_byte.min(came);
             }
             let visit = link.in_flight.front().and_then(|flight| flight.job.visit);
-            let endpoint = link.endpoint;
+            let url = self.prepared.rendered[exchange.request].url.as_ref();
             let jar = visit
                 .and_then(|visit| self.visits.get(visit))
-                .map(|visit| (endpoint, &mut visit.jar));
+                .and_then(|visit| url.zip(visit.jar.as_mut()));
             let mut ear = Ear {
                 observer: &mut self.observer,
                 exchange,
