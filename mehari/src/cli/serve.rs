@@ -98,6 +98,7 @@ impl Options {
             }
         };
         self.apply_workers(&mut site)?;
+        site.any_port = !self.listen.is_empty() || site.listen.is_empty();
         if !self.listen.is_empty() {
             site.listen.clone_from(&self.listen);
         } else if site.listen.is_empty() {

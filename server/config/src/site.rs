@@ -299,17 +299,15 @@ pub struct Site {
     /// `host:port` or `[v6]:port`, in order. Empty: the command line's default.
     pub listen: Vec<String>,
     pub server_root: PathBuf,
-    pub document_root: PathBuf,
-    /// `ServerName`; `None`: the request's Host, else the local address.
-    pub server_name: Option<String>,
-    pub server_admin: Option<String>,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
-    pub aliases: Vec<Alias>,
-    /// The settings outside any section.
-    pub base: Settings,
-    /// In the order they were closed; `Site::settings` knows the order they are merged in.
-    pub sections: Vec<Section>,
+    /// What answers when no virtual host does, and what they go on from.
+    #[serde(flatten)]
+    pub main: crate::Host,
+    /// `<VirtualHost>`, in order. Host number N of a site is `hosts[N - 1]`; 0 is `main`.
+    pub hosts: Vec<crate::Host>,
+    /// `--listen` chose the addresses: the ports of `<VirtualHost>` are not compared.
+    pub any_port: bool,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
     pub perl: PerlSettings,
@@ -320,9 +318,4 @@ pub struct Site {
     pub files: Vec<PathBuf>,
     /// What became of each directive read; remarks and ignored ones are worth a log line at start.
     pub notes: Vec<crate::Note>,
-    /// The handler words outside any section, which sections go on from.
-    #[serde(skip)]
-    pub(crate) base_handlers: crate::merge::HandlerWords,
-    #[serde(skip)]
-    pub(crate) merged: crate::merge::Merged,
 }

@@ -78,13 +78,39 @@ fn every_row_keeps_to_its_place() {
         );
         let loaded = load(&text);
         match (row.place, loaded) {
+            (Place::Everywhere, Ok(_)) => {}
             (Place::Everywhere, Err(problems)) => panic!("{}: {problems}", row.name),
-            (Place::Server, Ok(_)) => panic!("{} was accepted in a section", row.name),
-            (Place::Server, Err(problems)) => {
+            (_, Ok(_)) => panic!("{} was accepted in a section", row.name),
+            (_, Err(problems)) => {
                 let message = problems.problems[0].message.as_str();
                 assert!(message.contains("cannot stand in <Location>"), "{message}");
             }
-            (Place::Everywhere, Ok(_)) => {}
+        }
+    }
+}
+
+#[test]
+fn every_row_keeps_to_its_place_in_a_virtual_host() {
+    for row in Directive::all().filter(|row| row.name != "Include") {
+        let text = format!(
+            "<VirtualHost *>\nPSGIApp app.psgi\n{} {}\n</VirtualHost>\n",
+            row.name, row.example
+        );
+        match (row.place, load(&text)) {
+            (Place::Server, Ok(_)) => panic!("{} was accepted in a virtual host", row.name),
+            (Place::Server, Err(problems)) => {
+                let message = problems.problems[0].message.as_str();
+                assert!(
+                    message.contains("cannot stand in <VirtualHost>"),
+                    "{message}"
+                );
+            }
+            (Place::Shared, Ok(site)) => {
+                let note = site.notes.last().expect("a note");
+                assert_eq!(note.kind, mehari_config::NoteKind::Ignored, "{note}");
+            }
+            (_, Ok(_)) => {}
+            (_, Err(problems)) => panic!("{}: {problems}", row.name),
         }
     }
 }
@@ -96,7 +122,7 @@ fn every_default_means_the_same_as_writing_it() {
         let written = load(&format!("{} {}", row.name, row.default)).expect(row.name);
         let print = |site: &Site| {
             let parts = (
-                &site.base,
+                &site.main.base,
                 &site.perl,
                 &site.workers,
                 &site.limits,

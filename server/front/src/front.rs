@@ -5,7 +5,7 @@ use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended};
 use crate::http2;
-use crate::log::Journal;
+use crate::log::{Journal, Origin};
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream};
@@ -168,7 +168,9 @@ async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
             Err(error) => {
                 // Out of descriptors, usually: what is open must close before it helps to try again.
                 let text = format!("accepting a connection: {error}");
-                shared.journal.error(LogLevel::Error, None, None, &text);
+                shared
+                    .journal
+                    .error(0, LogLevel::Error, Origin::default(), &text);
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

@@ -30,5 +30,5 @@ mod work;
 
 pub use dispatch::{Dispatch, Exchange};
 pub use front::{Front, Handle, Stats, Stop};
-pub use log::{Entry, Journal};
+pub use log::{Entry, Journal, Origin};
 pub use socket::Listener;

@@ -8,6 +8,8 @@ pub struct Peer {
     pub remote_addr: String,
     pub remote_port: u16,
     pub server_addr: String,
+    /// The same address; `None`: a local socket.
+    pub server_ip: Option<std::net::IpAddr>,
     pub server_port: u16,
 }
 
@@ -69,6 +71,8 @@ pub struct Request<'a> {
     pub fields: &'a [Field<'a>],
     /// Of the target if that had one, else of the Host field. Checked; empty only in HTTP/1.0.
     pub host: &'a [u8],
+    /// The number of the host that answers.
+    pub virtual_host: u32,
     pub peer: &'a Peer,
     pub id: u64,
 }

@@ -122,6 +122,7 @@ impl Acceptor {
                     remote_port: remote.port(),
                     server_addr: local.ip().to_canonical().to_string(),
                     server_port: local.port(),
+                    server_ip: Some(local.ip().to_canonical()),
                 };
                 Ok((Socket::Tcp(stream), peer))
             }

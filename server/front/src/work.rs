@@ -63,7 +63,7 @@ pub fn begin<D: Dispatch>(
     };
     done.map(Work::Answer).unwrap_or_else(|problem| {
         if let Outcome::File(_) = route.outcome {
-            shared.routes.forget(request.path());
+            shared.routes.forget(route.host, request.path());
         }
         refusal(shared, request, Some(&route.settings), problem.status)
     })
@@ -85,7 +85,11 @@ fn start<D: Dispatch>(
         let program = cgi::Program {
             call,
             file: Path::new(OsStr::from_bytes(&route.file)),
-            admin: site.server_admin.as_deref().map(str::as_bytes),
+            admin: site
+                .host(route.host)
+                .server_admin
+                .as_deref()
+                .map(str::as_bytes),
             user: None,
             auth_type: None,
             authorization: false,
@@ -117,7 +121,7 @@ pub fn refusal<D: Dispatch>(
 ) -> Work<D> {
     let configured = match request.redirect {
         Some(_) => None,
-        None => document(shared, settings, status),
+        None => document(shared, settings, request.virtual_host, status),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }
@@ -126,10 +130,11 @@ pub fn refusal<D: Dispatch>(
 fn document<D: Dispatch>(
     shared: &Shared<D>,
     settings: Option<&Settings>,
+    host: u32,
     status: u16,
 ) -> Option<Work<D>> {
     let site = shared.site();
-    let documents = &settings.unwrap_or(&site.base).error_documents;
+    let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
     if document.starts_with("http://") || document.starts_with("https://") {
         let answer = Answer::new(302, format!("Location: {document}\r\n"));
@@ -139,7 +144,7 @@ fn document<D: Dispatch>(
         let text = document.strip_prefix('"').unwrap_or(document);
         return Some(Work::Answer(page::configured(status, text)));
     }
-    let route = shared.route(path_of(document.as_bytes())).ok()?;
+    let route = shared.route(host, path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
         Outcome::File(target) => target,
         Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),

@@ -78,6 +78,11 @@ impl Reloader {
             .reload(site.clone(), plan)
             .await
             .map_err(|error| error.to_string())?;
+        if let Err(error) = self.logs.follow(&site) {
+            self.logs
+                .error
+                .error(format_args!("a virtual host's log: {error}"));
+        }
         self.front.replace_site(site);
         Ok(number)
     }

@@ -17,13 +17,15 @@ const SECONDS: Shape = Shape::Time {
 pub const GROUP: Group = Group {
     title: "Connections and limits",
     rows: &[
-        Directive::server(
+        Directive::host(
             "Timeout",
             SECONDS,
             "Longest a request may run, and longest a client may take nothing of its answer.",
             |target, arguments| {
                 let time = arguments.time()?;
-                target.site.limits.write_timeout = time;
+                if !target.in_host {
+                    target.site.limits.write_timeout = time;
+                }
                 target.changes.push(Change::RequestTimeout(time));
                 Ok(())
             },
@@ -48,13 +50,15 @@ pub const GROUP: Group = Group {
             read_timeout,
         )
         .default("header=20 body=20")
+        .shared()
         .unit("seconds")
         .example("header=20-40,MinRate=500 body=20", "header=0"),
         Directive::server("KeepAlive", Shape::Flag, "Whether a connection serves several requests.", |target, arguments| {
             target.environment.keep_alive_off = !arguments.flag()?;
             Ok(())
         })
-        .default("On"),
+        .default("On")
+        .shared(),
         Directive::server(
             "KeepAliveTimeout",
             SECONDS,
@@ -65,6 +69,7 @@ pub const GROUP: Group = Group {
             },
         )
         .default("5")
+        .shared()
         .unit("seconds")
         .tune(1, 75),
         Directive::server(
@@ -80,6 +85,7 @@ pub const GROUP: Group = Group {
             },
         )
         .default("0")
+        .shared()
         .unit("requests"),
         Directive::server(
             "MaxConnections",
@@ -100,6 +106,7 @@ pub const GROUP: Group = Group {
             Ok(())
         })
         .default("8190")
+        .shared()
         .unit("bytes")
         .example("4096", "8k"),
         Directive::server(
@@ -115,12 +122,14 @@ pub const GROUP: Group = Group {
             },
         )
         .default("100")
+        .shared()
         .unit("fields"),
         Directive::server("LimitRequestFieldSize", BYTES, "Longest header field; longer is answered 431.", |target, arguments| {
             target.site.limits.field_size = arguments.number_usize()?;
             Ok(())
         })
         .default("8190")
+        .shared()
         .unit("bytes")
         .example("4096", "8k"),
         Directive::server(

@@ -25,7 +25,7 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("the folder of the configuration file"),
-        Directive::server(
+        Directive::host(
             "ServerName",
             words("HOST[:PORT]", 1, 1),
             "The server's own name, for links it writes and for SERVER_NAME.",
@@ -33,12 +33,19 @@ pub const GROUP: Group = Group {
         )
         .otherwise("the request's Host")
         .example("www.example.com", "\"two words\""),
-        Directive::server(
+        Directive::host(
+            "ServerAlias",
+            words("HOST...", 1, ANY),
+            "Further names of a virtual host; `*` and `?` match.",
+            server_alias,
+        )
+        .example("example.com *.example.com", "\"two words\""),
+        Directive::host(
             "ServerAdmin",
             words("ADDRESS", 1, 1),
             "The address for SERVER_ADMIN.",
             |target, arguments| {
-                target.site.server_admin = Some(arguments.filled(0)?.to_string());
+                target.host.server_admin = Some(arguments.filled(0)?.to_string());
                 Ok(())
             },
         )
@@ -148,7 +155,24 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     if !name.chars().all(fits) || name.is_empty() {
         return Err(arguments.fault(0, format!("expected a host name, not `{text}`")));
     }
-    target.site.server_name = Some(name.to_string());
+    // The port is the one the request came to.
+    let name = match name.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => name,
+    };
+    target.host.server_name = Some(name.to_string());
+    Ok(())
+}
+
+fn server_alias(target: &mut Target, arguments: &Arguments) -> Applied {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._:[]*?".contains(c);
+    for index in 0..arguments.words.len() {
+        let name = arguments.filled(index)?;
+        if !name.chars().all(fits) {
+            return Err(arguments.fault(index, format!("expected a host name, not `{name}`")));
+        }
+        target.host.names.push(name.to_ascii_lowercase());
+    }
     Ok(())
 }
 

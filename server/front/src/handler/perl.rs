@@ -3,7 +3,7 @@
 use crate::dispatch::Dispatch;
 use crate::request::{Field, Request, Table};
 use crate::route::Route;
-use mehari_config::{Handler, Rung, Site};
+use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
 use std::os::unix::ffi::OsStrExt;
 
@@ -48,12 +48,12 @@ pub fn with_call<T>(
         query: request.query(),
         protocol: request.protocol.name(),
         scheme: b"http",
-        server_name: server_name(request, site),
+        server_name: server_name(request, site.host(route.host)),
         server_port: request.peer.server_port,
         server_addr: request.peer.server_addr.as_bytes(),
         remote_addr: request.peer.remote_addr.as_bytes(),
         remote_port: request.peer.remote_port,
-        document_root: site.document_root.as_os_str().as_bytes(),
+        document_root: site.host(route.host).document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
         parse_headers: parses_headers(route),
@@ -94,8 +94,8 @@ fn task(route: &Route) -> Task<'_> {
 }
 
 /// `ServerName`, else the host the client asked for, else the address it reached.
-pub fn server_name<'a>(request: &Request<'a>, site: &'a Site) -> &'a [u8] {
-    match &site.server_name {
+pub fn server_name<'a>(request: &Request<'a>, host: &'a Host) -> &'a [u8] {
+    match &host.server_name {
         Some(name) => name.as_bytes(),
         None if !request.host.is_empty() => request.host_name(),
         None => request.peer.server_addr.as_bytes(),

@@ -168,9 +168,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Version::Http10 => Protocol::Http10,
             Version::Http11 => Protocol::Http11,
         };
-        let is_head = self.head.method.of(self.input.bytes()) == b"HEAD";
+        let bytes = self.input.bytes();
+        let is_head = self.head.method.of(bytes) == b"HEAD";
+        let mut turn = Turn::begin(&self.shared, protocol, is_head);
+        let host = self.head.host.map_or(&[][..], |host| host.of(bytes));
+        turn.host = self.shared.host(&self.peer, host);
         Current {
-            turn: Turn::begin(&self.shared, protocol, is_head),
+            turn,
             keep: self.head.keep_alive
                 && limits.keep_alive.is_some()
                 && more
