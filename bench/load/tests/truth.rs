@@ -360,10 +360,13 @@ fn requests_taken_in_order_go_round() {
 /// Not 90: that is where the stall begins and the mix changes, a cliff on which one request makes 20 ms.
 const PERCENTS: [f64; 4] = [50.0, 85.0, 95.0, 99.0];
 
+/// A path and its share of the requests.
+type Weighted = (&'static str, u32);
+
 /// Plays a case once; answers which percentiles were off by more than 1 % and 50 µs.
-fn play_case(name: &str, paths: &[(&str, u32)], schedule: &Schedule, requests: u64) -> Vec<String> {
+fn play_case(name: &str, paths: &[Weighted], schedule: &Schedule, requests: u64) -> Vec<String> {
     let server = Server::start();
-    let weighted = |(path, weight): &(&str, u32)| Request {
+    let weighted = |(path, weight): &Weighted| Request {
         weight: *weight,
         ..get(&server, path)
     };
@@ -403,7 +406,7 @@ fn on_a_quiet_machine_every_figure_is_within_one_percent_or_50_microseconds() {
     let mix: &[_] = &[("/?us=500", 9), ("/?us=20000", 1)];
     let failing: &[_] = &[("/?us=1000", 19), ("/?us=300&status=503", 1)];
     let fixed: &[_] = &[("/?us=2000", 1)];
-    let cases: [(&str, &[(&str, u32)], Schedule, u64); 9] = [
+    let cases: [(&str, &[Weighted], Schedule, u64); 9] = [
         ("fixed 2 ms, closed", fixed, closed(4), 4000),
         ("fixed 2 ms, open", fixed, open(500.0, 100), 4000),
         (

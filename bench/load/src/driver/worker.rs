@@ -149,7 +149,8 @@ impl<'p, O: Observer> Worker<'p, O> {
             let mut now = self.clock.now();
             self.do_what_is_due(now, &mut buffer);
             if self.supply.is_over(now) {
-                let since = *planning_ended.get_or_insert(now);
+                // By the clock: what was begun last may wait as long as all others.
+                let since = *planning_ended.get_or_insert_with(|| self.clock.now());
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
                 let quiet = self.under_way == 0 && self.visits.active == 0;
                 if (quiet && self.supply.is_empty()) || now > since.after(drain) {
