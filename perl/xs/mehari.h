@@ -238,9 +238,16 @@ void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
 void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
-void mehari_program_note_objects(pTHX); /* what is there before the script is not its own */
 void mehari_program_prepare(pTHX_ const char *file); /* in the template: what the child need not do (and unshare) itself */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+
+/* pages.c: the zygote's memory in large pages. */
+void mehari_pages_align(void);   /* before anything is loaded */
+void mehari_pages_enlarge(void); /* once everything is */
+
+/* destructors.c: whether perl's own end is due. */
+void mehari_destructors_note(pTHX); /* what is there before the program is not its own */
+bool mehari_destructors_due(pTHX);
 
 /* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
 typedef struct {

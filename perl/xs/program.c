@@ -34,62 +34,6 @@ static OP *end_of_program(pTHX)
 
 /* ---- the end of a program ---- */
 
-static SV **old_objects; /* those with a DESTROY that were there before the script ran, sorted by address */
-static size_t old_object_count;
-
-static bool has_destructor(pTHX_ SV *object)
-{
-  static HV *last;
-  static bool last_answer;
-  HV *stash = SvSTASH(object);
-  if (!stash || SvTYPE(object) == SVt_PVIO)
-    return false;
-  if (stash != last) {
-    GV *found = gv_fetchmeth_pvn(stash, "DESTROY", 7, 0, 0);
-    CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
-    last = stash;
-    last_answer = code && (CvISXSUB(code) || CvROOT(code));
-  }
-  return last_answer;
-}
-
-static int by_address(const void *a, const void *b)
-{
-  const SV *left = *(SV *const *)a, *right = *(SV *const *)b;
-  return left < right ? -1 : left > right;
-}
-
-static void each_object(pTHX_ void (*see)(pTHX_ SV *object, void *argument), void *argument)
-{
-  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
-    SV *end = &arena[SvREFCNT(arena)];
-    for (SV *each = arena + 1; each < end; each++)
-      if (SvTYPE(each) != (svtype)SVTYPEMASK && SvREFCNT(each) && SvTYPE(each) >= SVt_PVMG && SvOBJECT(each) && has_destructor(aTHX_ each))
-        see(aTHX_ each, argument);
-  }
-}
-
-static void note_old(pTHX_ SV *object, void *argument)
-{
-  PERL_UNUSED_CONTEXT;
-  PERL_UNUSED_ARG(argument);
-  Renew(old_objects, old_object_count + 1, SV *);
-  old_objects[old_object_count++] = object;
-}
-
-void mehari_program_note_objects(pTHX)
-{
-  each_object(aTHX_ note_old, NULL);
-  qsort(old_objects, old_object_count, sizeof *old_objects, by_address);
-}
-
-static void look_for_new(pTHX_ SV *object, void *found)
-{
-  PERL_UNUSED_CONTEXT;
-  if (!bsearch(&object, old_objects, old_object_count, sizeof *old_objects, by_address))
-    *(bool *)found = true;
-}
-
 static void run_end_blocks(pTHX)
 {
   while (PL_endav && av_top_index(PL_endav) >= 0) {
@@ -98,8 +42,6 @@ static void run_end_blocks(pTHX)
   }
 }
 
-/* perl's own end costs milliseconds in a large interpreter: every object is looked for and unshared. It is
- * due when the script left an object whose destructor may do something. */
 void mehari_end_program(pTHX_ void *argument)
 {
   bool due = mehari_may_have_spawned; /* a pipe left open is closed, and its process waited for */
@@ -108,10 +50,8 @@ void mehari_end_program(pTHX_ void *argument)
   mehari_stdout_flush(aTHX);
   if (mehari_tap_is_open())
     mehari_output_spill(); /* comes before what the processes of open pipes say at their end */
-  if (!due)
-    each_object(aTHX_ look_for_new, &due);
   CvDEPTH(PL_main_cv) = 0;
-  if (due)
+  if (due || mehari_destructors_due(aTHX))
     perl_destruct(aTHX);
   else
     PerlIO_flush((PerlIO *)NULL);

@@ -123,7 +123,7 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ load_modules, (void *)file, NULL);
-  mehari_program_note_objects(aTHX);
+  mehari_destructors_note(aTHX);
   for (;;)
     serve(aTHX_ script, file, socket);
 }

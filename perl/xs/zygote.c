@@ -228,6 +228,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   mehari_stem_socket = pair[1];
   message in;
   int ends = -1;
+  mehari_pages_align();
   for (;;) {
     struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
     if (poll(waits, 3, -1) < 0 && errno != EINTR)
@@ -251,6 +252,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       if (ends < 0) {
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+        mehari_pages_enlarge();
       }
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
