@@ -23,6 +23,7 @@ mod problem;
 mod scope;
 mod section;
 mod site;
+mod tls;
 mod zero;
 
 pub use change::{Change, HandlerName, Order};
@@ -35,6 +36,7 @@ pub use problem::{Note, NoteKind, Problem, Problems};
 pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
+pub use tls::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

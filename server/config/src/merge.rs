@@ -214,6 +214,10 @@ impl Settings {
                 self.error_documents.retain(|(known, _)| known != status);
                 self.error_documents.push((*status, document.clone()));
             }
+            Change::RequireTls => self.require_tls = true,
+            Change::TlsVariables(on) => self.tls_variables = *on,
+            Change::TlsCertificates(on) => self.tls_certificates = *on,
+            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
             // Bound together with the other words of their section, in `HandlerWords::apply`.
             Change::SetHandler(_)
             | Change::AddHandler(..)

@@ -5,7 +5,7 @@ use crate::dispatch::Dispatch;
 use crate::handler::{cgi, file, perl, Backend};
 use crate::page;
 use crate::problem::Problem;
-use crate::request::{path_of, Request};
+use crate::request::{path_of, Peer, Request};
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
 use mehari_config::{Handler, Rung, Settings, Site};
@@ -30,6 +30,16 @@ pub fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
+/// A client is let in for the host it named in its TLS greeting; another one may want to see its certificate.
+pub fn check_trust<D: Dispatch>(shared: &Shared<D>, peer: &Peer, host: u32) -> Result<(), Problem> {
+    match &peer.tls {
+        Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
+            Problem::refused(421, "the connection is for a host with other rules"),
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// The answer to `OPTIONS *`.
 pub fn server_options() -> Answer {
     Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
@@ -47,6 +57,9 @@ pub fn begin<D: Dispatch>(
     route: &Route,
     body: Body<'_>,
 ) -> Work<D> {
+    if route.settings.require_tls && request.peer.tls.is_none() {
+        return refusal(shared, request, Some(&route.settings), 403);
+    }
     let done = match &route.outcome {
         Outcome::Program => {
             let site = shared.site();

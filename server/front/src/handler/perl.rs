@@ -33,6 +33,20 @@ pub fn with_call<T>(
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
+    let certificates;
+    if let Some(session) = &request.peer.tls {
+        if let Some(name) = &session.name {
+            variables.push((b"SSL_TLS_SNI", name.as_bytes()));
+        }
+        if settings.tls_variables {
+            session.variables().for_each(|field| variables.push(field));
+        }
+        if settings.tls_certificates {
+            certificates = session.client_pem();
+            let named = certificates.iter();
+            named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
+        }
+    }
     let status;
     if let Some(redirect) = request.redirect {
         status = redirect.status.to_string();
@@ -47,7 +61,7 @@ pub fn with_call<T>(
         path_info: &route.path_info,
         query: request.query(),
         protocol: request.protocol.name(),
-        scheme: b"http",
+        scheme: scheme(request),
         server_name: server_name(request, site.host(route.host)),
         server_port: request.peer.server_port,
         server_addr: request.peer.server_addr.as_bytes(),
@@ -62,6 +76,13 @@ pub fn with_call<T>(
         request_id: request.id,
         body,
     })
+}
+
+fn scheme(request: &Request<'_>) -> &'static [u8] {
+    match request.peer.tls {
+        Some(_) => b"https",
+        None => b"http",
+    }
 }
 
 /// Handlers and PSGI applications answer through their API unless they ask for the other way.
