@@ -99,6 +99,7 @@ extern void (*mehari_output_fill_head)(pTHX);
 
 /* stdout.c: the layer that fills it, and descriptor 1. */
 void mehari_stdout_restore_descriptor(void);
+void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
 bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
 void mehari_stdout_begin(pTHX);
 void mehari_stdout_flush(pTHX);
@@ -119,6 +120,7 @@ void mehari_input_open(pTHX);
 void mehari_input_begin(pTHX);
 void mehari_input_end(pTHX);
 void mehari_input_spill(void);
+void mehari_input_replaced(void);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
 extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
 
@@ -127,12 +129,28 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
+void mehari_errors_replaced(void);
 void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
 
 /* hooks.c: the operators replaced, before any other code is compiled. */
 void mehari_hooks_install(pTHX);
 extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 extern bool mehari_child_has_own_stdout; /* of the child that the operator under way starts */
+
+/* watch.c: what a script changes of its process. */
+enum {
+  MEHARI_TOUCHED_DESCRIPTORS = 1,
+  MEHARI_TOUCHED_MASK = 2,
+  MEHARI_TOUCHED_TIMERS = 4,
+  MEHARI_TOUCHED_LIMITS = 8,
+  MEHARI_TOUCHED_PROCESS = 16
+};
+extern unsigned mehari_touched; /* by the request being served */
+void mehari_watch_open(void); /* once a worker */
+void mehari_watch_loaded(pTHX);
+void mehari_watch_put_back(void);
+void mehari_descriptor_claim(int file); /* one of our own: no script can close it by its number */
+void mehari_descriptor_release(int file);
 
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);

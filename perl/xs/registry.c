@@ -84,8 +84,10 @@ void mehari_enter_directory(const char *file)
 {
   static char entered[4096];
   static int home = -1;
-  if (home < 0)
+  if (home < 0) {
     home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    mehari_descriptor_claim(home);
+  }
   const char *slash = file ? strrchr(file, '/') : NULL;
   size_t length = slash ? slash - file : 0;
   if (!mehari_directory_changed && strlen(entered) == length && memEQ(entered, file, length))
