@@ -176,6 +176,9 @@ fn each_rule_about_frames_is_kept() {
     );
 }
 
+/// What each round of a flood sends.
+type Rounds = Box<dyn FnMut(u32) -> Vec<u8>>;
+
 /// Sends until the server has enough; what it then said.
 fn flood(stand: &Stand, mut next: impl FnMut(u32) -> Vec<u8>) -> String {
     let mut client = Client::open(stand);
@@ -202,7 +205,7 @@ fn flood(stand: &Stand, mut next: impl FnMut(u32) -> Vec<u8>) -> String {
 fn a_flood_ends_its_connection_with_a_log_line_and_nobody_elses() {
     let stand = Stand::plain();
     let reset = |stream: u32| [get(stream), frame(RST_STREAM, 0, stream, &number(8))].concat();
-    let rows: Vec<(&str, Box<dyn FnMut(u32) -> Vec<u8>>, &str)> = vec![
+    let rows: Vec<(&str, Rounds, &str)> = vec![
         (
             "rapid reset",
             Box::new(move |n| reset(2 * n + 1)),
