@@ -6,7 +6,9 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::{glob, AccessFormat, Alias, LogLevel, LogTarget, Section, Settings, Site, TlsSettings};
+use crate::{
+    glob, AccessLogSettings, Alias, LogLevel, LogTarget, Section, Settings, Site, TlsSettings,
+};
 
 /// What one host answers with.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -35,10 +37,10 @@ pub struct Host {
     pub(crate) merged: crate::merge::Merged,
 }
 
-/// Logs of a virtual host's own; `None` is the main server's.
+/// Logs of a virtual host's own; `None` and empty are the main server's.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HostLogs {
-    pub access: Option<(LogTarget, AccessFormat)>,
+    pub access: Vec<AccessLogSettings>,
     pub error: Option<LogTarget>,
     pub level: Option<LogLevel>,
 }

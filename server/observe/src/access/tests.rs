@@ -16,6 +16,7 @@ fn entry() -> Entry<'static> {
         request_id: 4711,
         worker: Some(124),
         queue_us: 3,
+        more: More::default(),
         total_us: 250,
     }
 }
