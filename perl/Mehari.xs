@@ -1,5 +1,5 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
-#include "xs/api.h"
+#include "xs/api_form.h"
 
 void mehari_request_check(pTHX_ SV *self);
 int *mehari_request_status(void);
@@ -18,6 +18,8 @@ BOOT:
     mehari_request_boot(aTHX);
     mehari_psgi_boot(aTHX);
     mehari_table_boot(aTHX);
+    mehari_form_boot(aTHX);
+    mehari_io_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -41,6 +41,13 @@ void mehari_table_boot(pTHX);
 /* request.c: the tables of the request being served. */
 enum { MEHARI_HEADERS_IN, MEHARI_HEADERS_OUT, MEHARI_ERR_HEADERS_OUT, MEHARI_NOTES, MEHARI_TABLES };
 
+/* Dies when `self` is not the `$r` of the request being served. */
+void mehari_request_check(pTHX_ SV *self);
+#define MEHARI_CHECK(self) mehari_request_check(aTHX_ self)
+
+/* api_io.c */
+void mehari_io_boot(pTHX);
+
 /* A string argument; the bytes live as long as the argument. */
 static inline mehari_text mehari_sv_text(pTHX_ SV *sv)
 {
