@@ -44,7 +44,7 @@ static void drop_template(template *this)
 static bool ask_zygote(const char *file, int socket)
 {
   pid_t own = getpid();
-  int files[] = {mehari_mailbox_file(), socket};
+  int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
   struct iovec parts[] = {{&own, sizeof own}, {(void *)file, strlen(file)}};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
@@ -112,7 +112,7 @@ static bool send_order(int socket)
 /* The child has ended: what of its response is missing is ours to say. */
 static void complete(const char *file, pid_t child, int status)
 {
-  uint32_t progress = atomic_load(mehari_mailbox_progress()) & ~MEHARI_PROGRESS_SPAWNED;
+  uint32_t progress = atomic_load(mehari_mailbox_progress()) & ~MEHARI_PROGRESS_WROTE;
   if (WIFSIGNALED(status))
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status),
                 progress ? " within its response" : "; premature end of script headers");

@@ -12,7 +12,7 @@ void mehari_output_reopened(pTHX_ IO *io);
 void mehari_input_reopened(pTHX_ IO *io);
 void mehari_errors_reopened(pTHX_ IO *io);
 
-bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
+bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
@@ -44,10 +44,32 @@ static bool opens_a_pipe(pTHX)
   return false;
 }
 
+/* The operators whose child prints to us, not to descriptor 1. */
+static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
+{
+  mehari_child_has_own_stdout = true;
+  OP *next = spawn(aTHX_ perl);
+  mehari_child_has_own_stdout = false;
+  return next;
+}
+
+/* `open F, "command |"` or `open F, "-|", ...` */
+static bool opens_for_reading(pTHX)
+{
+  SV **mode = PL_stack_base + *PL_markstack_ptr + 2;
+  STRLEN length;
+  if (mode > PL_stack_sp || !SvPOK(*mode))
+    return false;
+  const char *text = SvPV_const(*mode, length);
+  while (length && isSPACE(text[length - 1]))
+    length--;
+  return length && text[length - 1] == '|' && text[0] != '|';
+}
+
 static OP *run_open(pTHX)
 {
   IO *io = first_argument_io(aTHX);
-  OP *next = opens_a_pipe(aTHX) ? spawn(aTHX_ perl_open) : perl_open(aTHX);
+  OP *next = !opens_a_pipe(aTHX) ? perl_open(aTHX) : opens_for_reading(aTHX) ? spawn_for_reading(aTHX_ perl_open) : spawn(aTHX_ perl_open);
   if (io) {
     mehari_output_reopened(aTHX_ io);
     mehari_input_reopened(aTHX_ io);
@@ -105,7 +127,7 @@ static OP *run_sysread(pTHX)
 }
 
 static OP *run_system(pTHX) { return spawn(aTHX_ perl_system); }
-static OP *run_backtick(pTHX) { return spawn(aTHX_ perl_backtick); }
+static OP *run_backtick(pTHX) { return spawn_for_reading(aTHX_ perl_backtick); }
 static OP *run_fork(pTHX) { return spawn(aTHX_ perl_fork); }
 
 static OP *run_chdir(pTHX)
@@ -148,6 +170,9 @@ static OP *run_exec(pTHX)
 static void in_forked_child(void)
 {
   mehari_in_child = true;
+  if (mehari_child_has_own_stdout)
+    mehari_output_discard(); /* what the parent printed is the parent's */
+  mehari_child_has_own_stdout = false;
 }
 
 static void in_forking_parent(void)

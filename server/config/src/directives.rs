@@ -14,10 +14,12 @@ mod limits;
 mod logs;
 mod perl;
 mod server;
+mod tls;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
+    tls::GROUP,
     files::GROUP,
     access::GROUP,
     handlers::GROUP,

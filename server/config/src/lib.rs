@@ -13,6 +13,7 @@ mod directives;
 mod document;
 mod environment;
 mod glob;
+mod host;
 mod include;
 mod line;
 mod load;
@@ -22,17 +23,20 @@ mod problem;
 mod scope;
 mod section;
 mod site;
+mod tls;
 mod zero;
 
 pub use change::{Change, HandlerName, Order};
 pub use directive::{Directive, Group, Place, Shape};
 pub use directives::DIRECTIVES;
 pub use document::{directives_json, markdown};
+pub use host::{Host, HostAddress, HostLogs};
 pub use map::Mapped;
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
+pub use tls::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".
