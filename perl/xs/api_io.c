@@ -2,6 +2,7 @@
 #include "api.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,6 +235,16 @@ XS_INTERNAL(bytes_sent)
   XSRETURN_UV(mehari_output_bytes());
 }
 
+/* Mehari::limit($number, $soft, $hard): setrlimit; $! says why not. */
+XS_INTERNAL(limit)
+{
+  dXSARGS;
+  if (items != 3)
+    croak_xs_usage(cv, "number, soft, hard");
+  struct rlimit wanted = {(rlim_t)SvNV(ST(1)), (rlim_t)SvNV(ST(2))};
+  XSRETURN_IV(setrlimit(SvIV(ST(0)), &wanted) == 0);
+}
+
 void mehari_io_boot(pTHX)
 {
   static const mehari_sub subs[] = {
@@ -244,6 +255,7 @@ void mehari_io_boot(pTHX)
     {"Apache2::RequestRec::_addresses", addresses, 0}, {"Apache2::RequestRec::_scheme", frame_text, MEHARI_TEXT_SCHEME},
     {"Apache2::RequestRec::_server_name", frame_text, MEHARI_TEXT_SERVER_NAME}, {"Apache2::RequestRec::_head_is_set", head_is_set, 0},
     {"Apache2::RequestRec::bytes_sent", bytes_sent, 0}, {"Mehari::log_line", log_line, 0},
+    {"Mehari::limit", limit, 0},
   };
   MEHARI_DEFINE(subs);
 }

@@ -3,7 +3,7 @@
  * The object is a reference to a number that names the request; used after its request it dies
  * rather than touch another's.
  */
-#include "api.h"
+#include "api_form.h"
 
 static SV *object;      /* the one `$r` of the request, a reference */
 static UV serial;
@@ -58,6 +58,7 @@ void mehari_request_drop(pTHX)
     SvREFCNT_dec(now.content_type);
     now.content_type = NULL;
   }
+  mehari_form_forget(aTHX);
   for (int i = 0; i < MEHARI_TABLES; i++)
     forget(aTHX_ &now.tables[i]);
   now.status = 0;

@@ -89,6 +89,7 @@ sub upload_io { return $_[0]->upload_fh }
 sub _temporary {
     my ($self) = @_;
     require File::Temp;
+    require File::Spec;
     my $folder = $self->{request}->temp_dir;
     return File::Temp::tempfile('apreqXXXXXX', DIR => defined $folder ? $folder : File::Spec->tmpdir, UNLINK => 0);
 }
@@ -108,8 +109,9 @@ sub upload_link {
 sub upload_tempname {
     my ($self) = @_;
     return $self->{tempname} if $self->{tempname};
+    my $pool = $self->{request}->pool;
     my ($handle, $name) = $self->_temporary;
-    $self->{request}->pool->cleanup_register(sub { unlink $name });
+    $pool->cleanup_register(sub { unlink $name });
     $self->_copy($handle);
     close $handle or die "cannot write $name: $!\n";
     return $self->{tempname} = $name;
