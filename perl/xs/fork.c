@@ -35,8 +35,10 @@ void mehari_fork_forward(int signal)
 
 static void drop_template(template *this)
 {
-  if (this->alive)
+  if (this->alive) {
+    mehari_descriptor_release(this->socket);
     close(this->socket); /* it reads its end and ends */
+  }
   this->alive = false;
 }
 
@@ -68,6 +70,7 @@ static bool start_template(template *this, const char *file, const struct stat *
   this->made_from = *now;
   this->alive = true;
   this->socket = ends[0];
+  mehari_descriptor_claim(this->socket);
   return true;
 }
 

@@ -113,6 +113,7 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
   int socket = files[1];
   mehari_process_open(aTHX_ "mehari-template", files[0], socket, bell, bell_event);
   mehari_front_socket = files[2];
+  mehari_descriptor_claim(mehari_front_socket);
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);

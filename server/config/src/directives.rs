@@ -13,6 +13,7 @@ mod ignored;
 mod limits;
 mod logs;
 mod perl;
+mod phases;
 mod server;
 mod tls;
 mod workers;
@@ -24,6 +25,7 @@ pub const DIRECTIVES: &[Group] = &[
     access::GROUP,
     handlers::GROUP,
     perl::GROUP,
+    phases::GROUP,
     environment::GROUP,
     workers::GROUP,
     limits::GROUP,
