@@ -115,6 +115,33 @@ static void demand(pTHX_ int status, const char *function)
   call_pv("APR::Request::Error::raise", G_VOID | G_DISCARD);
 }
 
+static void ask_for_status(pTHX_ void *argument)
+{
+  int *status = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  mXPUSHs(newSVsv(ERRSV));
+  PUTBACK;
+  int count = call_method("http_status", G_SCALAR | G_EVAL | G_KEEPERR);
+  SPAGAIN;
+  if (count == 1 && SvIOK(TOPs))
+    *status = SvIV(TOPs);
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+int mehari_form_blame(pTHX)
+{
+  int status = 500;
+  if (SvROK(ERRSV) && sv_isobject(ERRSV) && sv_derived_from(ERRSV, "APR::Request::Error"))
+    mehari_guard(aTHX_ ask_for_status, &status, NULL);
+  return status;
+}
+
 /* ---- asking ---- */
 
 enum { ARGS, BODY, PARAM };

@@ -46,5 +46,6 @@ bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *val
 
 void mehari_form_boot(pTHX);
 void mehari_form_forget(pTHX); /* at the end of a request */
+int mehari_form_blame(pTHX);   /* the status that $@ asks for: the client's fault when a form is wrong, else 500 */
 
 #endif

@@ -7,7 +7,7 @@ use warnings;
 use APR::Request ();
 use Apache2::RequestRec ();
 
-our @ISA = ('APR::Request');
+our @ISA = qw(APR::Request Apache2::RequestRec);
 
 sub handle { my ($class, $r) = @_; return $class->_new($r) }
 
