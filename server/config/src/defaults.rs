@@ -21,6 +21,7 @@ impl Site {
                 site: &mut site,
                 changes: &mut changes,
                 in_section: false,
+                scope: None,
                 environment: &mut environment,
             };
             let applied = apply_text(row, row.default, &mut target);
@@ -75,8 +76,11 @@ fn empty() -> Site {
             request_timeout: Duration::ZERO,
             body_limit: 0,
             error_documents: Vec::new(),
+            proxy: ProxySettings::default(),
         },
         sections: Vec::new(),
+        upstreams: Vec::new(),
+        passes: Vec::new(),
         by_name: None,
         perl: PerlSettings {
             interpreter: PathBuf::new(),

@@ -51,6 +51,8 @@ pub(crate) struct Target<'a> {
     pub site: &'a mut Site,
     pub changes: &'a mut Vec<Change>,
     pub in_section: bool,
+    /// Of the section the line stands in.
+    pub scope: Option<crate::Scope>,
     pub environment: &'a mut Environment,
 }
 

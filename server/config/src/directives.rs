@@ -13,6 +13,7 @@ mod ignored;
 mod limits;
 mod logs;
 mod perl;
+mod proxy;
 mod server;
 mod workers;
 
@@ -21,6 +22,7 @@ pub const DIRECTIVES: &[Group] = &[
     files::GROUP,
     access::GROUP,
     handlers::GROUP,
+    proxy::GROUP,
     perl::GROUP,
     environment::GROUP,
     workers::GROUP,

@@ -22,6 +22,7 @@ mod problem;
 mod scope;
 mod section;
 mod site;
+mod upstream;
 mod zero;
 
 pub use change::{Change, HandlerName, Order};
@@ -33,6 +34,7 @@ pub use problem::{Note, NoteKind, Problem, Problems};
 pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
+pub use upstream::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

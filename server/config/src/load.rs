@@ -46,6 +46,8 @@ struct Reader {
     virtual_hosts: usize,
     /// `SetHandler psgi` with no `PSGIApp` beside it.
     without_app: Vec<(PathBuf, At)>,
+    /// Where upstreams were named.
+    named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
 }
@@ -68,6 +70,7 @@ impl Reader {
             reading: Vec::new(),
             virtual_hosts: 0,
             without_app: Vec::new(),
+            named: Vec::new(),
             foreign_until: None,
         }
     }
@@ -178,7 +181,7 @@ impl Reader {
             .open
             .iter()
             .rev()
-            .find(|open| matches!(open.kind, OpenKind::Scoped(_)));
+            .find(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_)));
         if let (Place::Server, Some(section)) = (row.place, scoped) {
             let message = format!(
                 "{} cannot stand in <{}>; expected it outside of sections",
@@ -199,6 +202,9 @@ impl Reader {
         row.shape.check(&arguments)?;
         self.apply(row, &arguments)?;
         self.note(row, name.at);
+        for (upstream, at) in self.environment.named.drain(..) {
+            self.named.push((upstream, self.file.clone(), at));
+        }
         match self.environment.include.take() {
             Some(request) => self.include(request),
             None => Ok(()),
@@ -207,12 +213,17 @@ impl Reader {
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
+        let mut scope = None;
         let innermost = self
             .open
             .iter_mut()
             .rev()
             .find_map(|open| match &mut open.kind {
-                OpenKind::Scoped(section) => Some(&mut section.changes),
+                OpenKind::Scoped(section) => {
+                    scope = Some(section.scope.clone());
+                    Some(&mut section.changes)
+                }
+                OpenKind::Proxy(changes) => Some(changes),
                 _ => None,
             });
         let in_section = innermost.is_some();
@@ -220,6 +231,7 @@ impl Reader {
             site: &mut self.site,
             changes: innermost.unwrap_or(&mut self.base),
             in_section,
+            scope,
             environment: &mut self.environment,
         };
         (row.apply)(&mut target, arguments)

@@ -50,6 +50,11 @@ pub const SECTIONS: &[SectionKind] = &[
         "Requests whose URL path matches.",
     ),
     kind(
+        "Proxy",
+        "<Proxy balancer://NAME>",
+        "The members of a balancer and how it works.",
+    ),
+    kind(
         "VirtualHost",
         "<VirtualHost *:PORT>",
         "One, for any name: what it says holds for the whole server.",

@@ -6,6 +6,7 @@
 
 mod locate;
 mod program;
+mod proxied;
 pub mod table;
 mod walk;
 
@@ -33,6 +34,8 @@ pub enum Outcome {
     File(FileTarget),
     /// `Route::handler` is a program and may run.
     Program,
+    /// `Route::handler` is a back end; the path it is asked for, percent-encoded.
+    Proxied(Vec<u8>),
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
     Refused(Problem),

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::route::table::RouteTable;
 use crate::route::Route;
 use mehari_config::Site;
+use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
     pub rounds: Rounds,
@@ -44,7 +46,10 @@ pub struct Counts {
 
 impl<D: Dispatch> Shared<D> {
     pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
+        let told = journal.clone();
+        let report = Rc::new(move |level, text: &str| told.error(level, None, None, text));
         Shared {
+            upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -66,6 +71,8 @@ impl<D: Dispatch> Shared<D> {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
+        self.upstreams.renew(&site.upstreams);
+        self.upstreams.watch();
         self.site.replace(site);
         self.routes.clear();
     }

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
-use crate::handler::{cgi, file, perl, Backend};
+use crate::handler::{cgi, file, perl, proxy, Backend};
 use crate::page;
 use crate::problem::Problem;
 use crate::request::{path_of, Request};
@@ -37,7 +37,7 @@ pub fn server_options() -> Answer {
 
 /// Whether the route's handler reads request bodies; for the others a body is thrown away.
 pub fn wants_body(route: &Route) -> bool {
-    matches!(route.outcome, Outcome::Program)
+    matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
 }
 
 /// Starts the work. The body is complete.
@@ -52,6 +52,13 @@ pub fn begin<D: Dispatch>(
             let site = shared.site();
             match start(shared, request, route, &site, body) {
                 Ok(backend) => return Work::Backend(backend),
+                Err(problem) => Err(problem),
+            }
+        }
+        Outcome::Proxied(path) => {
+            let site = shared.site();
+            match proxy::start(shared, request, route, &site, path, body) {
+                Ok(exchange) => return Work::Backend(Backend::Proxy(Box::new(exchange))),
                 Err(problem) => Err(problem),
             }
         }
@@ -142,7 +149,9 @@ fn document<D: Dispatch>(
     let route = shared.route(path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
         Outcome::File(target) => target,
-        Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),
+        Outcome::Program | Outcome::Proxied(_) => {
+            return Some(Work::Elsewhere(document.clone().into(), status))
+        }
         _ => return None,
     };
     let round = shared.rounds.current();

@@ -79,7 +79,7 @@ fn task(route: &Route) -> Task<'_> {
             rung: *rung,
             file: &route.file,
         },
-        Handler::File => Task::Script {
+        Handler::File | Handler::Proxy(_) => Task::Script {
             rung: Rung::Cgi,
             file: &route.file,
         },
