@@ -1,5 +1,5 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
-#include "xs/mehari.h"
+#include "xs/api.h"
 
 void mehari_request_check(pTHX_ SV *self);
 int *mehari_request_status(void);
@@ -17,6 +17,7 @@ BOOT:
     mehari_script_hooks(aTHX);
     mehari_request_boot(aTHX);
     mehari_psgi_boot(aTHX);
+    mehari_table_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -3,14 +3,19 @@
  * The object is a reference to a number that names the request; used after its request it dies
  * rather than touch another's.
  */
-#include "mehari.h"
+#include "api.h"
 
 static SV *object;      /* the one `$r` of the request, a reference */
 static UV serial;
 static HV *request_stash;
+typedef struct {
+  mehari_table *table; /* made when it is first asked for */
+  SV *object;          /* what Perl code has of it */
+  bool is_filled;      /* for this request */
+} held_table;
 static struct {
   SV *content_type;
-  HV *headers_in, *headers_out, *err_headers_out, *notes; /* held as references to tables once asked for */
+  held_table tables[MEHARI_TABLES];
   int status;
 } now;
 
@@ -26,10 +31,19 @@ SV *mehari_request_object(pTHX)
   return object;
 }
 
-static void forget(pTHX_ HV **table)
+/* A table nobody kept serves again. */
+static void forget(pTHX_ held_table *held)
 {
-  SvREFCNT_dec((SV *)*table);
-  *table = NULL;
+  if (!held->table)
+    return;
+  held->is_filled = false;
+  if (held->object && mehari_table_is_unshared(aTHX_ held->object)) {
+    mehari_table_clear(held->table);
+    return;
+  }
+  SvREFCNT_dec(held->object);
+  mehari_table_release(held->table);
+  *held = (held_table){NULL, NULL, false};
 }
 
 void mehari_request_drop(pTHX)
@@ -44,10 +58,8 @@ void mehari_request_drop(pTHX)
     SvREFCNT_dec(now.content_type);
     now.content_type = NULL;
   }
-  forget(aTHX_ &now.headers_in);
-  forget(aTHX_ &now.headers_out);
-  forget(aTHX_ &now.err_headers_out);
-  forget(aTHX_ &now.notes);
+  for (int i = 0; i < MEHARI_TABLES; i++)
+    forget(aTHX_ &now.tables[i]);
   now.status = 0;
 }
 
@@ -74,80 +86,29 @@ void mehari_request_check(pTHX_ SV *self)
 int *mehari_request_status(void) { return &now.status; }
 SV **mehari_request_content_type(void) { return &now.content_type; }
 
-/* A table made by Perl code the first time it is asked for. */
-static SV *table(pTHX_ HV **held)
-{
-  if (!*held) {
-    dSP;
-    ENTER;
-    SAVETMPS;
-    PUSHMARK(SP);
-    mXPUSHs(newSVpvs("APR::Table"));
-    PUTBACK;
-    int count = call_method("new_table", G_SCALAR);
-    SPAGAIN;
-    if (count == 1 && SvROK(TOPs))
-      *held = (HV *)SvREFCNT_inc(SvRV(TOPs));
-    SP -= count;
-    PUTBACK;
-    FREETMPS;
-    LEAVE;
-  }
-  if (!*held)
-    croak("APR::Table cannot be made");
-  return sv_bless(newRV_inc((SV *)*held), gv_stashpvs("APR::Table", GV_ADD));
-}
-
-static void table_add(pTHX_ SV *into, mehari_text name, mehari_text value)
-{
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  XPUSHs(into);
-  mXPUSHp(name.at, name.length);
-  mXPUSHp(value.at, value.length);
-  PUTBACK;
-  call_method("add", G_VOID | G_DISCARD);
-  FREETMPS;
-  LEAVE;
-}
-
 SV *mehari_request_table(pTHX_ int which)
 {
-  HV **held = which == 0 ? &now.headers_in : which == 1 ? &now.headers_out : which == 2 ? &now.err_headers_out : &now.notes;
-  bool fresh = !*held;
-  SV *object_of_table = table(aTHX_ held);
-  if (fresh && which == 0)
-    for (int i = 0; i < mehari_now.frame->field_count; i++)
-      table_add(aTHX_ object_of_table, mehari_span_text(mehari_now.fields[i].name), mehari_span_text(mehari_now.fields[i].value));
-  return object_of_table;
+  held_table *held = &now.tables[which];
+  if (!held->table)
+    held->table = mehari_table_new();
+  if (!held->is_filled) {
+    held->is_filled = true;
+    for (int i = 0; which == MEHARI_HEADERS_IN && i < mehari_now.frame->field_count; i++)
+      mehari_table_add(held->table, mehari_span_text(mehari_now.fields[i].name), mehari_span_text(mehari_now.fields[i].value));
+  }
+  if (!held->object)
+    held->object = mehari_table_object(aTHX_ held->table);
+  return newSVsv(held->object);
 }
 
 /* ---- the response head ---- */
 
-static void add_table(pTHX_ HV *held)
+static void add_table(int which)
 {
-  if (!held)
-    return;
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  mXPUSHs(sv_bless(newRV_inc((SV *)held), gv_stashpvs("APR::Table", GV_ADD)));
-  PUTBACK;
-  int count = call_method("pairs", G_LIST | G_EVAL);
-  SPAGAIN;
-  SV **first = SP - count + 1;
-  for (int i = 0; i + 1 < count; i += 2) {
-    STRLEN name_length, value_length;
-    const char *name = SvPV(first[i], name_length), *value = SvPV(first[i + 1], value_length);
-    mehari_head_add(&mehari_response, name, name_length, value, value_length);
-  }
-  SP -= count;
-  PUTBACK;
-  FREETMPS;
-  LEAVE;
+  const mehari_table *table = now.tables[which].table;
+  for (int i = 0; table && i < table->count; i++)
+    mehari_head_add(&mehari_response, table->entries[i].name, table->entries[i].name_length, table->entries[i].value,
+                    table->entries[i].value_length);
 }
 
 void mehari_request_fill_head(pTHX)
@@ -158,16 +119,16 @@ void mehari_request_fill_head(pTHX)
     const char *type = SvPV(now.content_type, length);
     mehari_head_add(&mehari_response, "Content-Type", 12, type, length);
   }
-  add_table(aTHX_ now.headers_out);
-  add_table(aTHX_ now.err_headers_out);
+  add_table(MEHARI_HEADERS_OUT);
+  add_table(MEHARI_ERR_HEADERS_OUT);
 }
 
 void mehari_request_complete_head(pTHX)
 {
   if (!mehari_response.status)
     mehari_response.status = now.status;
-  add_table(aTHX_ now.headers_out);
-  add_table(aTHX_ now.err_headers_out);
+  add_table(MEHARI_HEADERS_OUT);
+  add_table(MEHARI_ERR_HEADERS_OUT);
 }
 
 /* ---- the rung ---- */

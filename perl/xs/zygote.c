@@ -140,11 +140,11 @@ static void become_serving_process(void)
   close(stem);
 }
 
-/* A worker's request for a template: its pid and the script, with its mailbox and a socket beside them. */
+/* A worker's request for a template: its pid and the script, with the descriptors a template has beside them. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
   struct { pid_t worker; char file[4097]; } request;
-  int files[2];
+  int files[MEHARI_TEMPLATE_FILES];
   struct iovec bytes = {&request, sizeof request - 1};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
@@ -159,11 +159,11 @@ static void fork_template(pTHX_ int bell, int bell_event)
     become_serving_process();
     close(mehari_stem_socket);
     setpgid(0, request.worker);
-    mehari_template_run(aTHX_ request.file, files[0], files[1], bell, bell_event);
+    mehari_template_run(aTHX_ request.file, files, bell, bell_event);
   }
   mehari_in_child = false;
-  close(files[0]);
-  close(files[1]);
+  for (int i = 0; i < MEHARI_TEMPLATE_FILES; i++)
+    close(files[i]);
 }
 
 static void fork_worker(pTHX_ message *in, int bell, int bell_event)
@@ -228,6 +228,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   mehari_stem_socket = pair[1];
   message in;
   int ends = -1;
+  mehari_pages_align();
   for (;;) {
     struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
     if (poll(waits, 3, -1) < 0 && errno != EINTR)
@@ -251,6 +252,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       if (ends < 0) {
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+        mehari_pages_enlarge();
       }
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);

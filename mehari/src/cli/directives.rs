@@ -93,6 +93,8 @@ fn one(name: &str) -> Result<String, ExitCode> {
         "place",
         match row.place {
             mehari_config::Place::Server => "outside of sections",
+            mehari_config::Place::Shared => "outside of sections; in <VirtualHost> it does nothing",
+            mehari_config::Place::Host => "outside of sections and in <VirtualHost>",
             mehari_config::Place::Everywhere => "outside of and inside sections",
         },
     );

@@ -72,4 +72,11 @@ pub enum Change {
     CookiePath(String, String),
     SendFile(bool),
     SendFileRoot(PathBuf),
+    /// `SSLRequireSSL`.
+    RequireTls,
+    /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.
+    TlsVariables(bool),
+    TlsCertificates(bool),
+    /// The whole header line; `None`: not sent.
+    StrictTransport(Option<String>),
 }

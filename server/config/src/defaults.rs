@@ -14,22 +14,27 @@ impl Site {
     /// the address is the command line's.
     pub fn defaults() -> Site {
         let mut site = empty();
+        let mut host = Host::virtual_host(Vec::new(), nothing());
+        host.document_root = PathBuf::from("htdocs");
         let mut changes = Vec::new();
         let mut environment = Environment::default();
         for row in Directive::all().filter(|row| !row.default.is_empty()) {
             let mut target = Target {
                 site: &mut site,
+                host: &mut host,
                 changes: &mut changes,
                 in_section: false,
                 scope: None,
+                in_host: false,
                 environment: &mut environment,
             };
             let applied = apply_text(row, row.default, &mut target);
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
         let mut handlers = merge::HandlerWords::default();
-        handlers.apply(&mut site.base, &changes);
-        site.base_handlers = handlers;
+        handlers.apply(&mut host.base, &changes);
+        host.base_handlers = handlers;
+        site.main = host;
         site
     }
 }
@@ -57,30 +62,11 @@ fn empty() -> Site {
     Site {
         listen: Vec::new(),
         server_root: PathBuf::from("."),
-        document_root: PathBuf::from("htdocs"),
-        server_name: None,
-        server_admin: None,
         pid_file: None,
-        aliases: Vec::new(),
-        base: Settings {
-            id: 0,
-            handler: None,
-            add_handler: Vec::new(),
-            add_type: Vec::new(),
-            directory_index: Vec::new(),
-            exec_cgi: false,
-            parse_headers: false,
-            set_env: Vec::new(),
-            set_var: Vec::new(),
-            denied: false,
-            request_timeout: Duration::ZERO,
-            body_limit: 0,
-            error_documents: Vec::new(),
-            proxy: ProxySettings::default(),
-        },
-        sections: Vec::new(),
+        main: Host::virtual_host(Vec::new(), nothing()),
+        hosts: Vec::new(),
+        any_port: false,
         upstreams: Vec::new(),
-        passes: Vec::new(),
         by_name: None,
         perl: PerlSettings {
             interpreter: PathBuf::new(),
@@ -95,6 +81,7 @@ fn empty() -> Site {
             fields: 0,
             field_size: 0,
             header_size: 0,
+            handshake_timeout: Duration::ZERO,
             header_timeout: Duration::ZERO,
             body_timeout: Duration::ZERO,
             write_timeout: Duration::ZERO,
@@ -111,7 +98,28 @@ fn empty() -> Site {
         },
         files: Vec::new(),
         notes: Vec::new(),
-        base_handlers: merge::HandlerWords::default(),
-        merged: merge::Merged::default(),
+    }
+}
+
+fn nothing() -> Settings {
+    Settings {
+        id: 0,
+        handler: None,
+        add_handler: Vec::new(),
+        add_type: Vec::new(),
+        directory_index: Vec::new(),
+        exec_cgi: false,
+        parse_headers: false,
+        set_env: Vec::new(),
+        set_var: Vec::new(),
+        denied: false,
+        request_timeout: Duration::ZERO,
+        body_limit: 0,
+        error_documents: Vec::new(),
+        proxy: ProxySettings::default(),
+        require_tls: false,
+        tls_variables: false,
+        tls_certificates: false,
+        strict_transport: None,
     }
 }

@@ -6,7 +6,7 @@
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::problem::Fault;
-use crate::{Change, Site};
+use crate::{Change, Host, Site};
 
 /// Directives that belong together: a heading in the documentation.
 pub struct Group {
@@ -20,6 +20,11 @@ pub struct Group {
 pub enum Place {
     /// Outside any section only.
     Server,
+    /// Like `Server`, and in `<VirtualHost>` too, where Apache knows it and it has nothing to do:
+    /// the main server's holds for all hosts.
+    Shared,
+    /// Outside any section and in `<VirtualHost>`.
+    Host,
     /// Outside and inside sections.
     Everywhere,
 }
@@ -49,10 +54,14 @@ pub enum Shape {
 /// change.
 pub(crate) struct Target<'a> {
     pub site: &'a mut Site,
+    /// The main server, or the virtual host the line stands in.
+    pub host: &'a mut Host,
     pub changes: &'a mut Vec<Change>,
     pub in_section: bool,
     /// Of the section the line stands in.
     pub scope: Option<crate::Scope>,
+    /// In a `<VirtualHost>`.
+    pub in_host: bool,
     pub environment: &'a mut Environment,
 }
 
@@ -107,6 +116,17 @@ impl Directive {
         }
     }
 
+    pub(crate) const fn host(
+        name: &'static str,
+        shape: Shape,
+        about: &'static str,
+        apply: Apply,
+    ) -> Directive {
+        let mut row = Directive::server(name, shape, about, apply);
+        row.place = Place::Host;
+        row
+    }
+
     pub(crate) const fn everywhere(
         name: &'static str,
         shape: Shape,
@@ -128,6 +148,12 @@ impl Directive {
         let mut row = Directive::everywhere(name, ANY, "", |_, _| Ok(()));
         row.ignored = Some(reason);
         row
+    }
+
+    /// Of the whole server, and passed over in a virtual host.
+    pub(crate) const fn shared(mut self) -> Directive {
+        self.place = Place::Shared;
+        self
     }
 
     pub(crate) const fn aliases(mut self, names: &'static [&'static str]) -> Directive {

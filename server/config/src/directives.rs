@@ -15,10 +15,12 @@ mod logs;
 mod perl;
 mod proxy;
 mod server;
+mod tls;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
+    tls::GROUP,
     files::GROUP,
     access::GROUP,
     handlers::GROUP,

@@ -52,7 +52,7 @@ pub fn markdown() -> String {
     let mut page = String::from(
         "# Directives\n\nWritten by `mehari directives --markdown` from the directive table; a test holds it equal.\n\
          How files are read is told in [configuration.md](configuration.md). Names are the same in any case.\n\
-         \"Sections\" says whether a directive may also stand in `<Directory>`, `<Files>` and `<Location>`.\n\n\
+         \"Sections\" says whether a directive may also stand in `<VirtualHost>`, or in any section.\n\n\
          ## Sections\n\n| Section | Meaning |\n|---|---|\n",
     );
     for kind in SECTIONS {
@@ -90,7 +90,8 @@ fn described(directive: &Directive) -> String {
         (value, unit) => format!("{} {unit}", code(value)),
     };
     let sections = match directive.place {
-        Place::Server => "",
+        Place::Server | Place::Shared => "",
+        Place::Host => "`<VirtualHost>`",
         Place::Everywhere => "yes",
     };
     row(&[&code(&directive.usage()), &about, &default, sections])

@@ -34,6 +34,9 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_lbmethod_byrequests.c", "lbmethod_byrequests_module"),
     ("mod_lbmethod_bybusyness.c", "lbmethod_bybusyness_module"),
     ("mod_slotmem_shm.c", "slotmem_shm_module"),
+    ("mod_ssl.c", "ssl_module"),
+    ("mod_http2.c", "http2_module"),
+    ("mod_socache_shmcb.c", "socache_shmcb_module"),
     ("prefork.c", "mpm_prefork_module"),
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
@@ -78,6 +81,8 @@ pub(crate) struct Environment {
     loaded: BTreeSet<String>,
     pub include: Option<IncludeRequest>,
     pub preloads: Vec<(PreloadStage, Preload)>,
+    /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
+    pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
     pub keep_alive_off: bool,
     /// The balancer whose `<Proxy>` section is open.

@@ -12,7 +12,7 @@ use crate::environment::{Environment, IncludeRequest};
 use crate::include::{self, MOST_FILES};
 use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
-use crate::{Change, Note, NoteKind, Problem, Problems, Site};
+use crate::{Change, Host, Note, NoteKind, Problem, Problems, Site};
 
 mod finish;
 mod sections;
@@ -35,21 +35,39 @@ impl Site {
 
 struct Reader {
     site: Site,
+    main: Draft,
+    /// The `<VirtualHost>` that is open.
+    host: Option<Draft>,
+    /// Those that were closed.
+    hosts: Vec<Draft>,
     environment: Environment,
-    base: Vec<Change>,
     open: Vec<Open>,
     problems: Vec<Problem>,
     notes: Vec<Note>,
     file: PathBuf,
     /// The files on the way from the first to this one, by their real paths.
     reading: Vec<PathBuf>,
-    virtual_hosts: usize,
     /// `SetHandler psgi` with no `PSGIApp` beside it.
     without_app: Vec<(PathBuf, At)>,
     /// Where upstreams were named.
     named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
+}
+
+/// A host that is being read, and what its lines outside of sections change.
+struct Draft {
+    host: Host,
+    base: Vec<Change>,
+}
+
+impl Draft {
+    fn of(host: Host) -> Draft {
+        Draft {
+            host,
+            base: Vec::new(),
+        }
+    }
 }
 
 impl Reader {
@@ -59,16 +77,20 @@ impl Reader {
             let (name, value) = define.split_once('=').unwrap_or((define, ""));
             environment.defines.insert(name.into(), value.into());
         }
+        let mut site = Site::defaults();
+        let empty = Host::virtual_host(Vec::new(), site.main.base.clone());
+        let main = std::mem::replace(&mut site.main, empty);
         Reader {
-            site: Site::defaults(),
+            site,
+            main: Draft::of(main),
+            host: None,
+            hosts: Vec::new(),
             environment,
-            base: Vec::new(),
             open: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
             file: PathBuf::new(),
             reading: Vec::new(),
-            virtual_hosts: 0,
             without_app: Vec::new(),
             named: Vec::new(),
             foreign_until: None,
@@ -120,14 +142,14 @@ impl Reader {
             }
         }
         self.foreign_until = None;
-        while self.open.len() > outer {
-            if let Some(open) = self.open.pop() {
-                let message = format!(
-                    "<{0}> is not closed; expected </{0}> in the same file",
-                    open.name
-                );
-                self.refuse(Fault::new(open.at, message));
-            }
+        while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
+            let message = format!(
+                "<{0}> is not closed; expected </{0}> in the same file",
+                open.name
+            );
+            let at = open.at;
+            self.refuse(Fault::new(at, message));
+            self.close_down_to(self.open.len() - 1);
         }
     }
 
@@ -177,15 +199,10 @@ impl Reader {
             return Ok(());
         };
         let row = Directive::named(&name.text).ok_or_else(|| unknown::fault(name))?;
-        let scoped = self
-            .open
-            .iter()
-            .rev()
-            .find(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_)));
-        if let (Place::Server, Some(section)) = (row.place, scoped) {
+        if let Some(section) = self.misplaced(row) {
             let message = format!(
-                "{} cannot stand in <{}>; expected it outside of sections",
-                row.name, section.name
+                "{} cannot stand in <{section}>; expected it outside of sections",
+                row.name
             );
             return Err(Fault::new(name.at, message));
         }
@@ -200,6 +217,11 @@ impl Reader {
             end,
         };
         row.shape.check(&arguments)?;
+        if row.place == Place::Shared && self.host.is_some() {
+            let message = "the main server's holds for all hosts".to_string();
+            self.add_note(row.name, name.at, NoteKind::Ignored, message);
+            return Ok(());
+        }
         self.apply(row, &arguments)?;
         self.note(row, name.at);
         for (upstream, at) in self.environment.named.drain(..) {
@@ -209,6 +231,17 @@ impl Reader {
             Some(request) => self.include(request),
             None => Ok(()),
         }
+    }
+
+    /// The section a directive must not stand in.
+    fn misplaced(&self, row: &Directive) -> Option<&str> {
+        let mut around = self.open.iter().rev();
+        let section = around.find(|open| match open.kind {
+            OpenKind::Scoped(_) | OpenKind::Proxy(_) => row.place != Place::Everywhere,
+            OpenKind::Host => row.place == Place::Server,
+            OpenKind::Read | OpenKind::Skip => false,
+        });
+        section.map(|open| open.name.as_str())
     }
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
@@ -227,11 +260,15 @@ impl Reader {
                 _ => None,
             });
         let in_section = innermost.is_some();
+        let in_host = self.host.is_some();
+        let draft = self.host.as_mut().unwrap_or(&mut self.main);
         let mut target = Target {
             site: &mut self.site,
-            changes: innermost.unwrap_or(&mut self.base),
+            host: &mut draft.host,
+            changes: innermost.unwrap_or(&mut draft.base),
             in_section,
             scope,
+            in_host,
             environment: &mut self.environment,
         };
         (row.apply)(&mut target, arguments)

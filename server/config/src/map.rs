@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::{Alias, Site};
+use crate::{Alias, Host};
 
 /// Where a URL path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Mapped {
     }
 }
 
-impl Site {
+impl Host {
     /// Maps a URL path that has been decoded and normalised (no `.`, `..` or empty segments). The
     /// first alias that matches wins, in configuration order.
     pub fn map(&self, url_path: &str) -> Mapped {
@@ -70,8 +70,8 @@ fn mapped(root: &Path, rest: &str, script: bool) -> Mapped {
 mod tests {
     use super::*;
 
-    fn site(aliases: &[(&str, &str)]) -> Site {
-        let mut site = Site::defaults();
+    fn host(aliases: &[(&str, &str)]) -> Host {
+        let mut site = crate::Site::defaults().main;
         site.document_root = "/srv/www".into();
         site.aliases = aliases
             .iter()
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn aliases_match_on_segment_boundaries_in_order_and_the_document_root_is_last() {
-        let site = site(&[
+        let site = host(&[
             ("/icons/", "/usr/share/icons/"),
             ("/cgi-bin", "/usr/lib/cgi-bin"),
             ("/cgi-bin/never", "/nowhere"),
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn an_alias_for_everything_keeps_the_rest_as_path_info() {
-        let site = site(&[("/", "/srv/app.pl")]);
+        let site = host(&[("/", "/srv/app.pl")]);
         assert_eq!(site.map("/").file, PathBuf::from("/srv/app.pl/"));
         assert_eq!(site.map("/a/b").file, PathBuf::from("/srv/app.pl/a/b"));
         assert_eq!(site.map("/a/b").root(), Path::new("/srv/app.pl"));

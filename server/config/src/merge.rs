@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Change, Handler, HandlerName, Order, Rung, Section, Settings, Site};
+use crate::{Change, Handler, HandlerName, Host, Order, Rung, Section, Settings};
 
 /// Sets of up to this many sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -18,6 +19,18 @@ const SECTIONS_ON_STACK: usize = 16 * 64;
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
     known: RwLock<HashMap<Box<[u64]>, Arc<Settings>>>,
+    /// One count for all hosts of a site: a worker knows settings by their number.
+    next_id: Arc<AtomicU32>,
+}
+
+impl Merged {
+    /// Nothing merged yet, for another host of the same site.
+    pub fn sharing_ids(&self) -> Merged {
+        Merged {
+            next_id: self.next_id.clone(),
+            ..Merged::default()
+        }
+    }
 }
 
 impl Clone for Merged {
@@ -26,7 +39,7 @@ impl Clone for Merged {
     }
 }
 
-impl Site {
+impl Host {
     /// The settings for a request: `url_path` decoded and normalised, `file` the file it was
     /// mapped to, when there is one. Merged on first use of a set of sections and shared after
     /// that, so a site must not be changed once it serves.
@@ -67,10 +80,8 @@ impl Site {
         let mut settings = self.merge(matching);
         let known = self.merged.known.write();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        let mut next_id = 0;
         let mut same = None;
         for other in known.values() {
-            next_id = next_id.max(other.id + 1);
             settings.id = other.id;
             if settings == **other {
                 same = Some(other.clone());
@@ -78,7 +89,7 @@ impl Site {
             }
         }
         let settings = same.unwrap_or_else(|| {
-            settings.id = next_id;
+            settings.id = self.merged.next_id.fetch_add(1, Ordering::Relaxed);
             Arc::new(settings)
         });
         known.insert(matching.into(), settings.clone());
@@ -215,6 +226,10 @@ impl Settings {
             Change::CookiePath(from, to) => put(&mut self.proxy.cookie_path, from, to.clone()),
             Change::SendFile(on) => self.proxy.send_file = *on,
             Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
+            Change::RequireTls => self.require_tls = true,
+            Change::TlsVariables(on) => self.tls_variables = *on,
+            Change::TlsCertificates(on) => self.tls_certificates = *on,
+            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
             // Bound together with the other words of their section, in `HandlerWords::apply`.
             Change::SetHandler(_)
             | Change::AddHandler(..)

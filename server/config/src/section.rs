@@ -1,10 +1,11 @@
 //! Sections: their names, and the scope an opening line stands for.
 
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use crate::line::Word;
 use crate::problem::Fault;
-use crate::{Pattern, Scope};
+use crate::{HostAddress, Pattern, Scope};
 
 /// A section Mehari knows, for the documentation.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
@@ -56,8 +57,8 @@ pub const SECTIONS: &[SectionKind] = &[
     ),
     kind(
         "VirtualHost",
-        "<VirtualHost *:PORT>",
-        "One, for any name: what it says holds for the whole server.",
+        "<VirtualHost ADDRESS[:PORT]...>",
+        "A host of its own, by address and by ServerName and ServerAlias. What it does not say is the main server's.",
     ),
     kind(
         "IfModule",
@@ -125,6 +126,64 @@ pub(crate) fn scope(
         _ if !word.text.starts_with('/') => Err(expected("a URL path that begins with `/`")),
         _ => Ok(Scope::Location(word.text.clone())),
     }
+}
+
+/// The addresses of `<VirtualHost>`: `*:80`, `10.0.0.1:80`, `[::1]:80`, `_default_:443`, `*`, or a
+/// host name, which is looked up once, here.
+pub(crate) fn addresses(opening: &Word, words: &[Word]) -> Result<Vec<HostAddress>, Fault> {
+    if words.is_empty() {
+        let message = "an argument is missing; expected `<VirtualHost ADDRESS[:PORT]...>`";
+        return Err(Fault::new(opening.at, message));
+    }
+    let mut all = Vec::new();
+    for word in words {
+        let found = address(&word.text).map_err(|why| {
+            let message = format!(
+                "expected *:PORT, ADDRESS:PORT or [IPV6]:PORT, not `{}`{why}",
+                word.text
+            );
+            Fault::new(word.at, message)
+        })?;
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+fn address(text: &str) -> Result<Vec<HostAddress>, String> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port),
+        _ => (text, "*"),
+    };
+    let port = match port {
+        "*" => None,
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(digits.parse().map_err(|_| String::new())?)
+        }
+        _ => return Err(String::new()),
+    };
+    if host == "*" || host.eq_ignore_ascii_case("_default_") {
+        return Ok(vec![HostAddress { ip: None, port }]);
+    }
+    let bare = host
+        .strip_prefix('[')
+        .map_or(Some(host), |rest| rest.strip_suffix(']'))
+        .ok_or_else(String::new)?;
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Ok(vec![HostAddress { ip: Some(ip), port }]);
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    if host.is_empty() || !host.chars().all(fits) {
+        return Err(String::new());
+    }
+    let resolved = (host, 0)
+        .to_socket_addrs()
+        .map_err(|error| format!(": the name has no address ({error})"))?;
+    Ok(resolved
+        .map(|address| HostAddress {
+            ip: Some(address.ip()),
+            port,
+        })
+        .collect())
 }
 
 fn folder(server_root: &Path, text: &str) -> PathBuf {

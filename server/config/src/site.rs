@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Pass, Proxied, ProxySettings, Upstream};
+use crate::{Proxied, ProxySettings, Upstream};
 
 /// How a piece of Perl is run. See DESIGN "The ladder".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -142,6 +142,13 @@ pub struct Settings {
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
     pub proxy: ProxySettings,
+    /// `SSLRequireSSL`: without TLS it is answered 403.
+    pub require_tls: bool,
+    /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
+    pub tls_variables: bool,
+    pub tls_certificates: bool,
+    /// The header line of Strict-Transport-Security.
+    pub strict_transport: Option<String>,
 }
 
 impl Settings {
@@ -248,6 +255,8 @@ pub struct ConnectionLimits {
     pub field_size: usize,
     /// All of the header block, bytes.
     pub header_size: usize,
+    /// `RequestReadTimeout handshake=`: until TLS stands.
+    pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
     /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
@@ -303,24 +312,20 @@ pub enum LogLevel {
 /// Everything `mehari serve` needs to know.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
-    /// `host:port` or `[v6]:port`, in order. Empty: the command line's default.
-    pub listen: Vec<String>,
+    /// In order. Empty: the command line's default.
+    pub listen: Vec<crate::Listen>,
     pub server_root: PathBuf,
-    pub document_root: PathBuf,
-    /// `ServerName`; `None`: the request's Host, else the local address.
-    pub server_name: Option<String>,
-    pub server_admin: Option<String>,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
-    pub aliases: Vec<Alias>,
-    /// The settings outside any section.
-    pub base: Settings,
-    /// In the order they were closed; `Site::settings` knows the order they are merged in.
-    pub sections: Vec<Section>,
-    /// Back ends, by name.
+    /// What answers when no virtual host does, and what they go on from.
+    #[serde(flatten)]
+    pub main: crate::Host,
+    /// `<VirtualHost>`, in order. Host number N of a site is `hosts[N - 1]`; 0 is `main`.
+    pub hosts: Vec<crate::Host>,
+    /// `--listen` chose the addresses: the ports of `<VirtualHost>` are not compared.
+    pub any_port: bool,
+    /// Back ends of all hosts, by name.
     pub upstreams: Vec<Upstream>,
-    /// `ProxyPass` outside of sections, in order.
-    pub passes: Vec<Pass>,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
     pub perl: PerlSettings,
@@ -331,9 +336,4 @@ pub struct Site {
     pub files: Vec<PathBuf>,
     /// What became of each directive read; remarks and ignored ones are worth a log line at start.
     pub notes: Vec<crate::Note>,
-    /// The handler words outside any section, which sections go on from.
-    #[serde(skip)]
-    pub(crate) base_handlers: crate::merge::HandlerWords,
-    #[serde(skip)]
-    pub(crate) merged: crate::merge::Merged,
 }

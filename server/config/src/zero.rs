@@ -28,27 +28,27 @@ impl Site {
         let kind = std::fs::metadata(&real).map_err(unreadable)?;
         let chosen = rung.unwrap_or(Rung::Auto);
         let mut site = Site::defaults();
-        site.base.exec_cgi = true;
-        site.base.parse_headers = true;
+        site.main.base.exec_cgi = true;
+        site.main.base.parse_headers = true;
         site.logs.access = LogTarget::Stderr;
         if kind.is_dir() {
-            site.document_root = real.clone();
+            site.main.document_root = real.clone();
             site.server_root = real;
             site.by_name = Some(chosen);
             let index = ["index.html", "index.pl", "index.cgi"];
-            site.base.directory_index = index.map(String::from).to_vec();
+            site.main.base.directory_index = index.map(String::from).to_vec();
             return Ok(site);
         }
         let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
-        site.base.directory_index.clear();
-        site.document_root = folder.clone();
+        site.main.base.directory_index.clear();
+        site.main.document_root = folder.clone();
         site.server_root = folder;
-        site.aliases.push(Alias {
+        site.main.aliases.push(Alias {
             url: "/".into(),
             path: real.clone(),
             script: false,
         });
-        site.base.handler = Some(match rung {
+        site.main.base.handler = Some(match rung {
             None if has_suffix(&real, &["psgi"]) => {
                 site.perl.preloads.push(Preload::Psgi(real.clone()));
                 Handler::Psgi(real)
@@ -114,10 +114,10 @@ mod tests {
         let site = Site::zero(folder.path(), None).expect("a site");
         assert_eq!(site.by_name, Some(Rung::Auto));
         assert_eq!(
-            site.base.directory_index,
+            site.main.base.directory_index,
             ["index.html", "index.pl", "index.cgi"]
         );
-        assert!(site.base.exec_cgi && site.listen.is_empty());
+        assert!(site.main.base.exec_cgi && site.listen.is_empty());
         let site = Site::zero(folder.path(), Some(Rung::Fork)).expect("a site");
         assert_eq!(site.by_name, Some(Rung::Fork));
     }
@@ -132,7 +132,7 @@ mod tests {
             .join("app.psgi");
         write(&file, "sub {}").expect("written");
         let site = Site::zero(&file, None).expect("a site");
-        let settings = site.settings("/any/where", None);
+        let settings = site.main.settings("/any/where", None);
         assert_eq!(settings.handler, Some(Handler::Psgi(file.clone())));
         assert_eq!(site.perl.preloads, [Preload::Psgi(file.clone())]);
         assert!(matches!(
@@ -147,9 +147,12 @@ mod tests {
         let file = folder.path().canonicalize().expect("a path").join("hello");
         write(&file, "#!/usr/bin/env perl\nprint 1;").expect("written");
         let site = Site::zero(&file, Some(Rung::Registry)).expect("a site");
-        assert_eq!(site.base.handler, Some(Handler::Script(Rung::Registry)));
-        assert_eq!(site.map("/a/b").file, file.join("a/b"));
-        assert_eq!(site.map("/a/b").root(), file);
+        assert_eq!(
+            site.main.base.handler,
+            Some(Handler::Script(Rung::Registry))
+        );
+        assert_eq!(site.main.map("/a/b").file, file.join("a/b"));
+        assert_eq!(site.main.map("/a/b").root(), file);
     }
 
     #[test]

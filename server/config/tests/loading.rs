@@ -42,9 +42,14 @@ fn site(text: &str) -> Site {
     }
 }
 
+fn addresses(site: &Site) -> Vec<&str> {
+    let listens = site.listen.iter();
+    listens.map(|listen| listen.address.as_str()).collect()
+}
+
 fn at(site: &Site, url: &str) -> std::sync::Arc<Settings> {
-    let mapped = site.map(url);
-    site.settings(url, Some(&mapped.file))
+    let mapped = site.main.map(url);
+    site.main.settings(url, Some(&mapped.file))
 }
 
 #[test]
@@ -56,7 +61,7 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
          <Location /perl>\nSetHandler perl-script\nPerlHandler Apache::Registry\n\
          PerlSendHeader On\nOptions ExecCGI\nallow from all\n</Location>\n",
     );
-    assert_eq!(site.listen, ["0.0.0.0:8080"]);
+    assert_eq!(addresses(&site), ["0.0.0.0:8080"]);
     assert_eq!(
         (
             site.workers.max,
@@ -80,7 +85,7 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
     let outside = at(&site, "/other.html");
     assert!(outside.handler.is_none() && !outside.exec_cgi);
     assert_eq!(
-        site.map("/perl/hello.pl").file,
+        site.main.map("/perl/hello.pl").file,
         Path::new("/srv/perl/hello.pl")
     );
 }
@@ -113,14 +118,15 @@ fn a_stock_debian_configuration_loads() {
         site.pid_file.as_deref(),
         Some(Path::new("/run/site/site.pid"))
     );
-    assert_eq!(site.document_root, Path::new("/var/www/html"));
+    let host = &site.hosts[0];
+    assert_eq!(host.document_root, Path::new("/var/www/html"));
     assert_eq!(site.workers.max_spare, Some(10));
     assert_eq!(site.limits.write_timeout, Duration::from_secs(300));
     assert_eq!(site.files.len(), 5);
     assert!(
-        matches!(&site.logs.access, LogTarget::File(file) if file.ends_with("logs/access.log"))
+        matches!(&host.own_logs.access, Some((LogTarget::File(file), _)) if file.ends_with("logs/access.log"))
     );
-    let denied = |file: &str| site.settings("/x", Some(Path::new(file))).denied;
+    let denied = |file: &str| host.settings("/x", Some(Path::new(file))).denied;
     assert!(denied("/etc/passwd"));
     assert!(!denied("/var/www/html/index.html"));
     assert!(denied("/var/www/html/.htaccess"));
@@ -201,7 +207,8 @@ fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
     let files = Files::new(&[("httpd.conf", text)]);
     let names = |defines: &[&str]| -> Vec<String> {
         let site = files.load(defines).expect("a site");
-        site.base
+        site.main
+            .base
             .set_env
             .into_iter()
             .map(|(name, _)| name)
@@ -259,7 +266,7 @@ fn a_tilde_makes_a_regular_expression() {
 #[test]
 fn variables_are_put_in_and_an_unknown_one_is_told() {
     let site = site("Define ROOT /srv\nDefine SITE ${ROOT}/www\nDocumentRoot \"${SITE}/htdocs\"\n");
-    assert_eq!(site.document_root, Path::new("/srv/www/htdocs"));
+    assert_eq!(site.main.document_root, Path::new("/srv/www/htdocs"));
     assert_eq!(
         problems("Define ROOT /srv\nDocumentRoot  ${ROT}/x\n"),
         ["2:15: `${ROT}` is not defined; expected `Define ROT VALUE` before it; did you mean `ROOT`?"]
@@ -278,6 +285,7 @@ fn includes_are_read_in_order_and_a_loop_ends_in_a_problem() {
     ]);
     let site = files.load(&[]).expect("a site");
     let names: Vec<&str> = site
+        .main
         .base
         .set_env
         .iter()
@@ -419,7 +427,7 @@ fn times_have_units() {
     let site = site(
         "Timeout 2min\nKeepAliveTimeout 1500ms\nWorkerQueueTimeout 3s\nRequestReadTimeout body=7\n",
     );
-    assert_eq!(site.base.request_timeout, Duration::from_secs(120));
+    assert_eq!(site.main.base.request_timeout, Duration::from_secs(120));
     assert_eq!(site.limits.keep_alive, Some(Duration::from_millis(1500)));
     assert_eq!(site.workers.queue_timeout, Duration::from_secs(3));
     assert_eq!(site.limits.body_timeout, Duration::from_secs(7));
@@ -431,7 +439,7 @@ fn listen_takes_ports_addresses_and_brackets() {
     let site =
         site("Listen 80\nListen *:81\nListen 127.0.0.1:82\nListen [::1]:83\nListen localhost:0\n");
     assert_eq!(
-        site.listen,
+        addresses(&site),
         [
             "0.0.0.0:80",
             "0.0.0.0:81",
@@ -440,7 +448,7 @@ fn listen_takes_ports_addresses_and_brackets() {
             "localhost:0"
         ]
     );
-    for wrong in ["::1:80", "80x", "+80", "70000", "host:", ":80", "443 https"] {
+    for wrong in ["::1:80", "80x", "+80", "70000", "host:", ":80", "443 spdy"] {
         assert_eq!(problems(&format!("Listen {wrong}")).len(), 1, "{wrong}");
     }
 }
@@ -467,6 +475,7 @@ fn logs_go_to_files_or_to_stderr_in_known_formats() {
 fn documentation_inside_is_passed_over_but_not_its_apache_parts() {
     let text = "SetEnv A 1\n=pod\nAny text <here\n=over apache\nSetEnv B 1\n=back\nmore text\n=cut\nSetEnv C 1\n__END__\nNonsense\n";
     let names: Vec<String> = site(text)
+        .main
         .base
         .set_env
         .into_iter()

@@ -55,7 +55,7 @@ const MIXED: &str = "\
 fn sections_are_merged_in_apaches_order_and_not_in_the_files() {
     let site = load(MIXED);
     let last = |url: &str, file: &str| {
-        let settings = site.settings(url, Some(Path::new(file)));
+        let settings = site.main.settings(url, Some(Path::new(file)));
         settings
             .set_var
             .first()
@@ -68,15 +68,15 @@ fn sections_are_merged_in_apaches_order_and_not_in_the_files() {
     assert_eq!(last("/", "/srv/www/deep/y.pl"), "nested");
     assert_eq!(last("/", "/srv/x.pl"), "files pattern");
     assert_eq!(last("/a/x", "/srv/x.pl"), "location");
-    let settings = site.settings("/x.cgi", Some(Path::new("/srv/x")));
+    let settings = site.main.settings("/x.cgi", Some(Path::new("/srv/x")));
     assert_eq!(settings.handler, Some(Handler::Script(Rung::Cgi)));
 }
 
 #[test]
 fn a_request_without_a_file_meets_locations_only() {
     let site = load(MIXED);
-    assert_eq!(site.settings("/a", None).set_var[0].1, ["location"]);
-    assert!(site.settings("/b", None).set_var.is_empty());
+    assert_eq!(site.main.settings("/a", None).set_var[0].1, ["location"]);
+    assert!(site.main.settings("/b", None).set_var.is_empty());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn equal_settings_share_one_id_and_different_ones_do_not() {
     let site = load(
         "<Location /a>\nSetEnv X 1\n</Location>\n<Location /b>\nSetEnv X 1\n</Location>\n<Location /c>\nSetEnv X 2\n</Location>\n",
     );
-    let of = |url| site.settings(url, None);
+    let of = |url| site.main.settings(url, None);
     assert!(Arc::ptr_eq(&of("/a"), &of("/b")));
     assert!(Arc::ptr_eq(&of("/a/deeper"), &of("/a")));
     let mut ids = [of("/").id, of("/a").id, of("/c").id];
@@ -96,10 +96,10 @@ fn equal_settings_share_one_id_and_different_ones_do_not() {
 fn asking_again_allocates_nothing() {
     let site = load(MIXED);
     let file = Path::new("/srv/www/deep/x.pl");
-    site.settings("/a/x.cgi", Some(file));
+    site.main.settings("/a/x.cgi", Some(file));
     let before = ALLOCATIONS.with(Cell::get);
     for _ in 0..1000 {
-        std::hint::black_box(site.settings("/a/x.cgi", Some(file)));
+        std::hint::black_box(site.main.settings("/a/x.cgi", Some(file)));
     }
     assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
 }
@@ -114,10 +114,10 @@ fn more_sections_than_one_word_has_bits_are_told_apart() {
     }
     let site = load(&text);
     for number in [0, 63, 64, 1023, 1024, 2999] {
-        let settings = site.settings(&format!("/n{number}"), None);
+        let settings = site.main.settings(&format!("/n{number}"), None);
         assert_eq!(settings.set_var[0].1, [number.to_string()]);
     }
-    assert!(site.settings("/other", None).set_var.is_empty());
+    assert!(site.main.settings("/other", None).set_var.is_empty());
 }
 
 #[test]
@@ -128,7 +128,9 @@ fn a_site_can_be_asked_from_many_threads() {
             let site = site.clone();
             std::thread::spawn(move || {
                 let file = Path::new("/srv/x.pl");
-                (0..500).map(|_| site.settings("/a", Some(file)).id).max()
+                (0..500)
+                    .map(|_| site.main.settings("/a", Some(file)).id)
+                    .max()
             })
         })
         .collect();

@@ -14,13 +14,13 @@ fn check(bytes: &[u8]) {
     match load(bytes) {
         Ok(site) => {
             for url in ["/", "/a/b.pl", "*", ""] {
-                let mapped = site.map(url);
-                let with_file = site.settings(url, Some(&mapped.file));
+                let mapped = site.main.map(url);
+                let with_file = site.main.settings(url, Some(&mapped.file));
                 assert!(std::sync::Arc::ptr_eq(
                     &with_file,
-                    &site.settings(url, Some(&mapped.file))
+                    &site.main.settings(url, Some(&mapped.file))
                 ));
-                site.settings(url, None);
+                site.main.settings(url, None);
             }
         }
         Err(found) => {

@@ -1,6 +1,6 @@
 //! The directive table, row by row.
 
-use mehari_config::{Directive, Place, Site, DIRECTIVES};
+use mehari_config::{Directive, Place, Shape, Site, DIRECTIVES};
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -53,7 +53,9 @@ fn every_row_refuses_a_wrong_value_and_says_where() {
 
 #[test]
 fn every_row_that_takes_arguments_refuses_none() {
-    for row in Directive::all().filter(|row| row.ignored.is_none()) {
+    let takes_none = |row: &Directive| matches!(row.shape, Shape::Words { most: 0, .. });
+    let takes_some = |row: &&Directive| row.ignored.is_none() && !takes_none(row);
+    for row in Directive::all().filter(takes_some) {
         let problems = load(row.name).expect_err(row.name);
         let message = &problems.problems[0].message;
         assert!(
@@ -85,13 +87,39 @@ fn every_row_keeps_to_its_place() {
         };
         let loaded = load(&text);
         match (row.place, loaded) {
+            (Place::Everywhere, Ok(_)) => {}
             (Place::Everywhere, Err(problems)) => panic!("{}: {problems}", row.name),
-            (Place::Server, Ok(_)) => panic!("{} was accepted in a section", row.name),
-            (Place::Server, Err(problems)) => {
+            (_, Ok(_)) => panic!("{} was accepted in a section", row.name),
+            (_, Err(problems)) => {
                 let message = problems.problems[0].message.as_str();
                 assert!(message.contains("cannot stand in <Location>"), "{message}");
             }
-            (Place::Everywhere, Ok(_)) => {}
+        }
+    }
+}
+
+#[test]
+fn every_row_keeps_to_its_place_in_a_virtual_host() {
+    for row in Directive::all().filter(|row| row.name != "Include") {
+        let text = format!(
+            "<VirtualHost *>\nPSGIApp app.psgi\n{} {}\n</VirtualHost>\n",
+            row.name, row.example
+        );
+        match (row.place, load(&text)) {
+            (Place::Server, Ok(_)) => panic!("{} was accepted in a virtual host", row.name),
+            (Place::Server, Err(problems)) => {
+                let message = problems.problems[0].message.as_str();
+                assert!(
+                    message.contains("cannot stand in <VirtualHost>"),
+                    "{message}"
+                );
+            }
+            (Place::Shared, Ok(site)) => {
+                let note = site.notes.last().expect("a note");
+                assert_eq!(note.kind, mehari_config::NoteKind::Ignored, "{note}");
+            }
+            (_, Ok(_)) => {}
+            (_, Err(problems)) => panic!("{}: {problems}", row.name),
         }
     }
 }
@@ -103,10 +131,11 @@ fn every_default_means_the_same_as_writing_it() {
         let written = load(&format!("{} {}", row.name, row.default)).expect(row.name);
         let print = |site: &Site| {
             let parts = (
-                &site.base,
+                &site.main.base,
                 &site.perl,
                 &site.workers,
                 &site.limits,
+                &site.main.tls,
                 &site.logs,
             );
             serde_json::to_string(&parts).expect("JSON")

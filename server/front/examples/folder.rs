@@ -8,17 +8,17 @@
 mod stand;
 
 use mehari_config::LogLevel;
-use mehari_front::{Entry, Front, Journal, Listener, Stop};
+use mehari_front::{Entry, Front, Journal, Listener, Origin, Stop};
 use std::rc::Rc;
 use std::sync::Arc;
 
 struct Quiet;
 
 impl Journal for Quiet {
-    fn access(&self, _: &Entry<'_>) {}
+    fn access(&self, _: u32, _: &Entry<'_>) {}
 
-    fn error(&self, _: LogLevel, id: Option<u64>, _: Option<u32>, text: &str) {
-        eprintln!("{id:?} {text}");
+    fn error(&self, _: u32, _: LogLevel, origin: Origin, text: &str) {
+        eprintln!("{:?} {text}", origin.request);
     }
 }
 

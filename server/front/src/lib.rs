@@ -25,10 +25,12 @@ mod shared;
 mod socket;
 mod spool;
 mod status;
+mod tls;
 mod turn;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};
 pub use front::{Front, Handle, Stats, Stop};
-pub use log::{Entry, Journal};
-pub use socket::Listener;
+pub use log::{Entry, Journal, Origin};
+pub use socket::{Door, Listener};
+pub use tls::{Hosts, Trouble};

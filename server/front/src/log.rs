@@ -2,9 +2,10 @@
 
 use mehari_config::LogLevel;
 
-pub use mehari_observe::Entry;
+pub use mehari_observe::{Entry, Origin};
 
 pub trait Journal {
-    fn access(&self, entry: &Entry<'_>);
-    fn error(&self, level: LogLevel, request_id: Option<u64>, worker: Option<u32>, text: &str);
+    /// `host` is the number of the host that answered; 0 is the main server.
+    fn access(&self, host: u32, entry: &Entry<'_>);
+    fn error(&self, host: u32, level: LogLevel, request: Origin, text: &str);
 }

@@ -1,6 +1,8 @@
 //! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
 
 use crate::http1::head::split_port;
+use crate::tls::Session;
+use std::rc::Rc;
 
 /// Both ends of a connection, as text: made once when it is accepted.
 #[derive(Debug, Clone, Default)]
@@ -8,7 +10,11 @@ pub struct Peer {
     pub remote_addr: String,
     pub remote_port: u16,
     pub server_addr: String,
+    /// The same address; `None`: a local socket.
+    pub server_ip: Option<std::net::IpAddr>,
     pub server_port: u16,
+    /// The client came by TLS.
+    pub tls: Option<Rc<Session>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +75,8 @@ pub struct Request<'a> {
     pub fields: &'a [Field<'a>],
     /// Of the target if that had one, else of the Host field. Checked; empty only in HTTP/1.0.
     pub host: &'a [u8],
+    /// The number of the host that answers.
+    pub virtual_host: u32,
     pub peer: &'a Peer,
     pub id: u64,
 }
@@ -76,7 +84,10 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// `http` or `https`.
     pub fn scheme(&self) -> &'static [u8] {
-        b"http"
+        match self.peer.tls {
+            Some(_) => b"https",
+            None => b"http",
+        }
     }
 
     /// The name of this server, as far as the request knows it.

@@ -4,6 +4,7 @@
 //! look into a table; what changes in the file system is noticed when it expires, and a file's own
 //! change at once, by the `stat` of its handler.
 
+pub mod hosts;
 mod locate;
 mod program;
 mod proxied;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct Route {
+    /// The number of its host.
+    pub host: u32,
     pub settings: Arc<Settings>,
     pub handler: Handler,
     /// The file on disk: the script, or what the path was mapped to.

@@ -4,10 +4,13 @@ use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
-use crate::log::Journal;
+use crate::log::{Journal, Origin};
 use crate::problem::Problem;
+use crate::request::Peer;
+use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
+use crate::tls::Hosts;
 use mehari_config::Site;
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
@@ -26,12 +29,14 @@ pub struct Shared<D: Dispatch> {
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
+    pub hosts: HostTable,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
     /// Bytes of programs' responses in memory that clients have not taken yet.
     pub held: Rc<Cell<usize>>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
+    tls: RefCell<Option<Rc<Hosts>>>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -47,7 +52,8 @@ pub struct Counts {
 impl<D: Dispatch> Shared<D> {
     pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
         let told = journal.clone();
-        let report = Rc::new(move |level, text: &str| told.error(level, None, None, text));
+        let report =
+            Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
@@ -59,10 +65,12 @@ impl<D: Dispatch> Shared<D> {
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
+            hosts: HostTable::default(),
             scratch: RefCell::default(),
             held: Rc::default(),
             stopping: Cell::new(false),
             counts: Counts::default(),
+            tls: RefCell::default(),
         }
     }
 
@@ -75,11 +83,26 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.watch();
         self.site.replace(site);
         self.routes.clear();
+        self.hosts.clear();
     }
 
-    pub fn route(&self, path: &[u8]) -> Result<Rc<Route>, Problem> {
+    /// `None`: no TLS is spoken.
+    pub fn tls(&self) -> Option<Rc<Hosts>> {
+        self.tls.borrow().clone()
+    }
+
+    pub fn replace_tls(&self, hosts: Hosts) {
+        self.tls.replace(Some(Rc::new(hosts)));
+    }
+
+    pub fn route(&self, host: u32, path: &[u8]) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
-        self.routes.route(&site, path, self.clock.tick())
+        self.routes.route(&site, host, path, self.clock.tick())
+    }
+
+    /// The number of the host that answers for this name at this end of the connection.
+    pub fn host(&self, peer: &Peer, host: &[u8]) -> u32 {
+        self.hosts.number(&self.site.borrow(), peer, host)
     }
 
     /// Counts a request in; the number is its id.

@@ -2,7 +2,7 @@
 
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
-use crate::log::Entry;
+use crate::log::{Entry, Origin};
 use crate::request::{path_of, Field, Peer, Protocol, Redirect, REDIRECTS};
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -20,6 +20,8 @@ pub struct Turn {
     /// Bytes of the body handed to the socket.
     pub sent: u64,
     pub worker: Option<u32>,
+    /// The number of the host that answers.
+    pub host: u32,
     /// Of its route, once it has one: they say what its error pages look like.
     pub settings: Option<Arc<Settings>>,
     /// Where the server itself led the request, if it did.
@@ -41,6 +43,7 @@ impl Turn {
             status: 0,
             sent: 0,
             worker: None,
+            host: 0,
             settings: None,
             redirect: None,
             queued: Duration::ZERO,
@@ -70,6 +73,17 @@ impl Turn {
         }
     }
 
+    /// Header lines that the configuration adds to every answer.
+    pub fn own_lines(&self, peer: &Peer) -> &[u8] {
+        match (&self.settings, &peer.tls) {
+            (Some(settings), Some(_)) => match &settings.strict_transport {
+                Some(line) => line.as_bytes(),
+                None => &[],
+            },
+            _ => &[],
+        }
+    }
+
     /// Notes who worked on the request.
     pub fn credit<P: Exchange>(&mut self, backend: &Backend<P>) {
         self.worker = backend.worker();
@@ -79,9 +93,12 @@ impl Turn {
     /// A line for the error log about this request; `target` is printed escaped.
     pub fn log<D: Dispatch>(&self, shared: &Shared<D>, level: LogLevel, target: &[u8], text: &str) {
         let text = format!("{}: {text}", target.escape_ascii());
-        shared
-            .journal
-            .error(level, Some(self.id), self.worker, &text);
+        let origin = Origin {
+            pid: None,
+            request: Some(self.id),
+            worker: self.worker,
+        };
+        shared.journal.error(self.host, level, origin, &text);
     }
 
     /// The request's line in the access log, and its end in the counts. An unreadable request has
@@ -103,7 +120,7 @@ impl Turn {
             }
         }
         let (method, target) = line.unwrap_or_default();
-        shared.journal.access(&Entry {
+        let entry = Entry {
             remote: peer.remote_addr.as_bytes(),
             user: None,
             time: self.time,
@@ -122,6 +139,7 @@ impl Turn {
             worker: self.worker,
             queue_us: self.queued.as_micros() as u64,
             total_us: self.began.elapsed().as_micros() as u64,
-        });
+        };
+        shared.journal.access(self.host, &entry);
     }
 }

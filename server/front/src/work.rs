@@ -5,7 +5,7 @@ use crate::dispatch::Dispatch;
 use crate::handler::{cgi, file, perl, proxy, Backend};
 use crate::page;
 use crate::problem::Problem;
-use crate::request::{path_of, Request};
+use crate::request::{path_of, Peer, Request};
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
 use mehari_config::{Handler, Rung, Settings, Site};
@@ -30,6 +30,16 @@ pub fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
+/// A client is let in for the host it named in its TLS greeting; another one may want to see its certificate.
+pub fn check_trust<D: Dispatch>(shared: &Shared<D>, peer: &Peer, host: u32) -> Result<(), Problem> {
+    match &peer.tls {
+        Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
+            Problem::refused(421, "the connection is for a host with other rules"),
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// The answer to `OPTIONS *`.
 pub fn server_options() -> Answer {
     Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
@@ -47,6 +57,9 @@ pub fn begin<D: Dispatch>(
     route: &Route,
     body: Body<'_>,
 ) -> Work<D> {
+    if route.settings.require_tls && request.peer.tls.is_none() {
+        return refusal(shared, request, Some(&route.settings), 403);
+    }
     let done = match &route.outcome {
         Outcome::Program => {
             let site = shared.site();
@@ -70,7 +83,7 @@ pub fn begin<D: Dispatch>(
     };
     done.map(Work::Answer).unwrap_or_else(|problem| {
         if let Outcome::File(_) = route.outcome {
-            shared.routes.forget(request.path());
+            shared.routes.forget(route.host, request.path());
         }
         refusal(shared, request, Some(&route.settings), problem.status)
     })
@@ -92,7 +105,11 @@ fn start<D: Dispatch>(
         let program = cgi::Program {
             call,
             file: Path::new(OsStr::from_bytes(&route.file)),
-            admin: site.server_admin.as_deref().map(str::as_bytes),
+            admin: site
+                .host(route.host)
+                .server_admin
+                .as_deref()
+                .map(str::as_bytes),
             user: None,
             auth_type: None,
             authorization: false,
@@ -124,7 +141,7 @@ pub fn refusal<D: Dispatch>(
 ) -> Work<D> {
     let configured = match request.redirect {
         Some(_) => None,
-        None => document(shared, settings, status),
+        None => document(shared, settings, request.virtual_host, status),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }
@@ -133,10 +150,11 @@ pub fn refusal<D: Dispatch>(
 fn document<D: Dispatch>(
     shared: &Shared<D>,
     settings: Option<&Settings>,
+    host: u32,
     status: u16,
 ) -> Option<Work<D>> {
     let site = shared.site();
-    let documents = &settings.unwrap_or(&site.base).error_documents;
+    let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
     if document.starts_with("http://") || document.starts_with("https://") {
         let answer = Answer::new(302, format!("Location: {document}\r\n"));
@@ -146,7 +164,7 @@ fn document<D: Dispatch>(
         let text = document.strip_prefix('"').unwrap_or(document);
         return Some(Work::Answer(page::configured(status, text)));
     }
-    let route = shared.route(path_of(document.as_bytes())).ok()?;
+    let route = shared.route(host, path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
         Outcome::File(target) => target,
         Outcome::Program | Outcome::Proxied(_) => {

@@ -52,18 +52,18 @@ fn paths_lead_where_they_should() {
 fn script_sources_are_never_sent() {
     let stand = Stand::new(|site| site.by_name = None);
     assert_eq!(stand.client().get("/hello.pl").status, 403);
-    let stand = Stand::new(|site| site.base.handler = Some(Handler::File));
+    let stand = Stand::new(|site| site.main.base.handler = Some(Handler::File));
     assert_eq!(stand.client().get("/hello.pl").status, 403);
     let stand = Stand::new(|site| {
-        site.base.handler = Some(Handler::Script(Rung::Registry));
-        site.base.exec_cgi = false;
+        site.main.base.handler = Some(Handler::Script(Rung::Registry));
+        site.main.base.exec_cgi = false;
     });
     assert_eq!(stand.client().get("/hello.pl").status, 403);
 }
 
 #[test]
 fn a_denied_path_is_forbidden() {
-    let stand = Stand::new(|site| site.base.denied = true);
+    let stand = Stand::new(|site| site.main.base.denied = true);
     assert_eq!(stand.client().get("/file.txt").status, 403);
 }
 
@@ -229,7 +229,7 @@ fn a_new_site_answers_the_next_request() {
     let mut client = stand.client();
     assert_eq!(client.get("/file.txt").status, 200);
     let mut site = stand::site::site(&stand.root);
-    site.base.denied = true;
+    site.main.base.denied = true;
     stand.replace_site(site);
     assert_eq!(client.get("/file.txt").status, 403);
 }

@@ -162,7 +162,7 @@ fn a_client_that_ends_while_its_request_waits_in_the_queue_is_given_up() {
 #[test]
 fn an_error_document_takes_the_place_of_the_page() {
     let stand = Stand::new(|site| {
-        site.base.error_documents = vec![
+        site.main.base.error_documents = vec![
             (404, "Nothing here".into()),
             (502, "/folder/inside.html".into()),
             (503, "https://status.example/".into()),
@@ -204,7 +204,7 @@ fn a_local_redirect_is_followed_within_the_server() {
 #[test]
 fn an_error_document_may_be_a_program_and_keeps_the_status() {
     let stand = Stand::new(|site| {
-        site.base.error_documents =
+        site.main.base.error_documents =
             vec![(404, "/echo.pl?missing".into()), (502, "/died.pl".into())];
     });
     let mut client = stand.client();

@@ -1,7 +1,7 @@
 //! One worker as the front sees it: its mailbox, what it holds, how long.
 
 use crate::exchange::Ticket;
-use mehari_wire::{send_with_files, Mailbox};
+use mehari_wire::{receive_file, send_with_files, Mailbox};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -17,6 +17,8 @@ pub struct Held {
     /// Whether the response is complete and only the worker's own cleanup is left.
     pub answered: bool,
     pub head_seen: bool,
+    /// The rest of its response comes through a pipe.
+    pub tapped: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +78,12 @@ impl Worker {
         let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         let id = request_id.to_ne_bytes();
         send_with_files(socket, &[IoSlice::new(&id)], &[file.as_fd()])
+    }
+
+    /// The pipe it has announced for this request.
+    pub fn receive_tap(&self, request_id: u64) -> io::Result<OwnedFd> {
+        let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        receive_file(socket, request_id)
     }
 
     /// Ends the worker once it is idle.

@@ -123,7 +123,7 @@ fn environment(site: &Site) -> Vec<(OsString, OsString)> {
         .set_env
         .iter()
         .map(|(name, value)| (name.into(), value.into()));
-    if site.files.is_empty() && matches!(site.base.handler, Some(Handler::Psgi(_))) {
+    if site.files.is_empty() && matches!(site.main.base.handler, Some(Handler::Psgi(_))) {
         return std::env::vars_os().chain(set).collect();
     }
     let hosts_psgi = site

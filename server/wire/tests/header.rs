@@ -98,6 +98,8 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_RECORD_RESPONSE", record::RESPONSE.into()),
         ("MEHARI_RECORD_DONE", record::DONE.into()),
         ("MEHARI_END_BROKEN", record::END_BROKEN.into()),
+        ("MEHARI_END_DETACHED", record::END_DETACHED.into()),
+        ("MEHARI_TAP_PARSE", record::TAP_PARSE.into()),
         ("MEHARI_DONE_RETIRE", record::DONE_RETIRE.into()),
         ("MEHARI_DONE_AGAIN", record::DONE_AGAIN.into()),
         ("MEHARI_CONTROL_PRELOAD", control::PRELOAD as usize),

@@ -2,22 +2,36 @@
 
 use std::path::Path;
 
-use mehari_config::{NoteKind, Preload, Site};
+use mehari_config::{Host, NoteKind, Preload, Section, Site};
 use serde_json::json;
 
 use super::settings;
 
 /// The site as JSON, with what each section comes to.
 pub fn json(site: &Site) -> serde_json::Value {
-    let sections = site.sections.iter().map(|section| {
+    let hosts = site.hosts.iter().map(|host| sections_json(site, host));
+    let hosts: Vec<_> = hosts.collect();
+    let sections = sections_json(site, &site.main);
+    json!({ "site": site, "sections": sections, "hosts": hosts, "problems": [] })
+}
+
+fn sections_json(site: &Site, host: &Host) -> serde_json::Value {
+    let sections = own_sections(site, host).iter().map(|section| {
         json!({
             "section": section.scope.to_string(),
             "within": section.within,
-            "settings": site.settings_of(section),
+            "settings": host.settings_of(section),
         })
     });
-    let sections: Vec<_> = sections.collect();
-    json!({ "site": site, "sections": sections, "problems": [] })
+    sections.collect()
+}
+
+/// The sections a host wrote itself: it has the main server's too.
+fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
+    match host.number {
+        0 => &host.sections,
+        _ => &host.sections[site.main.sections.len()..],
+    }
 }
 
 /// The site as a page of text. `what` is the file or folder that was checked.
@@ -34,16 +48,49 @@ pub fn text(site: &Site, what: &Path) -> String {
     server(&mut page, site);
     page.heading("\nEverywhere");
     settings::base(&mut page, site);
-    for section in &site.sections {
+    sections(&mut page, site, &site.main);
+    for host in &site.hosts {
+        virtual_host(&mut page, site, host);
+    }
+    notes(&mut page, site);
+    page.0
+}
+
+fn sections(page: &mut Page, site: &Site, host: &Host) {
+    for section in own_sections(site, host) {
         let within = section.within.as_ref();
         let within = within.map_or(String::new(), |folder| {
             format!(" in <Directory {}>", folder.display())
         });
         page.heading(&format!("\n{}{within}", section.scope));
-        settings::section(&mut page, site, &site.settings_of(section));
+        settings::section(page, site, &host.base, &host.settings_of(section));
     }
-    notes(&mut page, site);
-    page.0
+}
+
+fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
+    let addresses: Vec<String> = host.addresses.iter().map(|at| at.to_string()).collect();
+    page.heading(&format!("\n<VirtualHost {}>", addresses.join(" ")));
+    let names: Vec<&str> = (host.server_name.iter().chain(&host.names))
+        .map(String::as_str)
+        .collect();
+    page.line(
+        "called",
+        match names.is_empty() {
+            true => "nothing: the name of no request".to_string(),
+            false => names.join(" "),
+        },
+    );
+    page.line("document root", host.document_root.display());
+    page.list("alias", aliases(host));
+    settings::section(page, site, &site.main.base, &host.base);
+    sections(page, site, host);
+}
+
+fn aliases(host: &Host) -> impl Iterator<Item = String> + '_ {
+    host.aliases.iter().map(|alias| {
+        let kind = if alias.script { " (CGI programs)" } else { "" };
+        format!("{} -> {}{kind}", alias.url, alias.path.display())
+    })
 }
 
 pub(super) struct Page(String);
@@ -67,20 +114,17 @@ impl Page {
 fn server(page: &mut Page, site: &Site) {
     match site.listen.is_empty() {
         true => page.line("listen", "127.0.0.1:8080, or what --listen says"),
-        false => page.line("listen", site.listen.join(", ")),
+        false => page.line("listen", listen(site)),
     }
     page.line(
         "server name",
-        site.server_name.as_deref().unwrap_or("the request's Host"),
+        site.main
+            .server_name
+            .as_deref()
+            .unwrap_or("the request's Host"),
     );
-    page.line("document root", site.document_root.display());
-    page.list(
-        "alias",
-        site.aliases.iter().map(|alias| {
-            let kind = if alias.script { " (CGI programs)" } else { "" };
-            format!("{} -> {}{kind}", alias.url, alias.path.display())
-        }),
-    );
+    page.line("document root", site.main.document_root.display());
+    page.list("alias", aliases(&site.main));
     let perl = &site.perl;
     page.line(
         "perl",
@@ -119,6 +163,17 @@ fn server(page: &mut Page, site: &Site) {
             ),
         },
     );
+}
+
+fn listen(site: &Site) -> String {
+    let each = site
+        .listen
+        .iter()
+        .map(|listen| match site.is_secure(listen) {
+            true => format!("{} (TLS)", listen.address),
+            false => listen.address.clone(),
+        });
+    each.collect::<Vec<String>>().join(", ")
 }
 
 fn preload(preload: &Preload) -> String {

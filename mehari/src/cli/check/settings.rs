@@ -6,12 +6,11 @@ use super::meaning::Page;
 
 /// The settings outside of sections, in full.
 pub(super) fn base(page: &mut Page, site: &Site) {
-    lines(page, site, &site.base, None);
+    lines(page, site, &site.main.base, None);
 }
 
 /// The settings of a section: what is not as it is outside.
-pub(super) fn section(page: &mut Page, site: &Site, settings: &Settings) {
-    let base = &site.base;
+pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &Settings) {
     lines(page, site, settings, Some(base));
     for (name, _) in &base.set_env {
         if !settings.set_env.iter().any(|(kept, _)| kept == name) {

@@ -1,45 +1,143 @@
-//! The front's logs: access lines and errors to where the configuration says.
+//! The front's logs: access lines and errors to where the configuration says, for each host.
 
-use mehari_config::{LogLevel, Site};
-use mehari_front::{Entry, Journal};
-use mehari_observe::{AccessLog, ErrorLog, Origin};
+use mehari_config::{AccessFormat, Host, LogLevel, LogTarget, Site};
+use mehari_front::{Entry, Journal, Origin};
+use mehari_observe::{AccessLog, ErrorLog};
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub struct Logs {
     pub access: AccessLog,
     pub error: ErrorLog,
+    /// Of virtual hosts with logs of their own: `hosts[N - 1]` is host number N's.
+    hosts: RefCell<Vec<HostLogs>>,
+}
+
+/// `None`: the main server's.
+#[derive(Default)]
+struct HostLogs {
+    access: Option<Access>,
+    error: Option<Errors>,
+}
+
+type Access = Rc<Shared<(LogTarget, AccessFormat), AccessLog>>;
+type Errors = Rc<Shared<(LogTarget, LogLevel), ErrorLog>>;
+
+/// A log that several hosts may write to.
+struct Shared<K, L> {
+    of: K,
+    log: L,
 }
 
 impl Logs {
     pub fn open(site: &Site) -> io::Result<Logs> {
         let error = ErrorLog::open(&site.logs.error, site.logs.level)?;
         let access = AccessLog::open(&site.logs.access, site.logs.access_format, &error)?;
-        Ok(Logs { access, error })
+        let logs = Logs {
+            access,
+            error,
+            hosts: RefCell::default(),
+        };
+        logs.follow(site)?;
+        Ok(logs)
+    }
+
+    /// Opens the logs of this site's virtual hosts; what is open already and goes on stays open.
+    pub fn follow(&self, site: &Site) -> io::Result<()> {
+        let before = self.hosts.borrow();
+        let mut hosts: Vec<HostLogs> = Vec::with_capacity(site.hosts.len());
+        for host in &site.hosts {
+            let known = || before.iter().chain(&hosts);
+            let access = self.access_of(host, known())?;
+            let error = self.error_of(host, site, known())?;
+            hosts.push(HostLogs { access, error });
+        }
+        drop(before);
+        self.hosts.replace(hosts);
+        Ok(())
+    }
+
+    fn access_of<'h>(
+        &self,
+        host: &Host,
+        known: impl Iterator<Item = &'h HostLogs>,
+    ) -> io::Result<Option<Access>> {
+        let Some(of) = host.own_logs.access.clone() else {
+            return Ok(None);
+        };
+        let mut known = known.filter_map(|logs| logs.access.as_ref());
+        if let Some(open) = known.find(|open| open.of == of) {
+            return Ok(Some(open.clone()));
+        }
+        let log = AccessLog::open(&of.0, of.1, &self.error)?;
+        Ok(Some(Rc::new(Shared { of, log })))
+    }
+
+    fn error_of<'h>(
+        &self,
+        host: &Host,
+        site: &Site,
+        known: impl Iterator<Item = &'h HostLogs>,
+    ) -> io::Result<Option<Errors>> {
+        let own = &host.own_logs;
+        if own.error.is_none() && own.level.is_none() {
+            return Ok(None);
+        }
+        let target = own.error.as_ref().unwrap_or(&site.logs.error);
+        let of = (target.clone(), own.level.unwrap_or(site.logs.level));
+        let mut known = known.filter_map(|logs| logs.error.as_ref());
+        if let Some(open) = known.find(|open| open.of == of) {
+            return Ok(Some(open.clone()));
+        }
+        let log = ErrorLog::open(&of.0, of.1)?;
+        Ok(Some(Rc::new(Shared { of, log })))
     }
 
     pub fn reopen(&self) {
         self.access.reopen();
         self.error.reopen();
+        self.each(|access| access.reopen(), |error| error.reopen());
     }
 
     pub fn flush(&self) {
-        self.access.flush(Duration::from_secs(2));
-        self.error.flush(Duration::from_secs(2));
+        let limit = Duration::from_secs(2);
+        self.access.flush(limit);
+        self.error.flush(limit);
+        self.each(
+            |access| {
+                access.flush(limit);
+            },
+            |error| {
+                error.flush(limit);
+            },
+        );
+    }
+
+    fn each(&self, access: impl Fn(&AccessLog), error: impl Fn(&ErrorLog)) {
+        for logs in &*self.hosts.borrow() {
+            logs.access.iter().for_each(|shared| access(&shared.log));
+            logs.error.iter().for_each(|shared| error(&shared.log));
+        }
     }
 }
 
 impl Journal for Logs {
-    fn access(&self, entry: &Entry<'_>) {
-        self.access.record(entry);
+    fn access(&self, host: u32, entry: &Entry<'_>) {
+        let hosts = self.hosts.borrow();
+        let own = own(&hosts, host).and_then(|logs| logs.access.as_ref());
+        own.map_or(&self.access, |shared| &shared.log).record(entry);
     }
 
-    fn error(&self, level: LogLevel, request_id: Option<u64>, worker: Option<u32>, text: &str) {
-        let origin = Origin {
-            pid: None,
-            request: request_id,
-            worker,
-        };
-        self.error.log(level, origin, text);
+    fn error(&self, host: u32, level: LogLevel, request: Origin, text: &str) {
+        let hosts = self.hosts.borrow();
+        let own = own(&hosts, host).and_then(|logs| logs.error.as_ref());
+        own.map_or(&self.error, |shared| &shared.log)
+            .log(level, request, text);
     }
+}
+
+fn own(hosts: &[HostLogs], number: u32) -> Option<&HostLogs> {
+    hosts.get((number as usize).checked_sub(1)?)
 }

@@ -59,7 +59,7 @@ pub const GROUP: Group = Group {
             },
         )
         .example("APP_MODE production", "A=B C"),
-        Directive::server(
+        Directive::host(
             "PerlPassEnv",
             words("NAME...", 1, ANY),
             "Hands variables of the server's own environment on, already while modules load.",

@@ -6,24 +6,24 @@ use crate::Alias;
 pub const GROUP: Group = Group {
     title: "Files and URL paths",
     rows: &[
-        Directive::server(
+        Directive::host(
             "DocumentRoot",
             Shape::Path,
             "The folder the URL path `/` stands for.",
             |target, arguments| {
-                target.site.document_root = arguments.path(0, &target.site.server_root)?;
+                target.host.document_root = arguments.path(0, &target.site.server_root)?;
                 Ok(())
             },
         )
         .otherwise("htdocs below ServerRoot"),
-        Directive::server(
+        Directive::host(
             "Alias",
             words("URL-PATH PATH", 2, 2),
             "The file or folder a URL path stands for. The first alias that matches wins.",
             |target, arguments| alias(target, arguments, false),
         )
         .example("/icons /usr/share/icons", "icons /usr/share/icons"),
-        Directive::server(
+        Directive::host(
             "ScriptAlias",
             words("URL-PATH PATH", 2, 2),
             "Like Alias, and everything there is a CGI program.",
@@ -68,7 +68,7 @@ fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
         script,
     };
     if target
-        .site
+        .host
         .aliases
         .iter()
         .any(|known| known.url == alias.url)
@@ -76,7 +76,7 @@ fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
         let message = format!("`{url}` has an alias already, which wins");
         target.environment.remark(message);
     }
-    target.site.aliases.push(alias);
+    target.host.aliases.push(alias);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ const NO_THREADS: &str = "a worker is a process and runs one request at a time";
 const NO_INTERPRETER_POOL: &str = "a worker has one interpreter";
 const NO_LOCKS: &str = "one process accepts all connections, so nothing is locked";
 const KERNEL: &str = "buffers are the kernel's choice";
-const ONE_SITE: &str = "one site answers every name";
+const BY_ADDRESS: &str = "hosts of one address are told apart by name in any case";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
 const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
 const NOT_LISTED: &str = "folders are not listed";
@@ -49,8 +49,7 @@ pub const GROUP: Group = Group {
             "UseCanonicalPhysicalPort",
             "the port is the one the request came to",
         ),
-        Directive::ignored("NameVirtualHost", ONE_SITE),
-        Directive::ignored("ServerAlias", ONE_SITE),
+        Directive::ignored("NameVirtualHost", BY_ADDRESS),
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("TraceEnable", "TRACE is never served"),

@@ -17,13 +17,15 @@ const SECONDS: Shape = Shape::Time {
 pub const GROUP: Group = Group {
     title: "Connections and limits",
     rows: &[
-        Directive::server(
+        Directive::host(
             "Timeout",
             SECONDS,
             "Longest a request may run, and longest a client may take nothing of its answer.",
             |target, arguments| {
                 let time = arguments.time()?;
-                target.site.limits.write_timeout = time;
+                if !target.in_host {
+                    target.site.limits.write_timeout = time;
+                }
                 target.changes.push(Change::RequestTimeout(time));
                 Ok(())
             },
@@ -43,18 +45,20 @@ pub const GROUP: Group = Group {
         .unit("seconds"),
         Directive::server(
             "RequestReadTimeout",
-            words("[header=SECONDS] [body=SECONDS]", 1, 2),
-            "How long a client may take for its header block, and be silent within its body.",
+            words("[handshake=SECONDS] [header=SECONDS] [body=SECONDS]", 1, 3),
+            "How long a client may take for its TLS handshake and for its header block, and be silent within its body.",
             read_timeout,
         )
-        .default("header=20 body=20")
+        .default("handshake=20 header=20 body=20")
+        .shared()
         .unit("seconds")
         .example("header=20-40,MinRate=500 body=20", "header=0"),
         Directive::server("KeepAlive", Shape::Flag, "Whether a connection serves several requests.", |target, arguments| {
             target.environment.keep_alive_off = !arguments.flag()?;
             Ok(())
         })
-        .default("On"),
+        .default("On")
+        .shared(),
         Directive::server(
             "KeepAliveTimeout",
             SECONDS,
@@ -65,6 +69,7 @@ pub const GROUP: Group = Group {
             },
         )
         .default("5")
+        .shared()
         .unit("seconds")
         .tune(1, 75),
         Directive::server(
@@ -80,6 +85,7 @@ pub const GROUP: Group = Group {
             },
         )
         .default("0")
+        .shared()
         .unit("requests"),
         Directive::server(
             "MaxConnections",
@@ -100,6 +106,7 @@ pub const GROUP: Group = Group {
             Ok(())
         })
         .default("8190")
+        .shared()
         .unit("bytes")
         .example("4096", "8k"),
         Directive::server(
@@ -115,12 +122,14 @@ pub const GROUP: Group = Group {
             },
         )
         .default("100")
+        .shared()
         .unit("fields"),
         Directive::server("LimitRequestFieldSize", BYTES, "Longest header field; longer is answered 431.", |target, arguments| {
             target.site.limits.field_size = arguments.number_usize()?;
             Ok(())
         })
         .default("8190")
+        .shared()
         .unit("bytes")
         .example("4096", "8k"),
         Directive::server(
@@ -157,7 +166,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
     for (index, word) in arguments.words.iter().enumerate() {
         let expected = || {
             let message = format!(
-                "expected header=SECONDS or body=SECONDS, 1 to 86400, not `{}`",
+                "expected handshake=SECONDS, header=SECONDS or body=SECONDS, 1 to 86400, not `{}`",
                 word.text
             );
             arguments.fault(index, message)
@@ -174,6 +183,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
             .filter(|time| bounds.contains(time))
             .ok_or_else(expected)?;
         match stage {
+            "handshake" => target.site.limits.handshake_timeout = time,
             "header" => target.site.limits.header_timeout = time,
             "body" => target.site.limits.body_timeout = time,
             _ => return Err(expected()),

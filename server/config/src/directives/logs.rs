@@ -6,18 +6,22 @@ use crate::{AccessFormat, LogLevel, LogTarget};
 pub const GROUP: Group = Group {
     title: "Logs",
     rows: &[
-        Directive::server(
+        Directive::host(
             "ErrorLog",
             Shape::Path,
             "The file errors are written to; `stderr` and `off` are not files.",
             |target, arguments| {
-                target.site.logs.error = log_target(target, arguments)?;
+                let log = log_target(target, arguments)?;
+                match target.in_host {
+                    true => target.host.own_logs.error = Some(log),
+                    false => target.site.logs.error = log,
+                }
                 Ok(())
             },
         )
         .otherwise("stderr")
         .example("logs/error_log", "|/usr/bin/rotatelogs"),
-        Directive::server(
+        Directive::host(
             "LogLevel",
             words("emerg|alert|crit|error|warn|notice|info|debug", 1, ANY),
             "The least serious message that is written.",
@@ -25,7 +29,7 @@ pub const GROUP: Group = Group {
         )
         .default("notice")
         .example("info", "loud"),
-        Directive::server(
+        Directive::host(
             "CustomLog",
             words("FILE [combined|json]", 1, 3),
             "The file every request is written to; `stderr` and `off` are not files.",
@@ -80,6 +84,7 @@ fn log_level(target: &mut Target, arguments: &Arguments) -> Applied {
             }
         };
         match module {
+            None if target.in_host => target.host.own_logs.level = Some(level),
             None => target.site.logs.level = level,
             Some(module) => target
                 .environment
@@ -113,6 +118,10 @@ fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
             return Err(fault.or_nearest(nickname, ["combined", "json"].into_iter()));
         }
     };
+    if target.in_host {
+        target.host.own_logs.access = Some((log, format));
+        return Ok(());
+    }
     if target.site.logs.access != LogTarget::Off {
         target
             .environment

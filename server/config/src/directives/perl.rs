@@ -31,35 +31,35 @@ pub const GROUP: Group = Group {
             add_switch(target, arguments, "-w")
         })
         .otherwise("Off"),
-        Directive::server(
+        Directive::host(
             "PerlModule",
             words("MODULE...", 1, ANY),
             "Modules to load before the workers are forked.",
             modules,
         )
         .example("CGI DBI", "not-a-module"),
-        Directive::server(
+        Directive::host(
             "PerlRequire",
             words("FILE...", 1, ANY),
             "Perl files to run before the workers are forked, under ServerRoot or in @INC.",
             |target, arguments| require(target, arguments, PreloadStage::Require),
         )
         .example("startup.pl", "\"\""),
-        Directive::server(
+        Directive::host(
             "PerlConfigRequire",
             words("FILE...", 1, ANY),
             "Like PerlRequire, before all others.",
             |target, arguments| require(target, arguments, PreloadStage::ConfigRequire),
         )
         .example("startup.pl", "\"\""),
-        Directive::server(
+        Directive::host(
             "PerlPostConfigRequire",
             words("FILE...", 1, ANY),
             "Like PerlRequire, after the modules.",
             |target, arguments| require(target, arguments, PreloadStage::PostConfigRequire),
         )
         .example("startup.pl", "\"\""),
-        Directive::server(
+        Directive::host(
             "PerlPreloadScript",
             words("registry|perlrun|fork|auto FILE...", 2, ANY),
             "Scripts to compile before the workers are forked, for the rung they will run on.",

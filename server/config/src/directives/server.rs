@@ -2,13 +2,14 @@
 
 use super::row::*;
 use crate::environment::IncludeRequest;
+use crate::Listen;
 
 pub const GROUP: Group = Group {
     title: "The server",
     rows: &[
         Directive::server(
             "Listen",
-            words("[ADDRESS:]PORT", 1, 2),
+            words("[ADDRESS:]PORT [https]", 1, 2),
             "An address to take connections at; may be written several times.",
             listen,
         )
@@ -25,7 +26,7 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("the folder of the configuration file"),
-        Directive::server(
+        Directive::host(
             "ServerName",
             words("HOST[:PORT]", 1, 1),
             "The server's own name, for links it writes and for SERVER_NAME.",
@@ -33,12 +34,19 @@ pub const GROUP: Group = Group {
         )
         .otherwise("the request's Host")
         .example("www.example.com", "\"two words\""),
-        Directive::server(
+        Directive::host(
+            "ServerAlias",
+            words("HOST...", 1, ANY),
+            "Further names of a virtual host; `*` and `?` match.",
+            server_alias,
+        )
+        .example("example.com *.example.com", "\"two words\""),
+        Directive::host(
             "ServerAdmin",
             words("ADDRESS", 1, 1),
             "The address for SERVER_ADMIN.",
             |target, arguments| {
-                target.site.server_admin = Some(arguments.filled(0)?.to_string());
+                target.host.server_admin = Some(arguments.filled(0)?.to_string());
                 Ok(())
             },
         )
@@ -110,15 +118,18 @@ pub const GROUP: Group = Group {
 
 fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    if let Some(protocol) = arguments.words.get(1) {
-        if !protocol.text.eq_ignore_ascii_case("http") {
-            let message = format!(
-                "expected http, not `{}`: Mehari does not do TLS yet",
-                protocol.text
-            );
-            return Err(Fault::new(protocol.at, message));
+    let protocol = arguments.words.get(1);
+    let secure = match protocol
+        .map(|word| word.text.to_ascii_lowercase())
+        .as_deref()
+    {
+        None => None,
+        Some("http") => Some(false),
+        Some("https") => Some(true),
+        Some(other) => {
+            return Err(arguments.fault(1, format!("expected http or https, not `{other}`")))
         }
-    }
+    };
     let (host, port) = text.rsplit_once(':').unwrap_or(("*", text));
     let is_port = port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
     let in_brackets = host.starts_with('[') && host.ends_with(']');
@@ -131,12 +142,13 @@ fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     }
     let host = if host == "*" { "0.0.0.0" } else { host };
     let address = format!("{host}:{port}");
-    if target.site.listen.contains(&address) {
+    let mut known = target.site.listen.iter();
+    if known.any(|listen| listen.address == address) {
         target
             .environment
             .remark(format!("{address} is listened at already"));
     } else {
-        target.site.listen.push(address);
+        target.site.listen.push(Listen { address, secure });
     }
     Ok(())
 }
@@ -148,7 +160,24 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     if !name.chars().all(fits) || name.is_empty() {
         return Err(arguments.fault(0, format!("expected a host name, not `{text}`")));
     }
-    target.site.server_name = Some(name.to_string());
+    // The port is the one the request came to.
+    let name = match name.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => name,
+    };
+    target.host.server_name = Some(name.to_string());
+    Ok(())
+}
+
+fn server_alias(target: &mut Target, arguments: &Arguments) -> Applied {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._:[]*?".contains(c);
+    for index in 0..arguments.words.len() {
+        let name = arguments.filled(index)?;
+        if !name.chars().all(fits) {
+            return Err(arguments.fault(index, format!("expected a host name, not `{name}`")));
+        }
+        target.host.names.push(name.to_ascii_lowercase());
+    }
     Ok(())
 }
 

@@ -2,9 +2,21 @@
 
 use std::path::PathBuf;
 
-use super::Reader;
+use super::{Draft, Reader};
 use crate::problem::{At, Fault};
-use crate::{Change, HandlerName, Problem, Problems, Site};
+use crate::{Change, HandlerName, Host, Problem, Problems, Site};
+
+impl Draft {
+    /// The host; a virtual one goes on from the main server.
+    fn finish(self, main: Option<&Host>) -> Host {
+        let Draft { mut host, base } = self;
+        if let Some(main) = main {
+            host.inherit(main);
+        }
+        host.base_handlers.apply(&mut host.base, &base);
+        host
+    }
+}
 
 impl Reader {
     /// What can only be known at the end.
@@ -14,8 +26,9 @@ impl Reader {
         self.check_upstreams();
         let Reader {
             mut site,
+            main,
+            hosts,
             environment,
-            base,
             mut problems,
             notes,
             ..
@@ -27,8 +40,15 @@ impl Reader {
             problems.dedup();
             return Err(Problems { problems, notes });
         }
-        site.base_handlers.apply(&mut site.base, &base);
-        site.document_root = site.server_root.join(&site.document_root);
+        site.main = main.finish(None);
+        site.main.document_root = site.server_root.join(&site.main.document_root);
+        let numbered = (1..).zip(hosts);
+        site.hosts = numbered
+            .map(|(number, draft)| Host {
+                number,
+                ..draft.finish(Some(&site.main))
+            })
+            .collect();
         if environment.keep_alive_off {
             site.limits.keep_alive = None;
         }
@@ -63,15 +83,15 @@ impl Reader {
     }
 
     fn check_applications(&mut self) {
-        if self
-            .base
+        let base = &self.main.base;
+        if base
             .iter()
             .any(|change| matches!(change, Change::PsgiApp(_)))
         {
             return;
         }
         let mut missing = std::mem::take(&mut self.without_app);
-        if wants_app(&self.base) {
+        if wants_app(base) {
             let line = self
                 .notes
                 .iter()

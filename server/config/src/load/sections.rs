@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{finish, Reader};
+use super::{finish, Draft, Reader};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
 use crate::{condition, section, Change};
-use crate::{NoteKind, Scope, Section, SECTIONS};
+use crate::{Host, Scope, Section, SECTIONS};
 
 /// An opened section that waits for its closing line.
 pub(super) struct Open {
@@ -18,8 +18,10 @@ pub(super) struct Open {
 }
 
 pub(super) enum OpenKind {
-    /// Its lines count: a condition that holds, a virtual host.
+    /// Its lines count: a condition that holds.
     Read,
+    /// Its lines are a virtual host's.
+    Host,
     /// Its lines do not count.
     Skip,
     /// Its lines change a scope.
@@ -82,7 +84,7 @@ impl Reader {
                     Err(fault) => (OpenKind::Read, Some(fault)),
                 }
             }
-            "virtualhost" => (OpenKind::Read, self.virtual_host(name).err()),
+            "virtualhost" => self.virtual_host(name, words),
             "proxy" => (OpenKind::Proxy(Vec::new()), self.proxy(name, words).err()),
             "directory" | "directorymatch" | "files" | "filesmatch" | "location"
             | "locationmatch" => {
@@ -155,20 +157,19 @@ impl Reader {
         }
     }
 
-    fn virtual_host(&mut self, name: &Word) -> Result<(), Fault> {
+    fn virtual_host(&mut self, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
         let mut around = self.open.iter();
         if around.any(|open| !matches!(open.kind, OpenKind::Read)) {
             let message = "<VirtualHost> cannot stand in another section";
-            return Err(Fault::new(name.at, message));
+            return (OpenKind::Read, Some(Fault::new(name.at, message)));
         }
-        self.virtual_hosts += 1;
-        if self.virtual_hosts > 1 {
-            let message = "a second <VirtualHost>: one site answers every name so far; expected one, or a `mehari serve` for each";
-            return Err(Fault::new(name.at, message));
-        }
-        let message = "one virtual host: what it says holds for every name and address".to_string();
-        self.add_note("VirtualHost", name.at, NoteKind::Remark, message);
-        Ok(())
+        let (addresses, fault) = match section::addresses(name, words) {
+            Ok(addresses) => (addresses, None),
+            Err(fault) => (Vec::new(), Some(fault)),
+        };
+        let empty = self.main.host.base.clone();
+        self.host = Some(Draft::of(Host::virtual_host(addresses, empty)));
+        (OpenKind::Host, fault)
     }
 
     fn scoped(&self, lower: &str, name: &Word, words: &[Word]) -> (Section, Option<Fault>) {
@@ -202,6 +203,18 @@ impl Reader {
         )
     }
 
+    /// Closes what was left open, from the innermost on.
+    pub(super) fn close_down_to(&mut self, depth: usize) {
+        self.open.truncate(depth);
+        if !self
+            .open
+            .iter()
+            .any(|open| matches!(open.kind, OpenKind::Host))
+        {
+            self.hosts.extend(self.host.take());
+        }
+    }
+
     fn close(&mut self, name: &str, at: At) -> Result<(), Fault> {
         let here = |open: &Open| open.file == self.file && open.name.eq_ignore_ascii_case(name);
         match self.open.last() {
@@ -215,7 +228,7 @@ impl Reader {
                 // the name is wrong and the innermost is meant.
                 let innermost = self.open.len() - 1;
                 let meant = self.open.iter().rposition(here).unwrap_or(innermost);
-                self.open.truncate(meant);
+                self.close_down_to(meant);
                 return Err(Fault::new(at, expected));
             }
             _ => {
@@ -225,25 +238,21 @@ impl Reader {
                 ))
             }
         }
-        match self.open.pop() {
-            Some(Open {
-                kind: OpenKind::Scoped(section),
-                file,
-                at,
-                ..
-            }) => {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        match open.kind {
+            OpenKind::Scoped(section) => {
                 if finish::wants_app(&section.changes) {
-                    self.without_app.push((file, at));
+                    self.without_app.push((open.file, open.at));
                 }
-                self.site.sections.push(section);
-                Ok(())
+                let draft = self.host.as_mut().unwrap_or(&mut self.main);
+                draft.host.sections.push(section);
             }
-            Some(Open {
-                kind: OpenKind::Proxy(changes),
-                at,
-                ..
-            }) => self.close_proxy(&changes, at),
-            _ => Ok(()),
+            OpenKind::Host => self.hosts.extend(self.host.take()),
+            OpenKind::Proxy(changes) => return self.close_proxy(&changes, open.at),
+            OpenKind::Read | OpenKind::Skip => {}
         }
+        Ok(())
     }
 }

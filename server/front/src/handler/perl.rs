@@ -3,7 +3,7 @@
 use crate::dispatch::Dispatch;
 use crate::request::{Field, Request, Table};
 use crate::route::Route;
-use mehari_config::{Handler, Rung, Site};
+use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
 use std::os::unix::ffi::OsStrExt;
 
@@ -33,6 +33,20 @@ pub fn with_call<T>(
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
+    let certificates;
+    if let Some(session) = &request.peer.tls {
+        if let Some(name) = &session.name {
+            variables.push((b"SSL_TLS_SNI", name.as_bytes()));
+        }
+        if settings.tls_variables {
+            session.variables().for_each(|field| variables.push(field));
+        }
+        if settings.tls_certificates {
+            certificates = session.client_pem();
+            let named = certificates.iter();
+            named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
+        }
+    }
     let status;
     if let Some(redirect) = request.redirect {
         status = redirect.status.to_string();
@@ -47,13 +61,13 @@ pub fn with_call<T>(
         path_info: &route.path_info,
         query: request.query(),
         protocol: request.protocol.name(),
-        scheme: b"http",
-        server_name: server_name(request, site),
+        scheme: scheme(request),
+        server_name: server_name(request, site.host(route.host)),
         server_port: request.peer.server_port,
         server_addr: request.peer.server_addr.as_bytes(),
         remote_addr: request.peer.remote_addr.as_bytes(),
         remote_port: request.peer.remote_port,
-        document_root: site.document_root.as_os_str().as_bytes(),
+        document_root: site.host(route.host).document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
         parse_headers: parses_headers(route),
@@ -62,6 +76,13 @@ pub fn with_call<T>(
         request_id: request.id,
         body,
     })
+}
+
+fn scheme(request: &Request<'_>) -> &'static [u8] {
+    match request.peer.tls {
+        Some(_) => b"https",
+        None => b"http",
+    }
 }
 
 /// Handlers and PSGI applications answer through their API unless they ask for the other way.
@@ -94,8 +115,8 @@ fn task(route: &Route) -> Task<'_> {
 }
 
 /// `ServerName`, else the host the client asked for, else the address it reached.
-pub fn server_name<'a>(request: &Request<'a>, site: &'a Site) -> &'a [u8] {
-    match &site.server_name {
+pub fn server_name<'a>(request: &Request<'a>, host: &'a Host) -> &'a [u8] {
+    match &host.server_name {
         Some(name) => name.as_bytes(),
         None if !request.host.is_empty() => request.host_name(),
         None => request.peer.server_addr.as_bytes(),

@@ -17,7 +17,7 @@ use std::time::Duration;
 impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Routes, reads the body, has the work done and sends what comes of it.
     pub(super) async fn answer_in(&mut self, turn: &mut Current) -> Result<(), Gone> {
-        let mut work = match self.route() {
+        let mut work = match self.route(turn) {
             Err(problem) => self.refusal(turn, problem),
             Ok(None) => {
                 self.skip_body(turn).await?;
@@ -52,7 +52,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             .redirect
             .as_ref()
             .map(|redirect| path_of(&redirect.target).to_vec());
-        match self.shared.route(&path.unwrap_or_default()) {
+        match self.shared.route(turn.host, &path.unwrap_or_default()) {
             Ok(route) => self.begin(turn, &route, Gathered::Empty),
             Err(problem) => self.refusal(turn, problem),
         }
@@ -79,7 +79,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     }
 
     /// `Ok(None)`: `OPTIONS *`.
-    fn route(&self) -> Result<Option<Rc<Route>>, Problem> {
+    fn route(&self, turn: &Current) -> Result<Option<Rc<Route>>, Problem> {
         let bytes = self.input.bytes();
         let method = self.head.method.of(bytes);
         work::check_method(method)?;
@@ -90,7 +90,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 _ => Err(bad("* is for OPTIONS")),
             };
         }
-        self.shared.route(path_of(target)).map(Some)
+        work::check_trust(&self.shared, &self.peer, turn.host)?;
+        self.shared.route(turn.host, path_of(target)).map(Some)
     }
 
     fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
@@ -136,6 +137,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             fields: fields.as_slice(),
             host: self.head.host.map_or(&[], |host| host.of(bytes)),
             peer: &self.peer,
+            virtual_host: turn.host,
             id: turn.id,
         })
     }

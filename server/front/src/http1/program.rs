@@ -132,7 +132,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         };
         let reply = Reply {
             status: head.status,
-            lines: [block, &[]],
+            lines: [block, turn.own_lines(&self.peer), &[]],
             has_date: head.has_date,
             has_server: head.has_server,
             length: stream.length,

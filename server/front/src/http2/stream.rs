@@ -56,6 +56,7 @@ impl<D: Dispatch> Stream<D> {
         let (parts, body) = request.into_parts();
         let mut turn = Turn::begin(&self.shared, Protocol::Http2, parts.method == "HEAD");
         let head = Head::new(parts);
+        turn.host = self.shared.host(&self.peer, &head.host);
         if self.answer(&mut turn, &head, body).await.is_err() {
             self.respond.send_reset(h2::Reason::CANCEL);
         }
@@ -96,7 +97,7 @@ impl<D: Dispatch> Stream<D> {
             .redirect
             .as_ref()
             .map(|redirect| path_of(&redirect.target).to_vec());
-        let routed = self.shared.route(&path.unwrap_or_default());
+        let routed = self.shared.route(turn.host, &path.unwrap_or_default());
         self.with_request(turn, head, |request| match &routed {
             Ok(route) => work::begin(&self.shared, request, route, Body::Empty),
             Err(problem) => work::refusal(&self.shared, request, None, problem.status),
@@ -129,7 +130,13 @@ impl<D: Dispatch> Stream<D> {
                 false => refuse(self, turn, bad("* is for OPTIONS")),
             };
         }
-        let route = match self.shared.route(path_of(head.target.as_bytes())) {
+        if let Err(problem) = work::check_trust(&self.shared, &self.peer, turn.host) {
+            return refuse(self, turn, problem);
+        }
+        let route = match self
+            .shared
+            .route(turn.host, path_of(head.target.as_bytes()))
+        {
             Ok(route) => route,
             Err(problem) => return refuse(self, turn, problem),
         };
@@ -181,6 +188,7 @@ impl<D: Dispatch> Stream<D> {
             fields: head.fields().as_slice(),
             host: &head.host,
             peer: &self.peer,
+            virtual_host: turn.host,
             id: turn.id,
         })
     }

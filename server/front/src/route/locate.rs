@@ -4,7 +4,7 @@ use super::{program, proxied, walk, Outcome, Route};
 use crate::handler::file::FileTarget;
 use crate::path::Path;
 use crate::problem::Problem;
-use mehari_config::{Handler, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use rustix::fs::FileType;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -19,10 +19,11 @@ const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
 const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
-/// Finds the route of a path as sent.
-pub fn find(site: &Site, raw: &[u8]) -> Result<Route, Problem> {
+/// Finds the route of a path as sent, at the host of this number.
+pub fn find(site: &Site, host: u32, raw: &[u8]) -> Result<Route, Problem> {
     let mut search = Search {
         site,
+        host: site.host(host),
         indexes: 0,
         raw,
     };
@@ -31,6 +32,7 @@ pub fn find(site: &Site, raw: &[u8]) -> Result<Route, Problem> {
 
 struct Search<'s> {
     site: &'s Site,
+    host: &'s Host,
     indexes: usize,
     /// The path as it was sent.
     raw: &'s [u8],
@@ -43,16 +45,16 @@ pub struct Mapping {
 
 impl Search<'_> {
     fn find(&mut self, path: Path) -> Route {
-        let (mapped, alias_script) = map(self.site, &path.merged);
-        let settings = settings(self.site, &path.merged, &mapped);
+        let (mapped, alias_script) = map(self.host, &path.merged);
+        let settings = settings(self.host, &path.merged, &mapped);
         if settings.denied {
-            return refused(settings, DENIED);
+            return self.refused(settings, DENIED);
         }
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {
             return self.mounted(settings, handler, path, mapped);
         }
-        let proxied = proxied::passed(self.site, &path).or_else(|| match &settings.handler {
+        let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
             Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
             _ => None,
         });
@@ -60,10 +62,10 @@ impl Search<'_> {
             return self.proxied(settings, proxied, path, mapped);
         }
         if path.encoded_slash {
-            return refused(settings, NOT_FOUND);
+            return self.refused(settings, NOT_FOUND);
         }
         if path.is_hidden() {
-            return refused(settings, HIDDEN);
+            return self.refused(settings, HIDDEN);
         }
         let Some(found) = walk::back(&mapped, path.merged.len()) else {
             return self.without_file(settings, path, mapped);
@@ -71,7 +73,7 @@ impl Search<'_> {
         match FileType::from_raw_mode(found.stat.st_mode) {
             FileType::Directory => self.folder(settings, path, found),
             FileType::RegularFile => self.file(path, found, alias_script),
-            _ => refused(settings, DENIED),
+            _ => self.refused(settings, DENIED),
         }
     }
 
@@ -85,13 +87,14 @@ impl Search<'_> {
     ) -> Route {
         let script = match &handler {
             Handler::Psgi(_) => {
-                let location = program::mount(self.site, &path.merged);
+                let location = program::mount(self.host, &path.merged);
                 location.trim_end_matches('/').len()
             }
             _ => walk::handler_length(&mapped, &path.merged),
         };
         let script = path.sent_length(script);
         Route {
+            host: self.host.number,
             settings,
             handler,
             file: mapped,
@@ -111,22 +114,30 @@ impl Search<'_> {
         let raw = (self.indexes == 0).then_some(self.raw);
         let mapping = Mapping { file: mapped };
         let known = settings.clone();
-        let route = proxied::route(self.site, settings, proxied, &path, raw, mapping);
-        route.unwrap_or_else(|| refused(known, NOT_FOUND))
+        let route = proxied::route(
+            self.site,
+            self.host.number,
+            settings,
+            proxied,
+            &path,
+            raw,
+            mapping,
+        );
+        route.unwrap_or_else(|| self.refused(known, NOT_FOUND))
     }
 
     /// A back end that is a section's handler answers for paths that are no files here.
     fn without_file(&self, settings: Arc<Settings>, path: Path, mapped: Vec<u8>) -> Route {
         let Some(Handler::Proxy(proxied)) = &settings.handler else {
-            return refused(settings, NOT_FOUND);
+            return self.refused(settings, NOT_FOUND);
         };
-        let location = program::mount(self.site, &path.merged);
+        let location = program::mount(self.host, &path.merged);
         let speech = self
             .site
             .upstream(&proxied.upstream)
             .map(|one| one.speech());
         if speech == Some(Speech::FastCgi) && location.is_empty() {
-            return refused(settings, NOT_FOUND);
+            return self.refused(settings, NOT_FOUND);
         }
         let mut proxied = Proxied::clone(proxied);
         proxied.from = PassFrom::Prefix(location.to_string());
@@ -136,7 +147,7 @@ impl Search<'_> {
     fn folder(&mut self, settings: Arc<Settings>, path: Path, found: Found) -> Route {
         let rest = &path.merged[path.merged.len() - found.rest..];
         if !rest.is_empty() && rest != b"/" {
-            let mapped = map(self.site, &path.merged).0;
+            let mapped = map(self.host, &path.merged).0;
             return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") {
@@ -144,12 +155,12 @@ impl Search<'_> {
             location.push(b'/');
             return Route {
                 outcome: Outcome::Moved(location),
-                ..refused(settings, NOT_FOUND)
+                ..self.refused(settings, NOT_FOUND)
             };
         }
         self.indexes += 1;
         if self.indexes > INDEXES {
-            return refused(settings, NO_INDEX);
+            return self.refused(settings, NO_INDEX);
         }
         for index in &settings.directory_index {
             if let Some(candidate) = index_path(&path, index) {
@@ -158,14 +169,14 @@ impl Search<'_> {
                 }
             }
         }
-        refused(settings, NO_INDEX)
+        self.refused(settings, NO_INDEX)
     }
 
     /// A file, or a path that a handler answers without one.
     fn index_exists(&self, path: &Path) -> bool {
-        let (mapped, _) = map(self.site, &path.merged);
+        let (mapped, _) = map(self.host, &path.merged);
         let is_file = |(_, stat): (CString, rustix::fs::Stat)| walk::is_file(&stat);
-        let handler = &settings(self.site, &path.merged, &mapped).handler;
+        let handler = &settings(self.host, &path.merged, &mapped).handler;
         walk::stat(&mapped).is_some_and(is_file)
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
@@ -174,14 +185,14 @@ impl Search<'_> {
         let at = path.merged.len() - found.rest;
         let (script_name, path_info) = path.merged.split_at(at);
         // The file itself may match sections that the longer path did not.
-        let settings = settings(self.site, &path.merged, &found.file);
+        let settings = settings(self.host, &path.merged, &found.file);
         if settings.denied {
-            return refused(settings, DENIED);
+            return self.refused(settings, DENIED);
         }
         let choice = program::choose(self.site, &settings, &found, alias_script);
         let (handler, outcome) = match choice {
-            Err(problem) => return refused(settings, problem),
-            Ok(Handler::File) if !path_info.is_empty() => return refused(settings, NOT_FOUND),
+            Err(problem) => return self.refused(settings, problem),
+            Ok(Handler::File) if !path_info.is_empty() => return self.refused(settings, NOT_FOUND),
             Ok(Handler::File) => {
                 let target = FileTarget::new(found.name, &found.stat);
                 (Handler::File, Outcome::File(target))
@@ -193,6 +204,7 @@ impl Search<'_> {
             Ok(handler) => (handler, Outcome::Program),
         };
         Route {
+            host: self.host.number,
             settings,
             handler,
             script_name: script_name.to_vec(),
@@ -201,22 +213,23 @@ impl Search<'_> {
             outcome,
         }
     }
-}
 
-fn refused(settings: Arc<Settings>, problem: Problem) -> Route {
-    Route {
-        settings,
-        handler: Handler::File,
-        file: Vec::new(),
-        script_name: Vec::new(),
-        path_info: Vec::new(),
-        outcome: Outcome::Refused(problem),
+    fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
+        Route {
+            host: self.host.number,
+            settings,
+            handler: Handler::File,
+            file: Vec::new(),
+            script_name: Vec::new(),
+            path_info: Vec::new(),
+            outcome: Outcome::Refused(problem),
+        }
     }
 }
 
 /// The file path of a URL path, and whether a ScriptAlias led there. A path that is not UTF-8 is
 /// mapped by its segments that are; the rest is appended as it came.
-fn map(site: &Site, path: &[u8]) -> (Vec<u8>, bool) {
+fn map(host: &Host, path: &[u8]) -> (Vec<u8>, bool) {
     let (text, rest) = match std::str::from_utf8(path) {
         Ok(text) => (text, &[][..]),
         Err(error) => {
@@ -226,15 +239,15 @@ fn map(site: &Site, path: &[u8]) -> (Vec<u8>, bool) {
             (text, &path[at..])
         }
     };
-    let mapped = site.map(text);
+    let mapped = host.map(text);
     let mut file = mapped.file.into_os_string().into_encoded_bytes();
     file.extend_from_slice(rest);
     (file, mapped.script)
 }
 
-fn settings(site: &Site, path: &[u8], file: &[u8]) -> Arc<Settings> {
+fn settings(host: &Host, path: &[u8], file: &[u8]) -> Arc<Settings> {
     let file = std::path::Path::new(OsStr::from_bytes(file));
-    site.settings(&String::from_utf8_lossy(path), Some(file))
+    host.settings(&String::from_utf8_lossy(path), Some(file))
 }
 
 /// The path of an index: relative to the folder, or absolute.

@@ -3,7 +3,7 @@
 use super::walk::Found;
 use crate::handler::file::suffix;
 use crate::problem::Problem;
-use mehari_config::{Change, Handler, Rung, Scope, Section, Settings, Site};
+use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -78,8 +78,8 @@ fn interpreter(file: &[u8]) -> Interpreter {
 }
 
 /// The `<Location>` that a PSGI application answers under: the last that matches and sets one.
-pub fn mount<'s>(site: &'s Site, path: &[u8]) -> &'s str {
-    let mut locations = site
+pub fn mount<'s>(host: &'s Host, path: &[u8]) -> &'s str {
+    let mut locations = host
         .sections
         .iter()
         .filter_map(|section| match &section.scope {

@@ -3,12 +3,12 @@
 use super::locate::{percent_encode, Mapping};
 use super::{Outcome, Route};
 use crate::path::Path;
-use mehari_config::{Handler, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use std::sync::Arc;
 
 /// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
-pub fn passed(site: &Site, path: &Path) -> Option<Arc<Proxied>> {
-    let mut passes = site.passes.iter();
+pub fn passed(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
+    let mut passes = host.passes.iter();
     let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
     pass.to.clone()
 }
@@ -17,6 +17,7 @@ pub fn passed(site: &Site, path: &Path) -> Option<Arc<Proxied>> {
 /// server itself led here. `None`: the path cannot be put as the configuration wants it.
 pub fn route(
     site: &Site,
+    host: u32,
     settings: Arc<Settings>,
     proxied: Arc<Proxied>,
     path: &Path,
@@ -34,6 +35,7 @@ pub fn route(
         Speech::FastCgi => script(&proxied, path, &target, mapping),
     };
     Some(Route {
+        host,
         settings,
         handler: Handler::Proxy(proxied),
         file,

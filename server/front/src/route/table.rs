@@ -1,4 +1,4 @@
-//! The routes of the last second, by path as sent.
+//! The routes of the last second, by host and path as sent.
 
 use super::{find, Outcome, Route};
 use crate::problem::Problem;
@@ -10,8 +10,9 @@ use std::time::Duration;
 
 /// How long a new file, index or neighbour may go unnoticed.
 const LIFE: Duration = Duration::from_secs(1);
-/// Beyond either the table starts again from nothing.
+/// Beyond any of these a table starts again from nothing.
 const ROUTES: usize = 4096;
+const ALL_ROUTES: usize = 16 * ROUTES;
 const FILE_BYTES: usize = 64 * 1024 * 1024;
 /// A longer path is not worth remembering.
 const PATH: usize = 1024;
@@ -21,19 +22,30 @@ struct Known {
     found: Duration,
 }
 
+type Paths = HashMap<Box<[u8]>, Known>;
+
+/// A table for each host, by its number.
 #[derive(Default)]
 pub struct RouteTable {
-    known: RefCell<HashMap<Box<[u8]>, Known>>,
+    hosts: RefCell<Vec<Paths>>,
 }
 
 impl RouteTable {
     /// The route of a path; `now` is the front's tick.
-    pub fn route(&self, site: &Site, path: &[u8], now: Duration) -> Result<Rc<Route>, Problem> {
-        let before = match self.known.borrow().get(path) {
+    pub fn route(
+        &self,
+        site: &Site,
+        host: u32,
+        path: &[u8],
+        now: Duration,
+    ) -> Result<Rc<Route>, Problem> {
+        let hosts = self.hosts.borrow();
+        let before = match hosts.get(host as usize).and_then(|paths| paths.get(path)) {
             Some(known) if now < known.found + LIFE => return Ok(known.route.clone()),
             known => known.map(|known| known.route.clone()),
         };
-        let route = Rc::new(find(site, path)?);
+        drop(hosts);
+        let route = Rc::new(find(site, host, path)?);
         if let (Some(Outcome::File(old)), Outcome::File(new)) = (
             before.as_deref().map(|route| &route.outcome),
             &route.outcome,
@@ -46,7 +58,12 @@ impl RouteTable {
 
     /// A refusal is never kept: a path made up by a client shall not push out one that exists.
     fn keep(&self, path: &[u8], route: &Rc<Route>, now: Duration) {
-        let mut known = self.known.borrow_mut();
+        let mut hosts = self.hosts.borrow_mut();
+        let host = route.host as usize;
+        if hosts.len() <= host {
+            hosts.resize_with(host + 1, Paths::default);
+        }
+        let known = &mut hosts[host];
         if matches!(route.outcome, Outcome::Refused(_)) || path.len() > PATH {
             known.remove(path);
             return;
@@ -61,22 +78,27 @@ impl RouteTable {
         known.insert(path.into(), entry);
     }
 
-    pub fn forget(&self, path: &[u8]) {
-        self.known.borrow_mut().remove(path);
+    pub fn forget(&self, host: u32, path: &[u8]) {
+        if let Some(paths) = self.hosts.borrow_mut().get_mut(host as usize) {
+            paths.remove(path);
+        }
     }
 
     pub fn clear(&self) {
-        self.known.borrow_mut().clear();
+        self.hosts.borrow_mut().clear();
     }
 
-    /// Called by the sweep: keeps file contents within their bound.
+    /// Called by the sweep: keeps file contents within their bound, over all hosts.
     pub fn trim(&self) {
         let weight = |known: &Known| match &known.route.outcome {
             Outcome::File(target) => target.weight(),
             _ => 0,
         };
-        let bytes: usize = self.known.borrow().values().map(weight).sum();
-        if bytes > FILE_BYTES {
+        let hosts = self.hosts.borrow();
+        let bytes: usize = hosts.iter().flat_map(Paths::values).map(weight).sum();
+        let routes: usize = hosts.iter().map(Paths::len).sum();
+        drop(hosts);
+        if bytes > FILE_BYTES || routes > ALL_ROUTES {
             self.clear();
         }
     }

@@ -7,7 +7,7 @@ pub mod site;
 
 use mehari_config::{LogLevel, LogTarget, Site};
 use mehari_front::handler::cgi::{Cgi, Limits};
-use mehari_front::{Entry, Front, Handle, Journal, Listener, Stats, Stop};
+use mehari_front::{Entry, Front, Handle, Journal, Listener, Origin, Stats, Stop};
 use mehari_observe::ErrorLog;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub struct Logged {
 }
 
 impl Journal for Logged {
-    fn access(&self, entry: &Entry<'_>) {
+    fn access(&self, _: u32, entry: &Entry<'_>) {
         let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let line = format!(
             "{} {} {} {}",
@@ -37,7 +37,7 @@ impl Journal for Logged {
         self.access.lock().expect("one user").push(line);
     }
 
-    fn error(&self, _: LogLevel, _: Option<u64>, _: Option<u32>, text: &str) {
+    fn error(&self, _: u32, _: LogLevel, _: Origin, text: &str) {
         self.errors.lock().expect("one user").push(text.to_string());
     }
 }

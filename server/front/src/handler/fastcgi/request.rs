@@ -19,7 +19,11 @@ pub fn begin(
     let mut pairs = Vec::with_capacity(2048);
     // The body itself is not the call's here; only its length is a variable.
     with_call(request, route, site, Body::Empty, |call| {
-        let admin = site.server_admin.as_deref().map(str::as_bytes);
+        let admin = site
+            .host(route.host)
+            .server_admin
+            .as_deref()
+            .map(str::as_bytes);
         let around = cgi.surroundings(admin);
         variables::each(&call, &around, &mut |name, value| {
             if name != b"CONTENT_LENGTH" {

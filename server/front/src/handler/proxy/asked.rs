@@ -2,7 +2,7 @@
 
 use crate::dispatch::Dispatch;
 use crate::handler::upgrade;
-use crate::log::Journal;
+use crate::log::{Journal, Origin};
 use crate::request::Request;
 use crate::route::Route;
 use crate::shared::Shared;
@@ -14,6 +14,7 @@ use std::time::Duration;
 pub struct Asked {
     pub settings: Arc<Settings>,
     journal: Rc<dyn Journal>,
+    host: u32,
     id: u64,
     target: Vec<u8>,
     pub is_head: bool,
@@ -35,6 +36,7 @@ impl Asked {
         Asked {
             timeout: settings.proxy.timeout.unwrap_or(settings.request_timeout),
             journal: shared.journal.clone(),
+            host: route.host,
             id: request.id,
             target: request.path().to_vec(),
             is_head: request.method == b"HEAD",
@@ -47,6 +49,11 @@ impl Asked {
     /// A line about this request for the error log.
     pub fn log(&self, level: LogLevel, text: &str) {
         let text = format!("{}: {text}", self.target.escape_ascii());
-        self.journal.error(level, Some(self.id), None, &text);
+        let origin = Origin {
+            pid: None,
+            request: Some(self.id),
+            worker: None,
+        };
+        self.journal.error(self.host, level, origin, &text);
     }
 }

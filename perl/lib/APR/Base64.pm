@@ -1,0 +1,16 @@
+package APR::Base64;
+
+# Base64 without line breaks.
+
+use strict;
+use warnings;
+use MIME::Base64 ();
+
+sub encode { return MIME::Base64::encode_base64($_[0], '') }
+
+sub decode { return MIME::Base64::decode_base64($_[0]) }
+
+# Bytes of the encoded text, its terminating zero counted.
+sub encode_len { return int(($_[0] + 2) / 3) * 4 + 1 }
+
+1;

@@ -1,0 +1,75 @@
+package APR::Error;
+
+# What the API's functions die with: a number, its text, and where it happened.
+
+use strict;
+use warnings;
+use Carp ();
+
+our $VERSION = '0.009000';
+
+use overload
+    'bool'   => \&str,
+    '""'     => \&str,
+    '0+'     => \&num,
+    '=='     => sub { $_[0]{rc} == (ref $_[1] && eval { $_[1]->isa(__PACKAGE__) } ? $_[1]{rc} : $_[1]) },
+    '!='     => sub { !($_[0] == $_[1]) },
+    nomethod => sub { Carp::croak(__PACKAGE__ . ": Can't handle '$_[3]'") };
+
+# APR's own numbers; those below 20000 are the system's.
+my %TEXT = (
+    20001 => 'Could not perform a stat on the file.',
+    20002 => 'A new pool could not be created.',
+    20004 => 'An invalid date has been provided',
+    20005 => 'An invalid socket was returned',
+    20014 => 'Internal error (specific information not available)',
+    20016 => 'The specified IP address is invalid.',
+    20017 => 'The specified network mask is invalid.',
+    20020 => 'The given path is absolute',
+    20021 => 'The given path is relative',
+    20022 => 'The given path is incomplete',
+    20023 => 'The given path was above the root path',
+    20024 => 'The given path is misformatted or contained invalid characters',
+    20025 => 'The given path contained wildcard characters',
+    70007 => 'The timeout specified has expired',
+    70008 => 'Partial results are valid but processing is incomplete',
+    70014 => 'End of file found',
+    70023 => 'This function has not been implemented on this platform',
+    70024 => 'passwords do not match',
+    70025 => 'The given lock was busy.',
+    120000 => 'exit was called',
+);
+
+sub new {
+    my ($class, %fields) = @_;
+    return bless \%fields, $class;
+}
+
+sub strerror {
+    my ($number) = @_;
+    return $TEXT{$number} || 'Error string not specified yet' if $number >= 20000;
+    local $! = $number;
+    return "$!";
+}
+
+sub str {
+    my ($self) = @_;
+    return sprintf '%s: (%d) %s at %s line %d', map { defined ? $_ : '' } $self->{func}, $self->{rc}, strerror($self->{rc}), $self->{file}, $self->{line};
+}
+
+sub num { return $_[0]{rc} }
+
+# Dies in the name of the sub that called, at the place that called it.
+sub throw {
+    my ($number, $function) = @_;
+    my $level = 0;
+    $level++ while (caller $level)[0] =~ /\A(?:APR|Apache2|ModPerl|Mehari)(?:::|\z)/ && caller $level + 1;
+    my (undef, $file, $line) = caller $level;
+    die __PACKAGE__->new(rc => $number + 0, func => $function, file => $file, line => $line);
+}
+
+sub cluck { my $self = shift; return Carp::cluck("$self") }
+
+sub confess { my $self = shift; Carp::confess("$self") }
+
+1;

@@ -1,0 +1,111 @@
+package APR::Pool;
+
+# Lifetimes: what was registered with a pool is called when it ends, the last first. There is no memory
+# behind it: Perl's own goes by itself.
+
+use strict;
+use warnings;
+use Scalar::Util ();
+
+# Cleanups and children by the pool's own part: an object is only a handle on it.
+sub new {
+    my ($self) = @_;
+    return _handle(_part(ref $self ? $$self : undef), 1);
+}
+
+sub _part {
+    my ($parent) = @_;
+    my $part = { cleanups => [], children => {}, parent => $parent };
+    if ($parent) {
+        $parent->{children}{ 0 + $part } = $part;
+        Scalar::Util::weaken($part->{parent});
+    }
+    return $part;
+}
+
+# `owns`: the pool ends with this object. Those of requests and connections end with theirs.
+sub _handle {
+    my ($part, $owns) = @_;
+    my $self = bless \$part, 'APR::Pool';
+    $part->{owner} = Scalar::Util::refaddr($self) if $owns;
+    return $self;
+}
+
+# For the server: the pool of something that ends by itself.
+sub of_server { return _handle(_part(), 0) }
+
+sub _alive {
+    my ($self, $function) = @_;
+    my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;
+    $part && !$part->{ended} or die "invalid pool object (already destroyed?)\n" =~ s/\n\z/ in APR::Pool::$function\n/r;
+    return $part;
+}
+
+# cleanup_register($code or name, $argument)
+sub cleanup_register {
+    my ($self, $code, @argument) = @_;
+    push @{ _alive($self, 'cleanup_register')->{cleanups} }, [$code, $argument[0], scalar caller];
+    return;
+}
+
+sub cleanup_for_exec { return }
+
+sub clear { _end(_alive($_[0], 'clear')); return }
+
+sub destroy {
+    my ($self) = @_;
+    my $part = _alive($self, 'destroy');
+    _end($part);
+    $part->{ended} = 1;
+    delete $part->{parent}{children}{ 0 + $part } if $part->{parent};
+    return;
+}
+
+# Children first, then the cleanups, the last registered first; one that dies does not keep the others from their turn.
+sub _end {
+    my ($part) = @_;
+    for my $child (values %{ delete $part->{children} || {} }) {
+        _end($child);
+        $child->{ended} = 1;
+    }
+    $part->{children} = {};
+    while (my $cleanup = pop @{ $part->{cleanups} }) {
+        my ($code, $argument, $package) = @$cleanup;
+        local $@;
+        eval { _code($code, $package)->($argument); 1 } or warn 'APR::Pool: cleanup died: ', $@;
+    }
+    return;
+}
+
+sub _code {
+    my ($code, $package) = @_;
+    return $code if ref $code;
+    no strict 'refs';
+    my $name = $code =~ /::/ ? $code : defined &{"${package}::$code"} ? "${package}::$code" : "main::$code";
+    return \&$name;
+}
+
+sub parent_get {
+    my $parent = _alive($_[0], 'parent_get')->{parent};
+    return $parent && _handle($parent, 0);
+}
+
+sub is_ancestor {
+    my ($self, $other) = @_;
+    my $part = _alive($self, 'is_ancestor');
+    for (my $at = _alive($other, 'is_ancestor'); $at; $at = $at->{parent}) { return 1 if $at == $part }
+    return 0;
+}
+
+sub tag { my ($self, $tag) = @_; _alive($self, 'tag')->{tag} = $tag; return }
+
+sub DESTROY {
+    my ($self) = @_;
+    my $part = $$self or return;
+    return if $part->{ended} || !$part->{owner} || $part->{owner} != Scalar::Util::refaddr($self);
+    # Taken along by its parent's end otherwise.
+    $self->destroy;
+    return;
+}
+
+1;

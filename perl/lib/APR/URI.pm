@@ -1,0 +1,80 @@
+package APR::URI;
+
+# A URI in its parts. Each part is a method that answers the value it had, and takes a new one.
+
+use strict;
+use warnings;
+
+my %PORTS = (
+    ftp => 21, ssh => 22, telnet => 23, gopher => 70, http => 80, pop => 110, nntp => 119, imap => 143, prospero => 191,
+    wais => 210, ldap => 389, https => 443, rtsp => 554, snews => 563, acap => 674, nfs => 2049, tip => 3372, sip => 5060,
+);
+
+for my $part (qw(scheme hostinfo user password hostname port path query fragment)) {
+    my $field = $part eq 'port' ? 'port_text' : $part;
+    no strict 'refs';
+    *$part = sub {
+        my $self = shift;
+        my $old  = $self->{$field};
+        $self->{$field} = defined $_[0] ? "$_[0]" : undef if @_;
+        return $old;
+    };
+}
+
+# parse($pool, $text)
+sub parse {
+    my ($class, $pool, $text) = @_;
+    my %part;
+    @part{qw(scheme hostinfo path query fragment)}
+        = $text =~ m{\A(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?\#]*))?([^?\#]*)(?:\?([^\#]*))?(?:\#(.*))?\z}s;
+    $part{path} = undef if defined $part{path} && $part{path} eq '';
+    if (defined $part{hostinfo}) {
+        my ($login, $host) = $part{hostinfo} =~ /\A(?:(.*)\@)?(.*)\z/s;
+        @part{qw(user password)} = split /:/, $login, 2 if defined $login;
+        @part{qw(hostname port_text)} = $host =~ /\A(\[[^\]]*\]|[^:]*)(?::(\d*))?\z/ ? ($1, $2) : ($host, undef);
+    }
+    return bless \%part, ref $class || $class;
+}
+
+sub port_of_scheme {
+    my $scheme = @_ > 1 ? $_[1] : $_[0];
+    return $PORTS{ lc(defined $scheme ? $scheme : '') } || 0;
+}
+
+# The path without what follows the script, when `path_info` is known.
+sub rpath {
+    my ($self) = @_;
+    my ($path, $info) = ($self->{path}, $self->{path_info});
+    return $path unless defined $path && defined $info && length $info;
+    return substr $path, 0, length($path) - length $info;
+}
+
+# The whole, or without the parts that APR::Const::URI_UNP_* name.
+sub unparse {
+    my ($self, $flags) = @_;
+    $flags = 0 unless defined $flags;
+    my $text = $flags & 1 ? '' : $self->_site($flags);
+    return $text if $flags & 16;
+    $text .= defined $self->{path} ? $self->{path} : '';
+    return $text if $flags & 32;
+    $text .= "?$self->{query}"    if defined $self->{query};
+    $text .= "#$self->{fragment}" if defined $self->{fragment};
+    return $text;
+}
+
+sub _site {
+    my ($self, $flags) = @_;
+    my $text = '';
+    if (defined $self->{hostname}) {
+        $text = defined $self->{user} && !($flags & 2) ? $self->{user} : '';
+        $text .= ':' . ($flags & 8 ? $self->{password} : 'XXXXXXXX') if defined $self->{password} && !($flags & 4);
+        $text .= '@' if length $text;
+        $text .= $self->{hostname};
+        my $usual = $PORTS{ lc($self->{scheme} || '') };
+        $text .= ":$self->{port_text}" if length($self->{port_text} // '') && !($usual && $usual == $self->{port_text});
+        $text = "//$text";
+    }
+    return defined $self->{scheme} ? "$self->{scheme}:$text" : $text;
+}
+
+1;

@@ -1,0 +1,58 @@
+package APR::Util;
+
+# File names and passwords.
+
+use strict;
+use warnings;
+use Digest::MD5 ();
+use Digest::SHA ();
+use APR::Error  ();
+
+sub filepath_name_get { return $_[0] =~ m{([^/]*)\z} ? $1 : $_[0] }
+
+# True when the password is the one the hash was made of: htpasswd's {SHA} and $apr1$, and what crypt(3) knows.
+sub password_validate {
+    my ($password, $hash) = @_;
+    return _equal('{SHA}' . Digest::SHA::sha1_base64($password) . '=', $hash) if $hash =~ /\A\{SHA\}/;
+    return _equal(_apr1($password, $1), $hash) if $hash =~ /\A\$apr1\$([^\$]{0,8})\$/;
+    my $made = crypt $password, $hash =~ s/\A\$2y\$/\$2b\$/r;
+    return _equal(defined $made ? $made : '', $hash =~ s/\A\$2y\$/\$2b\$/r);
+}
+
+# Takes as long whatever the first difference is.
+sub _equal {
+    my ($one, $other) = @_;
+    return 0 unless length $one == length $other;
+    return ($one ^ $other) =~ /[^\0]/ ? 0 : 1;
+}
+
+my @DIGITS = ('.', '/', 0 .. 9, 'A' .. 'Z', 'a' .. 'z');
+
+# Apache's variant of the MD5 crypt: a thousand rounds.
+sub _apr1 {
+    my ($password, $salt) = @_;
+    my $text  = "$password\$apr1\$$salt";
+    my $inner = Digest::MD5::md5($password, $salt, $password);
+    for (my $left = length $password; $left > 0; $left -= 16) { $text .= substr $inner, 0, $left > 16 ? 16 : $left }
+    for (my $bits = length $password; $bits; $bits >>= 1) { $text .= $bits & 1 ? "\0" : substr $password, 0, 1 }
+    my $sum = Digest::MD5::md5($text);
+    for my $round (0 .. 999) {
+        my $next = $round % 2 ? $password : $sum;
+        $next .= $salt     if $round % 3;
+        $next .= $password if $round % 7;
+        $next .= $round % 2 ? $sum : $password;
+        $sum = Digest::MD5::md5($next);
+    }
+    my $printed = '';
+    for my $three ([0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5], [11]) {
+        my $value = 0;
+        $value = $value << 8 | ord substr $sum, $_, 1 for @$three;
+        for (1 .. @$three + 1) { $printed .= $DIGITS[$value & 63]; $value >>= 6 }
+    }
+    return "\$apr1\$$salt\$$printed";
+}
+
+# Asks on the terminal: a worker has none.
+sub password_get { die "APR::Util::password_get: a worker has no terminal to ask on; read the password from a file or the environment\n" }
+
+1;

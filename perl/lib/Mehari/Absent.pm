@@ -1,0 +1,19 @@
+package Mehari::Absent;
+
+# Methods of mod_perl that cannot exist here: each dies and says what to use instead.
+
+use strict;
+use warnings;
+use Carp ();
+
+# Mehari::Absent::methods($package, $what, @names)
+sub methods {
+    my ($package, $what, @names) = @_;
+    for my $name (@names) {
+        no strict 'refs';
+        *{"${package}::$name"} = sub { Carp::croak("${package}::$name: $what") };
+    }
+    return;
+}
+
+1;

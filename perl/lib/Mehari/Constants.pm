@@ -1,0 +1,87 @@
+package Mehari::Constants;
+
+# Constants by name and by group, for Apache2::Const, APR::Const and ModPerl::Const: all of a namespace
+# are there as soon as it is loaded; `-compile` is what asks for no export.
+
+use strict;
+use warnings;
+use Carp ();
+
+our @CARP_NOT = qw(Apache2::Const APR::Const ModPerl::Const);
+
+# namespace => group => [names]
+my %groups;
+
+# Defines the constants of a namespace from "group: NAME=value ..." lines.
+sub define {
+    my ($namespace, $text) = @_;
+    no strict 'refs';
+    my $stash = \%{"${namespace}::"};
+    for my $line (split /\n/, $text) {
+        my ($group, $pairs) = $line =~ /\A(\w+): (.*)\z/ or die "`$line` is no group of constants\n";
+        for my $pair (split / /, $pairs) {
+            my ($name, $value) = split /=/, $pair, 2;
+            push @{ $groups{$namespace}{$group} }, $name;
+            constant($stash, $namespace, $name, $value =~ /\A-?\d+\z/ ? $value + 0 : $value);
+        }
+    }
+    return;
+}
+
+# Adds a constant whose value cannot be written in a line of `define`.
+sub add {
+    my ($namespace, $group, $name, $value) = @_;
+    no strict 'refs';
+    push @{ $groups{$namespace}{$group} }, $name;
+    constant(\%{"${namespace}::"}, $namespace, $name, $value);
+    return;
+}
+
+# A reference in the stash is Perl's own short form of a constant sub.
+sub constant {
+    my ($stash, $namespace, $name, $value) = @_;
+    if (exists $stash->{$name}) {
+        no strict 'refs';
+        no warnings 'redefine';
+        *{"${namespace}::$name"} = sub () { $value };
+    }
+    else {
+        Internals::SvREADONLY($value, 1);
+        $stash->{$name} = \$value;
+        mro::method_changed_in($namespace);
+    }
+    return;
+}
+
+# The names that words ask for: names, and groups as `:group`.
+sub names {
+    my ($namespace, @words) = @_;
+    return map {
+        my $word = $_;
+        if ($word =~ /\A:(\w+)\z/) {
+            my $group = $groups{$namespace}{$1}
+                or Carp::croak("$namespace has no group `$word`; it has " . join ', ', map { ":$_" } sort keys %{ $groups{$namespace} });
+            @$group;
+        }
+        else {
+            $namespace->can($word) && $word !~ /\A(?:import|compile)\z/ or Carp::croak("$namespace has no constant `$word`");
+            $word;
+        }
+    } @words;
+}
+
+# What `use` calls: exports the names, unless the first word is -compile.
+sub import_into {
+    my ($namespace, $caller, @words) = @_;
+    my $compile_only = @words && $words[0] =~ /\A-compile\z/ && shift @words;
+    my @names = names($namespace, @words);
+    return if $compile_only;
+    no strict 'refs';
+    no warnings 'redefine';
+    *{"${caller}::$_"} = \&{"${namespace}::$_"} for @names;
+    return;
+}
+
+require mro;
+
+1;

@@ -1,0 +1,52 @@
+/* What the files of the mod_perl API share: tables, and how their subs are made known to Perl. */
+#ifndef MEHARI_API_H
+#define MEHARI_API_H
+
+#include "mehari.h"
+
+/* Subs written by hand: `index` tells those apart that share a body (dXSI32). */
+typedef struct {
+  const char *name;
+  XSUBADDR_t body;
+  I32 index;
+} mehari_sub;
+void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
+#define MEHARI_DEFINE(subs) mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs))
+
+/* api_table.c: APR::Table. Names without regard to case, several values a name, in order. */
+typedef struct {
+  char *name; /* NUL-terminated, as is the value; both in one allocation */
+  char *value;
+  U32 name_length, value_length;
+} mehari_entry;
+typedef struct {
+  mehari_entry *entries;
+  int count, capacity;
+  int cursor; /* of `each`: entries already given; 0 when none is under way */
+  int holders;
+} mehari_table;
+mehari_table *mehari_table_new(void);
+void mehari_table_release(mehari_table *table);
+void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_set(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_unset(mehari_table *table, mehari_text name);
+void mehari_table_clear(mehari_table *table);
+const mehari_entry *mehari_table_find(const mehari_table *table, mehari_text name);
+SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash tied to it; holds the table */
+bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
+mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
+void mehari_table_boot(pTHX);
+
+/* request.c: the tables of the request being served. */
+enum { MEHARI_HEADERS_IN, MEHARI_HEADERS_OUT, MEHARI_ERR_HEADERS_OUT, MEHARI_NOTES, MEHARI_TABLES };
+
+/* A string argument; the bytes live as long as the argument. */
+static inline mehari_text mehari_sv_text(pTHX_ SV *sv)
+{
+  mehari_text text;
+  text.at = SvPV(sv, text.length);
+  return text;
+}
+
+#endif

@@ -1,0 +1,237 @@
+//! One host of a site: the main server, or a `<VirtualHost>`; and which of them a request is for.
+//!
+//! A virtual host goes on from the main server: what it does not say is inherited when all files
+//! have been read ([`Host::inherit`]), whatever the order of the lines.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use crate::{
+    glob, AccessFormat, Alias, LogLevel, LogTarget, Pass, Section, Settings, Site, TlsSettings,
+};
+
+/// What one host answers with.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Host {
+    /// Its number within the site; 0 is the main server.
+    pub number: u32,
+    /// What its `<VirtualHost>` says; empty for the main server.
+    pub addresses: Vec<HostAddress>,
+    /// `ServerName`; `None`: the request's Host, else the local address.
+    pub server_name: Option<String>,
+    /// `ServerAlias`, in lower case: further names, which may have wildcards.
+    pub names: Vec<String>,
+    pub server_admin: Option<String>,
+    pub document_root: PathBuf,
+    pub aliases: Vec<Alias>,
+    /// `ProxyPass` outside of sections, in order.
+    pub passes: Vec<Pass>,
+    /// The settings outside any section.
+    pub base: Settings,
+    /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
+    pub sections: Vec<Section>,
+    pub own_logs: HostLogs,
+    pub tls: TlsSettings,
+    /// The handler words outside any section, which sections go on from.
+    #[serde(skip)]
+    pub(crate) base_handlers: crate::merge::HandlerWords,
+    #[serde(skip)]
+    pub(crate) merged: crate::merge::Merged,
+}
+
+/// Logs of a virtual host's own; `None` is the main server's.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct HostLogs {
+    pub access: Option<(LogTarget, AccessFormat)>,
+    pub error: Option<LogTarget>,
+    pub level: Option<LogLevel>,
+}
+
+/// An address of `<VirtualHost>`; `None` stands for any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct HostAddress {
+    pub ip: Option<IpAddr>,
+    pub port: Option<u16>,
+}
+
+impl Host {
+    /// A virtual host that has said nothing yet.
+    pub(crate) fn virtual_host(addresses: Vec<HostAddress>, empty: Settings) -> Host {
+        Host {
+            number: 0,
+            addresses,
+            server_name: None,
+            names: Vec::new(),
+            server_admin: None,
+            document_root: PathBuf::new(),
+            aliases: Vec::new(),
+            passes: Vec::new(),
+            base: empty,
+            sections: Vec::new(),
+            own_logs: HostLogs::default(),
+            tls: TlsSettings::default(),
+            base_handlers: Default::default(),
+            merged: Default::default(),
+        }
+    }
+
+    /// Takes from the main server what this host does not say: its own aliases are looked at
+    /// first, its own sections are merged last.
+    pub(crate) fn inherit(&mut self, main: &Host) {
+        if self.document_root.as_os_str().is_empty() {
+            self.document_root.clone_from(&main.document_root);
+        }
+        if self.server_admin.is_none() {
+            self.server_admin.clone_from(&main.server_admin);
+        }
+        self.tls.inherit(&main.tls);
+        self.aliases.extend_from_slice(&main.aliases);
+        self.passes.extend_from_slice(&main.passes);
+        let own = std::mem::replace(&mut self.sections, main.sections.clone());
+        self.sections.extend(own);
+        self.base = main.base.clone();
+        self.base_handlers = main.base_handlers.clone();
+        self.merged = main.merged.sharing_ids();
+    }
+
+    /// Whether a request for this name (in lower case, without port) is for this host.
+    fn is_called(&self, name: &str) -> bool {
+        let own = self.server_name.as_deref();
+        own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+            || self
+                .names
+                .iter()
+                .any(|alias| glob::matches(alias.as_bytes(), name.as_bytes()))
+    }
+}
+
+/// As `<VirtualHost>` writes it.
+impl std::fmt::Display for HostAddress {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.ip {
+            None => out.write_str("*")?,
+            Some(IpAddr::V4(ip)) => write!(out, "{ip}")?,
+            Some(IpAddr::V6(ip)) => write!(out, "[{ip}]")?,
+        }
+        match self.port {
+            None => Ok(()),
+            Some(port) => write!(out, ":{port}"),
+        }
+    }
+}
+
+impl HostAddress {
+    /// How well it fits an address: `None` not at all, and an address tells more than a port.
+    fn fit(&self, ip: Option<IpAddr>, port: u16, any_port: bool) -> Option<u8> {
+        let address = match (self.ip, ip) {
+            (None, _) => 0,
+            (Some(own), Some(ip)) if own == ip.to_canonical() => 2,
+            _ => return None,
+        };
+        match self.port {
+            None => Some(address),
+            Some(_) if any_port => Some(address),
+            Some(own) if own == port => Some(address + 1),
+            Some(_) => None,
+        }
+    }
+}
+
+impl Site {
+    /// The host of this number.
+    pub fn host(&self, number: u32) -> &Host {
+        match number {
+            0 => &self.main,
+            number => self.hosts.get(number as usize - 1).unwrap_or(&self.main),
+        }
+    }
+
+    /// The main server, then the virtual hosts.
+    pub fn all_hosts(&self) -> impl Iterator<Item = &Host> {
+        std::iter::once(&self.main).chain(&self.hosts)
+    }
+
+    /// Which host answers a request that came to this local address for this name (without port;
+    /// whatever its case): as in Apache, among the hosts of the most specific address the first
+    /// that is called so, else the first; without any the main server.
+    ///
+    /// Looks at every host: the caller remembers the answer.
+    pub fn host_for(&self, ip: Option<IpAddr>, port: u16, name: &[u8]) -> u32 {
+        let fit = |host: &Host| {
+            let addresses = host.addresses.iter();
+            addresses
+                .filter_map(|address| address.fit(ip, port, self.any_port))
+                .max()
+        };
+        let Some(best) = self.hosts.iter().filter_map(fit).max() else {
+            return 0;
+        };
+        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+        let name = name.strip_suffix('.').unwrap_or(&name);
+        let mut group = self.hosts.iter().filter(|host| fit(host) == Some(best));
+        let first = group.clone().next();
+        let named = group.find(|host| host.is_called(name));
+        named.or(first).map_or(0, |host| host.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Written<'a> = (&'a [(Option<&'a str>, Option<u16>)], &'a str, &'a [&'a str]);
+
+    fn site(hosts: &[Written]) -> Site {
+        let mut site = Site::defaults();
+        for (number, (addresses, name, aliases)) in (1..).zip(hosts) {
+            let addresses = addresses.iter().map(|(ip, port)| HostAddress {
+                ip: ip.map(|ip| ip.parse().expect("an address")),
+                port: *port,
+            });
+            let mut host = Host::virtual_host(addresses.collect(), site.main.base.clone());
+            host.number = number;
+            host.server_name = Some(name.to_string());
+            host.names = aliases.iter().map(|name| name.to_string()).collect();
+            site.hosts.push(host);
+        }
+        site
+    }
+
+    #[test]
+    fn the_address_decides_before_the_name_and_the_first_host_is_the_default() {
+        let site = site(&[
+            (
+                &[(None, Some(80))],
+                "a.example",
+                &["*.a.example", "w?w.example"],
+            ),
+            (&[(None, Some(80))], "b.example", &[]),
+            (&[(Some("10.0.0.1"), Some(80))], "c.example", &[]),
+            (&[(None, None)], "d.example", &[]),
+            (&[(Some("10.0.0.1"), None)], "e.example", &[]),
+        ]);
+        let of = |ip: &str, port, name: &str| site.host_for(ip.parse().ok(), port, name.as_bytes());
+        for (ip, port, name, expected) in [
+            ("127.0.0.1", 80, "a.example", 1),
+            ("127.0.0.1", 80, "A.Example.", 1),
+            ("127.0.0.1", 80, "x.a.example", 1),
+            ("127.0.0.1", 80, "wow.example", 1),
+            ("127.0.0.1", 80, "b.example", 2),
+            ("127.0.0.1", 80, "unknown", 1),
+            ("127.0.0.1", 80, "c.example", 1),
+            ("10.0.0.1", 80, "b.example", 3),
+            ("10.0.0.1", 81, "b.example", 5),
+            ("127.0.0.1", 81, "b.example", 4),
+        ] {
+            assert_eq!(of(ip, port, name), expected, "{ip}:{port} {name}");
+        }
+    }
+
+    #[test]
+    fn without_a_fitting_address_the_main_server_answers() {
+        let mut site = site(&[(&[(None, Some(80))], "a.example", &[])]);
+        assert_eq!(site.host_for(None, 8080, b"a.example"), 0);
+        site.any_port = true;
+        assert_eq!(site.host_for(None, 8080, b"a.example"), 1);
+    }
+}

@@ -1,0 +1,111 @@
+//! Virtual hosts: which one answers, what it has of its own, and what it takes from the main server.
+
+use mehari_harness::{Request, Server};
+
+fn asking(host: &str, path: &str) -> Request {
+    let mut request = Request::get(path);
+    for (name, value) in &mut request.fields {
+        if name == "Host" {
+            *value = host.to_owned();
+        }
+    }
+    request
+}
+
+const THREE_HOSTS: &str = "\
+    Alias /shared @ROOT@/shared\n\
+    PerlSetEnv WHO main\n\
+    <VirtualHost *:80>\n\
+        ServerName one.example\n\
+        ServerAlias *.one.example\n\
+        DocumentRoot @ROOT@/one\n\
+        CustomLog @ROOT@/logs/one_access combined\n\
+        ErrorLog @ROOT@/logs/one_error\n\
+    </VirtualHost>\n\
+    <VirtualHost *:80>\n\
+        ServerName two.example:80\n\
+        DocumentRoot @ROOT@/two\n\
+        Alias /shared @ROOT@/two\n\
+        PerlSetEnv WHO two\n\
+        ErrorDocument 404 \"nothing at two\"\n\
+    </VirtualHost>\n\
+    <Directory @ROOT@/scripts>\n\
+        SetHandler perl-script\n\
+        PerlResponseHandler ModPerl::Registry\n\
+        PerlOptions +ParseHeaders\n\
+        Options +ExecCGI\n\
+    </Directory>\n\
+    Alias /scripts @ROOT@/scripts\n";
+
+#[test]
+fn name_decides_and_what_a_host_does_not_say_is_the_main_servers() {
+    let server = Server::builder()
+        .file("one/index.html", "one")
+        .file("two/index.html", "two")
+        .file("shared/index.html", "shared")
+        .file(
+            "scripts/who.pl",
+            "print qq{Content-Type: text/plain\n\n$ENV{WHO} $ENV{SERVER_NAME} $ENV{DOCUMENT_ROOT}};",
+        )
+        .conf(THREE_HOSTS)
+        .start();
+    let get = |host: &str, path: &str| server.send(&asking(host, path));
+    for (host, body) in [
+        ("one.example", "one"),
+        ("ONE.example:8080", "one"),
+        ("www.one.example", "one"),
+        ("two.example", "two"),
+        ("unknown.example", "one"),
+    ] {
+        assert_eq!(get(host, "/").expect(200), body, "{host}");
+        // The second time the answer comes out of the table.
+        assert_eq!(get(host, "/").expect(200), body, "{host}");
+    }
+    assert_eq!(get("one.example", "/shared/").expect(200), "shared");
+    assert_eq!(get("two.example", "/shared/").expect(200), "two");
+    let root = server.site.root().display().to_string();
+    assert_eq!(
+        get("two.example", "/scripts/who.pl").expect(200),
+        format!("two two.example {root}/two")
+    );
+    assert_eq!(
+        get("x.one.example", "/scripts/who.pl").expect(200),
+        format!("main one.example {root}/one")
+    );
+    assert_eq!(get("two.example", "/nowhere").expect(404), "nothing at two");
+    assert_ne!(get("one.example", "/nowhere").expect(404), "nothing at two");
+}
+
+#[test]
+fn logs_of_a_host_hold_its_requests_only() {
+    let server = Server::builder()
+        .file("one/index.html", "one")
+        .file("two/index.html", "two")
+        .conf("CustomLog @ROOT@/logs/main_access combined\n")
+        .conf(THREE_HOSTS)
+        .start();
+    server.send(&asking("one.example", "/?for-one"));
+    server.send(&asking("two.example", "/?for-two"));
+    let has = |file: &str, text: &str| server.site.read(file).contains(text);
+    let came = mehari_harness::eventually(mehari_harness::PATIENCE, || {
+        has("logs/one_access", "for-one") && has("logs/main_access", "for-two")
+    });
+    assert!(came, "the lines did not come");
+    assert!(!has("logs/one_access", "for-two") && !has("logs/main_access", "for-one"));
+}
+
+#[test]
+fn address_decides_before_the_name() {
+    let server = Server::builder()
+        .file("one/index.html", "one")
+        .file("two/index.html", "two")
+        .conf(
+            "<VirtualHost 127.0.0.9>\nDocumentRoot @ROOT@/two\nServerName a.example\n</VirtualHost>\n\
+             <VirtualHost 127.0.0.1:8080>\nDocumentRoot @ROOT@/one\nServerName b.example\n</VirtualHost>\n\
+             <VirtualHost _default_>\nDocumentRoot @ROOT@/two\nServerName c.example\n</VirtualHost>\n",
+        )
+        .start();
+    for host in ["a.example", "b.example", "c.example"] {
+        assert_eq!(server.send(&asking(host, "/")).expect(200), "one", "{host}");
+    }
+}
