@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Forwarded, Proxied};
+use crate::{Forwarded, Phase, Proxied};
 
 /// What `SetHandler` and `AddHandler` name. It becomes a [`crate::Handler`] once all sections are
 /// merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
@@ -39,8 +39,16 @@ pub enum Change {
     SetHandler(HandlerName),
     /// Suffix without the dot.
     AddHandler(String, HandlerName),
-    /// `PerlResponseHandler`, as written.
-    ResponseHandler(String),
+    /// `PerlAccessHandler` and its kind: handlers as written.
+    PerlHandler(Phase, Vec<String>),
+    /// `PerlOptions` of a location, bits of [`crate::perl_option`].
+    PerlOptions {
+        on: u8,
+        off: u8,
+    },
+    /// `PerlOptions -Authen` of a server, and its contrary.
+    PerlWithout(Phase),
+    PerlWith(Phase),
     PsgiApp(PathBuf),
     /// Suffix without the dot, and the media type.
     AddType(String, String),

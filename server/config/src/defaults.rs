@@ -32,7 +32,7 @@ impl Site {
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
         let mut handlers = merge::HandlerWords::default();
-        handlers.apply(&mut host.base, &changes);
+        handlers.apply(&mut host.base, &changes, "");
         host.base_handlers = handlers;
         site.main = host;
         site
@@ -112,6 +112,7 @@ fn nothing() -> Settings {
         parse_headers: false,
         set_env: Vec::new(),
         set_var: Vec::new(),
+        perl: PerlPart::default(),
         denied: false,
         request_timeout: Duration::ZERO,
         body_limit: 0,

@@ -13,6 +13,7 @@ mod ignored;
 mod limits;
 mod logs;
 mod perl;
+mod phases;
 mod proxy;
 mod server;
 mod tls;
@@ -26,6 +27,7 @@ pub const DIRECTIVES: &[Group] = &[
     handlers::GROUP,
     proxy::GROUP,
     perl::GROUP,
+    phases::GROUP,
     environment::GROUP,
     workers::GROUP,
     limits::GROUP,

@@ -91,7 +91,6 @@ impl Host {
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
-        self.merged = main.merged.sharing_ids();
     }
 
     /// Whether a request for this name (in lower case, without port) is for this host.

@@ -95,6 +95,15 @@ pub enum Handler {
     Proxy(Arc<Proxied>),
 }
 
+impl Handler {
+    pub(crate) fn perl(name: &str, perl_script: bool) -> Handler {
+        Handler::Perl {
+            name: name.to_string(),
+            perl_script,
+        }
+    }
+}
+
 /// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
 impl std::fmt::Display for Handler {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -115,7 +124,7 @@ impl std::fmt::Display for Handler {
 /// The settings in force for one request, after every matching section has been merged.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Settings {
-    /// Small and the same for equal settings of one site: what a worker knows them by.
+    /// The same for equal settings of one site, and never another's: what a worker knows them by.
     pub id: u32,
     /// `None`: decided by the file's name and mode (`Site::by_name`).
     pub handler: Option<Handler>,
@@ -133,6 +142,8 @@ pub struct Settings {
     pub set_env: Vec<(String, String)>,
     /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
     pub set_var: Vec<(String, Vec<String>)>,
+    /// What Perl has to do with a request besides answering it.
+    pub perl: crate::PerlPart,
     /// `Require all denied` (or `Deny from all`) without a later grant.
     pub denied: bool,
     /// Longest a request may run in Perl or a CGI program (`Timeout`).

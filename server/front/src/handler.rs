@@ -9,7 +9,7 @@ mod upgrade;
 
 use crate::dispatch::Exchange;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::Head;
+use mehari_pool::{Head, Passed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub enum Said {
     Response(Head),
     /// Another local target is to answer.
     Elsewhere(Vec<u8>),
+    /// Perl leaves the answer to the server.
+    Passed(Box<Passed>),
     /// The server's own page for this status.
     Page(u16),
     /// 101: the connection speaks something else from now on.
@@ -30,6 +32,7 @@ impl From<ScriptHead> for Said {
         match head {
             ScriptHead::Response(head) => Said::Response(head),
             ScriptHead::LocalRedirect(target) => Said::Elsewhere(target),
+            ScriptHead::Passed(passed) => Said::Passed(passed),
         }
     }
 }

@@ -82,14 +82,6 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// `http` or `https`.
-    pub fn scheme(&self) -> &'static [u8] {
-        match self.peer.tls {
-            Some(_) => b"https",
-            None => b"http",
-        }
-    }
-
     /// The name of this server, as far as the request knows it.
     pub fn server(&self) -> &'a [u8] {
         match self.host_name() {

@@ -5,12 +5,13 @@ use super::reply::{self, Length, Reply};
 use super::stream::Stream as Body;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handed_back;
 use crate::handler::{Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
 use crate::work::{self, Work};
-use mehari_pool::Head;
+use mehari_pool::{Head, Passed};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -34,6 +35,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(Said::Upgrade(head)) => {
                 return self.tunnel(turn, backend, head).await.map(|()| None)
             }
+            Ok(Said::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());
@@ -53,6 +55,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 Ok(Some(self.page(turn, 500)))
             }
         }
+    }
+
+    fn hand_back(&self, turn: &Current, passed: Passed) -> Work<D> {
+        self.with_request(turn, |request| {
+            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
     }
 
     fn page(&self, turn: &Current, status: u16) -> Work<D> {

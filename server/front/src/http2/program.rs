@@ -6,12 +6,14 @@ use super::stream::{Gone, Head, Stream};
 use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handed_back;
 use crate::handler::{Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::status;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use http::Response;
+use mehari_pool::Passed;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -33,6 +35,9 @@ impl<D: Dispatch> Stream<D> {
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
+            Ok(Said::Passed(passed)) => {
+                return Ok(Some(self.hand_back(turn, head, *passed)));
+            }
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, head, &fault.to_string());
@@ -83,6 +88,12 @@ impl<D: Dispatch> Stream<D> {
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
         push_lines(&mut response, &interim.lines)?;
         self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    fn hand_back(&self, turn: &Turn, head: &Head, passed: Passed) -> Work<D> {
+        self.with_request(turn, head, |request| {
+            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
     }
 
     fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {

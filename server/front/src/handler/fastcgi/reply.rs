@@ -4,7 +4,7 @@ use super::record::{self, Header, HEADER};
 use crate::handler::proxy::{Asked, Step};
 use crate::handler::Said;
 use mehari_config::LogLevel;
-use mehari_pool::script_head::{self, Form, ScriptHead};
+use mehari_pool::script_head::{self, Form};
 use mehari_upstream::{Connection, Fault};
 
 /// Bytes of one program's errors that reach the log for one request.
@@ -70,10 +70,7 @@ impl Reply {
         })?;
         self.early = self.head.split_off(end);
         self.has_head = true;
-        Ok(match parsed {
-            ScriptHead::Response(head) => Said::Response(head),
-            ScriptHead::LocalRedirect(target) => Said::Elsewhere(target),
-        })
+        Ok(Said::from(parsed))
     }
 
     pub fn body(

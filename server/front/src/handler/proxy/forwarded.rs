@@ -1,5 +1,6 @@
 //! What back ends are told of those before us: `X-Forwarded-*` and `Forwarded` (RFC 7239).
 
+use crate::handler::perl::scheme;
 use crate::request::Request;
 use mehari_config::{Forwarded, ProxySettings};
 
@@ -26,7 +27,7 @@ pub fn push(request: &Request<'_>, settings: &ProxySettings, server: &[u8], into
     if !settings.add_headers {
         return;
     }
-    let scheme = request.scheme();
+    let scheme = scheme(request);
     let ours: [(&str, &[u8]); 4] = [
         ("X-Forwarded-For", request.peer.remote_addr.as_bytes()),
         ("X-Forwarded-Host", request.host),
