@@ -37,7 +37,7 @@ impl Lease {
     }
 
     /// A connection that was kept.
-    pub fn take_idle(&self) -> Option<Box<Connection>> {
+    pub fn take_idle(&self) -> Option<Connection> {
         self.member.take_idle()
     }
 
@@ -62,7 +62,7 @@ impl Lease {
     }
 
     /// The connection can serve another request.
-    pub fn keep(&self, connection: Box<Connection>) {
+    pub fn keep(&self, connection: Connection) {
         self.member.keep_idle(connection);
     }
 }

@@ -22,7 +22,7 @@ pub struct Member {
     /// Where it really listens: a program's socket is not in the configuration.
     pub(crate) address: RefCell<BackEndAddress>,
     pub(crate) in_flight: Cell<usize>,
-    idle: RefCell<Vec<Box<Connection>>>,
+    idle: RefCell<Vec<Connection>>,
     /// Failures since it last answered.
     failures: Cell<u32>,
     down_until: Cell<Instant>,
@@ -159,7 +159,7 @@ impl Member {
     }
 
     /// The idle connection used last that is still one.
-    pub(crate) fn take_idle(&self) -> Option<Box<Connection>> {
+    pub(crate) fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         while let Some(connection) = idle.pop() {
             if !connection.has_stirred() {
@@ -169,7 +169,7 @@ impl Member {
         None
     }
 
-    pub(crate) fn keep_idle(&self, mut connection: Box<Connection>) {
+    pub(crate) fn keep_idle(&self, mut connection: Connection) {
         let settings = self.settings.borrow();
         let mut idle = self.idle.borrow_mut();
         if settings.reuse && idle.len() < settings.idle && !self.is_failing() {

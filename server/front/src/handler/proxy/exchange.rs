@@ -48,7 +48,7 @@ enum Stage {
 /// A member at work on the request.
 pub struct Talk {
     pub lease: Lease,
-    pub connection: Box<Connection>,
+    pub connection: Connection,
     member: Rc<BackEnd>,
     limit: Duration,
     /// The timer is running.
@@ -84,7 +84,7 @@ impl Exchange {
                     }
                 }
                 Stage::Connecting(_, connecting) => match ready!(connecting.poll(cx)) {
-                    Ok(connection) => self.connected(Box::new(connection)),
+                    Ok(connection) => self.connected(connection),
                     Err(trouble) => self.cannot_connect(trouble),
                 },
                 Stage::Talking(_) => match ready!(self.poll_talk(cx)) {
@@ -178,14 +178,14 @@ impl Exchange {
         }
     }
 
-    fn connected(&mut self, connection: Box<Connection>) {
+    fn connected(&mut self, connection: Connection) {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Connecting(lease, _) => self.talk(lease, connection),
             other => self.stage = other,
         }
     }
 
-    fn talk(&mut self, lease: Lease, connection: Box<Connection>) {
+    fn talk(&mut self, lease: Lease, connection: Connection) {
         let member = lease.member().settings();
         self.outgoing.address(&member);
         self.reader.reset();
