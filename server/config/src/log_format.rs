@@ -119,6 +119,16 @@ impl LogNeeds {
     }
 }
 
+impl crate::Site {
+    /// What any of its access logs needs.
+    pub fn log_needs(&self) -> LogNeeds {
+        let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);
+        let all = self.logs.access.iter().chain(hosts);
+        all.map(|log| log.format.needs())
+            .fold(LogNeeds::default(), LogNeeds::and)
+    }
+}
+
 impl LogFormat {
     /// The error is what was expected, and where in the text.
     pub fn parse(text: &str) -> Result<Arc<LogFormat>, String> {
@@ -163,8 +173,8 @@ impl LogFormat {
             match field {
                 LogField::RequestField(_) | LogField::Cookie(_) => needs.request_fields = true,
                 LogField::ResponseField(_) => needs.response_fields = true,
-                LogField::FileName | LogField::Handler => needs.route = true,
-                LogField::RequestHost => needs.request_fields = true,
+                LogField::FileName | LogField::Handler | LogField::ServerName => needs.route = true,
+                LogField::RequestHost => (needs.request_fields, needs.route) = (true, true),
                 LogField::Backend => needs.backend_time = true,
                 _ => {}
             }

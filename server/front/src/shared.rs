@@ -4,14 +4,15 @@ use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
-use crate::log::Journal;
+use crate::log::{Journal, Origin};
 use crate::problem::Problem;
 use crate::request::Peer;
 use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
 use crate::tls::Hosts;
-use mehari_config::Site;
+use mehari_config::{LogNeeds, Site};
+use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
     pub rounds: Rounds,
@@ -35,6 +37,8 @@ pub struct Shared<D: Dispatch> {
     pub stopping: Cell<bool>,
     pub counts: Counts,
     tls: RefCell<Option<Rc<Hosts>>>,
+    /// What the site's access logs want kept of a request.
+    pub log_needs: Cell<LogNeeds>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -49,7 +53,12 @@ pub struct Counts {
 
 impl<D: Dispatch> Shared<D> {
     pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
+        let told = journal.clone();
+        let report =
+            Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
+        let log_needs = site.log_needs();
         Shared {
+            upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -65,6 +74,7 @@ impl<D: Dispatch> Shared<D> {
             stopping: Cell::new(false),
             counts: Counts::default(),
             tls: RefCell::default(),
+            log_needs: Cell::new(log_needs),
         }
     }
 
@@ -73,6 +83,9 @@ impl<D: Dispatch> Shared<D> {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
+        self.upstreams.renew(&site.upstreams);
+        self.upstreams.watch();
+        self.log_needs.set(site.log_needs());
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();

@@ -4,13 +4,14 @@
 //! the mean and the median burst for both formats.
 
 use mehari_config::LogFormat;
-use mehari_observe::{AccessFormat, AccessLog, AccessLogSettings, Entry, ErrorLog, LogLevel, LogTarget, More};
+use mehari_observe::{
+    AccessFormat, AccessLog, AccessLogSettings, Entry, ErrorLog, LogLevel, LogTarget, More,
+};
 use std::time::{Duration, Instant, SystemTime};
 
 const BURST: u32 = 64;
 const BURSTS: usize = 10_000;
-const COMBINED_IO: &str =
-    "%h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\" %D %k";
+const COMBINED_IO: &str = "%h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\" %D %k";
 
 fn main() -> std::io::Result<()> {
     let file = std::env::args_os()
@@ -44,7 +45,10 @@ fn main() -> std::io::Result<()> {
 
 const FIELDS: &[(&[u8], &[u8])] = &[
     (b"Host", b"www.example.test"),
-    (b"User-Agent", b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"),
+    (
+        b"User-Agent",
+        b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+    ),
     (b"Referer", b"https://www.example.test/guestbook.pl?page=11"),
 ];
 
