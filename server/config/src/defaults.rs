@@ -24,6 +24,7 @@ impl Site {
                 host: &mut host,
                 changes: &mut changes,
                 in_section: false,
+                scope: None,
                 in_host: false,
                 environment: &mut environment,
             };
@@ -31,7 +32,7 @@ impl Site {
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
         let mut handlers = merge::HandlerWords::default();
-        handlers.apply(&mut host.base, &changes);
+        handlers.apply(&mut host.base, &changes, "");
         host.base_handlers = handlers;
         site.main = host;
         site
@@ -65,6 +66,7 @@ fn empty() -> Site {
         main: Host::virtual_host(Vec::new(), nothing()),
         hosts: Vec::new(),
         any_port: false,
+        upstreams: Vec::new(),
         by_name: None,
         perl: PerlSettings {
             interpreter: PathBuf::new(),
@@ -110,10 +112,12 @@ fn nothing() -> Settings {
         parse_headers: false,
         set_env: Vec::new(),
         set_var: Vec::new(),
+        perl: PerlPart::default(),
         denied: false,
         request_timeout: Duration::ZERO,
         body_limit: 0,
         error_documents: Vec::new(),
+        proxy: ProxySettings::default(),
         require_tls: false,
         tls_variables: false,
         tls_certificates: false,

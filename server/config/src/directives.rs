@@ -13,6 +13,8 @@ mod ignored;
 mod limits;
 mod logs;
 mod perl;
+mod phases;
+mod proxy;
 mod server;
 mod tls;
 mod workers;
@@ -23,7 +25,9 @@ pub const DIRECTIVES: &[Group] = &[
     files::GROUP,
     access::GROUP,
     handlers::GROUP,
+    proxy::GROUP,
     perl::GROUP,
+    phases::GROUP,
     environment::GROUP,
     workers::GROUP,
     limits::GROUP,

@@ -21,8 +21,27 @@ impl Pattern {
         })
     }
 
-    fn matches(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn matches(&self, bytes: &[u8]) -> bool {
         self.0.is_match(bytes)
+    }
+
+    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
+    pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
+        let groups = self.0.captures(bytes)?;
+        let mut expanded = Vec::new();
+        let mut rest = to.as_bytes();
+        while let [first, behind @ ..] = rest {
+            rest = behind;
+            match (first, behind) {
+                (b'$', [digit @ b'0'..=b'9', after @ ..]) => {
+                    let group = groups.get(usize::from(digit - b'0'));
+                    expanded.extend_from_slice(group.map_or(&[], |group| group.as_bytes()));
+                    rest = after;
+                }
+                _ => expanded.push(*first),
+            }
+        }
+        Some(expanded)
     }
 }
 
@@ -54,6 +73,19 @@ impl std::fmt::Display for Scope {
             Scope::LocationMatch(pattern) => write!(out, "<LocationMatch {pattern}>"),
             Scope::DirectoryMatch(pattern) => write!(out, "<DirectoryMatch {pattern}>"),
             Scope::FilesMatch(pattern) => write!(out, "<FilesMatch {pattern}>"),
+        }
+    }
+}
+
+impl Scope {
+    /// What `$r->location` tells of it: the path or pattern it is written with.
+    pub(crate) fn path(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            Scope::Directory(path) => path.to_string_lossy(),
+            Scope::Location(text) | Scope::Files(text) => text.into(),
+            Scope::LocationMatch(pattern)
+            | Scope::DirectoryMatch(pattern)
+            | Scope::FilesMatch(pattern) => pattern.0.as_str().into(),
         }
     }
 }

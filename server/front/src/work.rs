@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
-use crate::handler::{cgi, file, perl, Backend};
+use crate::handler::{cgi, file, perl, proxy, Backend};
 use crate::page;
 use crate::problem::Problem;
 use crate::request::{path_of, Peer, Request};
@@ -47,7 +47,7 @@ pub fn server_options() -> Answer {
 
 /// Whether the route's handler reads request bodies; for the others a body is thrown away.
 pub fn wants_body(route: &Route) -> bool {
-    matches!(route.outcome, Outcome::Program)
+    matches!(route.outcome, Outcome::Program | Outcome::Proxied(_)) || route.settings.runs_phases()
 }
 
 /// Starts the work. The body is complete.
@@ -60,11 +60,32 @@ pub fn begin<D: Dispatch>(
     if route.settings.require_tls && request.peer.tls.is_none() {
         return refusal(shared, request, Some(&route.settings), 403);
     }
+    if route.settings.runs_phases() {
+        let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
+        return Work::Backend(Backend::Perl(exchange));
+    }
+    by_itself(shared, request, route, body)
+}
+
+/// What the front does with a route when no Perl handler has to be asked before.
+pub fn by_itself<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> Work<D> {
     let done = match &route.outcome {
         Outcome::Program => {
             let site = shared.site();
             match start(shared, request, route, &site, body) {
                 Ok(backend) => return Work::Backend(backend),
+                Err(problem) => Err(problem),
+            }
+        }
+        Outcome::Proxied(path) => {
+            let site = shared.site();
+            match proxy::start(shared, request, route, &site, path, body) {
+                Ok(exchange) => return Work::Backend(Backend::Proxy(Box::new(exchange))),
                 Err(problem) => Err(problem),
             }
         }
@@ -149,6 +170,16 @@ fn document<D: Dispatch>(
     let site = shared.site();
     let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
+    document_work(shared, host, status, document)
+}
+
+/// What one error document is; `None`: it cannot be had.
+pub fn document_work<D: Dispatch>(
+    shared: &Shared<D>,
+    host: u32,
+    status: u16,
+    document: &str,
+) -> Option<Work<D>> {
     if document.starts_with("http://") || document.starts_with("https://") {
         let answer = Answer::new(302, format!("Location: {document}\r\n"));
         return Some(Work::Answer(answer));
@@ -159,8 +190,11 @@ fn document<D: Dispatch>(
     }
     let route = shared.route(host, path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
+        Outcome::Program | Outcome::Proxied(_) => {
+            return Some(Work::Elsewhere(document.into(), status))
+        }
+        _ if route.settings.runs_phases() => return Some(Work::Elsewhere(document.into(), status)),
         Outcome::File(target) => target,
-        Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),
         _ => return None,
     };
     let round = shared.rounds.current();

@@ -1,19 +1,21 @@
 //! What answers a request: handlers, their rungs, and what scripts are allowed.
 
 use super::files::suffix;
+use super::proxy::passes;
 use super::row::*;
 use crate::environment::PreloadStage;
-use crate::{HandlerName, Preload};
+use crate::{HandlerName, Phase, Preload};
+use std::sync::Arc;
 
 pub const GROUP: Group = Group {
     title: "Handlers",
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|perl-script|modperl|psgi|default-handler|None", 1, 1),
+            words("cgi-script|perl-script|modperl|psgi|proxy:URL|default-handler|None", 1, 1),
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
-                let name = handler_name(arguments, true)?;
+                let name = handler_name(target, arguments, true)?;
                 target.changes.push(Change::SetHandler(name));
                 Ok(())
             },
@@ -22,17 +24,17 @@ pub const GROUP: Group = Group {
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
-            words("cgi-script|perl-script|modperl|psgi SUFFIX...", 2, ANY),
+            words("cgi-script|perl-script|modperl|psgi|proxy:URL SUFFIX...", 2, ANY),
             "What runs files with these suffixes.",
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
                     target.environment.ignore("a URL path stands for one file, whatever its language");
                     return Ok(());
                 }
-                let name = handler_name(arguments, false)?;
+                let name = handler_name(target, arguments, false)?;
                 for index in 1..arguments.words.len() {
                     let suffix = suffix(arguments, index)?;
-                    target.changes.push(Change::AddHandler(suffix, name));
+                    target.changes.push(Change::AddHandler(suffix, name.clone()));
                 }
                 Ok(())
             },
@@ -40,9 +42,9 @@ pub const GROUP: Group = Group {
         .example("cgi-script .cgi", "cgi .cgi"),
         Directive::everywhere(
             "PerlResponseHandler",
-            words("MODULE", 1, ANY),
-            "The Perl that answers. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork and Mehari::Auto run files on that rung.",
-            response_handler,
+            words("HANDLER...", 1, ANY),
+            "The Perl that answers: the first that does not decline. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork and Mehari::Auto run files on that rung.",
+            |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
         .aliases(&["PerlHandler"])
         .otherwise("Mehari::Auto")
@@ -70,7 +72,11 @@ pub const GROUP: Group = Group {
     ],
 };
 
-fn handler_name(arguments: &Arguments, may_be_unset: bool) -> Result<HandlerName, Fault> {
+fn handler_name(
+    target: &mut Target,
+    arguments: &Arguments,
+    may_be_unset: bool,
+) -> Result<HandlerName, Fault> {
     const NAMES: &[&str] = &[
         "cgi-script",
         "perl-script",
@@ -80,6 +86,10 @@ fn handler_name(arguments: &Arguments, may_be_unset: bool) -> Result<HandlerName
         "None",
     ];
     let text = arguments.text(0)?;
+    if let Some(url) = text.strip_prefix("proxy:") {
+        let proxied = passes::handler(target, arguments, url)?;
+        return Ok(HandlerName::Proxy(Arc::new(proxied)));
+    }
     Ok(match text.to_ascii_lowercase().as_str() {
         "cgi-script" => HandlerName::CgiScript,
         "perl-script" => HandlerName::PerlScript,
@@ -94,35 +104,6 @@ fn handler_name(arguments: &Arguments, may_be_unset: bool) -> Result<HandlerName
                 .or_nearest(text, NAMES.iter().copied()));
         }
     })
-}
-
-fn response_handler(target: &mut Target, arguments: &Arguments) -> Applied {
-    let text = arguments.filled(0)?;
-    if let Some(second) = arguments.words.get(1) {
-        let anonymous = text.starts_with("sub");
-        let message = match anonymous {
-            true => "expected the name of a module: an anonymous sub is not read yet".to_string(),
-            false => format!("`{}` would be a second handler; expected one", second.text),
-        };
-        return Err(Fault::new(second.at, message));
-    }
-    if !is_handler(text) {
-        let message = format!("expected a handler such as My::Module, My::Module::sub or My::Module->method, not `{text}`");
-        return Err(arguments.fault(0, message));
-    }
-    target
-        .changes
-        .push(Change::ResponseHandler(text.to_string()));
-    Ok(())
-}
-
-fn is_handler(text: &str) -> bool {
-    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let text = text.strip_prefix('$').unwrap_or(text);
-    let (package, method) = text
-        .split_once("->")
-        .map_or((text, None), |(p, m)| (p, Some(m)));
-    is_package(package) && method.map_or(true, is_identifier)
 }
 
 /// `My::Module`.
