@@ -106,7 +106,7 @@ pub struct Arguments {
     /// Connect from this address; may be repeated, then in turn
     #[arg(long = "source", value_name = "ADDRESS")]
     pub sources: Vec<IpAddr>,
-    /// Event loops [default: one a core, fewer for few connections]
+    /// Event loops [default: one for each 64 connections or 25,000 requests a second, at most one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 
