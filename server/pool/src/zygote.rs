@@ -85,6 +85,16 @@ impl Zygote {
             .send(control::PRELOAD, kind, text, &[])
     }
 
+    /// What Perl has to know of each host, before anything is loaded.
+    pub fn send_servers(&self, site: &Site) -> io::Result<()> {
+        let hosts = std::iter::once(&site.main).chain(&site.hosts);
+        for host in hosts {
+            let control = self.control.get_ref();
+            control.send_long(control::SERVER, host.number, &host.perl_text())?;
+        }
+        Ok(())
+    }
+
     pub fn ask_ready(&self) -> io::Result<()> {
         self.control.get_ref().send(control::READY, 0, b"", &[])
     }

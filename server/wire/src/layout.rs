@@ -189,6 +189,7 @@ pub mod control {
     pub const FORKED: u32 = 5;
     pub const ENDED: u32 = 6;
     pub const LOADED: u32 = 7;
+    pub const SERVER: u32 = 8;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;
