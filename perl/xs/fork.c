@@ -128,6 +128,17 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
+/* Without its template nobody sees the child end: it must not write to the ring beside us. */
+static void end_child(void)
+{
+  pid_t child = atomic_load(mehari_mailbox_child());
+  if (child <= 1)
+    return;
+  kill(-child, SIGKILL);
+  while (kill(child, SIGKILL) == 0)
+    usleep(1000);
+}
+
 static bool wait_for_end(template *this, mehari_ending *ending)
 {
   ssize_t got;
@@ -169,6 +180,7 @@ bool mehari_fork_serve(pTHX)
     ended = send_order(this->socket) && wait_for_end(this, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
+      end_child();
       drop_template(this);
     }
   }

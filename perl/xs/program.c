@@ -112,6 +112,7 @@ void mehari_program_prepare(pTHX_ const char *file)
 /* What a fresh process has of its own. */
 static void begin(pTHX)
 {
+  setpgid(0, 0); /* what the script signals as its group is its own processes */
   mehari_in_child = false;
   mehari_may_have_spawned = false;
   mehari_is_program = true;

@@ -89,6 +89,7 @@ static void serve(pTHX_ mehari_script *script, const char *file, int socket)
   mehari_program_prepare(aTHX_ file);
   pid_t child = fork();
   if (!child) {
+    close(socket); /* the worker must see the template's end, whoever lives on */
     mehari_serving = true;
     mehari_mailbox_map_body();
     mehari_program_run(aTHX_ script, file);
