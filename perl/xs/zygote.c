@@ -61,34 +61,6 @@ static bool receive(int socket, message *in)
 
 /* ---- preloading ---- */
 
-static void preload(pTHX_ void *argument)
-{
-  message *in = argument;
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  mXPUSHu(in->head.slot);
-  mXPUSHp(in->text, strlen(in->text));
-  PUTBACK;
-  call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
-  in->head.status = SvTRUE(ERRSV);
-  FREETMPS;
-  LEAVE;
-}
-
-static void run_preload(pTHX_ message *in)
-{
-  mehari_outcome outcome = mehari_guard(aTHX_ preload, in, NULL);
-  if (outcome == MEHARI_EXITED)
-    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, "it called exit", 14);
-  else if (in->head.status) {
-    STRLEN length;
-    const char *text = SvPV(ERRSV, length);
-    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, text, length);
-  }
-}
-
 /* The parts of a long text, until its last has come. */
 static SV *gather(pTHX_ message *in)
 {
@@ -101,6 +73,45 @@ static SV *gather(pTHX_ message *in)
   SV *whole = gathered;
   gathered = NULL;
   return whole;
+}
+
+typedef struct {
+  uint32_t manner;
+  SV *text;
+  bool failed;
+} preloading;
+
+static void preload(pTHX_ void *argument)
+{
+  preloading *this = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  mXPUSHu(this->manner);
+  XPUSHs(this->text);
+  PUTBACK;
+  call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
+  this->failed = SvTRUE(ERRSV);
+  FREETMPS;
+  LEAVE;
+}
+
+static void run_preload(pTHX_ message *in)
+{
+  SV *whole = gather(aTHX_ in);
+  if (!whole)
+    return;
+  preloading this = {in->head.slot, whole, false};
+  mehari_outcome outcome = mehari_guard(aTHX_ preload, &this, NULL);
+  SvREFCNT_dec(whole);
+  if (outcome == MEHARI_EXITED)
+    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, "it called exit", 14);
+  else if (this.failed) {
+    STRLEN length;
+    const char *text = SvPV(ERRSV, length);
+    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, text, length);
+  }
 }
 
 static void learn_server(pTHX_ message *in)

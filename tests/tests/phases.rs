@@ -304,3 +304,47 @@ fn a_post_config_handler_that_does_not_answer_ok_stops_the_start() {
     let line = "PerlPostConfigHandler `Refuse` answered 500; expected 0";
     assert!(log.text().contains(line), "{}", log.text());
 }
+
+#[test]
+fn perl_sections_make_directives_in_their_place() {
+    let module = "sub handler { my $r = shift; $r->print(join ' ', map { $ENV{$_} // 'none' } qw(COLOUR SIZE)); 0 }\n\
+        sub named { $_[0]->print($Made::name // 'no name'); 0 }\n";
+    let conf = r#"PerlModule Made
+<Perl>
+use strict;
+$Made::name = "section of " . (caller(0))[3];
+our %Location;
+for my $colour (qw(red green)) {
+    $Location{"/$colour"} = {
+        SetHandler => 'perl-script',
+        PerlResponseHandler => 'Made',
+        PerlSetEnv => [[ COLOUR => $colour ], [ SIZE => '12 pt' ]],
+    };
+}
+our @PerlConfig = ('<Location /named>', 'SetHandler modperl', 'PerlHandler Made::named', '</Location>');
+</Perl>
+<Perl>
+Apache2::ServerUtil->server->add_config(['<Location /added>', "SetHandler modperl\nPerlHandler \"sub { \$_[0]->print('added'); 0 }\"", '</Location>']);
+</Perl>
+"#;
+    let server = one_worker(&[("Made", module)], conf).start();
+    assert_eq!(server.get("/named").expect(200), "section of (eval)");
+    assert_eq!(server.get("/added").expect(200), "added");
+    assert_eq!(server.get("/red").expect(200), "red 12 pt");
+    assert_eq!(server.get("/green").expect(200), "green 12 pt");
+}
+
+#[test]
+fn what_is_wrong_in_a_perl_section_is_told_with_its_line() {
+    let conf = "<Perl>\n$Listen = 'eighty';\n</Perl>\n<Perl>\n\n  die qq{no good};\n</Perl>\n<Perl>\n1 +;\n</Perl>\n";
+    let log = one_worker(&[], conf).try_start().err().expect("no start");
+    for line in [
+        "(in `Listen eighty`)",
+        "no good at",
+        "line 11",
+        "syntax error at",
+        "line 14",
+    ] {
+        assert!(log.text().contains(line), "{line}: {}", log.text());
+    }
+}

@@ -127,6 +127,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_CONTROL_SERVER", control::SERVER as usize),
         ("MEHARI_PRELOAD_MODULE", control::MODULE as usize),
         ("MEHARI_PRELOAD_HANDLER", control::HANDLER as usize),
+        ("MEHARI_PRELOAD_SECTION", control::SECTION as usize),
     ]
 }
 
