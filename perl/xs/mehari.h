@@ -39,6 +39,7 @@ extern int mehari_front_socket; /* where the front hears of descriptors; of the 
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
+void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
@@ -49,7 +50,6 @@ const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 /* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
-#define MEHARI_PROGRESS_WROTE 0x100u /* the file on descriptor 1 was written to */
 mehari_text mehari_span_text(mehari_span span);
 mehari_text mehari_request_text(int which);
 /* Blocks while the ring is full. `parts` are joined into one record. */
@@ -135,6 +135,7 @@ extern bool mehari_child_has_own_stdout; /* of the child that the operator under
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
+void mehari_environment_reserve(pTHX); /* places for what every request and most browsers set */
 void mehari_environment_forget(pTHX); /* before a request that gets none */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
@@ -196,7 +197,7 @@ bool mehari_purity_holds(void);
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
-bool mehari_fork_serve(pTHX); /* false: not begun, no process could be had */
+void mehari_fork_serve(pTHX); /* to the request's DONE */
 void mehari_handler_serve(pTHX);
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
@@ -220,7 +221,6 @@ void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
 void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
-void mehari_program_prepare(pTHX_ const char *file); /* in the template: what the child need not do (and unshare) itself */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 
 /* pages.c: the zygote's memory in large pages. */
@@ -237,12 +237,15 @@ typedef struct {
   uint32_t has_body_file;
 } mehari_order;
 typedef struct {
+  uint64_t request;
   pid_t child;
   int32_t status; /* as waitpid gives it */
+  bool done;      /* the child completed the request and said so to the front */
 } mehari_ending;
 extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
 void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
+void mehari_template_child_leaves(void) __attribute__((noreturn)); /* the request's process has answered */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 /* worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);

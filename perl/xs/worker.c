@@ -155,8 +155,7 @@ static void serve(pTHX)
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
   if (task == MEHARI_TASK_FORK) {
-    bool begun = mehari_fork_serve(aTHX);
-    mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
+    mehari_fork_serve(aTHX);
     return;
   }
   mehari_input_begin(aTHX);
