@@ -35,8 +35,10 @@ void mehari_fork_forward(int signal)
 
 static void drop_template(template *this)
 {
-  if (this->alive)
+  if (this->alive) {
+    mehari_descriptor_release(this->socket);
     close(this->socket); /* it reads its end and ends */
+  }
   this->alive = false;
 }
 
@@ -68,6 +70,7 @@ static bool start_template(template *this, const char *file, const struct stat *
   this->made_from = *now;
   this->alive = true;
   this->socket = ends[0];
+  mehari_descriptor_claim(this->socket);
   return true;
 }
 
@@ -94,9 +97,9 @@ static template *find_template(const char *file, const struct stat *now)
   return start_template(oldest, file, now) ? oldest : NULL;
 }
 
-static bool send_order(int socket)
+static bool send_order(int socket, bool to_its_end)
 {
-  mehari_order now = {mehari_mailbox_offset(mehari_now.frame), mehari_now.body_file >= 0};
+  mehari_order now = {mehari_mailbox_offset(mehari_now.frame), mehari_now.body_file >= 0, to_its_end};
   struct iovec bytes = {&now, sizeof now};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
@@ -135,21 +138,20 @@ static bool wait_for_end(template *this, uint64_t request, mehari_ending *ending
   return got == sizeof *ending;
 }
 
-/* Orders a process for the request and waits for its end. MEHARI_DONE_*, or -1: it said itself that it is done. */
-static int serve_in_process(void)
+mehari_forked mehari_fork_serve(bool to_its_end)
 {
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
   char file[4097];
   struct stat now;
   if (task.length >= sizeof file) {
     mehari_output_error(414);
-    return 0;
+    return MEHARI_FORK_SERVED;
   }
   memcpy(file, task.at, task.length);
   file[task.length] = '\0';
   if (stat(file, &now) < 0 || !S_ISREG(now.st_mode)) {
     mehari_output_error(errno == EACCES ? 403 : 404);
-    return 0;
+    return MEHARI_FORK_SERVED;
   }
   mehari_ending ending = {.status = -1};
   uint64_t request = mehari_now.frame->request_id; /* its slot is the front's again as soon as it is done */
@@ -161,27 +163,18 @@ static int serve_in_process(void)
     if (!this) {
       /* The zygote is gone: another is being started, and the workers it forks can do this. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);
-      return MEHARI_DONE_RETIRE | MEHARI_DONE_AGAIN;
+      mehari_retire = true;
+      return MEHARI_FORK_NOT_BEGUN;
     }
     this->used = ++clock_hand;
-    ended = send_order(this->socket) && wait_for_end(this, request, &ending);
+    ended = send_order(this->socket, to_its_end) && wait_for_end(this, request, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
       drop_template(this);
     }
   }
   if (ending.done)
-    return -1;
+    return MEHARI_FORK_DONE;
   complete(file, ending.child, ending.status);
-  return 0;
-}
-
-void mehari_fork_serve(pTHX)
-{
-  PERL_UNUSED_CONTEXT;
-  int detail = serve_in_process();
-  if (detail < 0)
-    mehari_mailbox_forget();
-  else
-    mehari_mailbox_done(detail);
+  return MEHARI_FORK_SERVED;
 }

@@ -14,6 +14,7 @@ void mehari_errors_reopened(pTHX_ IO *io);
 
 bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
+static OP *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
@@ -66,9 +67,18 @@ static bool opens_for_reading(pTHX)
   return length && text[length - 1] == '|' && text[0] != '|';
 }
 
+/* `open F, "<&=", 5`: closing F closes descriptor 5, whosever it is. */
+static bool opens_a_number(pTHX)
+{
+  SV **mode = PL_stack_base + *PL_markstack_ptr + 2;
+  return mode <= PL_stack_sp && SvPOK(*mode) && memmem(SvPVX(*mode), SvCUR(*mode), "&=", 2);
+}
+
 static OP *run_open(pTHX)
 {
   IO *io = first_argument_io(aTHX);
+  if (opens_a_number(aTHX))
+    mehari_touched |= MEHARI_TOUCHED_DESCRIPTORS;
   OP *next = !opens_a_pipe(aTHX) ? perl_open(aTHX) : opens_for_reading(aTHX) ? spawn_for_reading(aTHX_ perl_open) : spawn(aTHX_ perl_open);
   if (io) {
     mehari_output_reopened(aTHX_ io);
@@ -136,6 +146,33 @@ static OP *run_chdir(pTHX)
   return perl_chdir(aTHX);
 }
 
+static OP *change_process(pTHX_ OP *(*perl)(pTHX))
+{
+  if (mehari_serving && !mehari_in_child)
+    mehari_touched |= MEHARI_TOUCHED_PROCESS;
+  return perl(aTHX);
+}
+
+static OP *run_chroot(pTHX) { return change_process(aTHX_ perl_chroot); }
+static OP *run_setpgrp(pTHX) { return change_process(aTHX_ perl_setpgrp); }
+static OP *run_setpriority(pTHX) { return change_process(aTHX_ perl_setpriority); }
+
+static OP *run_syscall(pTHX)
+{
+  mehari_touched |= MEHARI_TOUCHED_DESCRIPTORS | MEHARI_TOUCHED_MASK | MEHARI_TOUCHED_TIMERS | MEHARI_TOUCHED_LIMITS;
+  return perl_syscall(aTHX);
+}
+
+/* The end of a file that was loaded, or of a string eval. */
+static OP *run_leaveeval(pTHX)
+{
+  bool was_loaded = CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE;
+  OP *next = perl_leaveeval(aTHX);
+  if (was_loaded)
+    mehari_watch_loaded(aTHX);
+  return next;
+}
+
 static OP *run_exit(pTHX)
 {
   mehari_exit_called = true;
@@ -199,5 +236,10 @@ void mehari_hooks_install(pTHX)
   replace(OP_BACKTICK, run_backtick, &perl_backtick);
   replace(OP_FORK, run_fork, &perl_fork);
   replace(OP_EXIT, run_exit, &perl_exit);
+  replace(OP_CHROOT, run_chroot, &perl_chroot);
+  replace(OP_SETPGRP, run_setpgrp, &perl_setpgrp);
+  replace(OP_SETPRIORITY, run_setpriority, &perl_setpriority);
+  replace(OP_SYSCALL, run_syscall, &perl_syscall);
+  replace(OP_LEAVEEVAL, run_leaveeval, &perl_leaveeval);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

@@ -38,6 +38,10 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
   ring = (char *)box + MEHARI_RING_OFFSET;
   descriptors = mehari_front_socket = descriptor_socket;
   bell_event = event;
+  mehari_descriptor_claim(mailbox);
+  mehari_descriptor_claim(descriptor_socket);
+  mehari_descriptor_claim(bell_file);
+  mehari_descriptor_claim(event);
 }
 
 int mehari_mailbox_file(void) { return box_file; }

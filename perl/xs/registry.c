@@ -69,7 +69,7 @@ static void call_script(pTHX_ void *argument)
   SAVETMPS;
   PUSHMARK(SP);
   if (!(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD)) {
-    XPUSHs(mehari_request_object(aTHX));
+    XPUSHs(mehari_rec_object(aTHX_ mehari_rec_now));
   }
   PUTBACK;
   /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl writes its message
@@ -84,8 +84,10 @@ void mehari_enter_directory(const char *file)
 {
   static char entered[4096];
   static int home = -1;
-  if (home < 0)
+  if (home < 0) {
     home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    mehari_descriptor_claim(home);
+  }
   const char *slash = file ? strrchr(file, '/') : NULL;
   size_t length = slash ? slash - file : 0;
   if (!mehari_directory_changed && strlen(entered) == length && memEQ(entered, file, length))

@@ -191,6 +191,7 @@ void mehari_stdout_restore_descriptor(void)
   descriptor_replaced = false;
 }
 
+void mehari_stdout_replaced(void) { descriptor_replaced = true; }
 bool mehari_stdout_was_written(void) { return spilled; }
 
 void mehari_output_fresh_descriptor(void)
@@ -201,9 +202,12 @@ void mehari_output_fresh_descriptor(void)
   fcntl(file, F_SETFL, O_APPEND);
   int high = fcntl(file, F_DUPFD_CLOEXEC, 10);
   close(file);
-  if (memory_file >= 0)
+  if (memory_file >= 0) {
+    mehari_descriptor_release(memory_file);
     close(memory_file);
+  }
   memory_file = high;
+  mehari_descriptor_claim(high);
   dup2(memory_file, 1);
   drained = 0;
 }

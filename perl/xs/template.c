@@ -86,23 +86,30 @@ static bool compiles_purely(pTHX_ const char *file)
 static struct {
   _Atomic uint32_t phase;
   _Atomic uint64_t request;
-  _Atomic bool used_descriptor; /* 1: what is in the file below is not for the next */
+  _Atomic bool done;            /* its DONE is out */
+  _Atomic bool used_descriptor; /* what is in the file below is not for the next */
 } *turn;
-enum { WAITS, WORKS, IS_DONE };
+enum { WAITS, WORKS, HAS_ANSWERED };
 
 static void tell_end(pid_t child, int status)
 {
-  mehari_ending ending = {atomic_load(&turn->request), child, status, atomic_load(&turn->phase) == IS_DONE};
+  mehari_ending ending = {atomic_load(&turn->request), child, status, atomic_load(&turn->done)};
   (void)!send(orders, &ending, sizeof ending, MSG_NOSIGNAL);
 }
+
+static bool to_its_end; /* of the request this child serves */
 
 void mehari_template_child_leaves(void)
 {
   if (mehari_stdout_was_written())
     atomic_store(&turn->used_descriptor, true);
   atomic_store(mehari_mailbox_child(), 0);
-  mehari_mailbox_done(0);
-  atomic_store(&turn->phase, IS_DONE);
+  if (to_its_end)
+    mehari_mailbox_done(0);
+  else
+    mehari_ring_publish();
+  atomic_store(&turn->done, to_its_end);
+  atomic_store(&turn->phase, HAS_ANSWERED);
   tell_end(getpid(), 0);
   _exit(0);
 }
@@ -115,6 +122,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
   int body_file;
   if (!receive_order(&order, &body_file))
     _exit(0);
+  to_its_end = order.to_its_end;
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), body_file);
   atomic_store(&turn->request, mehari_now.frame->request_id);
   atomic_store(&turn->phase, WORKS);
@@ -142,6 +150,7 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
 {
   int status = -1;
   atomic_store(&turn->phase, WAITS);
+  atomic_store(&turn->done, false);
   atomic_store(&turn->used_descriptor, false);
   pid_t child = fork();
   if (!child)
@@ -173,6 +182,7 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
   turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turn == MAP_FAILED)
     _exit(1);
+  mehari_descriptor_claim(mehari_front_socket);
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);

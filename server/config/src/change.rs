@@ -6,6 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::Phase;
+
 /// What `SetHandler` and `AddHandler` name. It becomes a [`crate::Handler`] once all sections are
 /// merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -34,8 +36,16 @@ pub enum Change {
     SetHandler(HandlerName),
     /// Suffix without the dot.
     AddHandler(String, HandlerName),
-    /// `PerlResponseHandler`, as written.
-    ResponseHandler(String),
+    /// `PerlAccessHandler` and its kind: handlers as written.
+    PerlHandler(Phase, Vec<String>),
+    /// `PerlOptions` of a location, bits of [`crate::perl_option`].
+    PerlOptions {
+        on: u8,
+        off: u8,
+    },
+    /// `PerlOptions -Authen` of a server, and its contrary.
+    PerlWithout(Phase),
+    PerlWith(Phase),
     PsgiApp(PathBuf),
     /// Suffix without the dot, and the media type.
     AddType(String, String),
@@ -55,4 +65,11 @@ pub enum Change {
     RequestTimeout(Duration),
     BodyLimit(u64),
     ErrorDocument(u16, String),
+    /// `SSLRequireSSL`.
+    RequireTls,
+    /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.
+    TlsVariables(bool),
+    TlsCertificates(bool),
+    /// The whole header line; `None`: not sent.
+    StrictTransport(Option<String>),
 }

@@ -31,7 +31,7 @@ impl Site {
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
         let mut handlers = merge::HandlerWords::default();
-        handlers.apply(&mut host.base, &changes);
+        handlers.apply(&mut host.base, &changes, "");
         host.base_handlers = handlers;
         site.main = host;
         site
@@ -79,6 +79,7 @@ fn empty() -> Site {
             fields: 0,
             field_size: 0,
             header_size: 0,
+            handshake_timeout: Duration::ZERO,
             header_timeout: Duration::ZERO,
             body_timeout: Duration::ZERO,
             write_timeout: Duration::ZERO,
@@ -109,9 +110,14 @@ fn nothing() -> Settings {
         parse_headers: false,
         set_env: Vec::new(),
         set_var: Vec::new(),
+        perl: PerlPart::default(),
         denied: false,
         request_timeout: Duration::ZERO,
         body_limit: 0,
         error_documents: Vec::new(),
+        require_tls: false,
+        tls_variables: false,
+        tls_certificates: false,
+        strict_transport: None,
     }
 }

@@ -13,15 +13,19 @@ mod ignored;
 mod limits;
 mod logs;
 mod perl;
+mod phases;
 mod server;
+mod tls;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
+    tls::GROUP,
     files::GROUP,
     access::GROUP,
     handlers::GROUP,
     perl::GROUP,
+    phases::GROUP,
     environment::GROUP,
     workers::GROUP,
     limits::GROUP,

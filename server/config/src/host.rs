@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::{glob, AccessFormat, Alias, LogLevel, LogTarget, Section, Settings, Site};
+use crate::{glob, AccessFormat, Alias, LogLevel, LogTarget, Section, Settings, Site, TlsSettings};
 
 /// What one host answers with.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -27,6 +27,7 @@ pub struct Host {
     /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
     pub sections: Vec<Section>,
     pub own_logs: HostLogs,
+    pub tls: TlsSettings,
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
     pub(crate) base_handlers: crate::merge::HandlerWords,
@@ -63,6 +64,7 @@ impl Host {
             base: empty,
             sections: Vec::new(),
             own_logs: HostLogs::default(),
+            tls: TlsSettings::default(),
             base_handlers: Default::default(),
             merged: Default::default(),
         }
@@ -77,12 +79,12 @@ impl Host {
         if self.server_admin.is_none() {
             self.server_admin.clone_from(&main.server_admin);
         }
+        self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
-        self.merged = main.merged.sharing_ids();
     }
 
     /// Whether a request for this name (in lower case, without port) is for this host.

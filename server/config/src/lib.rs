@@ -19,10 +19,12 @@ mod line;
 mod load;
 mod map;
 mod merge;
+mod phase;
 mod problem;
 mod scope;
 mod section;
 mod site;
+mod tls;
 mod zero;
 
 pub use change::{Change, HandlerName, Order};
@@ -31,10 +33,12 @@ pub use directives::DIRECTIVES;
 pub use document::{directives_json, markdown};
 pub use host::{Host, HostAddress, HostLogs};
 pub use map::Mapped;
+pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
+pub use tls::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

@@ -9,28 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Change, Handler, HandlerName, Host, Order, Rung, Section, Settings};
+use crate::{Change, Handler, HandlerName, Host, Order, Phase, Rung, Section, Settings};
 
 /// Sets of up to this many sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
+
+/// Two generations of one process never share a number: their workers may see each other's requests.
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 /// The sets of sections merged so far. A clone starts empty: its owner may differ.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     order: OnceLock<Vec<usize>>,
     known: RwLock<HashMap<Box<[u64]>, Arc<Settings>>>,
-    /// One count for all hosts of a site: a worker knows settings by their number.
-    next_id: Arc<AtomicU32>,
-}
-
-impl Merged {
-    /// Nothing merged yet, for another host of the same site.
-    pub fn sharing_ids(&self) -> Merged {
-        Merged {
-            next_id: self.next_id.clone(),
-            ..Merged::default()
-        }
-    }
 }
 
 impl Clone for Merged {
@@ -66,7 +57,8 @@ impl Host {
     pub fn settings_of(&self, section: &Section) -> Settings {
         let mut settings = self.base.clone();
         let mut words = self.base_handlers.clone();
-        words.apply(&mut settings, &section.changes);
+        words.apply(&mut settings, &section.changes, &section.scope.path());
+        settings.tell();
         settings
     }
 
@@ -80,16 +72,14 @@ impl Host {
         let mut settings = self.merge(matching);
         let known = self.merged.known.write();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        let mut same = None;
-        for other in known.values() {
+        settings.forget_location();
+        let same = known.values().find(|other| {
             settings.id = other.id;
-            if settings == **other {
-                same = Some(other.clone());
-                break;
-            }
-        }
-        let settings = same.unwrap_or_else(|| {
-            settings.id = self.merged.next_id.fetch_add(1, Ordering::Relaxed);
+            settings == ***other
+        });
+        let settings = same.cloned().unwrap_or_else(|| {
+            settings.id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+            settings.tell();
             Arc::new(settings)
         });
         known.insert(matching.into(), settings.clone());
@@ -105,7 +95,8 @@ impl Host {
             .get_or_init(|| merge_order(&self.sections));
         for &number in order {
             if matching[number / 64] & (1 << (number % 64)) != 0 {
-                words.apply(&mut settings, &self.sections[number].changes);
+                let section = &self.sections[number];
+                words.apply(&mut settings, &section.changes, &section.scope.path());
             }
         }
         settings
@@ -123,20 +114,19 @@ fn merge_order(sections: &[Section]) -> Vec<usize> {
 pub(crate) struct HandlerWords {
     set: Option<HandlerName>,
     by_suffix: Vec<(String, HandlerName)>,
-    response: Option<String>,
     psgi_app: Option<PathBuf>,
 }
 
 impl HandlerWords {
     /// Applies one section's changes, then binds the handler names to what is known by then.
-    pub fn apply(&mut self, settings: &mut Settings, changes: &[Change]) {
+    pub fn apply(&mut self, settings: &mut Settings, changes: &[Change], location: &str) {
+        settings.perl.apply(changes, location);
         let mut access = Access::default();
         let mut index_begun = false;
         for change in changes {
             match change {
                 Change::SetHandler(name) => self.set = Some(*name),
                 Change::AddHandler(suffix, name) => put(&mut self.by_suffix, suffix, *name),
-                Change::ResponseHandler(name) => self.response = Some(name.clone()),
                 Change::PsgiApp(file) => self.psgi_app = Some(file.clone()),
                 Change::DirectoryIndex(names) => {
                     if !index_begun || names.is_empty() {
@@ -160,32 +150,35 @@ impl HandlerWords {
 
     fn bind(&self, settings: &mut Settings) {
         if let Some(name) = self.set {
-            settings.handler = self.handler(name);
+            settings.handler = self.handler(name, settings);
         }
         if !self.by_suffix.is_empty() {
             let handlers = self.by_suffix.iter();
-            settings.add_handler = handlers
-                .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(*name)?)))
+            let bound: Vec<(String, Handler)> = handlers
+                .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(*name, settings)?)))
                 .collect();
+            settings.add_handler = bound;
         }
     }
 
-    fn handler(&self, name: HandlerName) -> Option<Handler> {
+    fn handler(&self, name: HandlerName, settings: &Settings) -> Option<Handler> {
         Some(match name {
             HandlerName::Unset => return None,
             HandlerName::File => Handler::File,
             HandlerName::CgiScript => Handler::Script(Rung::Cgi),
             HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
-            HandlerName::PerlScript | HandlerName::Modperl => match &self.response {
-                None => Handler::Script(Rung::Auto),
-                Some(response) => match Rung::of_handler(response) {
-                    Some(rung) => Handler::Script(rung),
-                    None => Handler::Perl {
-                        name: response.clone(),
-                        perl_script: name == HandlerName::PerlScript,
+            HandlerName::PerlScript | HandlerName::Modperl => {
+                let perl_script = name == HandlerName::PerlScript;
+                match settings.perl.of(Phase::Response) {
+                    [] => Handler::Script(Rung::Auto),
+                    [one] => match Rung::of_handler(one) {
+                        Some(rung) => Handler::Script(rung),
+                        None => Handler::perl(one, perl_script),
                     },
-                },
-            },
+                    // Stacked: the worker is told all of them.
+                    [first, ..] => Handler::perl(first, perl_script),
+                }
+            }
         })
     }
 }
@@ -214,10 +207,17 @@ impl Settings {
                 self.error_documents.retain(|(known, _)| known != status);
                 self.error_documents.push((*status, document.clone()));
             }
+            Change::RequireTls => self.require_tls = true,
+            Change::TlsVariables(on) => self.tls_variables = *on,
+            Change::TlsCertificates(on) => self.tls_certificates = *on,
+            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
             // Bound together with the other words of their section, in `HandlerWords::apply`.
             Change::SetHandler(_)
             | Change::AddHandler(..)
-            | Change::ResponseHandler(_)
+            | Change::PerlHandler(..)
+            | Change::PerlOptions { .. }
+            | Change::PerlWith(_)
+            | Change::PerlWithout(_)
             | Change::PsgiApp(_)
             | Change::DirectoryIndex(_)
             | Change::Require(_)

@@ -58,6 +58,19 @@ impl std::fmt::Display for Scope {
     }
 }
 
+impl Scope {
+    /// What `$r->location` tells of it: the path or pattern it is written with.
+    pub(crate) fn path(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            Scope::Directory(path) => path.to_string_lossy(),
+            Scope::Location(text) | Scope::Files(text) => text.into(),
+            Scope::LocationMatch(pattern)
+            | Scope::DirectoryMatch(pattern)
+            | Scope::FilesMatch(pattern) => pattern.0.as_str().into(),
+        }
+    }
+}
+
 impl Section {
     pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
         let inside = |folder: &PathBuf| file.is_some_and(|file| is_inside(folder, file));

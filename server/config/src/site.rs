@@ -90,6 +90,15 @@ pub enum Handler {
     Psgi(PathBuf),
 }
 
+impl Handler {
+    pub(crate) fn perl(name: &str, perl_script: bool) -> Handler {
+        Handler::Perl {
+            name: name.to_string(),
+            perl_script,
+        }
+    }
+}
+
 /// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
 impl std::fmt::Display for Handler {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -109,7 +118,7 @@ impl std::fmt::Display for Handler {
 /// The settings in force for one request, after every matching section has been merged.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Settings {
-    /// Small and the same for equal settings of one site: what a worker knows them by.
+    /// The same for equal settings of one site, and never another's: what a worker knows them by.
     pub id: u32,
     /// `None`: decided by the file's name and mode (`Site::by_name`).
     pub handler: Option<Handler>,
@@ -127,6 +136,8 @@ pub struct Settings {
     pub set_env: Vec<(String, String)>,
     /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
     pub set_var: Vec<(String, Vec<String>)>,
+    /// What Perl has to do with a request besides answering it.
+    pub perl: crate::PerlPart,
     /// `Require all denied` (or `Deny from all`) without a later grant.
     pub denied: bool,
     /// Longest a request may run in Perl or a CGI program (`Timeout`).
@@ -135,6 +146,13 @@ pub struct Settings {
     pub body_limit: u64,
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
+    /// `SSLRequireSSL`: without TLS it is answered 403.
+    pub require_tls: bool,
+    /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
+    pub tls_variables: bool,
+    pub tls_certificates: bool,
+    /// The header line of Strict-Transport-Security.
+    pub strict_transport: Option<String>,
 }
 
 impl Settings {
@@ -241,6 +259,8 @@ pub struct ConnectionLimits {
     pub field_size: usize,
     /// All of the header block, bytes.
     pub header_size: usize,
+    /// `RequestReadTimeout handshake=`: until TLS stands.
+    pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
     /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
@@ -296,8 +316,8 @@ pub enum LogLevel {
 /// Everything `mehari serve` needs to know.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
-    /// `host:port` or `[v6]:port`, in order. Empty: the command line's default.
-    pub listen: Vec<String>,
+    /// In order. Empty: the command line's default.
+    pub listen: Vec<crate::Listen>,
     pub server_root: PathBuf,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,

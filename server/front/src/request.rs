@@ -1,6 +1,8 @@
 //! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
 
 use crate::http1::head::split_port;
+use crate::tls::Session;
+use std::rc::Rc;
 
 /// Both ends of a connection, as text: made once when it is accepted.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +13,8 @@ pub struct Peer {
     /// The same address; `None`: a local socket.
     pub server_ip: Option<std::net::IpAddr>,
     pub server_port: u16,
+    /// The client came by TLS.
+    pub tls: Option<Rc<Session>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use crate::request::Peer;
 use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
+use crate::tls::Hosts;
 use mehari_config::Site;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -33,6 +34,7 @@ pub struct Shared<D: Dispatch> {
     pub held: Rc<Cell<usize>>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
+    tls: RefCell<Option<Rc<Hosts>>>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -62,6 +64,7 @@ impl<D: Dispatch> Shared<D> {
             held: Rc::default(),
             stopping: Cell::new(false),
             counts: Counts::default(),
+            tls: RefCell::default(),
         }
     }
 
@@ -73,6 +76,15 @@ impl<D: Dispatch> Shared<D> {
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();
+    }
+
+    /// `None`: no TLS is spoken.
+    pub fn tls(&self) -> Option<Rc<Hosts>> {
+        self.tls.borrow().clone()
+    }
+
+    pub fn replace_tls(&self, hosts: Hosts) {
+        self.tls.replace(Some(Rc::new(hosts)));
     }
 
     pub fn route(&self, host: u32, path: &[u8]) -> Result<Rc<Route>, Problem> {

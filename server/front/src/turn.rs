@@ -73,6 +73,17 @@ impl Turn {
         }
     }
 
+    /// Header lines that the configuration adds to every answer.
+    pub fn own_lines(&self, peer: &Peer) -> &[u8] {
+        match (&self.settings, &peer.tls) {
+            (Some(settings), Some(_)) => match &settings.strict_transport {
+                Some(line) => line.as_bytes(),
+                None => &[],
+            },
+            _ => &[],
+        }
+    }
+
     /// Notes who worked on the request.
     pub fn credit<P: Exchange>(&mut self, backend: &Backend<P>) {
         self.worker = backend.worker();

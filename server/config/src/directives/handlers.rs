@@ -3,7 +3,7 @@
 use super::files::suffix;
 use super::row::*;
 use crate::environment::PreloadStage;
-use crate::{HandlerName, Preload};
+use crate::{HandlerName, Phase, Preload};
 
 pub const GROUP: Group = Group {
     title: "Handlers",
@@ -40,9 +40,9 @@ pub const GROUP: Group = Group {
         .example("cgi-script .cgi", "cgi .cgi"),
         Directive::everywhere(
             "PerlResponseHandler",
-            words("MODULE", 1, ANY),
-            "The Perl that answers. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork and Mehari::Auto run files on that rung.",
-            response_handler,
+            words("HANDLER...", 1, ANY),
+            "The Perl that answers: the first that does not decline. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork and Mehari::Auto run files on that rung.",
+            |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
         .aliases(&["PerlHandler"])
         .otherwise("Mehari::Auto")
@@ -94,35 +94,6 @@ fn handler_name(arguments: &Arguments, may_be_unset: bool) -> Result<HandlerName
                 .or_nearest(text, NAMES.iter().copied()));
         }
     })
-}
-
-fn response_handler(target: &mut Target, arguments: &Arguments) -> Applied {
-    let text = arguments.filled(0)?;
-    if let Some(second) = arguments.words.get(1) {
-        let anonymous = text.starts_with("sub");
-        let message = match anonymous {
-            true => "expected the name of a module: an anonymous sub is not read yet".to_string(),
-            false => format!("`{}` would be a second handler; expected one", second.text),
-        };
-        return Err(Fault::new(second.at, message));
-    }
-    if !is_handler(text) {
-        let message = format!("expected a handler such as My::Module, My::Module::sub or My::Module->method, not `{text}`");
-        return Err(arguments.fault(0, message));
-    }
-    target
-        .changes
-        .push(Change::ResponseHandler(text.to_string()));
-    Ok(())
-}
-
-fn is_handler(text: &str) -> bool {
-    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let text = text.strip_prefix('$').unwrap_or(text);
-    let (package, method) = text
-        .split_once("->")
-        .map_or((text, None), |(p, m)| (p, Some(m)));
-    is_package(package) && method.map_or(true, is_identifier)
 }
 
 /// `My::Module`.

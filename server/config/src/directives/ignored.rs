@@ -93,7 +93,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("PerlInterpMaxSpare", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpMaxRequests", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpScope", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlSetupEnv", "%ENV is always set up"),
         Directive::ignored(
             "PerlFreshRestart",
             "a reload always begins with a fresh perl",

@@ -13,7 +13,8 @@ impl Draft {
         if let Some(main) = main {
             host.inherit(main);
         }
-        host.base_handlers.apply(&mut host.base, &base);
+        host.base_handlers.apply(&mut host.base, &base, "");
+        host.base.tell();
         host
     }
 }

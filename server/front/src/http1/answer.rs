@@ -90,6 +90,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 _ => Err(bad("* is for OPTIONS")),
             };
         }
+        work::check_trust(&self.shared, &self.peer, turn.host)?;
         self.shared.route(turn.host, path_of(target)).map(Some)
     }
 

@@ -57,9 +57,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             true => Length::Unsaid,
             false => Length::Known(answer.content.length()),
         };
+        let [first, second] = answer.lines();
         let reply = Reply {
             status: answer.status,
-            lines: answer.lines(),
+            lines: [first, second, turn.own_lines(&self.peer)],
             has_date: false,
             has_server: false,
             length,

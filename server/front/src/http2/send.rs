@@ -128,6 +128,7 @@ impl<D: Dispatch> Stream<D> {
             push_lines(&mut response, &date)?;
         }
         push_lines(&mut response, lines)?;
+        push_lines(&mut response, turn.own_lines(&self.peer))?;
         Ok(response)
     }
 

@@ -130,6 +130,9 @@ impl<D: Dispatch> Stream<D> {
                 false => refuse(self, turn, bad("* is for OPTIONS")),
             };
         }
+        if let Err(problem) = work::check_trust(&self.shared, &self.peer, turn.host) {
+            return refuse(self, turn, problem);
+        }
         let route = match self
             .shared
             .route(turn.host, path_of(head.target.as_bytes()))
