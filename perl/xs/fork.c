@@ -128,6 +128,17 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
+/* Nobody sees the child end, or it has closed what it had to say so on: it must not write to the ring beside us. */
+static void end_child(void)
+{
+  pid_t child = atomic_load(mehari_mailbox_child());
+  if (child <= 1)
+    return;
+  kill(-child, SIGKILL);
+  while (kill(child, SIGKILL) == 0)
+    usleep(1000);
+}
+
 /* A child that was killed as it left has its end told twice. */
 static bool wait_for_end(template *this, uint64_t request, mehari_ending *ending)
 {
@@ -170,6 +181,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
     ended = send_order(this->socket, to_its_end) && wait_for_end(this, request, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
+      end_child();
       drop_template(this);
     }
   }

@@ -156,7 +156,7 @@ bool mehari_mailbox_take(void)
 static bool front_is_gone(void)
 {
   char byte;
-  return recv(descriptors, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  return recv(mehari_front_socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static bool has_pending(void)

@@ -353,6 +353,7 @@ extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
 void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
 void mehari_template_child_leaves(void) __attribute__((noreturn)); /* the request's process has answered */
+void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 /* worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);

@@ -9,10 +9,12 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static int orders = -1; /* the socket to the worker */
+static struct stat orders_identity;
 
 static bool receive_order(mehari_order *order, int *body_file)
 {
@@ -91,13 +93,27 @@ static struct {
 } *turn;
 enum { WAITS, WORKS, HAS_ANSWERED };
 
-static void tell_end(pid_t child, int status)
+static bool tell_end(pid_t child, int status)
 {
   mehari_ending ending = {atomic_load(&turn->request), child, status, atomic_load(&turn->done)};
-  (void)!send(orders, &ending, sizeof ending, MSG_NOSIGNAL);
+  return send(orders, &ending, sizeof ending, MSG_NOSIGNAL) == sizeof ending;
 }
 
 static bool to_its_end; /* of the request this child serves */
+static bool serves;     /* this is the child, and a script runs or has run in it */
+
+/* A script may have closed what it did not open, and opened something of its own in that place. */
+static bool orders_are_ours(void)
+{
+  struct stat now;
+  return fstat(orders, &now) == 0 && now.st_dev == orders_identity.st_dev && now.st_ino == orders_identity.st_ino;
+}
+
+void mehari_template_child_forked(void)
+{
+  if (serves && orders_are_ours())
+    close(orders);
+}
 
 void mehari_template_child_leaves(void)
 {
@@ -109,8 +125,8 @@ void mehari_template_child_leaves(void)
   else
     mehari_ring_publish();
   atomic_store(&turn->done, to_its_end);
-  atomic_store(&turn->phase, HAS_ANSWERED);
-  tell_end(getpid(), 0);
+  if (orders_are_ours() && tell_end(getpid(), 0))
+    atomic_store(&turn->phase, HAS_ANSWERED);
   _exit(0);
 }
 
@@ -127,7 +143,7 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
   atomic_store(&turn->request, mehari_now.frame->request_id);
   atomic_store(&turn->phase, WORKS);
   atomic_store(mehari_mailbox_child(), getpid());
-  mehari_serving = true;
+  mehari_serving = serves = true;
   mehari_mailbox_map_body();
   mehari_program_run(aTHX_ script, file);
 }
@@ -178,6 +194,7 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
 {
   mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
   orders = files[1];
+  fstat(orders, &orders_identity);
   mehari_front_socket = files[2];
   turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turn == MAP_FAILED)

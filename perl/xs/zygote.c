@@ -4,6 +4,7 @@
  * the front goes away the socket closes and so does the zygote.
  */
 #include "mehari.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -194,10 +195,42 @@ static void reap(void)
       report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
 }
 
+static bool is_worker(pid_t process)
+{
+  for (int i = 0; i < worker_count; i++)
+    if (workers[i] == process)
+      return true;
+  return false;
+}
+
+/* Children of the rung `fork` lead groups of their own; their parents are in their worker's. */
+static void kill_groups_below(void)
+{
+  DIR *all = opendir("/proc");
+  struct dirent *each;
+  while (all && (each = readdir(all))) {
+    pid_t process = atoi(each->d_name);
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int file = process > 1 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+      close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char *end_of_name = strrchr(text, ')');
+    int parent, group;
+    if (end_of_name && sscanf(end_of_name, ") %*c %d %d", &parent, &group) == 2 && group == process && is_worker(getpgid(parent)))
+      kill(-process, SIGKILL);
+  }
+  if (all)
+    closedir(all);
+}
+
 /* The front is gone. Idle workers see it themselves; one that is busy may never look. */
 static void leave(void) __attribute__((noreturn));
 static void leave(void)
 {
+  kill_groups_below();
   for (int i = 0; i < worker_count; i++)
     kill(-workers[i], SIGKILL);
   _exit(0);

@@ -114,7 +114,7 @@ impl Inner {
             ..Origin::default()
         };
         worker.killed = Some("its request ran past the time limit");
-        worker.signal_group(libc::SIGKILL);
+        worker.kill();
         self.totals.timed_out += 1;
         self.log.log(
             LogLevel::Error,

@@ -203,7 +203,7 @@ impl Inner {
         };
         let pid = worker.pid;
         worker.killed = Some(what);
-        worker.signal_group(libc::SIGKILL);
+        worker.kill();
         self.log
             .error(format_args!("worker {pid} wrote {what}: it is replaced"));
         self.worker_ended(index);
