@@ -7,7 +7,9 @@
 #include "mehari.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,6 +17,7 @@
 
 static int orders = -1; /* the socket to the worker */
 static struct stat orders_identity;
+static pid_t template_pid;
 
 static bool receive_order(mehari_order *order, int *body_file)
 {
@@ -136,7 +139,8 @@ static void await_request(pTHX_ mehari_script *script, const char *file)
 {
   mehari_order order;
   int body_file;
-  if (!receive_order(&order, &body_file))
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template nobody sees it end */
+  if (getppid() != template_pid || !receive_order(&order, &body_file))
     _exit(0);
   to_its_end = order.to_its_end;
   mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), body_file);
@@ -195,6 +199,7 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
   mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
   orders = files[1];
   fstat(orders, &orders_identity);
+  template_pid = getpid();
   mehari_front_socket = files[2];
   turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (turn == MAP_FAILED)
