@@ -3,7 +3,7 @@
  * Our stores do not touch C's environ (that costs a microsecond each); before a child process
  * starts, environ is rebuilt from %ENV as it then is.
  */
-#include "mehari.h"
+#include "api.h"
 #include <unistd.h>
 
 extern char **environ;
@@ -379,6 +379,29 @@ void mehari_environment_begin(pTHX)
   set_variables(aTHX_ env);
   is_bare = false;
   SvFLAGS(env) |= magic;
+}
+
+bool mehari_environment_is_bare(void) { return is_bare; }
+
+void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
+{
+  if (set_up && is_bare)
+    mehari_environment_begin(aTHX);
+  HV *env = GvHVn(PL_envgv);
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env))) {
+    STRLEN length;
+    const char *name = HePV(entry, length);
+    mehari_text key = {name, length}, value;
+    bool is_passed_on = false;
+    for (int i = 0; i < base_count && !is_passed_on; i++)
+      is_passed_on = sv_eq(base[i].key, hv_iterkeysv(entry));
+    if (is_passed_on || mehari_table_find(table, key) || !SvOK(HeVAL(entry)))
+      continue;
+    value.at = SvPV_nomg(HeVAL(entry), value.length);
+    mehari_table_add(table, key, value);
+  }
 }
 
 /* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */

@@ -272,6 +272,7 @@ enum {
 };
 enum {
   MEHARI_TABLE_HEADERS_IN, MEHARI_TABLE_HEADERS_OUT, MEHARI_TABLE_ERR_HEADERS_OUT, MEHARI_TABLE_NOTES, MEHARI_TABLE_SUBPROCESS_ENV,
+  MEHARI_TABLE_DIR_CONFIG,
   MEHARI_TABLE_COUNT
 };
 typedef struct mehari_table mehari_table; /* api.h */
@@ -280,6 +281,10 @@ typedef struct {
   SV *object;          /* what Perl code has of it */
   bool is_filled;      /* for this request */
 } mehari_held_table;
+enum { /* of `numbers` */
+  MEHARI_NUMBER_ASSBACKWARDS, MEHARI_NUMBER_NO_CACHE, MEHARI_NUMBER_NO_LOCAL_COPY, MEHARI_NUMBER_PROXYREQ, MEHARI_NUMBER_MTIME,
+  MEHARI_NUMBER_ALLOWED, MEHARI_NUMBER_USED_PATH_INFO, MEHARI_NUMBER_COUNT
+};
 typedef struct mehari_rec mehari_rec;
 struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
@@ -295,6 +300,8 @@ struct mehari_rec {
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
   AV *cleanups; /* of $r->pool->cleanup_register: code, argument, code, argument ... */
   HV *pnotes;
+  HV *slots; /* what the API's Perl part keeps for the length of the request */
+  IV numbers[MEHARI_NUMBER_COUNT];
   HV *documents; /* of custom_response: status => text */
   SV *redirect; /* path and query of what the front is to answer instead */
 };
