@@ -341,9 +341,9 @@ fn what_is_wrong_in_a_perl_section_is_told_with_its_line() {
     for line in [
         "(in `Listen eighty`)",
         "no good at",
-        "line 11",
+        "httpd.conf line 13.",
         "syntax error at",
-        "line 14",
+        "httpd.conf line 16",
     ] {
         assert!(log.text().contains(line), "{line}: {}", log.text());
     }
