@@ -177,7 +177,7 @@ void mehari_mailbox_wait(void)
     _exit(0);
 }
 
-void mehari_mailbox_done(uint16_t detail)
+void mehari_mailbox_forget(void)
 {
   if (mehari_now.body_file >= 0) {
     if (mehari_now.body)
@@ -187,10 +187,15 @@ void mehari_mailbox_done(uint16_t detail)
   }
   mehari_now.body = NULL;
   mehari_now.body_length = 0;
+  mehari_serving = false;
+}
+
+void mehari_mailbox_done(uint16_t detail)
+{
+  mehari_mailbox_forget();
   atomic_fetch_add_explicit(&box->finished, 1, memory_order_relaxed);
   mehari_ring_put(MEHARI_RECORD_DONE, detail, NULL, 0);
   mehari_ring_publish();
-  mehari_serving = false;
 }
 
 mehari_text mehari_span_text(mehari_span span)

@@ -39,6 +39,7 @@ extern int mehari_front_socket; /* where the front hears of descriptors; of the 
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
+void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
@@ -49,7 +50,6 @@ const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 /* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
-#define MEHARI_PROGRESS_WROTE 0x100u /* the file on descriptor 1 was written to */
 mehari_text mehari_span_text(mehari_span span);
 mehari_text mehari_request_text(int which);
 /* Blocks while the ring is full. `parts` are joined into one record. */
@@ -156,6 +156,7 @@ void mehari_descriptor_release(int file);
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
+void mehari_environment_reserve(pTHX); /* places for what every request and most browsers set */
 void mehari_environment_set(pTHX_ mehari_text name, mehari_text value); /* one variable more of this request */
 void mehari_environment_forget(pTHX); /* before a request that gets none */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
@@ -219,7 +220,9 @@ bool mehari_purity_holds(void);
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
-bool mehari_fork_serve(pTHX); /* false: not begun, no process could be had */
+/* How far the process of a request on the rung `fork` came: MEHARI_FORK_DONE, it put the request's DONE itself. */
+typedef enum { MEHARI_FORK_NOT_BEGUN, MEHARI_FORK_SERVED, MEHARI_FORK_DONE } mehari_forked;
+mehari_forked mehari_fork_serve(bool to_its_end); /* NOT_BEGUN: no process could be had */
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
@@ -271,6 +274,7 @@ enum {
 };
 enum {
   MEHARI_TABLE_HEADERS_IN, MEHARI_TABLE_HEADERS_OUT, MEHARI_TABLE_ERR_HEADERS_OUT, MEHARI_TABLE_NOTES, MEHARI_TABLE_SUBPROCESS_ENV,
+  MEHARI_TABLE_DIR_CONFIG,
   MEHARI_TABLE_COUNT
 };
 typedef struct mehari_table mehari_table; /* api.h */
@@ -279,6 +283,10 @@ typedef struct {
   SV *object;          /* what Perl code has of it */
   bool is_filled;      /* for this request */
 } mehari_held_table;
+enum { /* of `numbers` */
+  MEHARI_NUMBER_ASSBACKWARDS, MEHARI_NUMBER_NO_CACHE, MEHARI_NUMBER_NO_LOCAL_COPY, MEHARI_NUMBER_PROXYREQ, MEHARI_NUMBER_MTIME,
+  MEHARI_NUMBER_ALLOWED, MEHARI_NUMBER_USED_PATH_INFO, MEHARI_NUMBER_COUNT
+};
 typedef struct mehari_rec mehari_rec;
 struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
@@ -294,6 +302,8 @@ struct mehari_rec {
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
   AV *cleanups; /* of $r->pool->cleanup_register: code, argument, code, argument ... */
   HV *pnotes;
+  HV *slots; /* what the API's Perl part keeps for the length of the request */
+  IV numbers[MEHARI_NUMBER_COUNT];
   HV *documents; /* of custom_response: status => text */
   SV *redirect; /* path and query of what the front is to answer instead */
 };
@@ -326,7 +336,6 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler
 int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments); /* OK, or what the first to object answered; $@ says more */
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
-void mehari_program_prepare(pTHX_ const char *file); /* in the template: what the child need not do (and unshare) itself */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 
 /* pages.c: the zygote's memory in large pages. */
@@ -340,15 +349,20 @@ bool mehari_destructors_due(pTHX);
 /* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
 typedef struct {
   uint32_t frame; /* offset in the mailbox */
-  uint32_t has_body_file;
+  bool has_body_file;
+  bool to_its_end; /* nobody else has anything to do for the request: the child puts its DONE */
 } mehari_order;
 typedef struct {
+  uint64_t request;
   pid_t child;
   int32_t status; /* as waitpid gives it */
+  bool done;      /* the request's DONE is out */
 } mehari_ending;
 extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
 void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
+void mehari_template_child_leaves(void) __attribute__((noreturn)); /* the request's process has answered */
+void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 /* worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);

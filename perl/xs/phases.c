@@ -3,7 +3,7 @@
  * The front has routed the request and says what it would do; the handlers may decide otherwise. What
  * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
  */
-#include "api.h"
+#include "api_form.h"
 
 const char *mehari_phase_now;
 
@@ -85,7 +85,7 @@ static void call_handler(pTHX_ void *argument)
   SV *result = count ? POPs : &PL_sv_undef;
   PUTBACK;
   if (SvTRUE(ERRSV)) {
-    this->returned = 500;
+    this->returned = mehari_form_blame(aTHX);
     mehari_log_exception(aTHX_ mehari_phase_now);
     note_error(aTHX_ this->rec);
   } else
@@ -293,7 +293,7 @@ static bool respond(pTHX_ mehari_rec *rec)
     task = MEHARI_TASK_FRONT;
   switch (task) {
   case MEHARI_TASK_FORK:
-    return mehari_fork_serve(aTHX);
+    return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
     mehari_environment_begin(aTHX);
     export_variables(aTHX_ rec);

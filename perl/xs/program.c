@@ -99,19 +99,7 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
     ;
 }
 
-/* %ENV, handles, @ARGV and $0 of the request, set in the template: pages that are written there before the
- * fork are pages the child need not copy. */
-void mehari_program_prepare(pTHX_ const char *file)
-{
-  mehari_output_begin(aTHX);
-  mehari_input_begin(aTHX);
-  mehari_errors_begin(aTHX);
-  mehari_environment_begin(aTHX);
-  set_arguments(aTHX);
-  mehari_set_program_name(aTHX_ file);
-}
-
-/* What a fresh process has of its own. */
+/* What a fresh process has of its own: the time, and %ENV, handles and @ARGV of its request. */
 static void begin(pTHX)
 {
   setpgid(0, 0); /* what the script signals as its group is its own processes */
@@ -120,15 +108,11 @@ static void begin(pTHX)
   mehari_is_program = true;
   PL_srand_called = FALSE;
   time(&PL_basetime);
-}
-
-static void leave(void) __attribute__((noreturn));
-static void leave(void)
-{
-  if (mehari_stdout_was_written())
-    atomic_fetch_or(mehari_mailbox_progress(), MEHARI_PROGRESS_WROTE);
-  mehari_ring_publish();
-  _exit(0);
+  mehari_output_begin(aTHX);
+  mehari_input_begin(aTHX);
+  mehari_errors_begin(aTHX);
+  mehari_environment_begin(aTHX);
+  set_arguments(aTHX);
 }
 
 static int run_script(pTHX_ mehari_script *script)
@@ -176,5 +160,5 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
   else
     mehari_output_end(aTHX);
   mehari_errors_end(aTHX);
-  leave();
+  mehari_template_child_leaves();
 }

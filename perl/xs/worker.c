@@ -170,8 +170,11 @@ static void serve(pTHX)
   mehari_output_begin(aTHX);
   if (mehari_now.frame->task == MEHARI_TASK_FORK && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
     /* All of it is the child's. */
-    bool begun = mehari_fork_serve(aTHX);
-    mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
+    mehari_forked served = mehari_fork_serve(true);
+    if (served == MEHARI_FORK_DONE)
+      mehari_mailbox_forget();
+    else
+      mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (served == MEHARI_FORK_NOT_BEGUN ? MEHARI_DONE_AGAIN : 0));
     return;
   }
   mehari_input_begin(aTHX);

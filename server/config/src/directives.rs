@@ -14,6 +14,7 @@ mod limits;
 mod logs;
 mod perl;
 mod phases;
+mod proxy;
 mod server;
 mod tls;
 mod workers;
@@ -24,6 +25,7 @@ pub const DIRECTIVES: &[Group] = &[
     files::GROUP,
     access::GROUP,
     handlers::GROUP,
+    proxy::GROUP,
     perl::GROUP,
     phases::GROUP,
     environment::GROUP,

@@ -25,6 +25,15 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_reqtimeout.c", "reqtimeout_module"),
     ("mod_unixd.c", "unixd_module"),
     ("mod_logio.c", "logio_module"),
+    ("mod_proxy.c", "proxy_module"),
+    ("mod_proxy_http.c", "proxy_http_module"),
+    ("mod_proxy_fcgi.c", "proxy_fcgi_module"),
+    ("mod_proxy_balancer.c", "proxy_balancer_module"),
+    ("mod_proxy_wstunnel.c", "proxy_wstunnel_module"),
+    ("mod_proxy_hcheck.c", "proxy_hcheck_module"),
+    ("mod_lbmethod_byrequests.c", "lbmethod_byrequests_module"),
+    ("mod_lbmethod_bybusyness.c", "lbmethod_bybusyness_module"),
+    ("mod_slotmem_shm.c", "slotmem_shm_module"),
     ("mod_ssl.c", "ssl_module"),
     ("mod_http2.c", "http2_module"),
     ("mod_socache_shmcb.c", "socache_shmcb_module"),
@@ -76,6 +85,10 @@ pub(crate) struct Environment {
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
     pub keep_alive_off: bool,
+    /// The balancer whose `<Proxy>` section is open.
+    pub balancer: Option<String>,
+    /// Upstreams that the directive being applied named.
+    pub named: Vec<(String, At)>,
     /// What the directive being applied wants to be told about it.
     pub note: Option<(NoteKind, String)>,
 }

@@ -25,6 +25,7 @@ mod scope;
 mod section;
 mod site;
 mod tls;
+mod upstream;
 mod zero;
 
 pub use change::{Change, HandlerName, Order};
@@ -39,6 +40,7 @@ pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
 pub use tls::*;
+pub use upstream::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

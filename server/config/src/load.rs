@@ -49,6 +49,8 @@ struct Reader {
     reading: Vec<PathBuf>,
     /// `SetHandler psgi` with no `PSGIApp` beside it.
     without_app: Vec<(PathBuf, At)>,
+    /// Where upstreams were named.
+    named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
 }
@@ -90,6 +92,7 @@ impl Reader {
             file: PathBuf::new(),
             reading: Vec::new(),
             without_app: Vec::new(),
+            named: Vec::new(),
             foreign_until: None,
         }
     }
@@ -221,6 +224,9 @@ impl Reader {
         }
         self.apply(row, &arguments)?;
         self.note(row, name.at);
+        for (upstream, at) in self.environment.named.drain(..) {
+            self.named.push((upstream, self.file.clone(), at));
+        }
         match self.environment.include.take() {
             Some(request) => self.include(request),
             None => Ok(()),
@@ -231,7 +237,7 @@ impl Reader {
     fn misplaced(&self, row: &Directive) -> Option<&str> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {
-            OpenKind::Scoped(_) => row.place != Place::Everywhere,
+            OpenKind::Scoped(_) | OpenKind::Proxy(_) => row.place != Place::Everywhere,
             OpenKind::Host => row.place == Place::Server,
             OpenKind::Read | OpenKind::Skip => false,
         });
@@ -240,12 +246,17 @@ impl Reader {
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
+        let mut scope = None;
         let innermost = self
             .open
             .iter_mut()
             .rev()
             .find_map(|open| match &mut open.kind {
-                OpenKind::Scoped(section) => Some(&mut section.changes),
+                OpenKind::Scoped(section) => {
+                    scope = Some(section.scope.clone());
+                    Some(&mut section.changes)
+                }
+                OpenKind::Proxy(changes) => Some(changes),
                 _ => None,
             });
         let in_section = innermost.is_some();
@@ -256,6 +267,7 @@ impl Reader {
             host: &mut draft.host,
             changes: innermost.unwrap_or(&mut draft.base),
             in_section,
+            scope,
             in_host,
             environment: &mut self.environment,
         };

@@ -21,8 +21,27 @@ impl Pattern {
         })
     }
 
-    fn matches(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn matches(&self, bytes: &[u8]) -> bool {
         self.0.is_match(bytes)
+    }
+
+    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
+    pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
+        let groups = self.0.captures(bytes)?;
+        let mut expanded = Vec::new();
+        let mut rest = to.as_bytes();
+        while let [first, behind @ ..] = rest {
+            rest = behind;
+            match (first, behind) {
+                (b'$', [digit @ b'0'..=b'9', after @ ..]) => {
+                    let group = groups.get(usize::from(digit - b'0'));
+                    expanded.extend_from_slice(group.map_or(&[], |group| group.as_bytes()));
+                    rest = after;
+                }
+                _ => expanded.push(*first),
+            }
+        }
+        Some(expanded)
     }
 }
 

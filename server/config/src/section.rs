@@ -51,6 +51,11 @@ pub const SECTIONS: &[SectionKind] = &[
         "Requests whose URL path matches.",
     ),
     kind(
+        "Proxy",
+        "<Proxy balancer://NAME>",
+        "The members of a balancer and how it works.",
+    ),
+    kind(
         "VirtualHost",
         "<VirtualHost ADDRESS[:PORT]...>",
         "A host of its own, by address and by ServerName and ServerAlias. What it does not say is the main server's.",

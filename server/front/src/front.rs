@@ -124,6 +124,7 @@ impl<D: Dispatch> Front<D> {
                     let acceptor = Acceptor::new(listener)?;
                     accepting.push(spawn_local(accept(shared.clone(), acceptor)));
                 }
+                shared.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let turning = shared.clone();
                 let turning = spawn_local(async move { turning.rounds.turn().await });
@@ -176,6 +177,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
         shared.registry.sweep(shared.clock.tick());
         shared.streams.sweep(shared.clock.tick());
         shared.routes.trim();
+        shared.upstreams.sweep();
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod hosts;
 mod locate;
 mod program;
+mod proxied;
 pub mod table;
 mod walk;
 
@@ -36,6 +37,8 @@ pub enum Outcome {
     File(FileTarget),
     /// `Route::handler` is a program and may run.
     Program,
+    /// `Route::handler` is a back end; the path it is asked for, percent-encoded.
+    Proxied(Vec<u8>),
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
     Refused(Problem),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{finish, Draft, Reader};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
-use crate::{condition, section};
+use crate::{condition, section, Change};
 use crate::{Host, Scope, Section, SECTIONS};
 
 /// An opened section that waits for its closing line.
@@ -26,6 +26,8 @@ pub(super) enum OpenKind {
     Skip,
     /// Its lines change a scope.
     Scoped(Section),
+    /// `<Proxy>`: its lines are about a balancer, or about who may ask for back ends at all.
+    Proxy(Vec<Change>),
 }
 
 impl Reader {
@@ -83,6 +85,7 @@ impl Reader {
                 }
             }
             "virtualhost" => self.virtual_host(name, words),
+            "proxy" => (OpenKind::Proxy(Vec::new()), self.proxy(name, words).err()),
             "directory" | "directorymatch" | "files" | "filesmatch" | "location"
             | "locationmatch" => {
                 let (section, fault) = self.scoped(lower, name, words);
@@ -92,6 +95,52 @@ impl Reader {
                 let known = SECTIONS.iter().map(|kind| kind.name);
                 let fault = Fault::new(name.at, format!("there is no section <{}>", name.text));
                 (OpenKind::Skip, Some(fault.or_nearest(&name.text, known)))
+            }
+        }
+    }
+
+    /// `<Proxy balancer://name>`, or `<Proxy *>`.
+    fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
+        let mut around = self.open.iter();
+        if around.any(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_))) {
+            let message = "<Proxy> cannot stand in another section";
+            return Err(Fault::new(name.at, message));
+        }
+        let [word] = words else {
+            let message = "expected `<Proxy balancer://NAME>` or `<Proxy *>`";
+            return Err(Fault::new(name.at, message));
+        };
+        let lower = word.text.to_ascii_lowercase();
+        match lower
+            .strip_prefix("balancer://")
+            .map(|name| name.trim_end_matches('/'))
+        {
+            Some(name) if !name.is_empty() => {
+                self.environment.balancer = Some(format!("balancer://{name}"));
+                Ok(())
+            }
+            None if word.text == "*" => Ok(()),
+            _ => {
+                let message = format!("expected balancer://NAME or `*`, not `{}`", word.text);
+                Err(Fault::new(word.at, message))
+            }
+        }
+    }
+
+    /// Who may ask is decided by `<Location>` here: `<Proxy>` may only say that everyone may.
+    fn close_proxy(&mut self, changes: &[Change], at: At) -> Result<(), Fault> {
+        self.environment.balancer = None;
+        let grants = |change: &Change| {
+            matches!(
+                change,
+                Change::Require(true) | Change::Order(_) | Change::AllowFromAll
+            )
+        };
+        match changes.iter().all(grants) {
+            true => Ok(()),
+            false => {
+                let message = "<Proxy> decides nothing but who its members are; expected the other lines in <Location>";
+                Err(Fault::new(at, message))
             }
         }
     }
@@ -201,6 +250,7 @@ impl Reader {
                 draft.host.sections.push(section);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
+            OpenKind::Proxy(changes) => return self.close_proxy(&changes, open.at),
             OpenKind::Read | OpenKind::Skip => {}
         }
         Ok(())

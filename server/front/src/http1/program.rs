@@ -6,13 +6,12 @@ use super::stream::Stream as Body;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handed_back;
-use crate::handler::Backend;
+use crate::handler::{Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
 use crate::work::{self, Work};
-use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Fault, Head, Passed};
+use mehari_pool::{Head, Passed};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -30,9 +29,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
         let mut head = match self.backend_head(turn, backend).await? {
-            Ok(ScriptHead::Response(head)) => head,
-            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
-            Ok(ScriptHead::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
+            Ok(Said::Response(head)) => head,
+            Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Page(status)) => return Ok(Some(self.page(turn, status))),
+            Ok(Said::Upgrade(head)) => {
+                return self.tunnel(turn, backend, head).await.map(|()| None)
+            }
+            Ok(Said::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());
@@ -81,7 +84,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         &mut self,
         turn: &Current,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<Result<ScriptHead, Fault>, Gone> {
+    ) -> Result<Result<Said, Fault>, Gone> {
         let mut ended = self.client_ended;
         poll_fn(|cx| {
             let said = backend.poll_head(cx);
@@ -103,7 +106,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             match self.seat.poll_alarm(cx) {
                 Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
                 // Still in the queue: most likely nobody waits for it any more.
-                Some(Alarm::Late) if backend.worker().is_none() => Poll::Ready(Err(Gone)),
+                Some(Alarm::Late) if backend.waits() => Poll::Ready(Err(Gone)),
                 _ => Poll::Pending,
             }
         })

@@ -7,14 +7,13 @@ use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handed_back;
-use crate::handler::Backend;
+use crate::handler::{Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::status;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use http::Response;
-use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Fault, Passed};
+use mehari_pool::Passed;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -31,9 +30,12 @@ impl<D: Dispatch> Stream<D> {
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
         let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
-            Ok(ScriptHead::Response(said)) => said,
-            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
-            Ok(ScriptHead::Passed(passed)) => {
+            Ok(Said::Response(said)) => said,
+            Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
+            // Nothing was asked to change its protocol here.
+            Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
+            Ok(Said::Passed(passed)) => {
                 return Ok(Some(self.hand_back(turn, head, *passed)));
             }
             Err(fault) => {
@@ -62,7 +64,7 @@ impl<D: Dispatch> Stream<D> {
         &mut self,
         cx: &mut Context<'_>,
         backend: &mut Backend<D::Exchange>,
-    ) -> Poll<Result<Result<ScriptHead, Fault>, Gone>> {
+    ) -> Poll<Result<Result<Said, Fault>, Gone>> {
         let said = backend.poll_head(cx);
         while let Some(interim) = backend.take_interim() {
             self.send_interim(&interim)?;

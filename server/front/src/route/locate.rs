@@ -1,10 +1,10 @@
 //! Finding the file of a path, and the rest of the path behind it.
 
-use super::{program, walk, Outcome, Route};
+use super::{program, proxied, walk, Outcome, Route};
 use crate::handler::file::FileTarget;
 use crate::path::Path;
 use crate::problem::Problem;
-use mehari_config::{Handler, Host, Settings, Site};
+use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use rustix::fs::FileType;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +26,7 @@ pub fn find(site: &Site, host: u32, raw: &[u8]) -> Result<Route, Problem> {
         site,
         host,
         indexes: 0,
+        raw,
     };
     let mut route = search.find(Path::decode(raw)?);
     if route.settings.runs_phases() && route.script_name.is_empty() {
@@ -41,6 +42,13 @@ struct Search<'s> {
     site: &'s Site,
     host: &'s Host,
     indexes: usize,
+    /// The path as it was sent.
+    raw: &'s [u8],
+}
+
+/// The file a path was mapped to, whether or not it exists.
+pub struct Mapping {
+    pub file: Vec<u8>,
 }
 
 impl Search<'_> {
@@ -54,6 +62,13 @@ impl Search<'_> {
         {
             return self.mounted(settings, handler, path, mapped);
         }
+        let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
+            Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
+            _ => None,
+        });
+        if let Some(proxied) = proxied {
+            return self.proxied(settings, proxied, path, mapped);
+        }
         if path.encoded_slash {
             return self.refused(settings, NOT_FOUND);
         }
@@ -61,7 +76,7 @@ impl Search<'_> {
             return self.refused(settings, HIDDEN);
         }
         let Some(found) = walk::back(&mapped, path.merged.len()) else {
-            return self.refused(settings, NOT_FOUND);
+            return self.without_file(settings, path, mapped);
         };
         match FileType::from_raw_mode(found.stat.st_mode) {
             FileType::Directory => self.folder(settings, path, found),
@@ -97,10 +112,51 @@ impl Search<'_> {
         }
     }
 
+    fn proxied(
+        &self,
+        settings: Arc<Settings>,
+        proxied: Arc<Proxied>,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Route {
+        let raw = (self.indexes == 0).then_some(self.raw);
+        let mapping = Mapping { file: mapped };
+        let known = settings.clone();
+        let route = proxied::route(
+            self.site,
+            self.host.number,
+            settings,
+            proxied,
+            &path,
+            raw,
+            mapping,
+        );
+        route.unwrap_or_else(|| self.refused(known, NOT_FOUND))
+    }
+
+    /// A back end that is a section's handler answers for paths that are no files here.
+    fn without_file(&self, settings: Arc<Settings>, path: Path, mapped: Vec<u8>) -> Route {
+        let Some(Handler::Proxy(proxied)) = &settings.handler else {
+            return self.refused(settings, NOT_FOUND);
+        };
+        let location = program::mount(self.host, &path.merged);
+        let speech = self
+            .site
+            .upstream(&proxied.upstream)
+            .map(|one| one.speech());
+        if speech == Some(Speech::FastCgi) && location.is_empty() {
+            return self.refused(settings, NOT_FOUND);
+        }
+        let mut proxied = Proxied::clone(proxied);
+        proxied.from = PassFrom::Prefix(location.to_string());
+        self.proxied(settings, Arc::new(proxied), path, mapped)
+    }
+
     fn folder(&mut self, settings: Arc<Settings>, path: Path, found: Found) -> Route {
         let rest = &path.merged[path.merged.len() - found.rest..];
         if !rest.is_empty() && rest != b"/" {
-            return self.refused(settings, NOT_FOUND);
+            let mapped = map(self.host, &path.merged).0;
+            return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") {
             let mut location = percent_encode(&path.merged);
@@ -148,6 +204,10 @@ impl Search<'_> {
             Ok(Handler::File) => {
                 let target = FileTarget::new(found.name, &found.stat);
                 (Handler::File, Outcome::File(target))
+            }
+            Ok(handler @ Handler::Proxy(_)) => {
+                let target = percent_encode(&path.merged);
+                (handler, Outcome::Proxied(target))
             }
             Ok(handler) => (handler, Outcome::Program),
         };
@@ -209,7 +269,7 @@ fn index_path(folder: &Path, index: &str) -> Option<Path> {
 }
 
 /// For a Location field: everything but unreserved bytes and slashes is encoded.
-fn percent_encode(path: &[u8]) -> Vec<u8> {
+pub fn percent_encode(path: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(path.len() + 1);
     for &byte in path {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
