@@ -129,6 +129,7 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
+void mehari_errors_name_script(const char *file); /* it died: the log says which, if its message did not */
 void mehari_errors_replaced(void);
 void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
 
@@ -185,6 +186,7 @@ typedef struct mehari_script {
   ino_t inode;
   struct timespec changed;
   off_t size;
+  unsigned mark; /* bytes of a byte order mark before its text */
   CV *code;
   HV *stash;
   AV *ends;
@@ -200,7 +202,7 @@ typedef struct mehari_script {
   int rebind_count;
 } mehari_script;
 typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
-/* NULL: `status` says what to answer (403, 404, 500) and the log why. */
+/* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
 bool mehari_script_unchanged(const mehari_script *script, int *status);
