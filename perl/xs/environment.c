@@ -459,6 +459,22 @@ void mehari_environment_restore(void)
   built = NULL;
 }
 
+/* In a template: its children then write into what is there instead of each making it anew. */
+void mehari_environment_reserve(pTHX)
+{
+  static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  for (int i = 0; i < FIXED; i++) {
+    store(aTHX_ env, fixed[i].key, fixed[i].hash, "", 0);
+    SvGROW(HeVAL(hv_fetch_ent(env, fixed[i].key, 0, fixed[i].hash)), 64);
+  }
+  SvFLAGS(env) |= magic;
+  for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
+    field_pin(aTHX_ usual[i], strlen(usual[i]));
+}
+
 /* Called once a worker, after the fork: %ENV holds only what is to be passed on. */
 void mehari_environment_open(pTHX)
 {

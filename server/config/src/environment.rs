@@ -66,6 +66,8 @@ pub(crate) struct IncludeRequest {
 /// When a preload is loaded; mod_perl's order, whatever the order of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PreloadStage {
+    /// Loaded while the configuration was read: in the order of the lines.
+    Loaded,
     ConfigRequire,
     Require,
     Module,
@@ -83,6 +85,8 @@ pub(crate) struct Environment {
     pub preloads: Vec<(PreloadStage, Preload)>,
     /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,
+    /// How many of them perl has loaded already, for `<Perl>` sections.
+    pub loaded_here: usize,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.

@@ -221,6 +221,8 @@ pub enum Preload {
     Script(Rung, PathBuf),
     /// A PSGI application file.
     Psgi(PathBuf),
+    /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
+    Section { name: String, code: String },
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
