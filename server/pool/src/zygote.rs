@@ -42,6 +42,7 @@ impl Zygote {
         command
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
+            .args(facts(site))
             .env_clear()
             .envs(environment(site))
             .stdin(Stdio::null())
@@ -112,6 +113,16 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
             Err(_would_block) => continue,
         }
     }
+}
+
+/// What Perl may ask of the server as a whole, as names and values; Mehari::Server has them.
+fn facts(site: &Site) -> Vec<OsString> {
+    let is_configured = !site.files.is_empty();
+    let mut facts = vec!["server_root".into(), site.server_root.clone().into()];
+    if is_configured {
+        facts.extend(["configured".into(), "1".into()]);
+    }
+    facts
 }
 
 /// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
