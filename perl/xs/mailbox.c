@@ -165,7 +165,7 @@ static bool has_pending(void)
   return (uint32_t)word != (uint32_t)(word >> 32);
 }
 
-void mehari_mailbox_wait(void)
+bool mehari_mailbox_wait(void)
 {
   static const struct timespec patience = {.tv_sec = 5};
   /* Dekker with the front's "publish, then look whether the worker sleeps". */
@@ -173,8 +173,7 @@ void mehari_mailbox_wait(void)
   if (!has_pending())
     futex(&box->worker_sleeps, FUTEX_WAIT, 1, &patience);
   atomic_store(&box->worker_sleeps, 0);
-  if (!has_pending() && front_is_gone())
-    _exit(0);
+  return has_pending() || !front_is_gone();
 }
 
 void mehari_mailbox_forget(void)

@@ -37,7 +37,7 @@ extern bool mehari_in_child; /* a script forked and this is the child */
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
 extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
-void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
+bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
 void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
@@ -264,6 +264,11 @@ typedef struct {
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
 const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text); /* NULL: an empty text */
+/* The servers of the configuration by number, 0 the main one: known before anything is preloaded. `$s->push_handlers`
+ * may change their handlers while the server starts. */
+void mehari_server_told(pTHX_ uint32_t number, mehari_text text);
+uint32_t mehari_server_count(void);
+mehari_settings *mehari_server(uint32_t number); /* NULL: there is none */
 SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name); /* NULL: not said */
 
 /* request.c: `$r`. One record for the request being served, one for each sub-request and internal redirect of it. */
@@ -333,7 +338,8 @@ void mehari_request_complete_head(pTHX); /* what $r says beside a printed head *
 extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
 bool mehari_phases_serve(pTHX); /* false: not begun */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
-int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments); /* OK, or what the first to object answered; $@ says more */
+/* Runs the handlers of every server; NULL, or why one of them objects. */
+const char *mehari_run_server_phase(pTHX_ int phase);
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
