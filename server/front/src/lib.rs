@@ -19,6 +19,7 @@ mod log;
 mod pace;
 mod page;
 mod path;
+pub mod probe;
 mod problem;
 mod request;
 mod route;
