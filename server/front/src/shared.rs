@@ -11,7 +11,7 @@ use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
 use crate::tls::Hosts;
-use mehari_config::Site;
+use mehari_config::{LogNeeds, Site};
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -37,6 +37,8 @@ pub struct Shared<D: Dispatch> {
     pub stopping: Cell<bool>,
     pub counts: Counts,
     tls: RefCell<Option<Rc<Hosts>>>,
+    /// What the site's access logs want kept of a request.
+    pub log_needs: Cell<LogNeeds>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -54,6 +56,7 @@ impl<D: Dispatch> Shared<D> {
         let told = journal.clone();
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
+        let log_needs = site.log_needs();
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
@@ -71,6 +74,7 @@ impl<D: Dispatch> Shared<D> {
             stopping: Cell::new(false),
             counts: Counts::default(),
             tls: RefCell::default(),
+            log_needs: Cell::new(log_needs),
         }
     }
 
@@ -81,6 +85,7 @@ impl<D: Dispatch> Shared<D> {
     pub fn replace_site(&self, site: Arc<Site>) {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
+        self.log_needs.set(site.log_needs());
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();

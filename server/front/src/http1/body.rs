@@ -32,6 +32,15 @@ pub enum Gathered {
 }
 
 impl Gathered {
+    pub fn length(&self) -> u64 {
+        match self {
+            Gathered::Empty => 0,
+            Gathered::InInput(length) => *length as u64,
+            Gathered::Memory(memory) => memory.len() as u64,
+            Gathered::File(_, length) => *length,
+        }
+    }
+
     /// Bytes of the body that are still in the input.
     pub fn in_input(&self) -> usize {
         match self {
