@@ -20,6 +20,7 @@ mod meters;
 mod pace;
 mod page;
 mod path;
+pub mod probe;
 mod problem;
 mod report;
 mod request;
