@@ -109,7 +109,7 @@ fn scoreboard(pool: &PoolStatus) -> String {
         })
         .collect();
     let open = (pool.plan.max as usize).saturating_sub(pool.workers.len());
-    board.extend(std::iter::repeat_n('.', open));
+    board.push_str(&".".repeat(open));
     board
 }
 
