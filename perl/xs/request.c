@@ -165,8 +165,14 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   held->is_filled = true;
   int count = which == MEHARI_TABLE_HEADERS_IN ? mehari_now.frame->field_count : which == MEHARI_TABLE_SUBPROCESS_ENV ? mehari_now.frame->variable_count : 0;
   const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? mehari_now.fields : mehari_now.variables;
-  for (int i = 0; i < count; i++)
-    mehari_table_add(held->table, mehari_span_text(pairs[i].name), mehari_span_text(pairs[i].value));
+  for (int i = 0; i < count; i++) {
+    mehari_text name = mehari_span_text(pairs[i].name), value = mehari_span_text(pairs[i].value);
+    /* A field that is there twice is one, as in Apache; cookies have a separator of their own (RFC 9113, 8.2.3). */
+    if (which == MEHARI_TABLE_HEADERS_IN)
+      mehari_table_merge(held->table, name, value, name.length == 6 && !strncasecmp(name.at, "Cookie", 6) ? "; " : ", ");
+    else
+      mehari_table_add(held->table, name, value);
+  }
   return held->table;
 }
 
@@ -297,12 +303,12 @@ static void add_pairs(const mehari_table *table, const char *only)
   }
 }
 
-static void add_content_type(pTHX_ mehari_rec *rec)
+static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
 {
   STRLEN length;
-  const char *type = rec->texts[MEHARI_REC_CONTENT_TYPE] ? SvPV(rec->texts[MEHARI_REC_CONTENT_TYPE], length) : NULL;
-  if (type)
-    mehari_head_add(&mehari_response, "Content-Type", 12, type, length);
+  const char *text = rec->texts[which] ? SvPV(rec->texts[which], length) : NULL;
+  if (text)
+    mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
 static void add_tables(mehari_rec *rec)
@@ -314,7 +320,8 @@ static void add_tables(mehari_rec *rec)
 void mehari_request_fill_head(pTHX)
 {
   mehari_response.status = served.status;
-  add_content_type(aTHX_ &served);
+  add_text_line(aTHX_ &served, MEHARI_REC_CONTENT_TYPE, "Content-Type");
+  add_text_line(aTHX_ &served, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
   add_tables(&served);
 }
 

@@ -11,9 +11,10 @@ use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
 use crate::tls::Hosts;
-use mehari_config::{LogNeeds, Site};
+use mehari_config::{LogLevel, LogNeeds, Site};
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -52,6 +53,22 @@ pub struct Counts {
 }
 
 impl<D: Dispatch> Shared<D> {
+    /// What a request is answered whose body cannot be kept; the log says where and why.
+    pub fn cannot_spool(&self, error: &io::Error) -> Problem {
+        let folder = std::env::temp_dir();
+        let text = format!(
+            "a request's body does not go into a temporary file in {} (TMPDIR): {error}",
+            folder.display()
+        );
+        self.journal
+            .error(0, LogLevel::Error, Origin::default(), &text);
+        let status = match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => 507,
+            _ => 500,
+        };
+        Problem::malformed(status, "a temporary file for the body failed")
+    }
+
     pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
         let told = journal.clone();
         let report =
