@@ -16,6 +16,7 @@ BOOT:
     mehari_form_boot(aTHX);
     mehari_io_boot(aTHX);
     mehari_api_request_boot(aTHX);
+    mehari_server_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -46,8 +46,9 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 /* Dies when `self` is not the `$r` of the request being served. */
 #define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
 
-/* api_request.c, api_io.c */
+/* api_request.c, api_server.c, api_io.c */
 void mehari_api_request_boot(pTHX);
+void mehari_server_boot(pTHX);
 void mehari_io_boot(pTHX);
 
 /* A string argument; the bytes live as long as the argument. */

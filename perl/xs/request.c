@@ -282,7 +282,7 @@ void mehari_request_drop(pTHX)
   mehari_form_forget(aTHX);
   SV *object = served.object;
   /* One nobody kept serves again: its number is the only thing in it. */
-  if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1))
+  if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1 || SvSTASH(SvRV(object)) != request_stash))
     forget(aTHX_ &served.object);
   else if (object)
     sv_setuv(SvRV(object), ++serial);
