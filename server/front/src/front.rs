@@ -6,11 +6,13 @@ use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
+use crate::oracle;
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use mehari_config::{LogLevel, Site};
+use mehari_pool::Oracle;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -75,6 +77,19 @@ impl<D: Dispatch> Handle<D> {
         let current = self.0.tls();
         let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
         current.map(load).transpose()
+    }
+
+    /// Answers what workers ask, for as long as the front lives.
+    pub fn oracle(&self) -> Oracle
+    where
+        D: 'static,
+    {
+        let shared = Rc::downgrade(&self.0);
+        Rc::new(move |question, give| {
+            if let Some(shared) = shared.upgrade() {
+                oracle::answer(&shared, question, give);
+            }
+        })
     }
 
     pub fn site(&self) -> Arc<Site> {

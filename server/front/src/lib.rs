@@ -16,6 +16,7 @@ mod http1;
 mod http2;
 mod lines;
 mod log;
+mod oracle;
 mod pace;
 mod page;
 mod path;
