@@ -202,7 +202,7 @@ register_cleanup(SV *self, SV *code, SV *argument = &PL_sv_undef)
     av_push(rec->cleanups, newSVsv(code));
     av_push(rec->cleanups, newSVsv(argument));
 
-bool
+int
 header_only(SV *self)
   CODE:
     mehari_rec_of(aTHX_ self);

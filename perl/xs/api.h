@@ -29,7 +29,7 @@ mehari_table *mehari_table_new(void);
 void mehari_table_release(mehari_table *table);
 void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value);
 void mehari_table_set(mehari_table *table, mehari_text name, mehari_text value);
-void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value, const char *separator); /* of two characters */
 void mehari_table_unset(mehari_table *table, mehari_text name);
 void mehari_table_clear(mehari_table *table);
 const mehari_entry *mehari_table_find(const mehari_table *table, mehari_text name);

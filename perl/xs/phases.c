@@ -59,7 +59,7 @@ static void note_error(pTHX_ mehari_rec *rec)
   static const mehari_text name = {"error-notes", 11};
   mehari_text reason;
   reason.at = SvPV(ERRSV, reason.length);
-  mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason);
+  mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason, ", ");
 }
 
 static void call_handler(pTHX_ void *argument)
@@ -263,6 +263,7 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   text = text_of(aTHX_ encoded(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
   add_part(payload, MEHARI_PASS_TARGET, text.at, text.length);
 }
+#define TEXT_TYPE "text/html; charset=iso-8859-1"
 
 /* The front answers: with the page of a status, or as it would have by itself (0). */
 static void hand_back(pTHX_ mehari_rec *rec, int status)
@@ -278,6 +279,9 @@ static void hand_back(pTHX_ mehari_rec *rec, int status)
     const char *text = document ? SvPV(document, length) : NULL;
     if (text)
       add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
+    /* A text is HTML to Apache; a path or an address is somebody else's answer. */
+    if (text && *text != '/' && !memmem(text, length, "://", 3))
+      add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
     add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
@@ -335,7 +339,12 @@ static void end_with(pTHX_ mehari_rec *rec, int status)
     rec->status = status;
   if (mehari_output_sent())
     died ? mehari_output_error(status) : mehari_output_end(aTHX);
-  else if (died || (status >= 300 && !mehari_output_bytes())) {
+  else if (status == 304) {
+    /* No page, but what the handler said of the one the client has. */
+    mehari_output_discard();
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, &PL_sv_undef);
+    mehari_output_end(aTHX);
+  } else if (died || (status >= 300 && !mehari_output_bytes())) {
     mehari_output_discard();
     if (!answer_with_document(aTHX_ rec, status))
       hand_back(aTHX_ rec, status);

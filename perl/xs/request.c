@@ -207,8 +207,14 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   const mehari_job *job = &rec->job;
   int count = which == MEHARI_TABLE_HEADERS_IN ? job->frame->field_count : which == MEHARI_TABLE_SUBPROCESS_ENV ? job->frame->variable_count : 0;
   const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? job->fields : job->variables;
-  for (int i = 0; i < count; i++)
-    mehari_table_add(held->table, mehari_job_text(job, pairs[i].name), mehari_job_text(job, pairs[i].value));
+  for (int i = 0; i < count; i++) {
+    mehari_text name = mehari_job_text(job, pairs[i].name), value = mehari_job_text(job, pairs[i].value);
+    /* A field that is there twice is one, as in Apache; cookies have a separator of their own (RFC 9113, 8.2.3). */
+    if (which == MEHARI_TABLE_HEADERS_IN)
+      mehari_table_merge(held->table, name, value, name.length == 6 && !strncasecmp(name.at, "Cookie", 6) ? "; " : ", ");
+    else
+      mehari_table_add(held->table, name, value);
+  }
   return held->table;
 }
 
@@ -346,12 +352,12 @@ static void add_pairs(const mehari_table *table, const char *only)
   }
 }
 
-static void add_content_type(pTHX_ mehari_rec *rec)
+static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
 {
   STRLEN length;
-  const char *type = rec->texts[MEHARI_REC_CONTENT_TYPE] ? SvPV(rec->texts[MEHARI_REC_CONTENT_TYPE], length) : NULL;
-  if (type)
-    mehari_head_add(&mehari_response, "Content-Type", 12, type, length);
+  const char *text = rec->texts[which] ? SvPV(rec->texts[which], length) : NULL;
+  if (text)
+    mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
 static void add_tables(mehari_rec *rec)
@@ -373,7 +379,8 @@ void mehari_request_fill_head(pTHX)
 {
   mehari_rec *rec = answering();
   mehari_response.status = rec->status;
-  add_content_type(aTHX_ rec);
+  add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, "Content-Type");
+  add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
   add_tables(rec);
 }
 

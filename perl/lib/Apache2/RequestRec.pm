@@ -39,7 +39,7 @@ sub content_languages {
     my $old  = $self->_slots->{content_languages};
     if (@_) {
         $self->_slots->{content_languages} = $_[0];
-        $self->headers_out->set('Content-Language' => join ', ', @{ $_[0] || [] });
+        $self->headers_out->set('Content-Language' => join ',', @{ $_[0] || [] });
     }
     return $old;
 }

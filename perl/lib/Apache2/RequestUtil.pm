@@ -16,13 +16,13 @@ sub get_server_name { my ($self) = @_; return $self->_server_name }
 sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
 
 # "404 Not Found"
-sub get_status_line { my ($self, $status) = @_; $status = $_[0] unless defined $status; require Mehari::Reasons; return Mehari::Reasons::line($status) }
+sub Apache2::RequestUtil::get_status_line { my ($status) = @_; require Mehari::Reasons; return Mehari::Reasons::line($status) }
 
 sub as_string {
     my ($self) = @_;
     my $text = $self->the_request . "\n";
     $self->headers_in->do(sub { $text .= "$_[0]: $_[1]\n"; 1 });
-    $text .= "\n" . $self->protocol . ' ' . get_status_line(undef, $self->status) . "\n";
+    $text .= "\n" . $self->protocol . ' ' . Apache2::RequestUtil::get_status_line($self->status) . "\n";
     for my $table ($self->headers_out, $self->err_headers_out) { $table->do(sub { $text .= "$_[0]: $_[1]\n"; 1 }) }
     return "$text\n";
 }

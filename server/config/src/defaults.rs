@@ -91,8 +91,7 @@ fn empty() -> Site {
             backlog: 0,
         },
         logs: LogSettings {
-            access: LogTarget::Off,
-            access_format: AccessFormat::Combined,
+            access: Vec::new(),
             error: LogTarget::Stderr,
             level: LogLevel::Warn,
         },

@@ -13,6 +13,7 @@ use crate::socket::{Acceptor, Listener, Socket, Stream};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use mehari_config::{LogLevel, Site};
 use mehari_pool::Oracle;
+use mehari_upstream::GroupStatus;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -94,6 +95,16 @@ impl<D: Dispatch> Handle<D> {
 
     pub fn site(&self) -> Arc<Site> {
         self.0.site()
+    }
+
+    /// Who of the back ends is up, and what they did.
+    pub fn back_ends(&self) -> Vec<GroupStatus> {
+        self.0.upstreams.status()
+    }
+
+    /// Gives a back end no new requests, or some again; the members that were meant.
+    pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
+        self.0.upstreams.drain(name, drained)
     }
 
     pub fn stats(&self) -> Stats {

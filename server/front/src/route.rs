@@ -11,6 +11,8 @@ mod proxied;
 pub mod table;
 mod walk;
 
+pub use locate::{DENIED, HIDDEN};
+
 use crate::handler::file::FileTarget;
 use crate::problem::Problem;
 use mehari_config::{Handler, Settings};

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub const BODY_AHEAD: usize = 256 * 1024;
 
 /// What the worker wrote is no response.
-struct Broken(&'static str);
+pub struct Broken(pub &'static str);
 
 impl Inner {
     /// Looks at every mailbox that may hold something. True: something had arrived.
@@ -252,7 +252,7 @@ fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
         .ok_or(Broken("a record shorter than it says"))
 }
 
-fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
+pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
     match record.kind {
         record::RESPONSE => {
             let (lines, body) = split_lines(payload)?;
@@ -394,7 +394,8 @@ fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Brok
         if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
             return Err(Broken("a header name that is no token"));
         }
-        if memchr::memchr2(b'\r', 0, value).is_some() {
+        // In the whole line: blanks are no part of a value, and a CR counts as one.
+        if memchr::memchr2(b'\r', 0, text).is_some() {
             return Err(Broken("a header value that could split the response"));
         }
         if note(head, name, value, &mut location)? {

@@ -16,6 +16,7 @@ mod hooks;
 mod inner;
 mod perl_side;
 mod policy;
+pub mod probe;
 mod readiness;
 mod reports;
 mod roster;

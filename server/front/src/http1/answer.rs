@@ -58,8 +58,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         }
     }
 
-    async fn work(&mut self, turn: &mut Current, route: &Route) -> Result<Work<D>, Gone> {
-        turn.settings = Some(route.settings.clone());
+    async fn work(&mut self, turn: &mut Current, route: &Rc<Route>) -> Result<Work<D>, Gone> {
+        turn.turn.note_route(&self.shared, route);
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {
@@ -71,6 +71,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Err(problem) => self.refusal(turn, problem),
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
+                turn.received += gathered.length();
                 self.seat
                     .enter(&self.shared.clock, Phase::Work, Duration::MAX);
                 self.begin(turn, route, gathered)

@@ -112,7 +112,7 @@ impl<D: Dispatch> Stream<D> {
 
     pub(super) fn response(
         &self,
-        turn: &Turn,
+        turn: &mut Turn,
         lines: &[u8],
         has_date: bool,
         has_server: bool,
@@ -129,7 +129,27 @@ impl<D: Dispatch> Stream<D> {
         }
         push_lines(&mut response, lines)?;
         push_lines(&mut response, turn.own_lines(&self.peer))?;
+        self.note_head(turn, &response);
         Ok(response)
+    }
+
+    /// The header as it would be in HTTP/1, for logs that want it.
+    fn note_head(&self, turn: &mut Turn, response: &Response<()>) {
+        let fields = response.headers().iter();
+        if !self.shared.log_needs.get().response_fields {
+            turn.note_head(&self.shared, &[]);
+            let lengths = fields.map(|(name, value)| name.as_str().len() + value.len() + 4);
+            turn.head_bytes = lengths.sum::<usize>() as u64;
+            return;
+        }
+        let mut lines = Vec::new();
+        for (name, value) in fields {
+            lines.extend_from_slice(name.as_str().as_bytes());
+            lines.extend_from_slice(b": ");
+            lines.extend_from_slice(value.as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+        turn.note_head(&self.shared, &lines);
     }
 
     pub(super) fn log(&self, turn: &Turn, head: &Head, text: &str) {

@@ -3,6 +3,7 @@
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::http1::head::check_host;
+use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::request::{path_of, Peer, Protocol, Request, Table};
@@ -59,6 +60,9 @@ impl<D: Dispatch> Stream<D> {
         turn.host = self.shared.host(&self.peer, &head.host);
         if self.answer(&mut turn, &head, body).await.is_err() {
             self.respond.send_reset(h2::Reason::CANCEL);
+            turn.ends = Ending::Aborted;
+        } else {
+            turn.ends = Ending::Kept;
         }
         let line = (head.method.as_str().as_bytes(), head.target.as_bytes());
         turn.end(
@@ -140,13 +144,16 @@ impl<D: Dispatch> Stream<D> {
             Ok(route) => route,
             Err(problem) => return refuse(self, turn, problem),
         };
-        turn.settings = Some(route.settings.clone());
+        turn.note_route(&self.shared, &route);
         let spooled = match work::wants_body(&route) {
             true => self.read_body(body, route.settings.body_limit).await?,
             false => Ok(Spooled::Memory(Vec::new())),
         };
         let spooled = match spooled {
-            Ok(spooled) => spooled,
+            Ok(spooled) => {
+                turn.received += spooled.length();
+                spooled
+            }
             Err(problem) => return refuse(self, turn, problem),
         };
         self.seat

@@ -15,8 +15,8 @@ use walk::Found;
 const INDEXES: usize = 4;
 
 const NOT_FOUND: Problem = Problem::refused(404, "no such file");
-const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
-const DENIED: Problem = Problem::refused(403, "denied by the configuration");
+pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
+pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number.
