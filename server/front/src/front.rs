@@ -207,16 +207,30 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
     }
 }
 
+/// How often the log hears that connections cannot be accepted.
+const COMPLAIN: Duration = Duration::from_secs(60);
+/// Idle connections that make room at a time when descriptors have run out.
+const ROOM: usize = 32;
+
 async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
+    let mut complained: Option<tokio::time::Instant> = None;
     loop {
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {
                 // Out of descriptors, usually: what is open must close before it helps to try again.
-                let text = format!("accepting a connection: {error}");
-                shared
-                    .journal
-                    .error(0, LogLevel::Error, Origin::default(), &text);
+                let dismissed = (0..ROOM)
+                    .take_while(|_| shared.registry.dismiss_idle())
+                    .count();
+                if !complained.is_some_and(|since| since.elapsed() < COMPLAIN) {
+                    complained = Some(tokio::time::Instant::now());
+                    let text = format!(
+                        "accepting a connection: {error}; {dismissed} idle connections are closed to make room (said once a minute at most)"
+                    );
+                    shared
+                        .journal
+                        .error(0, LogLevel::Error, Origin::default(), &text);
+                }
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

@@ -5,6 +5,7 @@ use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
 use crate::log::{Journal, Origin};
+use crate::meters::Meters;
 use crate::problem::Problem;
 use crate::request::Peer;
 use crate::route::hosts::HostTable;
@@ -40,6 +41,9 @@ pub struct Shared<D: Dispatch> {
     tls: RefCell<Option<Rc<Hosts>>>,
     /// What the site's access logs want kept of a request.
     pub log_needs: Cell<LogNeeds>,
+    /// Counted where the site reports them.
+    pub meters: RefCell<Option<Meters>>,
+    pub started: std::time::SystemTime,
 }
 
 /// Totals since the front began, and requests under way.
@@ -74,6 +78,7 @@ impl<D: Dispatch> Shared<D> {
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         let log_needs = site.log_needs();
+        let meters = site.is_metered().then(Meters::default);
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
@@ -92,6 +97,8 @@ impl<D: Dispatch> Shared<D> {
             counts: Counts::default(),
             tls: RefCell::default(),
             log_needs: Cell::new(log_needs),
+            meters: RefCell::new(meters),
+            started: std::time::SystemTime::now(),
         }
     }
 
@@ -103,6 +110,13 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
+        let mut meters = self.meters.borrow_mut();
+        match (site.is_metered(), meters.is_some()) {
+            (true, false) => *meters = Some(Meters::default()),
+            (false, true) => *meters = None,
+            _ => {}
+        }
+        drop(meters);
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();

@@ -6,6 +6,7 @@ use crate::handler::{cgi, file, perl, proxy, Backend};
 use crate::log::Origin;
 use crate::page;
 use crate::problem::Problem;
+use crate::report;
 use crate::request::{path_of, Peer, Request};
 use crate::route::{Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
@@ -93,6 +94,7 @@ pub fn by_itself<D: Dispatch>(
         Outcome::File(target) => {
             file::answer(request, target, &route.settings, shared.rounds.current())
         }
+        Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Refused(problem) => Err(*problem),
     };

@@ -80,6 +80,14 @@ impl Search<'_> {
         {
             return self.mounted(settings, handler, path, mapped);
         }
+        if let Some(Handler::Report(report)) = settings.handler {
+            return Route {
+                handler: Handler::Report(report),
+                script_name: path.bytes.to_vec(),
+                outcome: Outcome::Report(report),
+                ..self.refused(settings, NOT_FOUND)
+            };
+        }
         let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
             Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
             _ => None,
