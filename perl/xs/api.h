@@ -37,6 +37,7 @@ SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash
 bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
 mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
+void mehari_subrequest_boot(pTHX); /* api_subrequest.c */
 
 /* environment.c */
 bool mehari_environment_is_bare(void); /* it has nothing of a request */

@@ -17,6 +17,7 @@ pub enum HandlerName {
     /// `default-handler`: the file itself.
     File,
     CgiScript,
+    Report(crate::Report),
     PerlScript,
     Modperl,
     Psgi,

@@ -120,6 +120,21 @@ impl LogNeeds {
 }
 
 impl crate::Site {
+    /// Whether times of requests are to be counted for `SetHandler metrics` or `server-status`.
+    pub fn is_metered(&self) -> bool {
+        let counts = |settings: &crate::Settings| {
+            use crate::Report::{Metrics, Status};
+            matches!(
+                &settings.handler,
+                Some(crate::Handler::Report(Metrics | Status))
+            )
+        };
+        self.all_hosts().any(|host| {
+            let mut sections = host.sections.iter();
+            counts(&host.base) || sections.any(|section| counts(&host.settings_of(section)))
+        })
+    }
+
     /// What any of its access logs needs.
     pub fn log_needs(&self) -> LogNeeds {
         let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);

@@ -165,6 +165,7 @@ impl HandlerWords {
         Some(match name {
             HandlerName::Unset => return None,
             HandlerName::File => Handler::File,
+            HandlerName::Report(report) => Handler::Report(*report),
             HandlerName::CgiScript => Handler::Script(Rung::Cgi),
             HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
             HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),

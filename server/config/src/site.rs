@@ -89,6 +89,8 @@ pub enum Handler {
         /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
         perl_script: bool,
     },
+    /// The server itself, about itself.
+    Report(Report),
     /// `SetHandler psgi` with this application file.
     Psgi(PathBuf),
     /// A back end.
@@ -104,11 +106,39 @@ impl Handler {
     }
 }
 
+/// What the server says about itself, by its `SetHandler`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// `server-status`: Apache's page, and its `?auto`.
+    Status,
+    /// `metrics`: for Prometheus and OpenMetrics collectors.
+    Metrics,
+    /// `health-live`: it answers.
+    Live,
+    /// `health-ready`: there are workers, and it is not stopping.
+    Ready,
+}
+
+impl Report {
+    pub const ALL: [Report; 4] = [Report::Status, Report::Metrics, Report::Live, Report::Ready];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Report::Status => "server-status",
+            Report::Metrics => "metrics",
+            Report::Live => "health-live",
+            Report::Ready => "health-ready",
+        }
+    }
+}
+
 /// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
 impl std::fmt::Display for Handler {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Handler::File => out.write_str("file"),
+            Handler::Report(report) => out.write_str(report.name()),
             Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
             Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
             Handler::Proxy(proxied) => proxied.fmt(out),

@@ -165,6 +165,9 @@ impl Turn {
             }
         }
         let (method, target) = line.unwrap_or_default();
+        if let Some(meters) = &mut *shared.meters.borrow_mut() {
+            meters.record(method, self.status, self.began.elapsed());
+        }
         let site = needs.route.then(|| shared.site());
         let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);
         let server_name = server_name.and_then(|name| name.as_deref());

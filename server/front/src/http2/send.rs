@@ -8,11 +8,14 @@ use crate::status;
 use crate::turn::Turn;
 use bytes::Bytes;
 use h2::SendStream;
-use http::{HeaderName, HeaderValue, Response};
+use http::{header, HeaderName, HeaderValue, Response};
 use mehari_config::LogLevel;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
+
+/// Room for those of a usual response.
+const FIELDS: usize = 12;
 
 impl<D: Dispatch> Stream<D> {
     pub(super) async fn send_answer(
@@ -38,10 +41,7 @@ impl<D: Dispatch> Stream<D> {
         }
         match answer.content {
             Content::Bytes(bytes) => self.send(turn, &mut stream, bytes.into(), true).await,
-            Content::Cached(resource) => {
-                let bytes = Bytes::copy_from_slice(resource.body());
-                self.send(turn, &mut stream, bytes, true).await
-            }
+            Content::Cached(resource) => self.send(turn, &mut stream, resource.bytes(), true).await,
             Content::File(mut body) => loop {
                 let mut window = Vec::new();
                 let more = body.read(&mut window).await;
@@ -119,13 +119,13 @@ impl<D: Dispatch> Stream<D> {
     ) -> Result<Response<()>, Gone> {
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(turn.status).map_err(|_| Gone)?;
+        let fields = response.headers_mut();
+        fields.reserve(FIELDS);
         if !has_server {
-            push_lines(&mut response, b"server: Mehari\r\n")?;
+            fields.insert(header::SERVER, HeaderValue::from_static("Mehari"));
         }
         if !has_date {
-            let mut date = Vec::new();
-            self.shared.clock.push_date(turn.time, &mut date);
-            push_lines(&mut response, &date)?;
+            fields.insert(header::DATE, self.shared.clock.date(turn.time));
         }
         push_lines(&mut response, lines)?;
         push_lines(&mut response, turn.own_lines(&self.peer))?;
