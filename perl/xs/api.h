@@ -37,6 +37,7 @@ SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash
 bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
 mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
+void mehari_subrequest_boot(pTHX); /* api_subrequest.c */
 
 /* environment.c */
 bool mehari_environment_is_bare(void); /* it has nothing of a request */
@@ -46,8 +47,9 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 /* Dies when `self` is not the `$r` of the request being served. */
 #define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
 
-/* api_request.c, api_io.c */
+/* api_request.c, api_server.c, api_io.c */
 void mehari_api_request_boot(pTHX);
+void mehari_server_boot(pTHX);
 void mehari_io_boot(pTHX);
 
 /* A string argument; the bytes live as long as the argument. */

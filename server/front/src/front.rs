@@ -6,11 +6,13 @@ use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
+use crate::oracle;
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use mehari_config::{LogLevel, Site};
+use mehari_pool::Oracle;
 use mehari_upstream::GroupStatus;
 use std::io;
 use std::rc::Rc;
@@ -76,6 +78,19 @@ impl<D: Dispatch> Handle<D> {
         let current = self.0.tls();
         let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
         current.map(load).transpose()
+    }
+
+    /// Answers what workers ask, for as long as the front lives.
+    pub fn oracle(&self) -> Oracle
+    where
+        D: 'static,
+    {
+        let shared = Rc::downgrade(&self.0);
+        Rc::new(move |question, give| {
+            if let Some(shared) = shared.upgrade() {
+                oracle::answer(&shared, question, give);
+            }
+        })
     }
 
     pub fn site(&self) -> Arc<Site> {
@@ -192,16 +207,30 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
     }
 }
 
+/// How often the log hears that connections cannot be accepted.
+const COMPLAIN: Duration = Duration::from_secs(60);
+/// Idle connections that make room at a time when descriptors have run out.
+const ROOM: usize = 32;
+
 async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
+    let mut complained: Option<tokio::time::Instant> = None;
     loop {
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {
                 // Out of descriptors, usually: what is open must close before it helps to try again.
-                let text = format!("accepting a connection: {error}");
-                shared
-                    .journal
-                    .error(0, LogLevel::Error, Origin::default(), &text);
+                let dismissed = (0..ROOM)
+                    .take_while(|_| shared.registry.dismiss_idle())
+                    .count();
+                if !complained.is_some_and(|since| since.elapsed() < COMPLAIN) {
+                    complained = Some(tokio::time::Instant::now());
+                    let text = format!(
+                        "accepting a connection: {error}; {dismissed} idle connections are closed to make room (said once a minute at most)"
+                    );
+                    shared
+                        .journal
+                        .error(0, LogLevel::Error, Origin::default(), &text);
+                }
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

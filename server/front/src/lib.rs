@@ -17,6 +17,7 @@ mod http2;
 mod lines;
 mod log;
 mod meters;
+mod oracle;
 mod pace;
 mod page;
 mod path;

@@ -130,6 +130,8 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListen
         )),
     };
     rustix::net::bind_any(&socket, &any)?;
+    // A connection inherits it when it is made, which may be before the front looks at the listener.
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
     Ok(socket.into())
 }

@@ -79,6 +79,7 @@ async fn run(
         .unzip();
     let listeners = bound.into_iter().map(|bound| bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
+    pool.ask(front.handle().oracle());
     let secure = hosts.is_some();
     if let Some(hosts) = hosts {
         front.handle().replace_tls(hosts);
