@@ -312,6 +312,8 @@ struct mehari_rec {
   const mehari_settings *settings; /* NULL: nothing is configured for Perl here */
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not asked for yet, or undef; use mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
+  U32 held; /* a bit for each text that is there */
+  bool has_handlers; /* some of its own */
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
   int status; /* 0: nobody set it, 200 */
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
@@ -357,6 +359,7 @@ bool mehari_phases_serve(pTHX); /* false: not begun */
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method); /* NULL: refused by the front */
 int mehari_rec_run(pTHX_ mehari_rec *sub); /* its body follows what was printed; OK or a status */
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status); /* another answers; status: why, 0 for no error */
+void mehari_rec_fail(pTHX_ int status); /* the current request answers this status instead of what was printed */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
 /* Runs the handlers of every server; NULL, or why one of them objects. */
 const char *mehari_run_server_phase(pTHX_ int phase);

@@ -352,6 +352,15 @@ static void end_with(pTHX_ mehari_rec *rec, int status)
     mehari_output_end(aTHX);
 }
 
+void mehari_rec_fail(pTHX_ int status)
+{
+  mehari_output_discard();
+  if (mehari_rec_now->main)
+    mehari_output_error(status);
+  else
+    end_with(aTHX_ mehari_rec_now, status);
+}
+
 /* `subprocess_env` as handlers before the response left it. */
 static void export_variables(pTHX_ mehari_rec *rec)
 {

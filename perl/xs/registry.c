@@ -179,8 +179,7 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
     mehari_pipes_conclude(aTHX_ !ephemeral);
   /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
-    mehari_output_discard();
-    mehari_output_error(500);
+    mehari_rec_fail(aTHX_ 500);
   } else
     mehari_output_end(aTHX);
 }
@@ -191,8 +190,7 @@ static void answer_without_running(pTHX_ int status)
   if (mehari_in_child)
     mehari_child_leave(aTHX_ status ? 255 : 0);
   if (status) {
-    mehari_output_discard();
-    mehari_output_error(status);
+    mehari_rec_fail(aTHX_ status);
   } else
     mehari_output_end(aTHX);
 }

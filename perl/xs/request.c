@@ -178,12 +178,14 @@ SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
 {
   if (!rec->texts[which] && !(rec->changed & (1u << which)))
     rec->texts[which] = as_sent(aTHX_ rec, which);
+  rec->held |= 1u << which;
   return rec->texts[which];
 }
 
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
 {
   rec->changed |= 1u << which;
+  rec->held |= 1u << which;
   if (value && !SvOK(value))
     value = NULL;
   if (value && rec->texts[which])
@@ -233,6 +235,7 @@ AV *mehari_rec_own_handlers(pTHX_ mehari_rec *rec, int phase)
   if (!rec->handlers[phase]) {
     AV *configured = mehari_rec_handlers(rec, phase);
     rec->handlers[phase] = newAV();
+    rec->has_handlers = true;
     for (SSize_t i = 0; configured && i <= av_top_index(configured); i++)
       av_push(rec->handlers[phase], SvREFCNT_inc_NN(AvARRAY(configured)[i]));
   }
@@ -292,15 +295,16 @@ static void forget_table(pTHX_ mehari_held_table *held)
 
 static void clear(pTHX_ mehari_rec *rec)
 {
-  for (int i = 0; i < MEHARI_REC_TEXT_COUNT; i++)
-    if (rec->texts[i])
-      forget(aTHX_ &rec->texts[i]);
+  for (U32 held = rec->held; held; held &= held - 1)
+    forget(aTHX_ &rec->texts[__builtin_ctz(held)]);
+  rec->held = 0;
   for (int i = 0; i < MEHARI_TABLE_COUNT; i++)
     if (rec->tables[i].table)
       forget_table(aTHX_ &rec->tables[i]);
-  for (int i = 0; i < MEHARI_PHASE_COUNT; i++)
+  for (int i = 0; rec->has_handlers && i < MEHARI_PHASE_COUNT; i++)
     if (rec->handlers[i])
       forget(aTHX_ (SV **)&rec->handlers[i]);
+  rec->has_handlers = false;
   forget(aTHX_ (SV **)&rec->cleanups);
   forget(aTHX_ (SV **)&rec->pnotes);
   forget(aTHX_ (SV **)&rec->slots);

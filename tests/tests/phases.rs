@@ -477,3 +477,104 @@ Options +ExecCGI
     assert_eq!(server.get("/loop").status, 500);
     assert_eq!(server.get("/say").expect(200), "[/say ]");
 }
+
+#[test]
+fn handlers_decide_who_answers_at_run_time() {
+    let module = r#"
+sub fixup { my $r = shift; $r->handler('modperl'); $r->set_handlers(PerlResponseHandler => \&say); 0 }
+sub other { my $r = shift; $r->filename($r->document_root . '/other.txt'); $r->headers_out->set('X-Other' => 'yes'); 0 }
+sub typed { my $r = shift; $r->content_type('text/x-perl'); 0 }
+sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('said'); 0 }
+sub deny  { my $r = shift; $r->err_headers_out->set('X-Why' => 'because'); $r->headers_out->set('X-Not' => 1); 403 }
+sub away  { my $r = shift; $r->headers_out->set(Location => 'http://example.org/there'); 302 }
+sub told  { my $r = shift; $r->custom_response(403, 'told in person'); 403 }
+sub decline { -1 }
+"#;
+    let conf = "PerlModule Who\n\
+        <Location /plain.txt>\nPerlFixupHandler Who::fixup\n</Location>\n\
+        <Location /file.txt>\nPerlFixupHandler Who::other\n</Location>\n\
+        <Location /typed.txt>\nPerlTypeHandler Who::typed\n</Location>\n\
+        <Location /deny>\nPerlAccessHandler Who::deny\n</Location>\n\
+        <Location /away>\nPerlAccessHandler Who::away\n</Location>\n\
+        <Location /told>\nPerlAccessHandler Who::told\n</Location>\n\
+        <Location /declined.txt>\nSetHandler modperl\nPerlResponseHandler Who::decline\n</Location>\n";
+    let server = ["plain", "file", "typed", "other", "declined"]
+        .iter()
+        .fold(one_worker(&[("Who", module)], conf), |builder, name| {
+            builder.file(&format!("htdocs/{name}.txt"), &format!("the {name} file\n"))
+        })
+        .start();
+    assert_eq!(server.get("/plain.txt").expect(200), "said");
+    let other = server.get("/file.txt");
+    assert_eq!(other.expect(200), "the other file\n");
+    assert_eq!(other.field("x-other").as_deref(), Some("yes"));
+    let typed = server.get("/typed.txt");
+    assert_eq!(typed.expect(200), "the typed file\n");
+    assert_eq!(typed.field("content-type").as_deref(), Some("text/x-perl"));
+    let denied = server.get("/deny");
+    assert_eq!(
+        (denied.status, denied.field("x-why").as_deref()),
+        (403, Some("because"))
+    );
+    assert_eq!(denied.field("x-not"), None);
+    let away = server.get("/away");
+    assert_eq!(away.status, 302);
+    assert_eq!(
+        away.field("location").as_deref(),
+        Some("http://example.org/there")
+    );
+    assert_eq!(server.get("/told").expect(403), "told in person");
+    assert_eq!(
+        server.get("/declined.txt").expect(200),
+        "the declined file\n"
+    );
+}
+
+#[test]
+fn the_client_has_its_answer_while_cleanup_still_runs() {
+    let module = r#"
+sub slow    { my ($name) = @_; sub { while (!-e "$Slow::root/go") { select undef, undef, undef, 0.01 } print STDERR "$name is over\n"; 0 } }
+our $root;
+sub handler {
+    my $r = shift;
+    $root = $r->document_root;
+    $r->push_handlers(PerlCleanupHandler => slow('handler'));
+    $r->pool->cleanup_register(slow('pool'));
+    $r->content_type('text/plain');
+    $r->print('answered');
+    0;
+}
+"#;
+    let conf = "PerlModule Slow\n<Location /slow>\nSetHandler modperl\nPerlResponseHandler Slow\n</Location>\n";
+    let server = one_worker(&[("Slow", module)], conf)
+        .file("htdocs/here", "")
+        .start();
+    assert_eq!(server.get("/slow").expect(200), "answered");
+    assert_eq!(server.log.count("is over"), 0);
+    server.site.write("htdocs/go", "");
+    assert!(eventually(PATIENCE, || server.log.count("is over") == 2));
+    let order = server.log.text();
+    assert!(order.find("handler is over") < order.find("pool is over"));
+}
+
+#[test]
+fn a_site_without_perl_phases_never_meets_a_worker_for_a_file() {
+    let conf = "<Location /perl>\nSetHandler modperl\nPerlFixupHandler Trail::fixup\nPerlResponseHandler Trail\n</Location>\n";
+    let server = one_worker(&[], conf)
+        .file("lib/Trail.pm", TRAIL)
+        .file("htdocs/plain.txt", "plain\n")
+        .start();
+    for _ in 0..3 {
+        assert_eq!(server.get("/plain.txt").expect(200), "plain\n");
+        assert_eq!(server.get("/none.txt").status, 404);
+    }
+    assert_eq!(
+        server.status()["pool"]["totals"]["requests"].as_u64(),
+        Some(0)
+    );
+    assert_eq!(server.get("/perl").expect(200), "fixup response");
+    assert_eq!(
+        server.status()["pool"]["totals"]["requests"].as_u64(),
+        Some(1)
+    );
+}
