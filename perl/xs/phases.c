@@ -432,6 +432,15 @@ static void open_environment(pTHX_ mehari_rec *rec)
     mehari_environment_forget(aTHX);
 }
 
+static void open_script_environment(pTHX_ mehari_rec *rec)
+{
+  if (rec->settings && rec->settings->options_off & MEHARI_OPTION_SETUP_ENV)
+    mehari_environment_without_request(aTHX);
+  else
+    mehari_environment_begin(aTHX);
+  export_variables(aTHX_ rec);
+}
+
 static void run_handlers(pTHX_ mehari_rec *rec)
 {
   open_environment(aTHX_ rec);
@@ -459,13 +468,11 @@ static bool respond(pTHX_ mehari_rec *rec)
   case MEHARI_TASK_FORK:
     return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
-    mehari_environment_begin(aTHX);
-    export_variables(aTHX_ rec);
+    open_script_environment(aTHX_ rec);
     mehari_registry_serve(aTHX);
     break;
   case MEHARI_TASK_PERLRUN:
-    mehari_environment_begin(aTHX);
-    export_variables(aTHX_ rec);
+    open_script_environment(aTHX_ rec);
     mehari_perlrun_serve(aTHX);
     break;
   case MEHARI_TASK_PSGI:

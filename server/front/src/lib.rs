@@ -31,6 +31,7 @@ mod socket;
 mod spool;
 mod status;
 mod tls;
+mod traffic;
 mod turn;
 mod work;
 
