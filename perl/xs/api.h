@@ -40,6 +40,7 @@ void mehari_table_boot(pTHX);
 void mehari_subrequest_boot(pTHX); /* api_subrequest.c */
 
 /* environment.c */
+void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */
 bool mehari_environment_is_bare(void); /* it has nothing of a request */
 /* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
 void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
