@@ -434,6 +434,15 @@ void mehari_environment_forget(pTHX)
   SvFLAGS(env) |= magic;
 }
 
+void mehari_environment_without_request(pTHX)
+{
+  mehari_environment_forget(aTHX);
+  if (!mehari_now.frame->variable_count)
+    return;
+  set_variables(aTHX_ GvHVn(PL_envgv));
+  is_bare = false;
+}
+
 /* Between export and restore `environ` is ours; perl and C libraries change theirs in between at no time. */
 static char **built, **kept;
 

@@ -51,8 +51,10 @@ sub get_limit_req_body { return 0 }
 
 sub location_merge { return 0 }
 
-# $r->add_config(\@lines): the configuration of one request is settled before Perl sees it.
-sub add_config { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" }
+# The configuration of a request is settled before Perl sees it; while the server starts Mehari::Configuration has one.
+unless (defined &add_config) {
+    *add_config = sub { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" };
+}
 
 sub psignature { my ($self, $prefix) = @_; return '' }
 

@@ -57,12 +57,26 @@ sub add_version_component { my ($self, $component) = @_; push @components, $comp
 # dir_config of the server: what `PerlSetVar` says outside of all sections.
 sub dir_config {
     my ($self, $name, @value) = @_;
-    my $table = $self->{dir_config} ||= APR::Table::make(undef, 8);
+    my $table = $self->{dir_config} ||= _variables($self->{number});
     return $table unless defined $name;
     my $old = $table->get($name);
     if (@value) { defined $value[0] ? $table->set($name, $value[0]) : $table->unset($name) }
     return $old;
 }
+
+sub _variables {
+    my ($number) = @_;
+    my $table = APR::Table::make(undef, 8);
+    my @pairs = Mehari::Server::variables($number);
+    while (my ($name, $value) = splice @pairs, 0, 2) { $table->add($name, $value) }
+    return $table;
+}
+
+# push_handlers($phase => $handler): those of requests are for requests that are still to come, the others for this
+# server's life (PerlChildInitHandler ...).
+sub push_handlers { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 0) }
+sub set_handlers  { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 1) }
+sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($self->{number}, $phase) }
 
 sub is_perl_option_enabled { return 1 }
 

@@ -81,6 +81,8 @@ pub enum Change {
     CookiePath(String, String),
     SendFile(bool),
     SendFileRoot(PathBuf),
+    /// `MaxConcurrentReqs`, `ClientRequestRate`.
+    Traffic(crate::TrafficRule),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

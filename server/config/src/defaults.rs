@@ -88,6 +88,7 @@ fn empty() -> Site {
             keep_alive: None,
             keep_alive_requests: 0,
             connections: 0,
+            connections_per_client: 0,
             backlog: 0,
         },
         logs: LogSettings {
@@ -117,6 +118,7 @@ fn nothing() -> Settings {
         body_limit: 0,
         error_documents: Vec::new(),
         proxy: ProxySettings::default(),
+        traffic: Vec::new(),
         require_tls: false,
         tls_variables: false,
         tls_certificates: false,

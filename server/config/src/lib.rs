@@ -27,6 +27,7 @@ mod scope;
 mod section;
 mod site;
 mod tls;
+mod traffic;
 mod upstream;
 mod zero;
 
@@ -44,6 +45,7 @@ pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
 pub use tls::*;
+pub use traffic::*;
 pub use upstream::*;
 pub use zero::Error;
 

@@ -220,6 +220,10 @@ impl Settings {
             Change::CookiePath(from, to) => put(&mut self.proxy.cookie_path, from, to.clone()),
             Change::SendFile(on) => self.proxy.send_file = *on,
             Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
+            Change::Traffic(rule) => {
+                self.traffic.retain(|outer| !outer.is_replaced_by(rule));
+                self.traffic.push(rule.clone());
+            }
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,

@@ -183,6 +183,8 @@ pub struct Settings {
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
     pub proxy: ProxySettings,
+    /// `MaxConcurrentReqs`, `ClientRequestRate`.
+    pub traffic: Vec<crate::TrafficRule>,
     /// `SSLRequireSSL`: without TLS it is answered 403.
     pub require_tls: bool,
     /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
@@ -312,6 +314,8 @@ pub struct ConnectionLimits {
     pub keep_alive_requests: u64,
     /// `MaxConnections`: open client connections.
     pub connections: usize,
+    /// `MaxConnectionsPerClient`; 0 is no limit.
+    pub connections_per_client: u32,
     /// `ListenBacklog`.
     pub backlog: u32,
 }

@@ -17,6 +17,7 @@ mod http2;
 mod lines;
 mod log;
 mod meters;
+mod oracle;
 mod pace;
 mod page;
 mod path;
@@ -30,6 +31,7 @@ mod socket;
 mod spool;
 mod status;
 mod tls;
+mod traffic;
 mod turn;
 mod work;
 

@@ -48,5 +48,5 @@ pub enum Outcome {
     Refused(Problem),
 }
 
-pub use locate::find;
+pub use locate::{find, find_file};
 pub use walk::{is_file, stat};

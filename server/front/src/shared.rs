@@ -12,6 +12,7 @@ use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
 use crate::tls::Hosts;
+use crate::traffic::Traffic;
 use mehari_config::{LogLevel, LogNeeds, Site};
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
@@ -44,6 +45,7 @@ pub struct Shared<D: Dispatch> {
     /// Counted where the site reports them.
     pub meters: RefCell<Option<Meters>>,
     pub started: std::time::SystemTime,
+    pub traffic: Rc<Traffic>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -99,6 +101,7 @@ impl<D: Dispatch> Shared<D> {
             log_needs: Cell::new(log_needs),
             meters: RefCell::new(meters),
             started: std::time::SystemTime::now(),
+            traffic: Rc::default(),
         }
     }
 

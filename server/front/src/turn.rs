@@ -6,6 +6,7 @@ use crate::log::{Ending, Entry, Lookup, More, Origin};
 use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
+use crate::traffic::Held;
 use mehari_config::{LogLevel, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Turn {
     pub response: Vec<u8>,
     pub route: Option<Rc<Route>>,
     head_after: Option<Duration>,
+    /// What it counts in, under traffic rules.
+    pub held: Vec<Held>,
 }
 
 /// The client went before it was answered: nginx's number for it.
@@ -66,6 +69,7 @@ impl Turn {
             response: Vec::new(),
             route: None,
             head_after: None,
+            held: Vec::new(),
         }
     }
 

@@ -10,6 +10,8 @@ use crate::report;
 use crate::request::{path_of, Peer, Request};
 use crate::route::{Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
+use crate::traffic::Verdict;
+use crate::turn::Turn;
 use mehari_config::{Handler, LogLevel, Rung, Settings, Site};
 use mehari_pool::Body;
 use std::ffi::OsStr;
@@ -39,6 +41,39 @@ pub fn check_trust<D: Dispatch>(shared: &Shared<D>, peer: &Peer, host: u32) -> R
             Problem::refused(421, "the connection is for a host with other rules"),
         ),
         _ => Ok(()),
+    }
+}
+
+/// What the traffic rules of its place say to a request.
+pub fn admit<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    method: &[u8],
+    client: &str,
+) -> Verdict {
+    let rules = match &turn.settings {
+        Some(settings) if !settings.traffic.is_empty() => settings.clone(),
+        _ => return Verdict::Pass,
+    };
+    let (traffic, clock) = (&shared.traffic, &shared.clock);
+    traffic.admit(&rules.traffic, method, client, clock, &mut turn.held)
+}
+
+/// The page for a client that is to come back later.
+pub fn come_back<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    (status, seconds): (u16, u64),
+) -> Work<D> {
+    match refusal(shared, request, settings, status) {
+        // The page of a 503 says it already.
+        Work::Answer(mut answer) if status != 503 => {
+            let line = format!("Retry-After: {seconds}\r\n");
+            answer.lines.extend_from_slice(line.as_bytes());
+            Work::Answer(answer)
+        }
+        other => other,
     }
 }
 

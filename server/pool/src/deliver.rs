@@ -1,8 +1,9 @@
 //! From ring records to what the front sees of a response. The worker is not trusted: a head that
 //! could split a response, or records out of order, end that worker and answer 502.
 
-use crate::call::{Fault, Head, Passed};
+use crate::call::{Fault, Head, Passed, Question};
 use crate::exchange::Arrived;
+use crate::frame::encode;
 use crate::inner::Inner;
 use crate::script_head::ScriptHead;
 use crate::tap::{About, Header, Said, Unread};
@@ -94,6 +95,9 @@ impl Inner {
             self.log.log_bytes(level(record.detail), origin, payload);
             return Ok(());
         }
+        if record.kind == record::ASK {
+            return self.answer_question(index, record.detail, payload);
+        }
         if held.answered {
             return Err(Broken("a record after the end of its response"));
         }
@@ -118,6 +122,26 @@ impl Inner {
             take(arrived, record, payload)?;
             arrived.wake();
         }
+        Ok(())
+    }
+
+    /// The worker waits until it has its answer: a request frame, or none of length 0.
+    fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
+        let question = question(server, payload)?;
+        let oracle = self.oracle.clone();
+        let Some(worker) = self.worker(index) else {
+            return Ok(());
+        };
+        let room = worker.mailbox.answer_room();
+        room[..4].fill(0);
+        if let Some(oracle) = oracle {
+            oracle(question, &mut |call| {
+                if encode(&call, room).is_err() {
+                    room[..4].fill(0);
+                }
+            });
+        }
+        worker.mailbox.answer();
         Ok(())
     }
 
@@ -274,6 +298,25 @@ pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(),
         _ => return Err(Broken("a record of no known kind")),
     }
     Ok(())
+}
+
+/// What `ASK` says.
+fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
+    const WRONG: Broken = Broken("a question that is none");
+    let (kind, rest) = payload.split_first().ok_or(WRONG)?;
+    let (target, file) = match *kind {
+        b'u' => (rest, None),
+        b'f' => {
+            let end = memchr::memchr(0, rest).ok_or(WRONG)?;
+            (&rest[..end], Some(&rest[end + 1..]))
+        }
+        _ => return Err(WRONG),
+    };
+    Ok(Question {
+        server: server.into(),
+        target,
+        file,
+    })
 }
 
 /// The parts of a request handed back, each checked.

@@ -9,6 +9,7 @@ use crate::problem::{bad, Problem};
 use crate::request::{path_of, Request, Table};
 use crate::route::Route;
 use crate::socket::Stream;
+use crate::traffic::Verdict;
 use crate::work::{self, Work};
 use mehari_pool::Body;
 use std::rc::Rc;
@@ -60,6 +61,24 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     async fn work(&mut self, turn: &mut Current, route: &Rc<Route>) -> Result<Work<D>, Gone> {
         turn.turn.note_route(&self.shared, route);
+        let method = self.head.method.of(self.input.bytes());
+        let client = &self.peer.remote_addr;
+        match work::admit(&self.shared, &mut turn.turn, method, client) {
+            Verdict::Pass => {}
+            Verdict::Wait(time) => {
+                let clock = &self.shared.clock;
+                self.seat.enter(clock, Phase::Work, Duration::MAX);
+                tokio::time::sleep(time).await;
+            }
+            Verdict::Refused(status, after) => {
+                self.skip_body(turn).await?;
+                let settings = turn.settings.clone();
+                return Ok(self.with_request(turn, |request| {
+                    let settings = settings.as_deref();
+                    work::come_back(&self.shared, request, settings, (status, after))
+                }));
+            }
+        }
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {

@@ -9,6 +9,7 @@ use crate::problem::{bad, Problem};
 use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::shared::Shared;
 use crate::spool::Spooled;
+use crate::traffic::Verdict;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use bytes::Bytes;
@@ -145,6 +146,18 @@ impl<D: Dispatch> Stream<D> {
             Err(problem) => return refuse(self, turn, problem),
         };
         turn.note_route(&self.shared, &route);
+        let method = head.method.as_str().as_bytes();
+        let client = &self.peer.remote_addr;
+        match work::admit(&self.shared, turn, method, client) {
+            Verdict::Pass => {}
+            Verdict::Wait(time) => tokio::time::sleep(time).await,
+            Verdict::Refused(status, after) => {
+                return Ok(self.with_request(turn, head, |request| {
+                    let settings = turn.settings.as_deref();
+                    work::come_back(&self.shared, request, settings, (status, after))
+                }));
+            }
+        }
         let spooled = match work::wants_body(&route) {
             true => self.read_body(body, route.settings.body_limit).await?,
             false => Ok(Spooled::Memory(Vec::new())),

@@ -68,6 +68,21 @@ fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
         "Connections answered 503 because MaxConnections were open.",
         counts.refused_connections.get(),
     );
+    let traffic = &shared.traffic.counts;
+    let name = "mehari_traffic_rule_actions";
+    page.family(name, "counter", "What traffic rules did.");
+    for (action, count) in [
+        ("too_many_at_once", &traffic.too_many_at_once),
+        ("too_fast", &traffic.too_fast),
+        ("held_back", &traffic.held_back),
+        ("too_many_connections", &traffic.too_many_connections),
+    ] {
+        let _ = writeln!(
+            page.0,
+            "{name}_total{{action=\"{action}\"}} {}",
+            count.get()
+        );
+    }
     page.gauge(
         "mehari_connections_open",
         "Connections that are open.",
