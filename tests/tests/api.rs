@@ -24,7 +24,8 @@ const ONE_WORKER: &str =
     "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\n";
 
 fn builder() -> Builder {
-    let mut conf = format!("{ONE_WORKER}PerlSwitches -I@ROOT@/scripts/lib\nPerlModule Api::Filter\n");
+    let mut conf =
+        format!("{ONE_WORKER}PerlSwitches -I@ROOT@/scripts/lib\nPerlModule Api::Filter\n");
     for (class, more) in HANDLERS {
         conf.push_str(&format!(
             "<Location /{}>\nSetHandler modperl\nPerlResponseHandler Api::{class}\nRequire all granted\n{more}</Location>\n",
