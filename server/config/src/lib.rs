@@ -12,6 +12,7 @@ mod directive;
 mod directives;
 mod document;
 mod environment;
+mod expression;
 mod glob;
 mod host;
 mod include;
@@ -19,22 +20,28 @@ mod line;
 mod load;
 mod map;
 mod merge;
+mod network;
+mod pattern;
 mod problem;
 mod scope;
 mod section;
 mod site;
+mod text;
 mod zero;
 
 pub use change::{Change, HandlerName, Order};
 pub use directive::{Directive, Group, Place, Shape};
 pub use directives::DIRECTIVES;
 pub use document::{directives_json, markdown};
+pub use expression::Expression;
 pub use host::{Host, HostAddress, HostLogs};
 pub use map::Mapped;
+pub use network::Network;
+pub use pattern::{Groups, Pattern};
 pub use problem::{Note, NoteKind, Problem, Problems};
-pub use scope::Pattern;
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
+pub use text::{escaped, unescaped, Facts, Function, Matched, Piece, Text};
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

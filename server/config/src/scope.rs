@@ -3,46 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::{glob, Scope, Section};
-
-/// A regular expression that compares and prints as its text.
-#[derive(Debug, Clone)]
-pub struct Pattern(regex::bytes::Regex);
-
-impl Pattern {
-    pub(crate) fn new(text: &str) -> Result<Pattern, String> {
-        let compiled = regex::bytes::RegexBuilder::new(text)
-            .size_limit(1 << 20)
-            .build();
-        compiled.map(Pattern).map_err(|error| {
-            let text = error.to_string();
-            let last = text.lines().last().unwrap_or("not a regular expression");
-            last.trim_start_matches("error: ").to_string()
-        })
-    }
-
-    fn matches(&self, bytes: &[u8]) -> bool {
-        self.0.is_match(bytes)
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Pattern) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl serde::Serialize for Pattern {
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(self.0.as_str())
-    }
-}
-
-impl std::fmt::Display for Pattern {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(self.0.as_str())
-    }
-}
+use crate::{glob, Pattern, Scope, Section};
 
 /// As the section's opening line.
 impl std::fmt::Display for Scope {
