@@ -1,11 +1,6 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
 #include "xs/api.h"
 
-void mehari_request_check(pTHX_ SV *self);
-int *mehari_request_status(void);
-SV **mehari_request_content_type(void);
-SV *mehari_request_table(pTHX_ int which);
-
 static SV *text_sv(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }
 
 MODULE = Mehari    PACKAGE = Mehari
@@ -45,7 +40,7 @@ print(SV *self, ...)
   PREINIT:
     STRLEN sum = 0;
   PPCODE:
-    mehari_request_check(aTHX_ self);
+    mehari_rec_of(aTHX_ self);
     for (int i = 1; i < items; i++) {
       STRLEN length;
       SV *part = ST(i);
@@ -64,37 +59,54 @@ print(SV *self, ...)
 void
 rflush(SV *self)
   CODE:
-    mehari_request_check(aTHX_ self);
+    mehari_rec_of(aTHX_ self);
     mehari_output_flush();
 
 SV *
-content_type(SV *self, SV *type = NULL)
+content_type(SV *self, SV *value = NULL)
+  ALIAS:
+    uri = MEHARI_REC_URI
+    filename = MEHARI_REC_FILENAME
+    path_info = MEHARI_REC_PATH_INFO
+    args = MEHARI_REC_ARGS
+    method = MEHARI_REC_METHOD
+    unparsed_uri = MEHARI_REC_UNPARSED_URI
+    protocol = MEHARI_REC_PROTOCOL
+    hostname = MEHARI_REC_HOSTNAME
+    the_request = MEHARI_REC_THE_REQUEST
+    handler = MEHARI_REC_HANDLER
+    content_encoding = MEHARI_REC_CONTENT_ENCODING
+    user = MEHARI_REC_USER
+    ap_auth_type = MEHARI_REC_AUTH_TYPE
+    status_line = MEHARI_REC_STATUS_LINE
   PREINIT:
-    SV **held;
+    mehari_rec *rec;
+    int which = ix ? ix : MEHARI_REC_CONTENT_TYPE;
+    SV *held;
   CODE:
-    mehari_request_check(aTHX_ self);
-    held = mehari_request_content_type();
-    RETVAL = *held ? newSVsv(*held) : newSV(0);
-    if (type) {
-      if (*held)
-        sv_setsv(*held, type);
-      else
-        *held = newSVsv(type);
-      mehari_parse_headers = false;
+    rec = mehari_rec_of(aTHX_ self);
+    held = mehari_rec_text(aTHX_ rec, which);
+    RETVAL = held ? newSVsv(held) : newSV(0);
+    if (value) {
+      mehari_rec_set_text(aTHX_ rec, which, value);
+      if (which == MEHARI_REC_CONTENT_TYPE)
+        mehari_parse_headers = false;
     }
   OUTPUT:
     RETVAL
 
 int
 status(SV *self, SV *status = NULL)
+  PREINIT:
+    mehari_rec *rec;
   CODE:
-    mehari_request_check(aTHX_ self);
-    RETVAL = *mehari_request_status() ? *mehari_request_status() : 200;
+    rec = mehari_rec_of(aTHX_ self);
+    RETVAL = rec->status ? rec->status : 200;
     if (status) {
       IV wanted = SvIV(status);
       if (wanted < 200 || wanted > 599)
         croak("status %" IVdf " is not from 200 to 599", wanted);
-      *mehari_request_status() = wanted;
+      rec->status = wanted;
     }
   OUTPUT:
     RETVAL
@@ -102,55 +114,103 @@ status(SV *self, SV *status = NULL)
 SV *
 headers_in(SV *self)
   ALIAS:
-    headers_out = 1
-    err_headers_out = 2
-    notes_table = 3
+    headers_out = MEHARI_TABLE_HEADERS_OUT
+    err_headers_out = MEHARI_TABLE_ERR_HEADERS_OUT
+    notes_table = MEHARI_TABLE_NOTES
   CODE:
-    mehari_request_check(aTHX_ self);
-    RETVAL = mehari_request_table(aTHX_ ix);
+    RETVAL = mehari_rec_table_object(aTHX_ mehari_rec_of(aTHX_ self), ix);
   OUTPUT:
     RETVAL
 
 SV *
-method(SV *self)
+document_root(SV *self)
   ALIAS:
-    unparsed_uri = MEHARI_TEXT_TARGET
-    filename = MEHARI_TEXT_TASK
-    path_info = MEHARI_TEXT_PATH_INFO
-    protocol = MEHARI_TEXT_PROTOCOL
-    hostname = MEHARI_TEXT_SERVER_NAME
-    document_root = MEHARI_TEXT_DOCUMENT_ROOT
-    location = MEHARI_TEXT_SCRIPT_NAME
     client_ip = MEHARI_TEXT_REMOTE_ADDR
   CODE:
-    mehari_request_check(aTHX_ self);
-    RETVAL = text_sv(aTHX_ mehari_request_text(ix ? ix : MEHARI_TEXT_METHOD));
+    mehari_rec_of(aTHX_ self);
+    RETVAL = text_sv(aTHX_ mehari_request_text(ix ? ix : MEHARI_TEXT_DOCUMENT_ROOT));
   OUTPUT:
     RETVAL
 
 SV *
-args(SV *self)
+location(SV *self)
+  PREINIT:
+    SV *text;
   CODE:
-    mehari_request_check(aTHX_ self);
-    mehari_text query = mehari_request_text(MEHARI_TEXT_QUERY);
-    RETVAL = query.length ? text_sv(aTHX_ query) : newSV(0);
-  OUTPUT:
-    RETVAL
-
-SV *
-uri(SV *self)
-  CODE:
-    mehari_request_check(aTHX_ self);
-    RETVAL = text_sv(aTHX_ mehari_request_text(MEHARI_TEXT_SCRIPT_NAME));
-    mehari_text info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
-    sv_catpvn(RETVAL, info.at, info.length);
+    text = mehari_settings_text(aTHX_ mehari_rec_of(aTHX_ self)->settings, "location");
+    RETVAL = text ? newSVsv(text) : text_sv(aTHX_ mehari_request_text(MEHARI_TEXT_SCRIPT_NAME));
   OUTPUT:
     RETVAL
 
 bool
+push_handlers(SV *self, SV *name, SV *handlers)
+  PREINIT:
+    mehari_rec *rec;
+  CODE:
+    rec = mehari_rec_of(aTHX_ self);
+    mehari_rec_stack(aTHX_ rec, name, handlers, false);
+    RETVAL = true;
+  OUTPUT:
+    RETVAL
+
+bool
+set_handlers(SV *self, SV *name, SV *handlers)
+  PREINIT:
+    mehari_rec *rec;
+  CODE:
+    rec = mehari_rec_of(aTHX_ self);
+    mehari_rec_stack(aTHX_ rec, name, handlers, true);
+    RETVAL = true;
+  OUTPUT:
+    RETVAL
+
+SV *
+get_handlers(SV *self, SV *name)
+  PREINIT:
+    AV *list, *copy;
+  CODE:
+    list = mehari_rec_handlers(mehari_rec_of(aTHX_ self), mehari_rec_phase(aTHX_ name));
+    copy = newAV();
+    for (SSize_t i = 0; list && i <= av_top_index(list); i++)
+      av_push(copy, newSVsv(AvARRAY(list)[i]));
+    RETVAL = newRV_noinc((SV *)copy);
+  OUTPUT:
+    RETVAL
+
+void
+custom_response(SV *self, int status, SV *document)
+  PREINIT:
+    mehari_rec *rec;
+  CODE:
+    rec = mehari_rec_of(aTHX_ self);
+    if (!rec->documents)
+      rec->documents = newHV();
+    (void)hv_store_ent(rec->documents, sv_2mortal(newSViv(status)), newSVsv(document), 0);
+
+void
+internal_redirect(SV *self, SV *target)
+  PREINIT:
+    mehari_rec *rec;
+  CODE:
+    rec = mehari_rec_of(aTHX_ self);
+    SvREFCNT_dec(rec->redirect);
+    rec->redirect = newSVsv(target);
+
+void
+register_cleanup(SV *self, SV *code, SV *argument = &PL_sv_undef)
+  PREINIT:
+    mehari_rec *rec;
+  CODE:
+    rec = mehari_rec_of(aTHX_ self);
+    if (!rec->cleanups)
+      rec->cleanups = newAV();
+    av_push(rec->cleanups, newSVsv(code));
+    av_push(rec->cleanups, newSVsv(argument));
+
+bool
 header_only(SV *self)
   CODE:
-    mehari_request_check(aTHX_ self);
+    mehari_rec_of(aTHX_ self);
     mehari_text method = mehari_request_text(MEHARI_TEXT_METHOD);
     RETVAL = method.length == 4 && memEQ(method.at, "HEAD", 4);
   OUTPUT:
@@ -159,7 +219,7 @@ header_only(SV *self)
 void
 read(SV *self, SV *buffer, IV length, IV offset = 0)
   PPCODE:
-    mehari_request_check(aTHX_ self);
+    mehari_rec_of(aTHX_ self);
     if (length < 0)
       croak("a length to read must not be negative");
     if (!SvOK(buffer))

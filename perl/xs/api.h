@@ -19,12 +19,12 @@ typedef struct {
   char *value;
   U32 name_length, value_length;
 } mehari_entry;
-typedef struct {
+struct mehari_table {
   mehari_entry *entries;
   int count, capacity;
   int cursor; /* of `each`: entries already given; 0 when none is under way */
   int holders;
-} mehari_table;
+};
 mehari_table *mehari_table_new(void);
 void mehari_table_release(mehari_table *table);
 void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value);
@@ -37,9 +37,6 @@ SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash
 bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
 mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
-
-/* request.c: the tables of the request being served. */
-enum { MEHARI_HEADERS_IN, MEHARI_HEADERS_OUT, MEHARI_ERR_HEADERS_OUT, MEHARI_NOTES, MEHARI_TABLES };
 
 /* A string argument; the bytes live as long as the argument. */
 static inline mehari_text mehari_sv_text(pTHX_ SV *sv)

@@ -228,6 +228,13 @@ static void set_content_length(pTHX_ HV *env)
   set_optional(aTHX_ env, length, digits, count);
 }
 
+void mehari_environment_set(pTHX_ mehari_text name, mehari_text value)
+{
+  SV *key = newSVpvn(name.at, name.length);
+  (void)hv_store_ent(GvHVn(PL_envgv), key, newSVpvn(value.at, value.length), 0);
+  av_push(loose, key);
+}
+
 static void set_variables(pTHX_ HV *env)
 {
   for (int i = 0; i < mehari_now.frame->variable_count; i++) {

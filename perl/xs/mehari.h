@@ -85,6 +85,8 @@ size_t mehari_output_bytes(void);
 bool mehari_output_has_body(pTHX); /* something of the body was printed */
 void mehari_output_discard(void); /* what is buffered and not sent */
 void mehari_output_end(pTHX);     /* completes the response */
+/* The front answers: see MEHARI_RECORD_PASS. */
+void mehari_output_pass(int status, const char *parts, size_t length);
 void mehari_output_error(int status); /* an empty response of this status, or a broken end when the head is sent */
 void mehari_output_reset_handles(pTHX); /* layers, flags, selected handle: as at the start */
 void mehari_output_fresh_descriptor(void);
@@ -120,6 +122,7 @@ extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
+void mehari_environment_set(pTHX_ mehari_text name, mehari_text value); /* one variable more of this request */
 void mehari_environment_forget(pTHX); /* before a request that gets none */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
@@ -182,7 +185,6 @@ void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
 bool mehari_fork_serve(pTHX); /* false: not begun, no process could be had */
-void mehari_handler_serve(pTHX);
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
@@ -197,12 +199,96 @@ void mehari_set_program_name(pTHX_ const char *file);
 void mehari_stack_watch(pTHX);
 extern volatile bool mehari_running_perl;
 
-/* request.c: $r. */
+/* settings.c: what the configuration tells Perl of a location or a server. */
+enum {
+  MEHARI_PHASE_POST_READ_REQUEST, MEHARI_PHASE_TRANS, MEHARI_PHASE_MAP_TO_STORAGE, MEHARI_PHASE_HEADER_PARSER, MEHARI_PHASE_ACCESS,
+  MEHARI_PHASE_AUTHEN, MEHARI_PHASE_AUTHZ, MEHARI_PHASE_TYPE, MEHARI_PHASE_FIXUP, MEHARI_PHASE_INPUT_FILTER, MEHARI_PHASE_OUTPUT_FILTER,
+  MEHARI_PHASE_RESPONSE, MEHARI_PHASE_LOG, MEHARI_PHASE_CLEANUP, MEHARI_PHASE_CHILD_INIT, MEHARI_PHASE_CHILD_EXIT, MEHARI_PHASE_OPEN_LOGS,
+  MEHARI_PHASE_POST_CONFIG, MEHARI_PHASE_COUNT
+};
+typedef struct {
+  const char *name; /* of its directive; what ModPerl::Util::current_callback answers */
+  bool runs_all;    /* until one answers neither OK nor DECLINED; else until one does not decline */
+} mehari_phase_row;
+extern const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT];
+int mehari_phase_named(const char *name, STRLEN length); /* -1: there is none */
+
+/* `PerlOptions` of a location; server/config/src/phase.rs has the same. */
+enum { MEHARI_OPTION_PARSE_HEADERS = 1, MEHARI_OPTION_SETUP_ENV = 2, MEHARI_OPTION_GLOBAL_REQUEST = 4, MEHARI_OPTION_MERGE_HANDLERS = 8 };
+
+typedef struct {
+  uint32_t id;
+  AV *handlers[MEHARI_PHASE_COUNT]; /* names as configured; NULL: none */
+  AV *variables;                    /* PerlSetVar, PerlAddVar: name, value, name, value ... ; NULL: none */
+  HV *texts;                        /* "location" and the like; NULL: none */
+  U8 options_on, options_off;
+  bool runs_phases; /* handlers of other phases than the response */
+} mehari_settings;
+mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
+const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text); /* NULL: an empty text */
+SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name); /* NULL: not said */
+
+/* request.c: `$r`. One record for the request being served, one for each sub-request and internal redirect of it. */
+enum {
+  MEHARI_REC_CONTENT_TYPE, MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_PATH_INFO, MEHARI_REC_ARGS, MEHARI_REC_METHOD, MEHARI_REC_PROTOCOL, MEHARI_REC_UNPARSED_URI,
+  MEHARI_REC_HOSTNAME, MEHARI_REC_THE_REQUEST, MEHARI_REC_HANDLER, MEHARI_REC_CONTENT_ENCODING, MEHARI_REC_USER,
+  MEHARI_REC_AUTH_TYPE, MEHARI_REC_STATUS_LINE, MEHARI_REC_TEXT_COUNT
+};
+enum {
+  MEHARI_TABLE_HEADERS_IN, MEHARI_TABLE_HEADERS_OUT, MEHARI_TABLE_ERR_HEADERS_OUT, MEHARI_TABLE_NOTES, MEHARI_TABLE_SUBPROCESS_ENV,
+  MEHARI_TABLE_COUNT
+};
+typedef struct mehari_table mehari_table; /* api.h */
+typedef struct {
+  mehari_table *table; /* NULL: not asked for yet */
+  SV *object;          /* what Perl code has of it */
+  bool is_filled;      /* for this request */
+} mehari_held_table;
+typedef struct mehari_rec mehari_rec;
+struct mehari_rec {
+  UV serial; /* what its `$r` refers to; no other request ever has the same */
+  mehari_rec *main; /* of a sub-request: what it is part of */
+  mehari_rec *prev, *next; /* internal redirects */
+  mehari_rec *older; /* all that live, the newest first */
+  SV *object; /* its `$r`; NULL: nobody asked */
+  const mehari_settings *settings; /* NULL: nothing is configured for Perl here */
+  SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not asked for yet, or undef; use mehari_rec_text */
+  U32 changed; /* a bit for each text that a handler set */
+  mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
+  int status; /* 0: nobody set it, 200 */
+  AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
+  AV *cleanups; /* of $r->pool->cleanup_register: code, argument, code, argument ... */
+  HV *pnotes;
+  HV *documents; /* of custom_response: status => text */
+  SV *redirect; /* path and query of what the front is to answer instead */
+};
+extern mehari_rec *mehari_rec_now; /* what Apache2::RequestUtil->request answers; NULL: no request is served */
 void mehari_request_boot(pTHX);
-SV *mehari_request_object(pTHX);
+mehari_rec *mehari_rec_begin(pTHX); /* for mehari_now */
+SV *mehari_rec_object(pTHX_ mehari_rec *rec); /* its `$r`, not mortal and not counted up */
+mehari_rec *mehari_rec_of(pTHX_ SV *self); /* dies when `self` is not the `$r` of a request that is still served */
+SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; belongs to the record */
+void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value);
+mehari_table *mehari_rec_table(mehari_rec *rec, int which);
+SV *mehari_rec_table_object(pTHX_ mehari_rec *rec, int which); /* a new reference to its APR::Table */
+AV *mehari_rec_handlers(mehari_rec *rec, int phase); /* NULL: none */
+AV *mehari_rec_own_handlers(pTHX_ mehari_rec *rec, int phase); /* for change: a copy of the configured ones at first */
+int mehari_rec_phase(pTHX_ SV *name); /* dies when there is none of that name */
+/* push_handlers and set_handlers: a name, code, or an array of them; undef sets none. */
+void mehari_rec_stack(pTHX_ mehari_rec *rec, SV *name, SV *handlers, bool anew);
+bool mehari_rec_option(mehari_rec *rec, U8 option); /* MEHARI_OPTION_* holds for this request */
+SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status); /* of custom_response; NULL: none */
+void mehari_rec_add_error_head(mehari_rec *rec, int status); /* the lines that go with a page of the front's */
+void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec);
 void mehari_request_drop(pTHX);
 void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
 void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
+
+/* phases.c: Perl's handlers in Apache's order, within one dispatch. */
+extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
+bool mehari_phases_serve(pTHX); /* false: not begun */
+int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
+int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments); /* OK, or what the first to object answered; $@ says more */
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_note_objects(pTHX); /* what is there before the script is not its own */

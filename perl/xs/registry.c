@@ -69,7 +69,7 @@ static void call_script(pTHX_ void *argument)
   SAVETMPS;
   PUSHMARK(SP);
   if (!(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD)) {
-    XPUSHs(mehari_request_object(aTHX));
+    XPUSHs(mehari_rec_object(aTHX_ mehari_rec_now));
   }
   PUTBACK;
   /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl writes its message

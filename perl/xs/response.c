@@ -220,6 +220,15 @@ void mehari_output_error(int status)
   atomic_store(mehari_mailbox_progress(), 2);
 }
 
+void mehari_output_pass(int status, const char *parts, size_t length)
+{
+  mehari_text payload = {parts, length};
+  filled = 0;
+  mehari_ring_put(MEHARI_RECORD_PASS, status, &payload, 1);
+  phase = HEAD_SENT;
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
 static void finish_at_once(size_t skip)
 {
   uint32_t lines = mehari_response.length;

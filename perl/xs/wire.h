@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 1u
+#define MEHARI_VERSION 2u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -73,10 +73,13 @@ enum {
   MEHARI_TEXT_SERVER_ADDR,
   MEHARI_TEXT_REMOTE_ADDR,
   MEHARI_TEXT_DOCUMENT_ROOT,
+  MEHARI_TEXT_FILE, /* of a handler: what the path was mapped to */
+  MEHARI_TEXT_SETTINGS, /* what Perl has to know of the settings in force; empty: nothing */
   MEHARI_TEXT_COUNT
 };
 
-enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI };
+enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI,
+       MEHARI_TASK_FRONT /* the front answers, once the Perl handlers of the phases before have run */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8 };
 
@@ -89,6 +92,9 @@ typedef struct {
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
+  uint32_t settings_id;   /* of the settings text: the same number, the same text */
+  uint16_t access_status; /* 0, or the status the front itself refuses with in the access phase */
+  uint16_t server;        /* the number of the virtual host; 0: the main server */
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 
@@ -106,8 +112,15 @@ enum {
   MEHARI_RECORD_END,          /* the response is complete */
   MEHARI_RECORD_INTERIM,      /* a 1xx response: header lines */
   MEHARI_RECORD_LOG,          /* one line for the error log */
-  MEHARI_RECORD_DONE          /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
+  MEHARI_RECORD_DONE,         /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
+  MEHARI_RECORD_PASS          /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
 };
+/* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
+#define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */
+#define MEHARI_PASS_FILE 'f'     /* the file to send instead of the one the path was mapped to */
+#define MEHARI_PASS_TYPE 't'     /* its content type */
+#define MEHARI_PASS_DOCUMENT 'd' /* what ErrorDocument would say, for this request */
+#define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
 enum { MEHARI_END_BROKEN = 1 };
 enum {
   MEHARI_DONE_RETIRE = 1,

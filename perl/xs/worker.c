@@ -151,43 +151,22 @@ static void in_guard_cleanup(pTHX_ void *argument)
 
 static void serve(pTHX)
 {
-  U8 task = mehari_now.frame->task;
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
-  if (task == MEHARI_TASK_FORK) {
+  if (mehari_now.frame->task == MEHARI_TASK_FORK && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
+    /* All of it is the child's. */
     bool begun = mehari_fork_serve(aTHX);
     mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
     return;
   }
   mehari_input_begin(aTHX);
   mehari_errors_begin(aTHX);
-  switch (task) {
-  case MEHARI_TASK_REGISTRY:
-    mehari_environment_begin(aTHX);
-    mehari_registry_serve(aTHX);
-    break;
-  case MEHARI_TASK_PERLRUN:
-    mehari_environment_begin(aTHX);
-    mehari_perlrun_serve(aTHX);
-    break;
-  case MEHARI_TASK_HANDLER:
-    if (mehari_now.frame->flags & MEHARI_FLAG_PERL_SCRIPT)
-      mehari_environment_begin(aTHX);
-    else
-      mehari_environment_forget(aTHX);
-    mehari_handler_serve(aTHX);
-    break;
-  case MEHARI_TASK_PSGI:
-    mehari_psgi_serve(aTHX);
-    break;
-  default:
-    mehari_output_error(500);
-  }
+  bool begun = mehari_phases_serve(aTHX);
   mehari_guard(aTHX_ in_guard_cleanup, NULL, NULL);
   mehari_output_reset_handles(aTHX);
   mehari_input_end(aTHX);
   mehari_errors_end(aTHX);
-  mehari_mailbox_done(mehari_retire ? MEHARI_DONE_RETIRE : 0);
+  mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
   mehari_request_drop(aTHX);
   FREETMPS;
 }

@@ -1,42 +1,81 @@
 package Mehari::Handler;
 
-# Finds the code a `PerlResponseHandler` names: `My::Module`, `My::Module::sub`, `My::Module->method`.
+# Finds the code a handler of the configuration names: `My::Module`, `My::Module::sub`, `My::Module->method`,
+# `$My::object->method`, `sub { ... }`.
 
 use strict;
 use warnings;
 use APR::Table ();
 use Apache2::RequestRec ();
 
-# Answers [code] or [code, class]; dies with a message that names the module and Perl's reason.
+# Answers [code] or [code, invocant]; dies with a message that names the module and Perl's reason.
 sub resolve {
     my ($name) = @_;
-    if ($name =~ /\A([\w:]+)->(\w+)\z/) {
-        my ($class, $method) = ($1, $2);
-        _load($class);
-        my $code = $class->can($method) or die "handler `$name`: class $class has no method `$method`\n";
-        return [$code, $class];
-    }
-    $name =~ /\A\w+(?:::\w+)*\z/ or die "handler `$name` is no module, sub or Class->method\n";
+    return _anonymous($name) if $name =~ /\Asub\s*[{(:]/;
+    (my $plain = $name) =~ s/\A[+-]//;
+    return _object($1, $2) if $plain =~ /\A\$([\w:]+)->(\w+)\z/;
+    return _method($1, $2) if $plain =~ /\A([\w:]+)->(\w+)\z/;
+    $plain =~ /\A\w+(?:::\w+)*\z/ or die "handler `$name` is no module, sub, Class->method or `sub { ... }`\n";
+    return _sub($plain);
+}
+
+sub _anonymous {
+    my ($text) = @_;
+    my $code = eval "package main; no strict; no warnings; $text";
+    ref $code eq 'CODE' or die "handler `$text` does not compile: $@";
+    return [$code];
+}
+
+sub _object {
+    my ($variable, $method) = @_;
     no strict 'refs';
-    return [\&{"${name}::handler"}] if defined &{"${name}::handler"};
-    return [\&$name] if defined &$name;
+    my $object = $$variable;
+    if (!ref $object && (my ($module) = $variable =~ /\A(.+)::\w+\z/)) {
+        _load($module);
+        $object = $$variable;
+    }
+    ref $object or die "handler `\$$variable->$method`: \$$variable holds no object\n";
+    my $code = $object->can($method) or die 'handler: class ' . ref($object) . " has no method `$method`\n";
+    return [$code, $object];
+}
+
+sub _method {
+    my ($class, $method) = @_;
+    _load($class) unless $class->can($method);
+    my $code = $class->can($method) or die "handler `$class->$method`: class $class has no method `$method`\n";
+    return [$code, $class];
+}
+
+# A sub with the attribute `method` is called as one: its class first.
+sub _sub {
+    my ($name) = @_;
+    my ($package, $code) = _find($name);
+    require attributes;
+    return [$code, $package] if grep { $_ eq 'method' } attributes::get($code);
+    return [$code];
+}
+
+sub _find {
+    my ($name) = @_;
     my ($module) = $name =~ /\A(.*)::\w+\z/;
+    no strict 'refs';
+    return ($name, \&{"${name}::handler"}) if defined &{"${name}::handler"};
+    return ($module || 'main', \&$name) if defined &$name;
     my $loaded = eval { _load($name); 1 };
     my $reason = $@;
     if (!$loaded && $module && eval { _load($module); 1 } && defined &$name) {
-        return [\&$name];
+        return ($module, \&$name);
     }
     die $reason unless $loaded;
-    defined &{"${name}::handler"} or die "handler `$name`: the module loads but defines no sub `handler`\n";
-    my $code = \&{"${name}::handler"};
-    return [$code];
+    my $inherited = $name->can('handler') or die "handler `$name`: the module loads but defines no sub `handler`\n";
+    return ($name, $inherited);
 }
 
 sub _load {
     my ($module) = @_;
-    return if $module->can('handler') || $module->can('new');
     my $path = ($module =~ s{::}{/}gr) . '.pm';
     return if $INC{$path};
+    return if $module->can('handler') || $module->can('new');
     eval { require $path; 1 } or die "handler module $module cannot be loaded: $@";
 }
 

@@ -207,7 +207,10 @@ pub enum From {
     All,
     Addresses(Vec<Network>),
     /// `env=NAME` or, without it set, `env=!NAME`.
-    Environment { name: String, set: bool },
+    Environment {
+        name: String,
+        set: bool,
+    },
 }
 
 /// All `Order`, `Allow` and `Deny` of one section.
@@ -276,6 +279,15 @@ pub struct Authentication {
 }
 
 impl Authentication {
+    pub(crate) fn hear(&mut self, word: &crate::AuthWord) {
+        match word {
+            crate::AuthWord::Kind(kind) => self.kind = Some(kind.clone()),
+            crate::AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
+            crate::AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
+            crate::AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
+        }
+    }
+
     /// Whether the front itself can find out who the user is.
     pub fn is_basic(&self) -> bool {
         let kind = self.kind.as_deref();

@@ -31,7 +31,7 @@ impl Site {
             debug_assert!(applied.is_ok(), "{}: {applied:?}", row.name);
         }
         let mut handlers = merge::HandlerWords::default();
-        handlers.apply(&mut host.base, &changes);
+        handlers.apply(&mut host.base, &changes, "");
         host.base_handlers = handlers;
         site.main = host;
         site
@@ -61,6 +61,10 @@ fn empty() -> Site {
     Site {
         listen: Vec::new(),
         server_root: PathBuf::from("."),
+        access_files: Vec::new(),
+        user: None,
+        group: None,
+        defines: Default::default(),
         pid_file: None,
         main: Host::virtual_host(Vec::new(), nothing()),
         hosts: Vec::new(),
@@ -109,6 +113,16 @@ fn nothing() -> Settings {
         parse_headers: false,
         set_env: Vec::new(),
         set_var: Vec::new(),
+        perl: PerlPart::default(),
+        links: Links::Followed,
+        listed: false,
+        multi_views: false,
+        directory_slash: true,
+        fallback: None,
+        accept_path_info: None,
+        media: Media::default(),
+        rules: Rules::default(),
+        matching: Default::default(),
         denied: false,
         request_timeout: Duration::ZERO,
         body_limit: 0,

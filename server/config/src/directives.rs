@@ -9,10 +9,13 @@ mod access;
 mod environment;
 mod files;
 mod handlers;
+mod headers;
 mod ignored;
 mod limits;
 mod logs;
 mod perl;
+mod phases;
+mod rewriting;
 mod server;
 mod workers;
 
@@ -20,8 +23,11 @@ pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     files::GROUP,
     access::GROUP,
+    rewriting::GROUP,
+    headers::GROUP,
     handlers::GROUP,
     perl::GROUP,
+    phases::GROUP,
     environment::GROUP,
     workers::GROUP,
     limits::GROUP,

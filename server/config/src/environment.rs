@@ -68,6 +68,8 @@ pub(crate) struct Environment {
     /// `LoadModule` identifiers.
     loaded: BTreeSet<String>,
     pub include: Option<IncludeRequest>,
+    /// `RewriteCond` lines that wait for their rule.
+    pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preload)>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
     pub keep_alive_off: bool,

@@ -80,6 +80,34 @@ impl Expression {
         })
     }
 
+    pub(crate) fn always() -> Expression {
+        Expression {
+            written: "true".to_string(),
+            root: Node::Constant(true),
+        }
+    }
+
+    pub(crate) fn not(&self) -> Expression {
+        Expression {
+            written: format!("!({})", self.written),
+            root: Node::Not(Box::new(self.root.clone())),
+        }
+    }
+
+    pub(crate) fn and(&self, other: &Expression) -> Expression {
+        Expression {
+            written: format!("({}) && ({})", self.written, other.written),
+            root: Node::And(Box::new(self.root.clone()), Box::new(other.root.clone())),
+        }
+    }
+
+    pub(crate) fn or(&self, other: &Expression) -> Expression {
+        Expression {
+            written: format!("({}) || ({})", self.written, other.written),
+            root: Node::Or(Box::new(self.root.clone()), Box::new(other.root.clone())),
+        }
+    }
+
     pub fn holds(&self, facts: &dyn Facts) -> bool {
         let mut matched = Matched {
             facts,

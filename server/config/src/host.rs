@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::{glob, AccessFormat, Alias, LogLevel, LogTarget, Section, Settings, Site};
+use crate::{glob, AccessFormat, Alias, HostRules, LogLevel, LogTarget, Section, Settings, Site};
 
 /// What one host answers with.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -27,6 +27,8 @@ pub struct Host {
     /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
     pub sections: Vec<Section>,
     pub own_logs: HostLogs,
+    /// What is asked of a request before it is mapped to a file.
+    pub rules: HostRules,
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
     pub(crate) base_handlers: crate::merge::HandlerWords,
@@ -63,6 +65,7 @@ impl Host {
             base: empty,
             sections: Vec::new(),
             own_logs: HostLogs::default(),
+            rules: HostRules::default(),
             base_handlers: Default::default(),
             merged: Default::default(),
         }
@@ -78,11 +81,11 @@ impl Host {
             self.server_admin.clone_from(&main.server_admin);
         }
         self.aliases.extend_from_slice(&main.aliases);
+        self.rules.inherit(&main.rules);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
-        self.merged = main.merged.sharing_ids();
     }
 
     /// Whether a request for this name (in lower case, without port) is for this host.

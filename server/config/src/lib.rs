@@ -4,6 +4,7 @@
 //! program, [`Site::defaults`] is what both start from. The server then asks [`Site::map`] and
 //! [`Site::settings`]; it never sees a directive.
 
+mod access;
 mod arguments;
 mod change;
 mod condition;
@@ -15,6 +16,7 @@ mod environment;
 mod expression;
 mod glob;
 mod host;
+mod htaccess;
 mod include;
 mod line;
 mod load;
@@ -22,23 +24,35 @@ mod map;
 mod merge;
 mod network;
 mod pattern;
+mod phase;
 mod problem;
+mod rewrite;
+mod rules;
+
 mod scope;
 mod section;
 mod site;
 mod text;
 mod zero;
 
-pub use change::{Change, HandlerName, Order};
+pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
+pub use change::{AuthWord, Change, HandlerName};
 pub use directive::{Directive, Group, Place, Shape};
 pub use directives::DIRECTIVES;
 pub use document::{directives_json, markdown};
 pub use expression::Expression;
 pub use host::{Host, HostAddress, HostLogs};
+pub use htaccess::{Htaccess, Overrides};
 pub use map::Mapped;
 pub use network::Network;
 pub use pattern::{Groups, Pattern};
+pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use problem::{Note, NoteKind, Problem, Problems};
+pub use rewrite::{Check, Flags, RewriteCondition, RewriteMap, RewriteRule, Rewriting};
+pub use rules::{
+    Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
+    HeaderValue, HostRules, Media, RedirectRule, Rest, Rules, VariableRule, When,
+};
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
 pub use text::{escaped, unescaped, Facts, Function, Matched, Piece, Text};

@@ -15,9 +15,12 @@ use crate::problem::{At, Fault};
 use crate::{Change, Host, Note, NoteKind, Problem, Problems, Site};
 
 mod finish;
+mod htaccess;
+mod part;
 mod sections;
 mod unknown;
 
+pub(crate) use htaccess::read_htaccess;
 use sections::{Open, OpenKind};
 
 /// No configuration file is longer; a device or a database might be.
@@ -49,6 +52,10 @@ struct Reader {
     reading: Vec<PathBuf>,
     /// `SetHandler psgi` with no `PSGIApp` beside it.
     without_app: Vec<(PathBuf, At)>,
+    /// What `<ElseIf>` and `<Else>` go on from, by the depth they stand at.
+    conditions: std::collections::BTreeMap<usize, crate::Expression>,
+    /// Set while a .htaccess is read: what it may say.
+    htaccess: Option<crate::Overrides>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
 }
@@ -90,6 +97,8 @@ impl Reader {
             file: PathBuf::new(),
             reading: Vec::new(),
             without_app: Vec::new(),
+            conditions: Default::default(),
+            htaccess: None,
             foreign_until: None,
         }
     }
@@ -196,6 +205,9 @@ impl Reader {
             return Ok(());
         };
         let row = Directive::named(&name.text).ok_or_else(|| unknown::fault(name))?;
+        if let Some(may) = self.htaccess.as_ref().filter(|may| !may.allow(row)) {
+            return Err(Fault::new(name.at, htaccess::refusal(row, may)));
+        }
         if let Some(section) = self.misplaced(row) {
             let message = format!(
                 "{} cannot stand in <{section}>; expected it outside of sections",
@@ -231,7 +243,7 @@ impl Reader {
     fn misplaced(&self, row: &Directive) -> Option<&str> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {
-            OpenKind::Scoped(_) => row.place != Place::Everywhere,
+            OpenKind::Scoped(_) | OpenKind::Part(..) => row.place != Place::Everywhere,
             OpenKind::Host => row.place == Place::Server,
             OpenKind::Read | OpenKind::Skip => false,
         });
@@ -246,6 +258,7 @@ impl Reader {
             .rev()
             .find_map(|open| match &mut open.kind {
                 OpenKind::Scoped(section) => Some(&mut section.changes),
+                OpenKind::Part(_, changes) => Some(changes),
                 _ => None,
             });
         let in_section = innermost.is_some();

@@ -74,6 +74,10 @@ impl Pattern {
         Ok(Pattern { text, engine })
     }
 
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.engine {
             Engine::Linear(regex) => regex.is_match(bytes),

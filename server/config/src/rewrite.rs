@@ -3,11 +3,11 @@
 //! The front runs them (`front::rewrite`). In a server or virtual host they see the URL path, in a
 //! `<Directory>` or .htaccess what lies behind the folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::expression::{Operator, Test};
-use crate::{Expression, Pattern, Text};
+use crate::{Change, Expression, Pattern, Text};
 
 /// All that one scope says about rewriting.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -24,6 +24,32 @@ pub struct Rewriting {
 }
 
 impl Rewriting {
+    /// Applies one scope's changes. A scope with rules of its own takes the place of those further
+    /// out, unless it inherits them.
+    pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>) {
+        let mut own = Rewriting::default();
+        let mut speaks = false;
+        for change in changes {
+            match change {
+                Change::RewriteEngine(on) => own.engine = Some(*on),
+                Change::RewriteRule(rule) => own.rules.push(rule.clone()),
+                Change::RewriteBase(base) => own.base = Some(base.clone()),
+                Change::RewriteInherit(inherit) => own.inherit = *inherit,
+                _ => continue,
+            }
+            speaks = true;
+        }
+        if !speaks {
+            return;
+        }
+        if own.inherit {
+            own.rules.extend_from_slice(&self.rules);
+        }
+        own.engine = own.engine.or(self.engine);
+        own.folder = folder.map(|folder| folder.join(""));
+        *self = own;
+    }
+
     pub fn is_on(&self) -> bool {
         self.engine == Some(true) && !self.rules.is_empty()
     }
@@ -170,7 +196,11 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
     for (word, operator) in NUMBERS {
         if let Some(with) = pattern.strip_prefix(word).filter(|with| !with.is_empty()) {
             let with = with.as_bytes().to_vec();
-            return Ok(Check::Compare(Comparison { operator: *operator, with, numbers: true }));
+            return Ok(Check::Compare(Comparison {
+                operator: *operator,
+                with,
+                numbers: true,
+            }));
         }
     }
     if let [b'-', letter] = pattern.as_bytes() {
@@ -194,7 +224,11 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
         if let Some(with) = pattern.strip_prefix(sign) {
             let with = if with == "\"\"" { "" } else { with };
             let with = with.as_bytes().to_vec();
-            return Ok(Check::Compare(Comparison { operator: *operator, with, numbers: false }));
+            return Ok(Check::Compare(Comparison {
+                operator: *operator,
+                with,
+                numbers: false,
+            }));
         }
     }
     compiled(pattern, caseless).map(Check::Match)
@@ -247,8 +281,13 @@ fn flag_list(text: &str) -> Result<Vec<(&str, &str)>, String> {
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))
         .ok_or_else(|| format!("expected flags in brackets such as [L,R=301], not `{text}`"))?;
-    let flags = inner.split(',').map(str::trim).filter(|flag| !flag.is_empty());
-    Ok(flags.map(|flag| flag.split_once('=').unwrap_or((flag, ""))).collect())
+    let flags = inner
+        .split(',')
+        .map(str::trim)
+        .filter(|flag| !flag.is_empty());
+    Ok(flags
+        .map(|flag| flag.split_once('=').unwrap_or((flag, "")))
+        .collect())
 }
 
 impl Flags {
@@ -299,7 +338,10 @@ impl Flags {
                     "L", "END", "R", "F", "G", "P", "PT", "QSA", "QSD", "QSL", "NC", "NE", "NS",
                     "C", "S", "N", "E", "CO", "T", "H", "B", "DPI",
                 ];
-                return Err(format!("expected flags among {}, not `{name}`", KNOWN.join(", ")));
+                return Err(format!(
+                    "expected flags among {}, not `{name}`",
+                    KNOWN.join(", ")
+                ));
             }
         }
         Ok(())
@@ -319,7 +361,10 @@ fn redirect_status(value: &str) -> Result<u16, String> {
         "permanent" => Ok(301),
         "seeother" => Ok(303),
         value => {
-            let status = value.parse().ok().filter(|status| (300..=599).contains(status));
+            let status = value
+                .parse()
+                .ok()
+                .filter(|status| (300..=599).contains(status));
             status.ok_or_else(|| format!("expected a status from 300 to 599, not `{value}`"))
         }
     }

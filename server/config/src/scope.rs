@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::{glob, Pattern, Scope, Section};
+use crate::{glob, Scope, Section};
 
 /// As the section's opening line.
 impl std::fmt::Display for Scope {
@@ -15,6 +15,19 @@ impl std::fmt::Display for Scope {
             Scope::LocationMatch(pattern) => write!(out, "<LocationMatch {pattern}>"),
             Scope::DirectoryMatch(pattern) => write!(out, "<DirectoryMatch {pattern}>"),
             Scope::FilesMatch(pattern) => write!(out, "<FilesMatch {pattern}>"),
+        }
+    }
+}
+
+impl Scope {
+    /// What `$r->location` tells of it: the path or pattern it is written with.
+    pub(crate) fn path(&self) -> std::borrow::Cow<'_, str> {
+        match self {
+            Scope::Directory(path) => path.to_string_lossy(),
+            Scope::Location(text) | Scope::Files(text) => text.into(),
+            Scope::LocationMatch(pattern)
+            | Scope::DirectoryMatch(pattern)
+            | Scope::FilesMatch(pattern) => pattern.as_str().into(),
         }
     }
 }

@@ -87,9 +87,10 @@ fn equal_settings_share_one_id_and_different_ones_do_not() {
     let of = |url| site.main.settings(url, None);
     assert!(Arc::ptr_eq(&of("/a"), &of("/b")));
     assert!(Arc::ptr_eq(&of("/a/deeper"), &of("/a")));
-    let mut ids = [of("/").id, of("/a").id, of("/c").id];
+    let mut ids = vec![of("/").id, of("/a").id, of("/c").id];
     ids.sort_unstable();
-    assert_eq!(ids, [0, 1, 2]);
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
 }
 
 #[test]

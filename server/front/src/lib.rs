@@ -10,6 +10,7 @@ mod clock;
 mod deadline;
 mod dispatch;
 mod front;
+mod handed_back;
 pub mod handler;
 mod http1;
 mod http2;

@@ -42,4 +42,4 @@ pub enum Outcome {
 }
 
 pub use locate::find;
-pub use walk::is_file;
+pub use walk::{is_file, stat};

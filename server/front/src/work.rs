@@ -37,11 +37,25 @@ pub fn server_options() -> Answer {
 
 /// Whether the route's handler reads request bodies; for the others a body is thrown away.
 pub fn wants_body(route: &Route) -> bool {
-    matches!(route.outcome, Outcome::Program)
+    matches!(route.outcome, Outcome::Program) || route.settings.runs_phases()
 }
 
 /// Starts the work. The body is complete.
 pub fn begin<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> Work<D> {
+    if route.settings.runs_phases() {
+        let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
+        return Work::Backend(Backend::Perl(exchange));
+    }
+    by_itself(shared, request, route, body)
+}
+
+/// What the front does with a route when no Perl handler has to be asked before.
+pub fn by_itself<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     route: &Route,
@@ -136,6 +150,16 @@ fn document<D: Dispatch>(
     let site = shared.site();
     let documents = &settings.unwrap_or(&site.host(host).base).error_documents;
     let (_, document) = documents.iter().find(|(known, _)| *known == status)?;
+    document_work(shared, host, status, document)
+}
+
+/// What one error document is; `None`: it cannot be had.
+pub fn document_work<D: Dispatch>(
+    shared: &Shared<D>,
+    host: u32,
+    status: u16,
+    document: &str,
+) -> Option<Work<D>> {
     if document.starts_with("http://") || document.starts_with("https://") {
         let answer = Answer::new(302, format!("Location: {document}\r\n"));
         return Some(Work::Answer(answer));
@@ -146,8 +170,9 @@ fn document<D: Dispatch>(
     }
     let route = shared.route(host, path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
+        Outcome::Program => return Some(Work::Elsewhere(document.into(), status)),
+        _ if route.settings.runs_phases() => return Some(Work::Elsewhere(document.into(), status)),
         Outcome::File(target) => target,
-        Outcome::Program => return Some(Work::Elsewhere(document.clone().into(), status)),
         _ => return None,
     };
     let round = shared.rounds.current();

@@ -11,9 +11,16 @@ pub enum Task<'a> {
         file: &'a [u8],
     },
     /// `PerlResponseHandler`, as written in the configuration.
-    Handler { name: &'a [u8], perl_script: bool },
+    Handler {
+        name: &'a [u8],
+        /// What the path was mapped to, whether it exists or not.
+        file: &'a [u8],
+        perl_script: bool,
+    },
     /// A PSGI application file.
     Psgi { file: &'a [u8] },
+    /// The front answers with this file or with what it knows, once Perl's other phases have run.
+    Front { file: &'a [u8] },
 }
 
 /// The body of a request, complete.
@@ -52,6 +59,12 @@ pub struct Call<'a> {
     pub fields: &'a [(&'a [u8], &'a [u8])],
     /// Variables of the configuration (`SetEnv`, `PerlSetEnv`).
     pub variables: &'a [(&'a [u8], &'a [u8])],
+    /// What Perl has to know of the settings in force, and their number; empty: nothing.
+    pub settings: (u32, &'a [u8]),
+    /// The status the front itself refuses the request with in the access phase; 0: it does not.
+    pub access_status: u16,
+    /// The number of the virtual host; 0: the main server.
+    pub server: u16,
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
     pub parse_headers: bool,
     /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped
@@ -74,6 +87,22 @@ pub struct Head {
     /// `lines` has a Date field; likewise Server.
     pub has_date: bool,
     pub has_server: bool,
+}
+
+/// Perl's handlers have run and the front answers, as they say.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// 0: what the front would answer by itself; else the page of this status.
+    pub status: u16,
+    /// Header lines of the handlers, checked like [`Head::lines`].
+    pub lines: Vec<u8>,
+    /// Instead of the file the path was mapped to.
+    pub file: Option<Vec<u8>>,
+    pub media_type: Option<Vec<u8>>,
+    /// Instead of the configured `ErrorDocument`.
+    pub document: Option<Vec<u8>>,
+    /// Path and query of what answers instead: an internal redirect.
+    pub target: Option<Vec<u8>>,
 }
 
 /// Why a request got no response from Perl.

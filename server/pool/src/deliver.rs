@@ -1,7 +1,7 @@
 //! From ring records to what the front sees of a response. The worker is not trusted: a head that
 //! could split a response, or records out of order, end that worker and answer 502.
 
-use crate::call::{Fault, Head};
+use crate::call::{Fault, Head, Passed};
 use crate::exchange::Arrived;
 use crate::inner::Inner;
 use crate::script_head::ScriptHead;
@@ -96,8 +96,8 @@ impl Inner {
         if held.answered {
             return Err(Broken("a record after the end of its response"));
         }
-        let ends = matches!(record.kind, record::RESPONSE | record::END);
-        let is_head = matches!(record.kind, record::RESPONSE | record::HEAD);
+        let ends = matches!(record.kind, record::RESPONSE | record::END | record::PASS);
+        let is_head = matches!(record.kind, record::RESPONSE | record::HEAD | record::PASS);
         if is_head == held.head_seen && record.kind != record::INTERIM {
             return Err(Broken("the records of a response out of order"));
         }
@@ -185,6 +185,13 @@ fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Bro
             read_lines(&mut interim, payload)?;
             arrived.interim.push_back(interim);
         }
+        record::PASS => {
+            arrived.head = Some(ScriptHead::Passed(Box::new(passed(
+                record.detail,
+                payload,
+            )?)));
+            arrived.complete = true;
+        }
         record::BODY => arrived.body.extend_from_slice(payload),
         record::END if record.detail & record::END_BROKEN != 0 => {
             arrived.fault = Some(Fault::CutOff);
@@ -193,6 +200,42 @@ fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Bro
         _ => return Err(Broken("a record of no known kind")),
     }
     Ok(())
+}
+
+/// The parts of a request handed back, each checked.
+fn passed(status: u16, mut payload: &[u8]) -> Result<Passed, Broken> {
+    const WRONG: Broken = Broken("a request handed back in parts that are none");
+    if status != 0 && !(200..=599).contains(&status) {
+        return Err(Broken("a status that is none"));
+    }
+    let mut passed = Passed {
+        status,
+        ..Passed::default()
+    };
+    while let Some((kind, rest)) = payload.split_first() {
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or(WRONG)?;
+        let length = u32::from_ne_bytes(*length) as usize;
+        let (part, rest) = rest.split_at_checked(length).ok_or(WRONG)?;
+        payload = rest;
+        let is_text = part.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
+        let is_address = *kind == record::PASS_DOCUMENT && part.starts_with(b"http");
+        if !is_text && (is_address || matches!(*kind, record::PASS_TYPE | record::PASS_TARGET)) {
+            return Err(Broken("a control character where none can be"));
+        }
+        match *kind {
+            record::PASS_LINES => {
+                let mut head = Head::default();
+                read_lines(&mut head, part)?;
+                passed.lines = head.lines;
+            }
+            record::PASS_FILE => passed.file = Some(part.to_vec()),
+            record::PASS_TYPE => passed.media_type = Some(part.to_vec()),
+            record::PASS_DOCUMENT => passed.document = Some(part.to_vec()),
+            record::PASS_TARGET => passed.target = Some(part.to_vec()),
+            _ => return Err(WRONG),
+        }
+    }
+    Ok(passed)
 }
 
 /// A status of 0 is none given: 200, or what `Location` asks for (RFC 3875 6.2).

@@ -73,6 +73,8 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::ServerAddr, call.server_addr),
         (Text::RemoteAddr, call.remote_addr),
         (Text::DocumentRoot, call.document_root),
+        (Text::File, file(&call.task)),
+        (Text::Settings, call.settings.1),
     ]
 }
 
@@ -99,6 +101,9 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         variable_count: call.variables.len() as u16,
         server_port: call.server_port,
         remote_port: call.remote_port,
+        settings_id: call.settings.0,
+        access_status: call.access_status,
+        server: call.server,
         ..Request::default()
     };
     for (which, bytes) in texts(call) {
@@ -138,6 +143,15 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         ),
         Task::Handler { name, .. } => (TaskKind::Handler, name),
         Task::Psgi { file } => (TaskKind::Psgi, file),
+        Task::Front { file } => (TaskKind::Front, file),
+    }
+}
+
+/// What a handler's path was mapped to; a script's file is its task.
+fn file<'a>(task: &Task<'a>) -> &'a [u8] {
+    match *task {
+        Task::Handler { file, .. } => file,
+        _ => b"",
     }
 }
 

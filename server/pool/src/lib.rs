@@ -25,7 +25,7 @@ pub mod variables;
 mod worker;
 mod zygote;
 
-pub use call::{Body, Call, Fault, Head, Task};
+pub use call::{Body, Call, Fault, Head, Passed, Task};
 pub use exchange::Exchange;
 pub use generation::LoadError;
 pub use hooks::runtime;

@@ -3,7 +3,7 @@
 //! A function over bytes: the caller collects output until [`end`] finds the empty line, then [`parse`] makes
 //! a [`Head`] that is safe to send on. Used for CGI programs and for what scripts print in workers.
 
-use crate::Head;
+use crate::{Head, Passed};
 use std::fmt;
 
 /// A header block may be this long, its empty line included.
@@ -17,6 +17,8 @@ pub enum ScriptHead {
     /// `Location: /path?query` without a status of its own: the server answers with that resource instead
     /// (RFC 3875 6.2.2). The caller bounds how often.
     LocalRedirect(Vec<u8>),
+    /// Perl's handlers have run; the front answers.
+    Passed(Box<Passed>),
 }
 
 impl ScriptHead {
@@ -27,6 +29,11 @@ impl ScriptHead {
             ScriptHead::LocalRedirect(target) => Head {
                 status: 302,
                 lines: [b"Location: ", target.as_slice(), b"\r\n"].concat(),
+                ..Head::default()
+            },
+            ScriptHead::Passed(passed) => Head {
+                status: passed.status,
+                lines: passed.lines,
                 ..Head::default()
             },
         }

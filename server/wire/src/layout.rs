@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -79,8 +79,12 @@ pub enum Text {
     ServerAddr,
     RemoteAddr,
     DocumentRoot,
+    /// Of a handler: what the path was mapped to.
+    File,
+    /// What Perl has to know of the settings in force; empty: nothing.
+    Settings,
 }
-pub const TEXT_COUNT: usize = 12;
+pub const TEXT_COUNT: usize = 14;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -90,6 +94,8 @@ pub enum TaskKind {
     Registry,
     Handler,
     Psgi,
+    /// The front answers, once the Perl handlers of the phases before have run.
+    Front,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +130,12 @@ pub struct Request {
     pub variable_count: u16,
     pub server_port: u16,
     pub remote_port: u16,
+    /// Of the settings text: the same number, the same text.
+    pub settings_id: u32,
+    /// What the front itself says to who asks: 0, or the status it refuses with in the access phase.
+    pub access_status: u16,
+    /// The number of the virtual host; 0: the main server.
+    pub server: u16,
     pub text: [Span; TEXT_COUNT],
 }
 
@@ -144,6 +156,17 @@ pub mod record {
     pub const INTERIM: u16 = 5;
     pub const LOG: u16 = 6;
     pub const DONE: u16 = 7;
+    /// The front answers: detail is the status (0: as it would have by itself), the payload its parts.
+    pub const PASS: u16 = 8;
+    /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
+    pub const PASS_LINES: u8 = b'l';
+    /// The file to send instead of the one the path was mapped to.
+    pub const PASS_FILE: u8 = b'f';
+    pub const PASS_TYPE: u8 = b't';
+    /// What `ErrorDocument` would say, for this request.
+    pub const PASS_DOCUMENT: u8 = b'd';
+    /// Another path of this server answers.
+    pub const PASS_TARGET: u8 = b'u';
     /// Detail of `END`: the response broke off.
     pub const END_BROKEN: u16 = 1;
     /// Detail of `DONE`: the worker asks to be replaced.

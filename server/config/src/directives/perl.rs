@@ -3,7 +3,7 @@
 use super::handlers::is_package;
 use super::row::*;
 use crate::environment::{required_file, PreloadStage};
-use crate::{Preload, Rung};
+use crate::{perl_option, Phase, Preload, Rung};
 
 pub const GROUP: Group = Group {
     title: "Perl",
@@ -69,7 +69,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlOptions",
             words("[+|-]OPTION...", 1, ANY),
-            "ParseHeaders: what a script prints begins with its headers. mod_perl's other options are accepted; SetupEnv and GlobalRequest are always on.",
+            "ParseHeaders: what is printed begins with its headers. SetupEnv: %ENV is filled. GlobalRequest: `Apache2::RequestUtil->request` knows the request. MergeHandlers: handlers here follow those further out instead of taking their place. Outside of sections also -Enable or a phase such as -Authen: no Perl there.",
             options,
         )
         .otherwise("None")
@@ -79,11 +79,17 @@ pub const GROUP: Group = Group {
             Shape::Flag,
             "On: `PerlOptions +ParseHeaders`.",
             |target, arguments| {
-                target.changes.push(Change::ParseHeaders(arguments.flag()?));
-                Ok(())
+                switch(target, arguments, perl_option::PARSE_HEADERS)
             },
         )
         .otherwise("Off"),
+        Directive::everywhere(
+            "PerlSetupEnv",
+            Shape::Flag,
+            "Off: `PerlOptions -SetupEnv`.",
+            |target, arguments| switch(target, arguments, perl_option::SETUP_ENV),
+        )
+        .otherwise("On for perl-script, Off for modperl"),
     ],
 };
 
@@ -171,12 +177,53 @@ fn scripts(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
+/// One option by a directive of its own, as mod_perl 1 had it.
+fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
+    let wanted = arguments.flag()?;
+    if bit == perl_option::PARSE_HEADERS {
+        target.changes.push(Change::ParseHeaders(wanted));
+    }
+    target.changes.push(match wanted {
+        true => Change::PerlOptions { on: bit, off: 0 },
+        false => Change::PerlOptions { on: 0, off: bit },
+    });
+    Ok(())
+}
+
+/// `PerlOptions`: bits of a location, and outside of sections which phases may run Perl.
 fn options(target: &mut Target, arguments: &Arguments) -> Applied {
-    const KNOWN: &[&str] = &[
-        "ParseHeaders",
-        "SetupEnv",
-        "GlobalRequest",
-        "MergeHandlers",
+    let signed = |text: &str| text.starts_with(['+', '-']);
+    let replaces = arguments.words.iter().any(|word| !signed(&word.text));
+    let (mut on, mut off) = (0, if replaces { perl_option::ALL } else { 0 });
+    for (index, word) in arguments.words.iter().enumerate() {
+        let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
+        let wanted = !word.text.starts_with('-');
+        if let Some(bit) = perl_option::named(name) {
+            match wanted {
+                true => (on, off) = (on | bit, off & !bit),
+                false => (on, off) = (on & !bit, off | bit),
+            }
+            continue;
+        }
+        server_option(target, arguments, index, name, wanted)?;
+    }
+    if (on | off) & perl_option::PARSE_HEADERS != 0 {
+        let parses = on & perl_option::PARSE_HEADERS != 0;
+        target.changes.push(Change::ParseHeaders(parses));
+    }
+    target.changes.push(Change::PerlOptions { on, off });
+    Ok(())
+}
+
+/// An option of the server: `-Enable` and `-Authen` take Perl out of phases; the others change nothing.
+fn server_option(
+    target: &mut Target,
+    arguments: &Arguments,
+    index: usize,
+    name: &str,
+    wanted: bool,
+) -> Applied {
+    const SERVER: &[&str] = &[
         "None",
         "Enable",
         "Autoload",
@@ -184,24 +231,34 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         "Parent",
         "InheritSwitches",
     ];
-    let signed = |text: &str| text.starts_with(['+', '-']);
-    let replaces = arguments.words.iter().any(|word| !signed(&word.text));
-    let mut parse_headers = replaces.then_some(false);
-    for (index, word) in arguments.words.iter().enumerate() {
-        let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
-        let known = |option: &&str| option.eq_ignore_ascii_case(name);
-        if !KNOWN.iter().any(known) {
-            let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
-            return Err(arguments
-                .fault(index, message)
-                .or_nearest(name, KNOWN.iter().copied()));
-        }
-        if name.eq_ignore_ascii_case("ParseHeaders") {
-            parse_headers = Some(!word.text.starts_with('-'));
-        }
+    const LOCATION: &[&str] = &["ParseHeaders", "SetupEnv", "GlobalRequest", "MergeHandlers"];
+    let change = |phase| match wanted {
+        true => Change::PerlWith(phase),
+        false => Change::PerlWithout(phase),
+    };
+    let phase = Phase::ALL
+        .into_iter()
+        .find(|phase| phase.option().eq_ignore_ascii_case(name));
+    let known = SERVER.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if phase.is_none() && !known {
+        let names = || LOCATION.iter().chain(SERVER).copied();
+        let phases = || Phase::ALL.into_iter().map(Phase::option);
+        let all: Vec<&str> = names().chain(["a phase such as Authen"]).collect();
+        let message = format!("there is no option `{name}`; expected {}", all.join(", "));
+        let fault = arguments.fault(index, message);
+        return Err(fault.or_nearest(name, names().chain(phases())));
     }
-    if let Some(on) = parse_headers {
-        target.changes.push(Change::ParseHeaders(on));
+    if target.in_section && !name.eq_ignore_ascii_case("None") {
+        let message =
+            format!("`{name}` is an option of the server; expected it outside of sections");
+        return Err(arguments.fault(index, message));
+    }
+    match phase {
+        Some(phase) => target.changes.push(change(phase)),
+        None if name.eq_ignore_ascii_case("Enable") => {
+            target.changes.extend(Phase::ALL.into_iter().map(change))
+        }
+        None => {}
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::part::Part;
 use super::{finish, Draft, Reader};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
@@ -26,6 +27,8 @@ pub(super) enum OpenKind {
     Skip,
     /// Its lines change a scope.
     Scoped(Section),
+    /// Its lines change what it stands in, in their own way.
+    Part(Part, Vec<crate::Change>),
 }
 
 impl Reader {
@@ -74,9 +77,17 @@ impl Reader {
     /// What an opening line opens. Beside a fault it is something harmless, so that what is inside
     /// is still read for its own faults.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
+        if let Some(part) = self.part(lower, name, words) {
+            return match part {
+                Ok(part) => (OpenKind::Part(part, Vec::new()), None),
+                Err(fault) => (OpenKind::Part(Part::RequireAny, Vec::new()), Some(fault)),
+            };
+        }
+        self.conditions.retain(|depth, _| *depth < self.open.len());
         match lower {
-            "ifmodule" | "ifdefine" | "ifversion" => {
-                match condition::holds(lower, name, words, &self.environment) {
+            "ifmodule" | "ifdefine" | "ifversion" | "iffile" | "ifdirective" | "ifsection" => {
+                let root = &self.site.server_root;
+                match condition::holds(lower, name, words, &self.environment, root) {
                     Ok(true) => (OpenKind::Read, None),
                     Ok(false) => (OpenKind::Skip, None),
                     Err(fault) => (OpenKind::Read, Some(fault)),
@@ -125,14 +136,15 @@ impl Reader {
 
     fn scoped(&self, lower: &str, name: &Word, words: &[Word]) -> (Section, Option<Fault>) {
         let around = self.open.iter().rev().find_map(|open| match &open.kind {
-            OpenKind::Scoped(section) => Some((open, section)),
+            OpenKind::Scoped(section) => Some((open, Some(section))),
+            OpenKind::Part(..) => Some((open, None)),
             _ => None,
         });
         let is_files = lower.starts_with("files");
         let (within, misplaced) = match around {
             None => (None, None),
-            Some((open, section)) => match &section.scope {
-                Scope::Directory(folder) if is_files => (Some(folder.clone()), None),
+            Some((open, section)) => match section.map(|section| &section.scope) {
+                Some(Scope::Directory(folder)) if is_files => (Some(folder.clone()), None),
                 _ => {
                     let message = format!("<{}> cannot stand in <{}>", name.text, open.name);
                     (None, Some(Fault::new(name.at, message)))
@@ -152,6 +164,18 @@ impl Reader {
             },
             fault,
         )
+    }
+
+    /// The changes of the innermost section that is open, or of the host.
+    fn innermost(&mut self) -> &mut Vec<crate::Change> {
+        let open = self.open.iter_mut().rev();
+        let innermost = open.into_iter().find_map(|open| match &mut open.kind {
+            OpenKind::Scoped(section) => Some(&mut section.changes),
+            OpenKind::Part(_, changes) => Some(changes),
+            _ => None,
+        });
+        let draft = self.host.as_mut().unwrap_or(&mut self.main);
+        innermost.unwrap_or(&mut draft.base)
     }
 
     /// Closes what was left open, from the innermost on.
@@ -189,6 +213,9 @@ impl Reader {
                 ))
             }
         }
+        self.environment.conditions.clear();
+        let depth = self.open.len();
+        self.conditions.retain(|known, _| *known < depth);
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -199,6 +226,10 @@ impl Reader {
                 }
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
+            }
+            OpenKind::Part(part, changes) => {
+                let changes = part.close(changes);
+                self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
             OpenKind::Read | OpenKind::Skip => {}

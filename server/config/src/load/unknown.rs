@@ -15,7 +15,6 @@ pub(super) fn fault(name: &Word) -> Fault {
     }
     let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
     let belongs_to = match () {
-        _ if begins(&["perl"]) && lower.ends_with("handler") => "mod_perl's other request phases",
         _ if begins(&["ssl"]) => "TLS",
         _ if begins(&["auth"]) => "authentication",
         _ if begins(&["rewrite", "redirect"]) => "rewriting and redirects",

@@ -2,7 +2,7 @@
 
 use crate::dispatch::Dispatch;
 use crate::request::{Field, Request, Table};
-use crate::route::Route;
+use crate::route::{Outcome, Route};
 use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,17 @@ pub fn submit<D: Dispatch>(
     site: &Site,
     body: Body<'_>,
 ) -> D::Exchange {
-    with_call(request, route, site, body, |call| pool.submit(call))
+    with_call(request, route, site, body, |mut call| {
+        if let Task::Script {
+            rung: Rung::Cgi,
+            file,
+        } = call.task
+        {
+            // Perl's phases only: the front starts the program when they let it.
+            call.task = Task::Front { file };
+        }
+        pool.submit(call)
+    })
 }
 
 /// The request as a program gets it, for the time of `give`.
@@ -56,12 +66,28 @@ pub fn with_call<T>(
         document_root: site.host(route.host).document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
+        settings: told(route),
+        access_status: if settings.denied { 403 } else { 0 },
+        server: u16::try_from(route.host).unwrap_or(0),
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
         timeout: settings.request_timeout,
         request_id: request.id,
         body,
     })
+}
+
+/// What the worker is told of the settings: nothing where no Perl of the site's would look at it.
+fn told(route: &Route) -> (u32, &[u8]) {
+    let settings = &route.settings;
+    let is_asked = match &route.handler {
+        Handler::Psgi(_) | Handler::Script(Rung::Fork | Rung::Auto | Rung::Cgi) => false,
+        Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
+    };
+    match is_asked || settings.runs_phases() {
+        true => (settings.id, &settings.perl.told.text),
+        false => (0, &[]),
+    }
 }
 
 /// Handlers and PSGI applications answer through their API unless they ask for the other way.
@@ -72,8 +98,11 @@ fn parses_headers(route: &Route) -> bool {
     }
 }
 
-/// What the program is. A route that is a file has none and does not come here.
+/// What the program is; without one, the front answers when Perl's other handlers have run.
 fn task(route: &Route) -> Task<'_> {
+    if !matches!(route.outcome, Outcome::Program) {
+        return Task::Front { file: &route.file };
+    }
     match &route.handler {
         Handler::Script(rung) => Task::Script {
             rung: *rung,
@@ -85,6 +114,7 @@ fn task(route: &Route) -> Task<'_> {
         },
         Handler::Perl { name, perl_script } => Task::Handler {
             name: name.as_bytes(),
+            file: &route.file,
             perl_script: *perl_script,
         },
         Handler::Psgi(file) => Task::Psgi {

@@ -5,13 +5,14 @@ use super::reply::{self, Length, Reply};
 use super::stream::Stream as Body;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handed_back;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
 use crate::work::{self, Work};
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Fault, Head};
+use mehari_pool::{Fault, Head, Passed};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -31,6 +32,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let mut head = match self.backend_head(turn, backend).await? {
             Ok(ScriptHead::Response(head)) => head,
             Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(ScriptHead::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());
@@ -50,6 +52,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 Ok(Some(self.page(turn, 500)))
             }
         }
+    }
+
+    fn hand_back(&self, turn: &Current, passed: Passed) -> Work<D> {
+        self.with_request(turn, |request| {
+            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
     }
 
     fn page(&self, turn: &Current, status: u16) -> Work<D> {

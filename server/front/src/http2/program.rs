@@ -6,6 +6,7 @@ use super::stream::{Gone, Head, Stream};
 use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handed_back;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
 use crate::status;
@@ -13,7 +14,7 @@ use crate::turn::Turn;
 use crate::work::{self, Work};
 use http::Response;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::Fault;
+use mehari_pool::{Fault, Passed};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -32,6 +33,9 @@ impl<D: Dispatch> Stream<D> {
         let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
             Ok(ScriptHead::Response(said)) => said,
             Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(ScriptHead::Passed(passed)) => {
+                return Ok(Some(self.hand_back(turn, head, *passed)));
+            }
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, head, &fault.to_string());
@@ -82,6 +86,12 @@ impl<D: Dispatch> Stream<D> {
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
         push_lines(&mut response, &interim.lines)?;
         self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    fn hand_back(&self, turn: &Turn, head: &Head, passed: Passed) -> Work<D> {
+        self.with_request(turn, head, |request| {
+            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
     }
 
     fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {

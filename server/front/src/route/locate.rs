@@ -21,12 +21,20 @@ const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number.
 pub fn find(site: &Site, host: u32, raw: &[u8]) -> Result<Route, Problem> {
+    let host = site.host(host);
     let mut search = Search {
         site,
-        host: site.host(host),
+        host,
         indexes: 0,
     };
-    Ok(search.find(Path::decode(raw)?))
+    let mut route = search.find(Path::decode(raw)?);
+    if route.settings.runs_phases() && route.script_name.is_empty() {
+        // Perl's handlers are asked before the refusal, and want to know what for.
+        let path = Path::decode(raw)?;
+        (route.file, _) = map(host, &path.merged);
+        route.script_name = path.merged;
+    }
+    Ok(route)
 }
 
 struct Search<'s> {

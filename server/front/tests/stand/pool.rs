@@ -40,6 +40,7 @@ impl Dispatch for StandIn {
             Task::Script { file, .. } => file.rsplit(|&byte| byte == b'/').next().unwrap_or(b""),
             Task::Handler { name, .. } => name,
             Task::Psgi { file } => file,
+            Task::Front { .. } => b"front",
         };
         answer(
             std::str::from_utf8(name).unwrap_or(""),

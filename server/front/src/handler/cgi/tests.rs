@@ -127,6 +127,9 @@ impl Rig {
             document_root: b"/srv/www",
             fields: request.fields,
             variables: &[(b"COLOUR", b"red")],
+            settings: (0, b""),
+            access_status: 0,
+            server: 0,
             parse_headers: true,
             cgi_world: true,
             timeout: request.timeout,
@@ -155,7 +158,7 @@ impl Rig {
                 let end = read(&mut exchange, |part| body.extend_from_slice(part)).await;
                 Ok(Response { head, body, end })
             }
-            ScriptHead::LocalRedirect(to) => panic!("redirected to {to:?}"),
+            other => panic!("not a response: {other:?}"),
         }
     }
 

@@ -1,0 +1,266 @@
+//! Perl's part of the settings: handlers by phase, options, and the text a worker is told them by.
+//!
+//! The text is a list of records, each a kind, then a name and a value that end with NUL: `h` a handler
+//! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `t` a text by name.
+//! perl/xs/settings.c reads it, once for each [`crate::Settings::id`].
+
+use std::sync::Arc;
+
+use crate::{Change, Settings};
+
+/// When a Perl handler runs, in the order of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum Phase {
+    PostReadRequest,
+    Trans,
+    MapToStorage,
+    HeaderParser,
+    Access,
+    Authen,
+    Authz,
+    Type,
+    Fixup,
+    InputFilter,
+    OutputFilter,
+    Response,
+    Log,
+    Cleanup,
+    ChildInit,
+    ChildExit,
+    OpenLogs,
+    PostConfig,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 18] = [
+        Phase::PostReadRequest,
+        Phase::Trans,
+        Phase::MapToStorage,
+        Phase::HeaderParser,
+        Phase::Access,
+        Phase::Authen,
+        Phase::Authz,
+        Phase::Type,
+        Phase::Fixup,
+        Phase::InputFilter,
+        Phase::OutputFilter,
+        Phase::Response,
+        Phase::Log,
+        Phase::Cleanup,
+        Phase::ChildInit,
+        Phase::ChildExit,
+        Phase::OpenLogs,
+        Phase::PostConfig,
+    ];
+
+    /// The directive that names its handlers.
+    pub fn directive(self) -> &'static str {
+        match self {
+            Phase::PostReadRequest => "PerlPostReadRequestHandler",
+            Phase::Trans => "PerlTransHandler",
+            Phase::MapToStorage => "PerlMapToStorageHandler",
+            Phase::HeaderParser => "PerlHeaderParserHandler",
+            Phase::Access => "PerlAccessHandler",
+            Phase::Authen => "PerlAuthenHandler",
+            Phase::Authz => "PerlAuthzHandler",
+            Phase::Type => "PerlTypeHandler",
+            Phase::Fixup => "PerlFixupHandler",
+            Phase::InputFilter => "PerlInputFilterHandler",
+            Phase::OutputFilter => "PerlOutputFilterHandler",
+            Phase::Response => "PerlResponseHandler",
+            Phase::Log => "PerlLogHandler",
+            Phase::Cleanup => "PerlCleanupHandler",
+            Phase::ChildInit => "PerlChildInitHandler",
+            Phase::ChildExit => "PerlChildExitHandler",
+            Phase::OpenLogs => "PerlOpenLogsHandler",
+            Phase::PostConfig => "PerlPostConfigHandler",
+        }
+    }
+
+    /// As `PerlOptions` calls it: `Authen`.
+    pub fn option(self) -> &'static str {
+        let name = self.directive();
+        &name["Perl".len()..name.len() - "Handler".len()]
+    }
+
+    /// Runs for every request that has a handler of it, whatever answers.
+    fn is_of_a_request(self) -> bool {
+        self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup)
+    }
+}
+
+/// `PerlOptions` of a location, as bits; perl/xs/mehari.h has the same.
+pub mod option {
+    pub const PARSE_HEADERS: u8 = 1;
+    pub const SETUP_ENV: u8 = 2;
+    pub const GLOBAL_REQUEST: u8 = 4;
+    pub const MERGE_HANDLERS: u8 = 8;
+    pub const ALL: u8 = 15;
+
+    pub fn named(name: &str) -> Option<u8> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "parseheaders" => PARSE_HEADERS,
+            "setupenv" => SETUP_ENV,
+            "globalrequest" => GLOBAL_REQUEST,
+            "mergehandlers" => MERGE_HANDLERS,
+            _ => return None,
+        })
+    }
+}
+
+/// Perl's part of the settings in force for one request.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct PerlPart {
+    /// As written, in the order they run.
+    pub handlers: Vec<(Phase, Vec<String>)>,
+    /// `PerlOptions`: switched on and switched off here or further out; in neither, the handler decides.
+    pub options_on: u8,
+    pub options_off: u8,
+    /// `PerlOptions -Enable` or `-Authen` of the server: phases without Perl.
+    pub disabled: Vec<Phase>,
+    /// The path of the last section that matched.
+    pub location: String,
+    #[serde(skip)]
+    pub told: Told,
+}
+
+/// What the worker is told; made once the settings are merged and equal whatever it is.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// Empty: the worker has nothing to know.
+    pub text: Arc<[u8]>,
+    /// Some handler runs in a phase other than the response.
+    pub runs_phases: bool,
+}
+
+impl PartialEq for Told {
+    fn eq(&self, _: &Told) -> bool {
+        true
+    }
+}
+
+impl PerlPart {
+    /// The handlers of a phase, as written.
+    pub fn of(&self, phase: Phase) -> &[String] {
+        let found = self.handlers.iter().find(|(known, _)| *known == phase);
+        match found {
+            Some((_, names)) if !self.disabled.contains(&phase) => names,
+            _ => &[],
+        }
+    }
+
+    /// Applies the changes of one section: its handlers of a phase replace those further out, or with
+    /// `MergeHandlers` follow them (mod_perl's modperl_config_dir_merge).
+    pub(crate) fn apply(&mut self, changes: &[Change], location: &str) {
+        for change in changes {
+            match change {
+                Change::PerlOptions { on, off } => {
+                    self.options_on = (self.options_on & !off) | on;
+                    self.options_off = (self.options_off & !on) | off;
+                }
+                Change::PerlWithout(phase) if !self.disabled.contains(phase) => {
+                    self.disabled.push(*phase)
+                }
+                Change::PerlWith(phase) => self.disabled.retain(|known| known != phase),
+                _ => {}
+            }
+        }
+        let merges = self.options_on & option::MERGE_HANDLERS != 0;
+        let mut begun = Vec::new();
+        for change in changes {
+            let Change::PerlHandler(phase, names) = change else {
+                continue;
+            };
+            let starts_anew = !begun.contains(phase) && !merges;
+            begun.push(*phase);
+            let place = self.place(*phase);
+            if starts_anew {
+                place.clear();
+            }
+            place.extend_from_slice(names);
+        }
+        if !location.is_empty() {
+            self.location = location.to_string();
+        }
+    }
+
+    fn place(&mut self, phase: Phase) -> &mut Vec<String> {
+        let at = match self
+            .handlers
+            .binary_search_by_key(&phase, |(known, _)| *known)
+        {
+            Ok(at) => at,
+            Err(at) => {
+                self.handlers.insert(at, (phase, Vec::new()));
+                at
+            }
+        };
+        &mut self.handlers[at].1
+    }
+}
+
+impl Settings {
+    /// Some Perl handler wants the request, whatever answers it.
+    pub fn runs_phases(&self) -> bool {
+        self.perl.told.runs_phases
+    }
+
+    /// Writes down what the worker is told.
+    pub(crate) fn tell(&mut self) {
+        let runs = |phase: &Phase| phase.is_of_a_request() && !self.perl.of(*phase).is_empty();
+        self.perl.told = Told {
+            runs_phases: Phase::ALL.iter().any(runs),
+            text: self.perl_text().into(),
+        };
+    }
+
+    /// Where nothing else is for Perl, the location makes no difference.
+    pub(crate) fn forget_location(&mut self) {
+        let perl = &self.perl;
+        let silent = perl.handlers.is_empty() && perl.options_on | perl.options_off == 0;
+        if silent && self.set_var.is_empty() {
+            self.perl.location.clear();
+        }
+    }
+
+    fn perl_text(&self) -> Vec<u8> {
+        let perl = &self.perl;
+        let mut text = Text::default();
+        for phase in Phase::ALL {
+            for name in perl.of(phase) {
+                text.put(b'h', phase.directive(), name);
+            }
+        }
+        for (name, values) in &self.set_var {
+            for value in values {
+                text.put(b'v', name, value);
+            }
+        }
+        if perl.options_on | perl.options_off != 0 {
+            text.put(
+                b'o',
+                &perl.options_on.to_string(),
+                &perl.options_off.to_string(),
+            );
+        }
+        if text.0.is_empty() {
+            return text.0;
+        }
+        text.put(b't', "location", &perl.location);
+        text.0
+    }
+}
+
+/// Records, as the module's head says.
+#[derive(Default)]
+pub(crate) struct Text(pub Vec<u8>);
+
+impl Text {
+    pub fn put(&mut self, kind: u8, name: &str, value: &str) {
+        self.0.push(kind);
+        for part in [name, value] {
+            self.0.extend(part.bytes().filter(|byte| *byte != 0));
+            self.0.push(0);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A request that Perl's handlers have seen and handed back: the front answers it as they say.
+//!
+//! Called by `http1` and `http2` when a worker's head is [`Passed`]. The worker may have chosen another
+//! file, type or status, and header lines to go with the answer; the pool has checked the lines.
+
+use crate::answer::{Answer, Content};
+use crate::dispatch::Dispatch;
+use crate::handler::file::{self, FileTarget};
+use crate::problem::Problem;
+use crate::request::Request;
+use crate::route;
+use crate::shared::Shared;
+use crate::work::{self, Work};
+use mehari_config::Settings;
+use mehari_pool::{Body, Passed};
+
+/// What is to be done now.
+pub fn work<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    passed: Passed,
+) -> Work<D> {
+    if let Some(target) = passed.target {
+        return Work::Elsewhere(target, 200);
+    }
+    let mut work = match (passed.status, &passed.file) {
+        (0, None) => as_routed(shared, request),
+        (0, Some(file)) => sent_file(shared, request, settings, file),
+        (status, _) => page(
+            shared,
+            request,
+            settings,
+            status,
+            passed.document.as_deref(),
+        ),
+    };
+    if let Work::Answer(answer) = &mut work {
+        if let Some(media_type) = &passed.media_type {
+            set_type(answer, media_type);
+        }
+        add_lines(answer, &passed.lines);
+    }
+    work
+}
+
+fn as_routed<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Work<D> {
+    match shared.route(request.virtual_host, request.path()) {
+        Ok(route) => work::by_itself(shared, request, &route, Body::Empty),
+        Err(problem) => work::refusal(shared, request, None, problem.status),
+    }
+}
+
+fn sent_file<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    path: &[u8],
+) -> Work<D> {
+    const NOT_FOUND: Problem = Problem::refused(404, "no such file");
+    let site = shared.site();
+    let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
+    let found = route::stat(path).filter(|(_, stat)| route::is_file(stat));
+    let answer = found.ok_or(NOT_FOUND).and_then(|(name, stat)| {
+        let target = FileTarget::new(name, &stat);
+        file::answer(request, &target, settings, shared.rounds.current())
+    });
+    answer
+        .map(Work::Answer)
+        .unwrap_or_else(|problem| work::refusal(shared, request, Some(settings), problem.status))
+}
+
+/// The page of a status: what the handler asked for, else as configured. `$r->custom_response`
+/// takes what `ErrorDocument` takes.
+fn page<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    status: u16,
+    document: Option<&[u8]>,
+) -> Work<D> {
+    let document = document
+        .filter(|_| request.redirect.is_none())
+        .and_then(|document| std::str::from_utf8(document).ok());
+    document
+        .and_then(|document| work::document_work(shared, request.virtual_host, status, document))
+        .unwrap_or_else(|| work::refusal(shared, request, settings, status))
+}
+
+/// Another media type than the one the file's name says.
+fn set_type(answer: &mut Answer, media_type: &[u8]) {
+    let line = [b"Content-Type: ", media_type, b"\r\n"].concat();
+    add_lines(answer, &line);
+}
+
+/// Puts the handlers' lines in: one takes the place of the front's own of the same name. How long the
+/// body is they cannot know.
+fn add_lines(answer: &mut Answer, lines: &[u8]) {
+    if lines.is_empty() {
+        return;
+    }
+    if let Content::Cached(resource) = &answer.content {
+        answer.lines.splice(0..0, resource.lines().iter().copied());
+        answer.content = Content::Bytes(resource.body().to_vec());
+    }
+    let is_theirs = |line: &&[u8]| !name(line).eq_ignore_ascii_case(b"content-length");
+    let theirs: Vec<&[u8]> = each(lines).filter(is_theirs).collect();
+    let is_replaced =
+        |line: &[u8]| (theirs.iter()).any(|their| name(their).eq_ignore_ascii_case(name(line)));
+    let mut merged: Vec<u8> = each(&answer.lines)
+        .filter(|line| !is_replaced(line))
+        .flatten()
+        .copied()
+        .collect();
+    theirs
+        .iter()
+        .for_each(|line| merged.extend_from_slice(line));
+    answer.lines = merged;
+}
+
+fn each(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines.split_inclusive(|byte| *byte == b'\n')
+}
+
+fn name(line: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b':', line).unwrap_or(line.len());
+    &line[..end]
+}
