@@ -10,6 +10,7 @@ use std::process::ExitCode;
 mod ab;
 mod arguments;
 mod bench;
+mod certificate;
 mod check;
 mod compare;
 mod control;
@@ -62,6 +63,11 @@ pub const COMMANDS: &[Command] = &[
         name: "directives",
         about: "the configuration directives and their defaults",
         run: directives::run,
+    },
+    Command {
+        name: "certificate",
+        about: "make a certificate for this machine, to try TLS with",
+        run: certificate::run,
     },
     Command {
         name: "bench",

@@ -118,8 +118,11 @@ void mehari_errors_open(pTHX)
   stderr_io = (IO *)SvREFCNT_inc_NN((SV *)GvIOn(stderr_gv));
   stderr_gp = gp_ref(GvGP(stderr_gv));
   error_file = fcntl(2, F_DUPFD_CLOEXEC, 10);
+  mehari_descriptor_claim(error_file);
   attach_layer(aTHX);
 }
+
+void mehari_errors_replaced(void) { descriptor_replaced = true; }
 
 void mehari_errors_begin(pTHX) { PERL_UNUSED_CONTEXT; filled = 0; }
 

@@ -35,8 +35,10 @@ void mehari_fork_forward(int signal)
 
 static void drop_template(template *this)
 {
-  if (this->alive)
+  if (this->alive) {
+    mehari_descriptor_release(this->socket);
     close(this->socket); /* it reads its end and ends */
+  }
   this->alive = false;
 }
 
@@ -44,7 +46,7 @@ static void drop_template(template *this)
 static bool ask_zygote(const char *file, int socket)
 {
   pid_t own = getpid();
-  int files[] = {mehari_mailbox_file(), socket};
+  int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
   struct iovec parts[] = {{&own, sizeof own}, {(void *)file, strlen(file)}};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
@@ -68,6 +70,7 @@ static bool start_template(template *this, const char *file, const struct stat *
   this->made_from = *now;
   this->alive = true;
   this->socket = ends[0];
+  mehari_descriptor_claim(this->socket);
   return true;
 }
 
@@ -112,7 +115,7 @@ static bool send_order(int socket)
 /* The child has ended: what of its response is missing is ours to say. */
 static void complete(const char *file, pid_t child, int status)
 {
-  uint32_t progress = atomic_load(mehari_mailbox_progress()) & ~MEHARI_PROGRESS_SPAWNED;
+  uint32_t progress = atomic_load(mehari_mailbox_progress()) & ~MEHARI_PROGRESS_WROTE;
   if (WIFSIGNALED(status))
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status),
                 progress ? " within its response" : "; premature end of script headers");
@@ -123,6 +126,17 @@ static void complete(const char *file, pid_t child, int status)
     mehari_output_error(500);
   else if (progress == 1)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
+}
+
+/* Without its template nobody sees the child end: it must not write to the ring beside us. */
+static void end_child(void)
+{
+  pid_t child = atomic_load(mehari_mailbox_child());
+  if (child <= 1)
+    return;
+  kill(-child, SIGKILL);
+  while (kill(child, SIGKILL) == 0)
+    usleep(1000);
 }
 
 static bool wait_for_end(template *this, mehari_ending *ending)
@@ -166,6 +180,7 @@ bool mehari_fork_serve(pTHX)
     ended = send_order(this->socket) && wait_for_end(this, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
+      end_child();
       drop_template(this);
     }
   }

@@ -12,8 +12,9 @@ void mehari_output_reopened(pTHX_ IO *io);
 void mehari_input_reopened(pTHX_ IO *io);
 void mehari_errors_reopened(pTHX_ IO *io);
 
-bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
+bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
+static OP *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);
 static OP *(*perl_open)(pTHX), *(*perl_syswrite)(pTHX), *(*perl_sysread)(pTHX), *(*perl_chdir)(pTHX), *(*perl_umask)(pTHX),
   *(*perl_exec)(pTHX), *(*perl_system)(pTHX), *(*perl_backtick)(pTHX), *(*perl_fork)(pTHX), *(*perl_exit)(pTHX);
 
@@ -44,10 +45,41 @@ static bool opens_a_pipe(pTHX)
   return false;
 }
 
+/* The operators whose child prints to us, not to descriptor 1. */
+static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
+{
+  mehari_child_has_own_stdout = true;
+  OP *next = spawn(aTHX_ perl);
+  mehari_child_has_own_stdout = false;
+  return next;
+}
+
+/* `open F, "command |"` or `open F, "-|", ...` */
+static bool opens_for_reading(pTHX)
+{
+  SV **mode = PL_stack_base + *PL_markstack_ptr + 2;
+  STRLEN length;
+  if (mode > PL_stack_sp || !SvPOK(*mode))
+    return false;
+  const char *text = SvPV_const(*mode, length);
+  while (length && isSPACE(text[length - 1]))
+    length--;
+  return length && text[length - 1] == '|' && text[0] != '|';
+}
+
+/* `open F, "<&=", 5`: closing F closes descriptor 5, whosever it is. */
+static bool opens_a_number(pTHX)
+{
+  SV **mode = PL_stack_base + *PL_markstack_ptr + 2;
+  return mode <= PL_stack_sp && SvPOK(*mode) && memmem(SvPVX(*mode), SvCUR(*mode), "&=", 2);
+}
+
 static OP *run_open(pTHX)
 {
   IO *io = first_argument_io(aTHX);
-  OP *next = opens_a_pipe(aTHX) ? spawn(aTHX_ perl_open) : perl_open(aTHX);
+  if (opens_a_number(aTHX))
+    mehari_touched |= MEHARI_TOUCHED_DESCRIPTORS;
+  OP *next = !opens_a_pipe(aTHX) ? perl_open(aTHX) : opens_for_reading(aTHX) ? spawn_for_reading(aTHX_ perl_open) : spawn(aTHX_ perl_open);
   if (io) {
     mehari_output_reopened(aTHX_ io);
     mehari_input_reopened(aTHX_ io);
@@ -105,13 +137,40 @@ static OP *run_sysread(pTHX)
 }
 
 static OP *run_system(pTHX) { return spawn(aTHX_ perl_system); }
-static OP *run_backtick(pTHX) { return spawn(aTHX_ perl_backtick); }
+static OP *run_backtick(pTHX) { return spawn_for_reading(aTHX_ perl_backtick); }
 static OP *run_fork(pTHX) { return spawn(aTHX_ perl_fork); }
 
 static OP *run_chdir(pTHX)
 {
   mehari_directory_changed = true;
   return perl_chdir(aTHX);
+}
+
+static OP *change_process(pTHX_ OP *(*perl)(pTHX))
+{
+  if (mehari_serving && !mehari_in_child)
+    mehari_touched |= MEHARI_TOUCHED_PROCESS;
+  return perl(aTHX);
+}
+
+static OP *run_chroot(pTHX) { return change_process(aTHX_ perl_chroot); }
+static OP *run_setpgrp(pTHX) { return change_process(aTHX_ perl_setpgrp); }
+static OP *run_setpriority(pTHX) { return change_process(aTHX_ perl_setpriority); }
+
+static OP *run_syscall(pTHX)
+{
+  mehari_touched |= MEHARI_TOUCHED_DESCRIPTORS | MEHARI_TOUCHED_MASK | MEHARI_TOUCHED_TIMERS | MEHARI_TOUCHED_LIMITS;
+  return perl_syscall(aTHX);
+}
+
+/* The end of a file that was loaded, or of a string eval. */
+static OP *run_leaveeval(pTHX)
+{
+  bool was_loaded = CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE;
+  OP *next = perl_leaveeval(aTHX);
+  if (was_loaded)
+    mehari_watch_loaded(aTHX);
+  return next;
 }
 
 static OP *run_exit(pTHX)
@@ -148,6 +207,9 @@ static OP *run_exec(pTHX)
 static void in_forked_child(void)
 {
   mehari_in_child = true;
+  if (mehari_child_has_own_stdout)
+    mehari_output_discard(); /* what the parent printed is the parent's */
+  mehari_child_has_own_stdout = false;
 }
 
 static void in_forking_parent(void)
@@ -174,5 +236,10 @@ void mehari_hooks_install(pTHX)
   replace(OP_BACKTICK, run_backtick, &perl_backtick);
   replace(OP_FORK, run_fork, &perl_fork);
   replace(OP_EXIT, run_exit, &perl_exit);
+  replace(OP_CHROOT, run_chroot, &perl_chroot);
+  replace(OP_SETPGRP, run_setpgrp, &perl_setpgrp);
+  replace(OP_SETPRIORITY, run_setpriority, &perl_setpriority);
+  replace(OP_SYSCALL, run_syscall, &perl_syscall);
+  replace(OP_LEAVEEVAL, run_leaveeval, &perl_leaveeval);
   pthread_atfork(NULL, in_forking_parent, in_forked_child);
 }

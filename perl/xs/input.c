@@ -165,11 +165,14 @@ void mehari_input_open(pTHX)
   stdin_gp = gp_ref(GvGP(stdin_gv));
   int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
   null_file = fcntl(file, F_DUPFD_CLOEXEC, 10);
+  mehari_descriptor_claim(null_file);
   dup2(null_file, 0);
   if (file)
     close(file);
   attach_layer(aTHX);
 }
+
+void mehari_input_replaced(void) { descriptor_replaced = true; }
 
 void mehari_input_begin(pTHX)
 {

@@ -12,6 +12,7 @@
 
 mehari_job mehari_now;
 bool mehari_serving, mehari_in_child;
+int mehari_front_socket = -1;
 
 static mehari_mailbox *box;
 static mehari_bell *bell;
@@ -35,8 +36,12 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
   }
   box_file = mailbox;
   ring = (char *)box + MEHARI_RING_OFFSET;
-  descriptors = descriptor_socket;
+  descriptors = mehari_front_socket = descriptor_socket;
   bell_event = event;
+  mehari_descriptor_claim(mailbox);
+  mehari_descriptor_claim(descriptor_socket);
+  mehari_descriptor_claim(bell_file);
+  mehari_descriptor_claim(event);
 }
 
 int mehari_mailbox_file(void) { return box_file; }
@@ -151,7 +156,7 @@ bool mehari_mailbox_take(void)
 static bool front_is_gone(void)
 {
   char byte;
-  return recv(descriptors, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  return recv(mehari_front_socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static bool has_pending(void)

@@ -35,6 +35,7 @@ extern bool mehari_serving;  /* between taking a request and its DONE */
 extern bool mehari_in_child; /* a script forked and this is the child */
 
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
+extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
 void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
@@ -46,9 +47,9 @@ _Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the 
 uint32_t mehari_mailbox_offset(const mehari_request *frame);
 const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
-/* 0: nothing sent; 1: the head is; 2: the response is complete. */
+/* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
-#define MEHARI_PROGRESS_SPAWNED 0x100u /* children may live on */
+#define MEHARI_PROGRESS_WROTE 0x100u /* the file on descriptor 1 was written to */
 mehari_text mehari_span_text(mehari_span span);
 mehari_text mehari_request_text(int which);
 /* Blocks while the ring is full. `parts` are joined into one record. */
@@ -79,7 +80,9 @@ void mehari_output_open(pTHX);    /* once a worker */
 void mehari_output_begin(pTHX);   /* each request */
 void mehari_output_write(const char *bytes, size_t length);
 void mehari_output_flush(void);   /* to the client, if the head is complete */
-void mehari_output_spill(void);   /* to descriptor 1, for a child process */
+void mehari_output_share(pTHX);   /* somebody else is about to write on descriptor 1 */
+void mehari_output_spill(void);   /* to descriptor 1, which is shared */
+void mehari_output_detach(void);  /* children that live on are not waited for */
 bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
 size_t mehari_output_bytes(void);
 bool mehari_output_has_body(pTHX); /* something of the body was printed */
@@ -95,16 +98,29 @@ extern bool mehari_may_have_spawned;
 extern void (*mehari_output_fill_head)(pTHX);
 
 /* stdout.c: the layer that fills it, and descriptor 1. */
+void mehari_stdout_restore_descriptor(void);
+void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
+bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
 void mehari_stdout_begin(pTHX);
 void mehari_stdout_flush(pTHX);
 bool mehari_stdout_has_more(void); /* children or C code wrote to descriptor 1 */
 ssize_t mehari_stdout_take(char *window, size_t size);
+
+/* tap.c: descriptor 1 as a pipe to the front. */
+bool mehari_tap_open(void); /* false: there is none to be had */
+bool mehari_tap_is_open(void);
+void mehari_tap_write(const char *bytes, size_t length);
+void mehari_tap_close(pTHX);
+
+/* pipes.c: pipes to processes that a script left open. */
+void mehari_pipes_conclude(pTHX_ bool may_keep);
 
 /* input.c: STDIN. */
 void mehari_input_open(pTHX);
 void mehari_input_begin(pTHX);
 void mehari_input_end(pTHX);
 void mehari_input_spill(void);
+void mehari_input_replaced(void);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
 extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
 
@@ -113,11 +129,28 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
+void mehari_errors_replaced(void);
 void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
 
 /* hooks.c: the operators replaced, before any other code is compiled. */
 void mehari_hooks_install(pTHX);
 extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
+extern bool mehari_child_has_own_stdout; /* of the child that the operator under way starts */
+
+/* watch.c: what a script changes of its process. */
+enum {
+  MEHARI_TOUCHED_DESCRIPTORS = 1,
+  MEHARI_TOUCHED_MASK = 2,
+  MEHARI_TOUCHED_TIMERS = 4,
+  MEHARI_TOUCHED_LIMITS = 8,
+  MEHARI_TOUCHED_PROCESS = 16
+};
+extern unsigned mehari_touched; /* by the request being served */
+void mehari_watch_open(void); /* once a worker */
+void mehari_watch_loaded(pTHX);
+void mehari_watch_put_back(void);
+void mehari_descriptor_claim(int file); /* one of our own: no script can close it by its number */
+void mehari_descriptor_release(int file);
 
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
@@ -291,9 +324,16 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler
 int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments); /* OK, or what the first to object answered; $@ says more */
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
-void mehari_program_note_objects(pTHX); /* what is there before the script is not its own */
 void mehari_program_prepare(pTHX_ const char *file); /* in the template: what the child need not do (and unshare) itself */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+
+/* pages.c: the zygote's memory in large pages. */
+void mehari_pages_align(void);   /* before anything is loaded */
+void mehari_pages_enlarge(void); /* once everything is */
+
+/* destructors.c: whether perl's own end is due. */
+void mehari_destructors_note(pTHX); /* what is there before the program is not its own */
+bool mehari_destructors_due(pTHX);
 
 /* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
 typedef struct {
@@ -305,7 +345,8 @@ typedef struct {
   int32_t status; /* as waitpid gives it */
 } mehari_ending;
 extern int mehari_stem_socket; /* to the zygote */
-void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int bell, int bell_event) __attribute__((noreturn));
+#define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
+void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 /* worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);

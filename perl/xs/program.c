@@ -34,62 +34,6 @@ static OP *end_of_program(pTHX)
 
 /* ---- the end of a program ---- */
 
-static SV **old_objects; /* those with a DESTROY that were there before the script ran, sorted by address */
-static size_t old_object_count;
-
-static bool has_destructor(pTHX_ SV *object)
-{
-  static HV *last;
-  static bool last_answer;
-  HV *stash = SvSTASH(object);
-  if (!stash || SvTYPE(object) == SVt_PVIO)
-    return false;
-  if (stash != last) {
-    GV *found = gv_fetchmeth_pvn(stash, "DESTROY", 7, 0, 0);
-    CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
-    last = stash;
-    last_answer = code && (CvISXSUB(code) || CvROOT(code));
-  }
-  return last_answer;
-}
-
-static int by_address(const void *a, const void *b)
-{
-  const SV *left = *(SV *const *)a, *right = *(SV *const *)b;
-  return left < right ? -1 : left > right;
-}
-
-static void each_object(pTHX_ void (*see)(pTHX_ SV *object, void *argument), void *argument)
-{
-  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
-    SV *end = &arena[SvREFCNT(arena)];
-    for (SV *each = arena + 1; each < end; each++)
-      if (SvTYPE(each) != (svtype)SVTYPEMASK && SvREFCNT(each) && SvTYPE(each) >= SVt_PVMG && SvOBJECT(each) && has_destructor(aTHX_ each))
-        see(aTHX_ each, argument);
-  }
-}
-
-static void note_old(pTHX_ SV *object, void *argument)
-{
-  PERL_UNUSED_CONTEXT;
-  PERL_UNUSED_ARG(argument);
-  Renew(old_objects, old_object_count + 1, SV *);
-  old_objects[old_object_count++] = object;
-}
-
-void mehari_program_note_objects(pTHX)
-{
-  each_object(aTHX_ note_old, NULL);
-  qsort(old_objects, old_object_count, sizeof *old_objects, by_address);
-}
-
-static void look_for_new(pTHX_ SV *object, void *found)
-{
-  PERL_UNUSED_CONTEXT;
-  if (!bsearch(&object, old_objects, old_object_count, sizeof *old_objects, by_address))
-    *(bool *)found = true;
-}
-
 static void run_end_blocks(pTHX)
 {
   while (PL_endav && av_top_index(PL_endav) >= 0) {
@@ -98,17 +42,16 @@ static void run_end_blocks(pTHX)
   }
 }
 
-/* perl's own end costs milliseconds in a large interpreter: every object is looked for and unshared. It is
- * due when the script left an object whose destructor may do something. */
 void mehari_end_program(pTHX_ void *argument)
 {
   bool due = mehari_may_have_spawned; /* a pipe left open is closed, and its process waited for */
   PERL_UNUSED_ARG(argument);
   run_end_blocks(aTHX);
-  if (!due)
-    each_object(aTHX_ look_for_new, &due);
+  mehari_stdout_flush(aTHX);
+  if (mehari_tap_is_open())
+    mehari_output_spill(); /* comes before what the processes of open pipes say at their end */
   CvDEPTH(PL_main_cv) = 0;
-  if (due)
+  if (due || mehari_destructors_due(aTHX))
     perl_destruct(aTHX);
   else
     PerlIO_flush((PerlIO *)NULL);
@@ -142,7 +85,7 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
 {
   mehari_input_spill();
   mehari_environment_export(aTHX);
-  mehari_may_have_spawned = true;
+  mehari_output_share(aTHX);
   pid_t child = fork();
   if (!child) {
     const char *perl = SvPV_nolen(get_sv("\030", GV_ADD));
@@ -169,6 +112,7 @@ void mehari_program_prepare(pTHX_ const char *file)
 /* What a fresh process has of its own. */
 static void begin(pTHX)
 {
+  setpgid(0, 0); /* what the script signals as its group is its own processes */
   mehari_in_child = false;
   mehari_may_have_spawned = false;
   mehari_is_program = true;
@@ -179,47 +123,10 @@ static void begin(pTHX)
 static void leave(void) __attribute__((noreturn));
 static void leave(void)
 {
-  if (mehari_may_have_spawned)
-    atomic_fetch_or(mehari_mailbox_progress(), MEHARI_PROGRESS_SPAWNED);
+  if (mehari_stdout_was_written())
+    atomic_fetch_or(mehari_mailbox_progress(), MEHARI_PROGRESS_WROTE);
   mehari_ring_publish();
   _exit(0);
-}
-
-/* True: a child of ours still has our STDOUT open. */
-static bool has_writers(void)
-{
-  char list[4096], path[64], target[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t length = file < 0 ? 0 : read(file, list, sizeof list - 1);
-  if (file >= 0)
-    close(file);
-  if (length <= 0)
-    return false;
-  list[length] = '\0';
-  for (char *next = list; *next;) {
-    long child = strtol(next, &next, 10);
-    while (*next == ' ')
-      next++;
-    snprintf(path, sizeof path, "/proc/%ld/fd/1", child);
-    ssize_t named = child > 1 ? readlink(path, target, sizeof target) : -1;
-    if (named >= 14 && memEQ(target, "/memfd:stdout", 13))
-      return true;
-  }
-  return false;
-}
-
-/* What a child prints after the script has ended belongs to the response, as in CGI; but not for ever. */
-static void wait_for_writers(void)
-{
-  static const struct timespec pause = {.tv_nsec = 5000000};
-  for (int i = 0; i < 400; i++) {
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-      ;
-    if (!has_writers())
-      return;
-    nanosleep(&pause, NULL);
-  }
 }
 
 static int run_script(pTHX_ mehari_script *script)
@@ -241,8 +148,6 @@ static int run_script(pTHX_ mehari_script *script)
     mehari_output_spill();
     _exit(status);
   }
-  if (mehari_may_have_spawned)
-    wait_for_writers();
   return status;
 }
 

@@ -84,8 +84,10 @@ void mehari_enter_directory(const char *file)
 {
   static char entered[4096];
   static int home = -1;
-  if (home < 0)
+  if (home < 0) {
     home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    mehari_descriptor_claim(home);
+  }
   const char *slash = file ? strrchr(file, '/') : NULL;
   size_t length = slash ? slash - file : 0;
   if (!mehari_directory_changed && strlen(entered) == length && memEQ(entered, file, length))
@@ -115,7 +117,8 @@ static void name_program(pTHX_ mehari_text file)
   sv_setpvn(name, file.at, file.length);
 }
 
-static void serve(pTHX_ mehari_script *script)
+/* `ephemeral`: the script's globals end with the request. */
+static void serve(pTHX_ mehari_script *script, bool ephemeral)
 {
   run this = {script};
   mehari_enter_directory(lives_in_cgi_world() ? script->file : NULL);
@@ -131,6 +134,8 @@ static void serve(pTHX_ mehari_script *script)
   if (outcome == MEHARI_EXITED && !mehari_exit_called && exit_status)
     outcome = MEHARI_DIED;
   mehari_call_list(aTHX_ script->ends);
+  if (mehari_tap_is_open())
+    mehari_pipes_conclude(aTHX_ !ephemeral);
   /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
     mehari_output_discard();
@@ -146,7 +151,7 @@ void mehari_registry_serve(pTHX)
   name_program(aTHX_ task);
   mehari_script *script = find(aTHX_ task, &status);
   if (script)
-    serve(aTHX_ script);
+    serve(aTHX_ script, lives_in_cgi_world());
   else {
     mehari_output_discard();
     mehari_output_error(status);
@@ -214,7 +219,7 @@ void mehari_perlrun_serve(pTHX)
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PERLRUN, &status);
   }
   if (script) {
-    serve(aTHX_ script);
+    serve(aTHX_ script, true);
     flush_namespace(aTHX_ script);
   } else {
     mehari_output_discard();

@@ -141,9 +141,21 @@ static void drain_descriptor(void)
   Safefree(later);
 }
 
+/* Through the tap goes what is printed; a head that $r makes goes through the ring, before it. */
+static void pour(void)
+{
+  if (!mehari_in_child && mehari_tap_is_open() && !mehari_parse_headers && phase == HEAD_OPEN) {
+    settle_head();
+    if (phase == HEAD_OPEN)
+      send_head();
+    mehari_ring_publish();
+  }
+  mehari_output_spill();
+}
+
 void mehari_output_write(const char *bytes, size_t length)
 {
-  if (!mehari_in_child) {
+  if (!mehari_in_child && !mehari_tap_is_open()) {
     take(bytes, length);
     return;
   }
@@ -151,7 +163,7 @@ void mehari_output_write(const char *bytes, size_t length)
   memcpy(buffer + filled, bytes, length);
   filled += length;
   if (filled > FLUSH_AT)
-    mehari_output_spill();
+    pour();
 }
 
 void mehari_output_spill(void)
@@ -161,28 +173,55 @@ void mehari_output_spill(void)
       filled = 0;
     return;
   }
-  size_t at = 0;
-  while (at < filled) {
-    ssize_t wrote = write(1, buffer + at, filled - at);
-    if (wrote < 0 && errno == EINTR)
-      continue;
-    if (wrote <= 0)
-      break;
-    at += wrote;
-  }
+  if (phase != HEAD_REFUSED)
+    mehari_tap_write(buffer, filled);
+  body_bytes += filled;
   filled = 0;
 }
 
+/* What the head would be if it were settled now: the front needs it when a child fills the pipe first. */
+static void announce_tap(pTHX)
+{
+  if (phase == HEAD_OPEN && !mehari_parse_headers && mehari_output_fill_head)
+    mehari_output_fill_head(aTHX);
+  else if (phase == HEAD_OPEN && mehari_output_fill_head)
+    mehari_request_complete_head(aTHX);
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  uint32_t lines = phase == HEAD_OPEN && head_fits() && !mehari_response.refused ? mehari_response.length : 0;
+  if (task.length > MEHARI_RECORD_LIMIT - sizeof lines - lines)
+    task.length = 0;
+  mehari_text parts[] = {{(char *)&lines, sizeof lines}, {mehari_response.lines, lines}, task};
+  mehari_ring_put(MEHARI_RECORD_TAP, mehari_response.status | (mehari_parse_headers ? MEHARI_TAP_PARSE : 0), parts, 3);
+  if (phase == HEAD_OPEN)
+    mehari_head_clear(&mehari_response);
+  mehari_ring_publish();
+}
+
+void mehari_output_share(pTHX)
+{
+  if (!mehari_in_child && mehari_serving && !mehari_tap_is_open()) {
+    drain_descriptor();
+    if (phase == HEAD_SENT)
+      pass_on();
+    if (!mehari_tap_open())
+      return;
+    atomic_store(mehari_mailbox_progress(), 1);
+    announce_tap(aTHX);
+  }
+  mehari_output_spill();
+}
+
+static bool detached;
+void mehari_output_detach(void) { detached = true; }
+
 void mehari_output_flush(void)
 {
-  if (mehari_in_child) {
-    mehari_output_spill();
+  if (mehari_in_child || mehari_tap_is_open()) {
+    pour();
     return;
   }
   if (!mehari_serving)
     return;
-  if (mehari_may_have_spawned)
-    drain_descriptor();
   pass_on();
   mehari_ring_publish();
 }
@@ -192,6 +231,10 @@ size_t mehari_output_bytes(void) { return body_bytes + filled; }
 bool mehari_output_has_body(pTHX)
 {
   mehari_stdout_flush(aTHX);
+  if (mehari_tap_is_open()) { /* the front has seen it, and decides */
+    mehari_output_spill();
+    return phase == HEAD_SENT;
+  }
   drain_descriptor();
   if (phase == HEAD_SENT || !filled)
     return phase == HEAD_SENT;
@@ -203,13 +246,15 @@ void mehari_output_discard(void) { filled = 0; }
 
 static void finish(void)
 {
-  mehari_ring_put(MEHARI_RECORD_END, 0, NULL, 0);
+  mehari_ring_put(MEHARI_RECORD_END, detached ? MEHARI_END_DETACHED : 0, NULL, 0);
   atomic_store(mehari_mailbox_progress(), 2);
 }
 
 void mehari_output_error(int status)
 {
+  dTHX;
   filled = 0;
+  mehari_tap_close(aTHX);
   if (phase == HEAD_SENT) {
     mehari_ring_put(MEHARI_RECORD_END, MEHARI_END_BROKEN, NULL, 0);
   } else {
@@ -239,9 +284,27 @@ static void finish_at_once(size_t skip)
   filled = 0;
 }
 
+/* The head is sent, or comes through the tap as the body does. */
+static void end_tapped(pTHX)
+{
+  if (mehari_parse_headers || phase != HEAD_OPEN)
+    mehari_output_spill();
+  else
+    pour();
+  mehari_tap_close(aTHX);
+  if (phase == HEAD_REFUSED)
+    mehari_output_error(500);
+  else
+    finish();
+}
+
 void mehari_output_end(pTHX)
 {
   mehari_stdout_flush(aTHX);
+  if (mehari_tap_is_open()) {
+    end_tapped(aTHX);
+    return;
+  }
   drain_descriptor();
   size_t skip = 0;
   if (phase == HEAD_OPEN) {
@@ -277,6 +340,7 @@ void mehari_output_begin(pTHX)
   phase = HEAD_OPEN;
   filled = 0;
   body_bytes = 0;
+  detached = mehari_now.frame->task == MEHARI_TASK_HANDLER;
   mehari_parse_headers = mehari_now.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
   mehari_stdout_begin(aTHX);
 }

@@ -1,7 +1,7 @@
 /* STDOUT: the layer that fills the response, and descriptor 1 below it.
  *
- * Descriptor 1 is a memory file: child processes and C libraries write there, and response.c takes
- * their text into the response in order.
+ * Descriptor 1 is a memory file: C libraries write there, and response.c takes their text into the response
+ * in order. Before a child process starts the tap takes its place (tap.c).
  */
 #include "mehari.h"
 #include <fcntl.h>
@@ -94,6 +94,17 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   return length;
 }
 
+static void share(pTHX)
+{
+  if (descriptor_replaced)
+    return; /* the script's own file: nothing of the response goes there */
+  if (mehari_stdout_aside && !mehari_in_child) {
+    dup2(2, 1);
+    descriptor_replaced = true;
+  } else
+    mehari_output_share(aTHX);
+}
+
 /* Perl flushes for three reasons: a child is about to start, a duplicate is about to be made, or the
  * script wants its text sent. The operator that runs tells which. */
 static IV layer_flush(pTHX_ PerlIO *handle)
@@ -102,9 +113,10 @@ static IV layer_flush(pTHX_ PerlIO *handle)
   if (!PL_op)
     return 0;
   switch (PL_op->op_type) {
-  case OP_SYSTEM: case OP_EXEC: case OP_FORK: case OP_BACKTICK: case OP_PIPE_OP: case OP_GLOB: case OP_OPEN:
+  case OP_SYSTEM: case OP_EXEC: case OP_FORK: case OP_BACKTICK: case OP_OPEN:
     mehari_may_have_spawned = true;
-    mehari_output_spill();
+    if (!mehari_child_has_own_stdout)
+      share(aTHX);
     break;
   case OP_PRINT: case OP_SAY: case OP_PRTF: case OP_ENTERSUB: case OP_LEAVEWRITE: case OP_SYSWRITE:
     if (!mehari_stdout_aside)
@@ -118,7 +130,7 @@ static IV layer_close(pTHX_ PerlIO *handle)
 {
   PerlIOBase(handle)->flags &= ~(PERLIO_F_CANWRITE | PERLIO_F_CANREAD | PERLIO_F_OPEN);
   if (handle == layer_handle) {
-    if (mehari_in_child)
+    if (mehari_in_child || mehari_tap_is_open())
       mehari_output_spill();
     close(1);
     descriptor_replaced = true;
@@ -132,7 +144,7 @@ static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parame
   PERL_UNUSED_ARG(parameters);
   PERL_UNUSED_ARG(old);
   mehari_may_have_spawned = true;
-  mehari_output_spill();
+  share(aTHX);
   int file = flags & PERLIO_DUP_FD ? dup(1) : 1;
   return PerlIO_openn(aTHX_ ":unix:perlio", "w", file, 0, 0, handle, 0, NULL);
 }
@@ -173,6 +185,15 @@ static void attach_layer(pTHX)
   IoTYPE(stdout_io) = IoTYPE_WRONLY;
 }
 
+void mehari_stdout_restore_descriptor(void)
+{
+  dup2(memory_file, 1);
+  descriptor_replaced = false;
+}
+
+void mehari_stdout_replaced(void) { descriptor_replaced = true; }
+bool mehari_stdout_was_written(void) { return spilled; }
+
 void mehari_output_fresh_descriptor(void)
 {
   int file = memfd_create("stdout", MFD_CLOEXEC);
@@ -181,9 +202,12 @@ void mehari_output_fresh_descriptor(void)
   fcntl(file, F_SETFL, O_APPEND);
   int high = fcntl(file, F_DUPFD_CLOEXEC, 10);
   close(file);
-  if (memory_file >= 0)
+  if (memory_file >= 0) {
+    mehari_descriptor_release(memory_file);
     close(memory_file);
+  }
   memory_file = high;
+  mehari_descriptor_claim(high);
   dup2(memory_file, 1);
   drained = 0;
 }
@@ -234,11 +258,9 @@ void mehari_output_reset_handles(pTHX)
   if (PL_defoutgv != stdout_gv)
     setdefout(stdout_gv);
   PL_last_in_gv = NULL;
-  if (descriptor_replaced) {
-    dup2(memory_file, 1);
-    descriptor_replaced = false;
-  }
-  /* A child may live on with the memory file open: what it writes later must reach nobody. */
+  if (descriptor_replaced)
+    mehari_stdout_restore_descriptor();
+  /* A child of a library's may live on with the memory file open: what it writes later must reach nobody. */
   if (mehari_may_have_spawned || spilled)
     mehari_output_fresh_descriptor();
   mehari_may_have_spawned = spilled = false;

@@ -6,6 +6,7 @@
  */
 #include "mehari.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,7 @@ static bool compiles_purely(pTHX_ const char *file)
     int status;
     mehari_in_child = true;
     mehari_may_have_spawned = false;
+    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1); /* the file below is the template's, too */
     mehari_errors_quiet(true);
     mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
     bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_purity_holds() && only_standard_modules(aTHX);
@@ -87,6 +89,7 @@ static void serve(pTHX_ mehari_script *script, const char *file, int socket)
   mehari_program_prepare(aTHX_ file);
   pid_t child = fork();
   if (!child) {
+    close(socket); /* the worker must see the template's end, whoever lives on */
     mehari_serving = true;
     mehari_mailbox_map_body();
     mehari_program_run(aTHX_ script, file);
@@ -99,16 +102,19 @@ static void serve(pTHX_ mehari_script *script, const char *file, int socket)
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
   atomic_store(mehari_mailbox_child(), 0);
-  if (status || atomic_load(mehari_mailbox_progress()) & MEHARI_PROGRESS_SPAWNED)
+  if (status || atomic_load(mehari_mailbox_progress()) & MEHARI_PROGRESS_WROTE)
     mehari_output_fresh_descriptor();
   mehari_ending ending = {child, status};
   if (send(socket, &ending, sizeof ending, MSG_NOSIGNAL) < 0)
     _exit(0);
 }
 
-void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int bell, int bell_event)
+void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
 {
-  mehari_process_open(aTHX_ "mehari-template", mailbox, socket, bell, bell_event);
+  int socket = files[1];
+  mehari_process_open(aTHX_ "mehari-template", files[0], socket, bell, bell_event);
+  mehari_front_socket = files[2];
+  mehari_descriptor_claim(mehari_front_socket);
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);
@@ -118,7 +124,7 @@ void mehari_template_run(pTHX_ const char *file, int mailbox, int socket, int be
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ load_modules, (void *)file, NULL);
-  mehari_program_note_objects(aTHX);
+  mehari_destructors_note(aTHX);
   for (;;)
     serve(aTHX_ script, file, socket);
 }

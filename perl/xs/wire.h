@@ -113,6 +113,9 @@ enum {
   MEHARI_RECORD_INTERIM,      /* a 1xx response: header lines */
   MEHARI_RECORD_LOG,          /* one line for the error log */
   MEHARI_RECORD_DONE,         /* the worker is free again (after cleanup); detail: MEHARI_DONE_* */
+  /* The rest comes through a pipe whose reading end is in the descriptor socket. Detail: the status so far and
+   * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
+  MEHARI_RECORD_TAP,
   MEHARI_RECORD_PASS          /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
 };
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
@@ -121,7 +124,11 @@ enum {
 #define MEHARI_PASS_TYPE 't'     /* its content type */
 #define MEHARI_PASS_DOCUMENT 'd' /* what ErrorDocument would say, for this request */
 #define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
-enum { MEHARI_END_BROKEN = 1 };
+enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
+enum {
+  MEHARI_END_BROKEN = 1,
+  MEHARI_END_DETACHED = 2 /* others that hold the tap are not waited for */
+};
 enum {
   MEHARI_DONE_RETIRE = 1,
   MEHARI_DONE_AGAIN = 2 /* the request was not begun: it is for another worker */

@@ -14,7 +14,7 @@ static struct {
   SV *warn_hook, *die_hook;
   U8 warnings;
   mode_t mask;
-  SV *signals[SIG_SIZE];
+  SV *signals[SIG_SIZE]; /* copies: what they hold, not where */
   AV *include; /* @INC */
 } at_start;
 
@@ -38,7 +38,7 @@ static void remember_state(pTHX)
   for (SSize_t i = 0; i <= av_top_index(GvAVn(PL_incgv)); i++)
     av_push(at_start.include, newSVsv(AvARRAY(GvAVn(PL_incgv))[i]));
   for (int i = 0; i < SIG_SIZE; i++)
-    at_start.signals[i] = PL_psig_ptr ? PL_psig_ptr[i] : NULL;
+    at_start.signals[i] = PL_psig_ptr && PL_psig_ptr[i] ? newSVsv(PL_psig_ptr[i]) : NULL;
 }
 
 static bool include_is_as_before(pTHX_ AV *now)
@@ -61,19 +61,34 @@ static void restore_include(pTHX)
     av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
 }
 
+static bool is_same_handler(SV *now, SV *before)
+{
+  if (!now || !before)
+    return now == before;
+  if (SvROK(now) || SvROK(before))
+    return SvROK(now) && SvROK(before) && SvRV(now) == SvRV(before);
+  return SvPOK(now) && SvPOK(before) && SvCUR(now) == SvCUR(before) && memEQ(SvPVX(now), SvPVX(before), SvCUR(now));
+}
+
+/* Without one before, the signal's element goes: perl then forgets the handler. */
+static void restore_signal(pTHX_ const char *name, SV *before)
+{
+  HV *handlers = get_hv("SIG", GV_ADD);
+  SV **slot = before ? hv_fetch(handlers, name, strlen(name), 1) : NULL;
+  if (slot) {
+    sv_setsv(*slot, before);
+    SvSETMAGIC(*slot);
+  } else
+    (void)hv_delete(handlers, name, strlen(name), G_DISCARD);
+}
+
 static void restore_signals(pTHX)
 {
   if (!PL_psig_ptr)
     return;
   for (int i = 1; i < SIG_SIZE; i++)
-    if (PL_psig_ptr[i] != at_start.signals[i]) {
-      SV **slot = hv_fetch(get_hv("SIG", GV_ADD), PL_sig_name[i], strlen(PL_sig_name[i]), 1);
-      if (slot) {
-        sv_setsv(*slot, at_start.signals[i] ? at_start.signals[i] : newSVpvs_flags("DEFAULT", SVs_TEMP));
-        SvSETMAGIC(*slot);
-        at_start.signals[i] = PL_psig_ptr[i];
-      }
-    }
+    if (!is_same_handler(PL_psig_ptr[i], at_start.signals[i]))
+      restore_signal(aTHX_ PL_sig_name[i], at_start.signals[i]);
 }
 
 static void restore_hook(pTHX_ SV **hook, SV *before, const char *name)
@@ -163,9 +178,16 @@ static void serve(pTHX)
   mehari_errors_begin(aTHX);
   bool begun = mehari_phases_serve(aTHX);
   mehari_guard(aTHX_ in_guard_cleanup, NULL, NULL);
+  if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS) {
+    mehari_stdout_replaced();
+    mehari_input_replaced();
+    mehari_errors_replaced();
+  }
   mehari_output_reset_handles(aTHX);
   mehari_input_end(aTHX);
   mehari_errors_end(aTHX);
+  if (mehari_touched)
+    mehari_watch_put_back();
   mehari_mailbox_done((mehari_retire ? MEHARI_DONE_RETIRE : 0) | (begun ? 0 : MEHARI_DONE_AGAIN));
   mehari_request_drop(aTHX);
   FREETMPS;
@@ -183,6 +205,7 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
   mehari_environment_open(aTHX);
   mehari_stack_watch(aTHX);
   mehari_may_have_spawned = false;
+  mehari_touched = 0;
 }
 
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
@@ -191,6 +214,9 @@ void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_ev
   mehari_process_open(aTHX_ "mehari-worker", mailbox, descriptors, bell, bell_event);
   mehari_psgi_open(aTHX);
   remember_state(aTHX);
+  mehari_watch_open();
+  mehari_watch_loaded(aTHX);
+  mehari_descriptor_claim(mehari_stem_socket);
   for (;;) {
     mehari_mailbox_state(MEHARI_STATE_IDLE);
     if (mehari_mailbox_take())

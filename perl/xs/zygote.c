@@ -4,6 +4,7 @@
  * the front goes away the socket closes and so does the zygote.
  */
 #include "mehari.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -140,11 +141,11 @@ static void become_serving_process(void)
   close(stem);
 }
 
-/* A worker's request for a template: its pid and the script, with its mailbox and a socket beside them. */
+/* A worker's request for a template: its pid and the script, with the descriptors a template has beside them. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
   struct { pid_t worker; char file[4097]; } request;
-  int files[2];
+  int files[MEHARI_TEMPLATE_FILES];
   struct iovec bytes = {&request, sizeof request - 1};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
@@ -159,11 +160,11 @@ static void fork_template(pTHX_ int bell, int bell_event)
     become_serving_process();
     close(mehari_stem_socket);
     setpgid(0, request.worker);
-    mehari_template_run(aTHX_ request.file, files[0], files[1], bell, bell_event);
+    mehari_template_run(aTHX_ request.file, files, bell, bell_event);
   }
   mehari_in_child = false;
-  close(files[0]);
-  close(files[1]);
+  for (int i = 0; i < MEHARI_TEMPLATE_FILES; i++)
+    close(files[i]);
 }
 
 static void fork_worker(pTHX_ message *in, int bell, int bell_event)
@@ -194,10 +195,42 @@ static void reap(void)
       report(MEHARI_CONTROL_ENDED, 0, worker, status, "", 0);
 }
 
+static bool is_worker(pid_t process)
+{
+  for (int i = 0; i < worker_count; i++)
+    if (workers[i] == process)
+      return true;
+  return false;
+}
+
+/* Children of the rung `fork` lead groups of their own; their parents are in their worker's. */
+static void kill_groups_below(void)
+{
+  DIR *all = opendir("/proc");
+  struct dirent *each;
+  while (all && (each = readdir(all))) {
+    pid_t process = atoi(each->d_name);
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int file = process > 1 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+      close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char *end_of_name = strrchr(text, ')');
+    int parent, group;
+    if (end_of_name && sscanf(end_of_name, ") %*c %d %d", &parent, &group) == 2 && group == process && is_worker(getpgid(parent)))
+      kill(-process, SIGKILL);
+  }
+  if (all)
+    closedir(all);
+}
+
 /* The front is gone. Idle workers see it themselves; one that is busy may never look. */
 static void leave(void) __attribute__((noreturn));
 static void leave(void)
 {
+  kill_groups_below();
   for (int i = 0; i < worker_count; i++)
     kill(-workers[i], SIGKILL);
   _exit(0);
@@ -228,6 +261,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   mehari_stem_socket = pair[1];
   message in;
   int ends = -1;
+  mehari_pages_align();
   for (;;) {
     struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};
     if (poll(waits, 3, -1) < 0 && errno != EINTR)
@@ -251,6 +285,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       if (ends < 0) {
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+        mehari_pages_enlarge();
       }
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);

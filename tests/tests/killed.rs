@@ -1,6 +1,6 @@
 //! A worker, a program or the zygote killed from outside: one request is lost at most, and all goes on.
 
-use mehari_harness::scripts::{is_well, nap, simple};
+use mehari_harness::scripts::{is_well, nap, plain, simple};
 use mehari_harness::{eventually, processes, Request, Rung, PATIENCE};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -81,8 +81,13 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
 fn killed_zygote_is_replaced_while_everything_goes_on() {
     let mut server = simple(2).start();
     let descriptors = server.descriptors();
-    let before = server.zygotes();
-    assert_eq!(before.len(), 1, "one generation has one zygote");
+    // A worker just forked still bears the zygote's name.
+    let mut before = Vec::new();
+    let one = eventually(PATIENCE, || {
+        before = server.zygotes();
+        before.len() == 1
+    });
+    assert!(one, "one generation has one zygote: {before:?}");
     let (mut connection, _) = nap(&server, Rung::Registry, "a");
     processes::signal(before[0], Signal::Kill);
     assert_eq!(server.get("/registry/hello.pl").expect(200), "Hello");
@@ -124,4 +129,63 @@ fn worker_retires_after_its_requests_without_failing_one() {
     // 300 requests at 20 a worker, give or take a fifth: at least a dozen workers.
     assert!(seen.len() >= 12, "only {} workers served", seen.len());
     assert!(seen.len() <= 20, "{} workers served", seen.len());
+}
+
+#[test]
+fn script_that_signals_its_own_group_harms_nobody_else() {
+    let server = simple(1)
+        .file("scripts/group.pl", &plain("$| = 1; print 'before'; $SIG{TERM} = sub { print ' caught'; }; kill 'TERM', -getpgrp; print ' after';"))
+        .file("scripts/suicide.pl", &plain("$| = 1; print 'before'; kill 'KILL', -getpgrp; sleep 5;"))
+        .start();
+    for _ in 0..2 {
+        let text = server.get("/fork/group.pl").expect(200);
+        assert_eq!(text, "before caught after");
+        let answer = server.get("/fork/suicide.pl");
+        assert_eq!((answer.status, answer.complete), (200, false));
+    }
+    assert_eq!(server.log.count("the worker died"), 0);
+    assert_eq!(server.log.count("template process ended"), 0);
+}
+
+#[test]
+fn nothing_of_a_fork_child_is_left_when_its_time_is_up_or_its_template_or_the_front_is_killed() {
+    let script = "my $kid = fork; if (!$kid) { sleep 100 } open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/kid.$ENV{QUERY_STRING}}; print $f \"$$ $kid\"; close $f; sleep 100;";
+    let mut server = simple(1)
+        .file("scripts/kids.pl", &plain(script))
+        .conf("Timeout 1\n")
+        .leaves_processes()
+        .start();
+    let pids = |server: &mehari_harness::Server, name: &str| {
+        let mut pids: Vec<i32> = Vec::new();
+        let note = format!("htdocs/kid.{name}");
+        assert!(eventually(PATIENCE, || {
+            pids = server
+                .site
+                .read(&note)
+                .split_whitespace()
+                .filter_map(|word| word.parse().ok())
+                .collect();
+            pids.len() == 2
+        }));
+        pids
+    };
+    let are_gone = |pids: &[i32]| {
+        eventually(PATIENCE, || {
+            !pids.iter().any(|pid| processes::is_alive(*pid))
+        })
+    };
+    server.get("/fork/kids.pl?late").expect(504);
+    assert!(are_gone(&pids(&server, "late")), "after the time limit");
+    let mut connection = server.connect();
+    connection.write(&Request::get("/fork/kids.pl?orphan").bytes());
+    let orphans = pids(&server, "orphan");
+    let template = processes::process(orphans[0]).expect("it runs").parent;
+    processes::signal(template, Signal::Kill);
+    assert!(are_gone(&orphans), "after its template");
+    let mut connection = server.connect();
+    connection.write(&Request::get("/fork/kids.pl?last").bytes());
+    let last = pids(&server, "last");
+    server.signal(Signal::Kill);
+    server.wait();
+    assert!(are_gone(&last), "after the front");
 }

@@ -3,6 +3,7 @@
 //! `run` prepares what all threads share (addresses, rendered bytes), lets them wait for one common
 //! origin, and joins them. All the rest happens in `worker`, one event loop a thread.
 
+pub(crate) mod address;
 mod cookies;
 mod epoll;
 mod gathering;
@@ -10,12 +11,14 @@ mod http2;
 mod link;
 mod prepared;
 mod quota;
+mod receive;
 mod socket;
 mod supply;
 mod timers;
 mod tls;
 mod usage;
 mod visit;
+mod wall;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -106,6 +109,7 @@ pub fn run<O: Observer>(
     plan.check()?;
     let prepared = Prepared::new(plan)?;
     socket::raise_descriptor_limit();
+    let _stamping = receive::keep_stamping();
     let threads = threads(plan);
     let quota = quota::Quota::new(plan.stop.arrivals, threads);
     let lead = control.lead();
@@ -148,6 +152,7 @@ pub fn run<O: Observer>(
     let interrupted = control.is_stopped();
     Ok(Outcome {
         threads: finished,
+        addresses: prepared.addresses,
         began,
         elapsed,
         interrupted,

@@ -34,6 +34,7 @@ mod verdict;
 mod words;
 
 pub use arrivals::Timetable;
+pub use driver::address::Address;
 pub use driver::{run, Control};
 pub use measure::{measure, Measurement};
 pub use moment::{nanoseconds, Clock, Moment};

@@ -1,9 +1,11 @@
 //! A whole native measurement: ceiling, run, record, verdict. `mehari bench` and `mehari compare` call it.
 
+use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use mehari_record::{Latency, Machine, Record};
 
+use crate::driver::address::Address;
 use crate::driver::{run, Control};
 use crate::live::Watched;
 use crate::moment::{nanoseconds, Moment};
@@ -44,6 +46,7 @@ pub fn measure(
         &verdict::Evidence::new(plan, &outcome, counted, ceiling),
     );
     record.judge_steadiness();
+    note_ceiling(&mut record, plan, measurement);
     Ok(record)
 }
 
@@ -88,6 +91,7 @@ fn record(plan: &Plan, outcome: &Outcome<Watched>) -> Record {
             record.server.clone_from(&part.server);
         }
     }
+    note_addresses(&mut record, &outcome.addresses);
     note_troubles(&mut record, outcome);
     let counts = &mut record.counts;
     counts.censored = unfinished;
@@ -95,6 +99,39 @@ fn record(plan: &Plan, outcome: &Outcome<Watched>) -> Record {
     record.durations = durations(plan, outcome);
     add_sessions(&mut record, outcome);
     record
+}
+
+/// What a reader of a VALID verdict should know was not checked.
+fn note_ceiling(record: &mut Record, plan: &Plan, measurement: Measurement) {
+    if let Some(what) = ceiling::beyond(plan).filter(|_| measurement.ceiling) {
+        record.verdict.note(format!(
+            "The generator's own ceiling was not taken: there is none for {what}; its processor time is the check.",
+        ));
+    }
+}
+
+/// Which address a name was loaded at.
+fn note_addresses(record: &mut Record, addresses: &[Address]) {
+    if addresses.is_empty() {
+        return;
+    }
+    let pairs = addresses
+        .iter()
+        .map(|address| (address.name.clone(), address.used.to_string().into()));
+    let pairs = serde_json::Map::from_iter(pairs);
+    record.plan.other.insert("addresses".into(), pairs.into());
+    for address in addresses
+        .iter()
+        .filter(|address| !address.passed.is_empty())
+    {
+        let passed: Vec<String> = address.passed.iter().map(SocketAddr::to_string).collect();
+        record.verdict.note(format!(
+            "{} was loaded at {}: {} took no connection.",
+            address.name,
+            address.used,
+            passed.join(", ")
+        ));
+    }
 }
 
 /// The first reason of each class of failure.
@@ -114,7 +151,7 @@ fn note_troubles(record: &mut Record, outcome: &Outcome<Watched>) {
 }
 
 fn add_latencies(record: &mut Record, part: &Recorder) {
-    let pairs: [(&mut Latency, &Latency); 8] = [
+    let pairs: [(&mut Latency, &Latency); 9] = [
         (&mut record.response, &part.response),
         (&mut record.service, &part.service),
         (&mut record.response_of_errors, &part.response_of_errors),
@@ -123,6 +160,7 @@ fn add_latencies(record: &mut Record, part: &Recorder) {
         (&mut record.first_byte, &part.first_byte),
         (&mut record.lag.connections_busy, &part.busy.latency()),
         (&mut record.lag.generator_late, &part.late.latency()),
+        (&mut record.lag.read_late, &part.read_late.latency()),
     ];
     for (all, part) in pairs {
         all.add(part)

@@ -66,8 +66,11 @@ pub struct Sample {
     pub write_begun: Moment,
     /// The last byte was handed to the kernel.
     pub written: Moment,
+    /// When the first and the last byte came, by the kernel's stamps where there are some.
     pub first_byte: Moment,
     pub done: Moment,
+    /// When the last byte was read: `read - done` is the generator's own lateness, in no time below.
+    pub read: Moment,
     pub status: u16,
     pub sent_bytes: u64,
     pub head_bytes: u64,
@@ -87,7 +90,7 @@ impl Sample {
         self.done.since(self.intended)
     }
 
-    /// Service time in nanoseconds: from the first byte written to the last read.
+    /// Service time in nanoseconds: from the first byte written to the last received.
     pub fn service(&self) -> u64 {
         self.done.since(self.write_begun)
     }
@@ -95,6 +98,11 @@ impl Sample {
     /// Nanoseconds it waited because all permitted connections were busy.
     pub fn busy_lag(&self) -> u64 {
         self.permitted.since(self.intended)
+    }
+
+    /// Nanoseconds the whole answer lay in the kernel before it was read.
+    pub fn read_lag(&self) -> u64 {
+        self.read.since(self.done)
     }
 
     /// Nanoseconds the generator was late by its own fault.

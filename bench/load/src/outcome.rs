@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::driver::address::Address;
 use crate::moment::Moment;
 
 /// A finished run.
@@ -9,6 +10,8 @@ use crate::moment::Moment;
 pub struct Outcome<O> {
     /// One for each thread, in order.
     pub threads: Vec<ThreadOutcome<O>>,
+    /// What the names of the URLs came to; nothing for addresses given as such.
+    pub addresses: Vec<Address>,
     /// Wall-clock time of the origin.
     pub began: SystemTime,
     /// From the origin to the end of the last thread.

@@ -14,7 +14,7 @@ use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample
 pub struct Recorder {
     /// Answered requests, from the intended start.
     pub response: Latency,
-    /// Answered requests, from the first byte written.
+    /// Answered requests, from the first byte written to the last received.
     pub service: Latency,
     pub response_of_errors: Latency,
     /// How long what failed or was unfinished had been waited for.
@@ -23,6 +23,7 @@ pub struct Recorder {
     pub first_byte: Latency,
     pub busy: Lags,
     pub late: Lags,
+    pub read_late: Lags,
     pub timeline: Timeline,
     /// Answers by status, 0 to 999.
     pub statuses: Vec<u64>,
@@ -82,6 +83,7 @@ impl Recorder {
             first_byte: Latency::new(),
             busy: Lags::default(),
             late: Lags::default(),
+            read_late: Lags::default(),
             timeline: Timeline::new(),
             statuses: vec![0; 1000],
             failures: [0; FailureKind::ALL.len()],
@@ -152,6 +154,7 @@ impl Observer for Recorder {
             .count(sample.first_byte.since(sample.write_begun));
         self.busy.count(sample.busy_lag());
         self.late.count(sample.client_lag());
+        self.read_late.count(sample.read_lag());
         self.statuses[usize::from(sample.status).min(999)] += 1;
         if sample.status >= 400 {
             self.response_of_errors.count(response);

@@ -36,12 +36,30 @@ fn heading(record: &Record) -> String {
     if times.warm_up_us > 0 {
         let _ = write!(text, " after {} of warm-up", seconds(times.warm_up_us));
     }
-    let _ = write!(text, ", {} generator threads", record.plan.threads);
+    let _ = write!(
+        text,
+        ", {} generator thread{}",
+        record.plan.threads,
+        if record.plan.threads == 1 { "" } else { "s" }
+    );
     if !record.server.is_empty() {
         let _ = write!(text, ", server {}", record.server);
     }
+    for (name, address) in addresses(record) {
+        let _ = write!(text, ", {name} at {address}");
+    }
     text + "\n"
 }
+
+/// What the names of the URLs came to.
+fn addresses(record: &Record) -> impl Iterator<Item = (&str, &str)> {
+    let found = record.plan.other.get("addresses");
+    let pairs = found.and_then(|value| value.as_object());
+    let pairs = pairs.into_iter().flatten().take(MOST_ADDRESSES);
+    pairs.filter_map(|(name, address)| Some((name.as_str(), address.as_str()?)))
+}
+
+const MOST_ADDRESSES: usize = 3;
 
 fn seconds(us: u64) -> String {
     duration(us * 1000)
@@ -144,7 +162,7 @@ fn row(text: &mut String, name: &str, latency: &Latency, unended: &Latency) {
     let _ = writeln!(text, "{:>11}", format!("{mark}{}", duration(all.max())));
 }
 
-/// Why requests began later than intended.
+/// Why requests began later than intended, and how late answers were read.
 fn lags(record: &Record) -> String {
     let mut text = String::new();
     let rows = [
@@ -152,7 +170,7 @@ fn lags(record: &Record) -> String {
         ("Generator late", &record.lag.generator_late),
     ];
     if rows.iter().all(|(_, lag)| lag.max() <= 1) {
-        return "Every request began when it was meant to.\n".into();
+        text.push_str("Every request began when it was meant to.\n");
     }
     for (name, lag) in rows.into_iter().filter(|(_, lag)| lag.max() > 1) {
         let late = lag.len() - lag.count_between(0, 1);
@@ -163,6 +181,17 @@ fn lags(record: &Record) -> String {
             count(lag.len()),
             duration(lag.value_at_percentile(99.0)),
             duration(lag.max()),
+        );
+    }
+    let read = &record.lag.read_late;
+    if read.max() > 1 {
+        let _ = writeln!(
+            text,
+            "{:<24}p50 {}, p99 {}, max {} after they came: in none of the times above",
+            "Answers read late",
+            duration(read.value_at_percentile(50.0)),
+            duration(read.value_at_percentile(99.0)),
+            duration(read.max()),
         );
     }
     text

@@ -14,14 +14,16 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The addresses of the host, by the system's resolver; at least one.
+    /// The addresses of the host, by the system's resolver and in its order; at least one, each once.
     pub fn resolve(&self) -> Result<Vec<SocketAddr>, PlanError> {
-        let found: Vec<SocketAddr> = (self.host.as_str(), self.port)
+        let mut found: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|error| {
                 PlanError::new(format!("cannot find the host `{}`: {error}", self.host))
             })?
             .collect();
+        let mut seen = std::collections::HashSet::new();
+        found.retain(|address| seen.insert(*address));
         if found.is_empty() {
             return Err(PlanError::new(format!(
                 "the host `{}` has no address",

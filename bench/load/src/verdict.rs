@@ -96,6 +96,7 @@ fn is_loopback(host: &str) -> bool {
 pub fn judge(record: &mut Record, evidence: &Evidence) {
     judge_samples(record);
     judge_pacing(record, evidence);
+    judge_reading(record, evidence);
     judge_processor(record, evidence);
     judge_ports(record);
     judge_network(record, evidence);
@@ -167,6 +168,22 @@ fn judge_pacing(record: &mut Record, evidence: &Evidence) {
     }
 }
 
+/// A user of a closed loop asks again when its answer is read: read late, the server had less to do than it
+/// was to have. (No time is the worse for it, and an open loop not at all.)
+fn judge_reading(record: &mut Record, evidence: &Evidence) {
+    let late = record.lag.read_late.mean();
+    let limit = (0.25 * record.response.mean()).max(50e3);
+    if evidence.open || record.lag.read_late.is_empty() || late <= limit {
+        return;
+    }
+    let text = format!(
+        "users asked again {} after their answers came, on average, for being read late (limit {}): the load was lighter than meant",
+        duration(late as u64),
+        duration(limit as u64),
+    );
+    record.verdict.add("reading", Judgement::Suspect, text);
+}
+
 fn judge_processor(record: &mut Record, evidence: &Evidence) {
     let wall = evidence.elapsed.as_secs_f64().max(1e-9);
     let worst =
@@ -233,7 +250,7 @@ fn judge_ceiling(record: &mut Record, evidence: &Evidence) {
     }
 }
 
-/// Little's law holds for any closed loop: what is under way = rate x response time.
+/// Little's law holds for any closed loop: users = rate x (response time + time until it was read).
 fn judge_accounting(record: &mut Record, evidence: &Evidence) {
     let Some(users) = evidence.users else { return };
     let clean =
@@ -242,10 +259,11 @@ fn judge_accounting(record: &mut Record, evidence: &Evidence) {
         return;
     }
     let rate = record.counts.completed as f64 * 1e6 / record.durations.measured_us.max(1) as f64;
-    let found = rate * record.response.mean() / 1e9;
+    let found = rate * (record.response.mean() + record.lag.read_late.mean()) / 1e9;
     if (found - users).abs() / users > 0.02 {
-        let text =
-            format!("rate x response time gives {found:.2} requests under way, there were {users}");
+        let text = format!(
+            "rate x (response time + reading late) gives {found:.2} users, there were {users}"
+        );
         record.verdict.add("accounting", Judgement::Suspect, text);
     }
 }

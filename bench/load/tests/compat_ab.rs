@@ -5,8 +5,7 @@
 mod compat;
 
 use compat::line::Places;
-use compat::pair::Comparison;
-use compat::programs::{link, mehari, run};
+use compat::pair::Pair;
 use compat::server::Server;
 use std::path::Path;
 
@@ -143,98 +142,61 @@ fn places(server: &Server, folder: &Path) -> Places<'static> {
     }
 }
 
+fn ab() -> Pair {
+    Pair::new("ab", places)
+}
+
 #[test]
 fn ab_prints_and_sends_what_the_original_does() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let comparison = Comparison {
-        name: "ab",
-        server: &server,
-        folder: folder.path(),
-        places: places(&server, folder.path()),
-        requests: true,
-    };
     let lines: Vec<&str> = SETS.iter().chain(TLS_SETS).copied().collect();
-    comparison.all(&lines);
+    ab().compare(&lines);
 }
 
 #[test]
 fn ab_answers_to_its_name_through_a_link_and_as_a_subcommand() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let url = format!("http://127.0.0.1:{}/fixed", server.port);
-    let named = run(
-        &link(folder.path(), "ab"),
-        std::slice::from_ref(&url),
-        folder.path(),
-    );
-    let sub = run(mehari(), &["ab".into(), url], folder.path());
-    assert_eq!((named.status, sub.status), (Some(0), Some(0)));
-    let (named, sub) = (named.out_text(), sub.out_text());
-    assert_eq!(compat::shape::of(&named), compat::shape::of(&sub));
+    let named = ab().answers_to_its_name("{url}/fixed");
     assert!(named.contains("Complete requests:      1\n"), "{named}");
 }
 
 #[test]
 fn ab_writes_the_files_the_original_writes() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    let words = places.words("-n 7 -e {csv} -g {gnuplot} {url}/fixed");
-    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    run(&link(folder.path(), "ab"), &words, folder.path());
-    let ours = (read("csv"), read("gnuplot"));
+    let (ab, line) = (ab(), "-n 7 -e {csv} -g {gnuplot} {url}/fixed");
+    ab.ours(line);
+    let ours = (ab.read("csv"), ab.read("gnuplot"));
     assert_eq!(ours.0.lines().count(), 102);
     assert_eq!(ours.1.lines().count(), 8);
-    let Some(original) = compat::programs::original("ab") else {
+    if ab.theirs(line).is_none() {
         return;
+    }
+    let shape = |text: &str| {
+        let days: String = text.chars().filter(|c| !c.is_alphabetic()).collect();
+        compat::shape::of(&days)
     };
-    run(&original, &words, folder.path());
-    let days = |text: &str| {
-        text.chars()
-            .filter(|c| !c.is_alphabetic())
-            .collect::<String>()
-    };
-    let shape = |text: &str| compat::shape::of(&days(text));
-    assert_eq!(shape(&ours.0), shape(&read("csv")));
-    assert_eq!(shape(&ours.1), shape(&read("gnuplot")));
+    assert_eq!(shape(&ours.0), shape(&ab.read("csv")));
+    assert_eq!(shape(&ours.1), shape(&ab.read("gnuplot")));
 }
 
 #[test]
 fn a_body_shorter_than_announced_is_a_failure_and_was_none() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    let ab = |line: &str| {
-        let words = places.words(line);
-        run(&link(folder.path(), "ab"), &words, folder.path()).out_text()
-    };
-    let right = ab("-n 3 {url}/short");
+    let ab = ab();
+    let right = ab.ours("-n 3 {url}/short").out_text();
     let failures =
         "Failed requests:        3\n   (Connect: 0, Receive: 0, Length: 3, Exceptions: 0)\n";
     assert!(right.contains(failures), "{right}");
-    let old = ab("--bug-compatible -n 3 {url}/short");
-    let Some(original) = compat::programs::original("ab") else {
-        return;
-    };
-    let words = places.words("-n 3 {url}/short");
-    let theirs = run(&original, &words, folder.path()).out_text();
-    assert_eq!(counts(&old), counts(&theirs));
+    ab.compare_counts("--bug-compatible", &["-n 3 {url}/short"], counts);
 }
 
 #[test]
 fn a_connection_closed_without_an_answer_is_a_failure_and_was_none() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let url = format!("http://127.0.0.1:{}/empty", server.port);
-    let ab = |words: &[&str]| {
-        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        run(&link(folder.path(), "ab"), &words, folder.path()).out_text()
-    };
-    let right = ab(&["-n", "3", &url]);
+    let ab = ab();
+    let right = ab.ours("-n 3 {url}/empty").out_text();
     assert!(right.contains("Failed requests:        3\n"), "{right}");
     assert!(right.contains("(Connect: 0, Receive: 3, Length: 0, Exceptions: 0)"));
-    let old = ab(&["--bug-compatible", "-n", "3", &url]);
+    let old = ab.ours("--bug-compatible -n 3 {url}/empty").out_text();
     assert!(old.contains("Failed requests:        0\n"), "{old}");
 }
 
-/// The counts of a report, which are not measured but known: the same to the digit.
-fn counts(report: &str) -> Vec<&str> {
+fn counts(report: &str) -> Vec<String> {
     const LABELS: [&str; 9] = [
         "Document Length:",
         "Concurrency Level:",
@@ -247,17 +209,12 @@ fn counts(report: &str) -> Vec<&str> {
         "HTML transferred:",
     ];
     let is_count = |line: &&str| LABELS.iter().any(|label| line.starts_with(label));
-    report.lines().filter(is_count).collect()
+    report.lines().filter(is_count).map(String::from).collect()
 }
 
 #[test]
 fn ab_counts_what_the_original_counts() {
-    let Some(original) = compat::programs::original("ab") else {
-        return;
-    };
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    for line in [
+    let lines = [
         "-n 20 -c 3 {url}/fixed",
         "-k -n 20 -c 3 {url}/fixed",
         "-k -n 20 -c 3 {url}/close",
@@ -267,46 +224,26 @@ fn ab_counts_what_the_original_counts() {
         "-k -n 10 -u {body} {url}/lines",
         "-n 5 {url}/bare",
         "-n 5 {tls}/fixed",
-        "-l -n 1 {url}/variable",
-    ] {
-        let words = places.words(line);
-        let theirs = run(&original, &words, folder.path()).out_text();
-        let ours = run(&link(folder.path(), "ab"), &words, folder.path()).out_text();
-        assert!(counts(&theirs).len() >= 5, "{line}: {theirs}");
-        match line.contains("/variable") {
-            true => assert_eq!(counts(&theirs)[..2], counts(&ours)[..2], "{line}"),
-            false => assert_eq!(counts(&theirs), counts(&ours), "{line}"),
-        }
+    ];
+    ab().compare_counts("", &lines, counts);
+    let variable = |report: &str| counts(report)[..2].to_vec();
+    let ab = ab();
+    let ours = ab.ours("-l -n 1 {url}/variable").out_text();
+    if let Some(theirs) = ab.theirs("-l -n 1 {url}/variable") {
+        assert_eq!(variable(&theirs.out_text()), variable(&ours));
     }
 }
 
 #[test]
 fn an_interrupted_ab_still_reports_and_answers_1() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    let words = places.words("-n 1000 -c 2 {url}/slow");
-    let interrupted = |program: &Path| {
-        server.forget();
-        compat::programs::run_until(program, &words, folder.path(), || server.count() > 6)
-    };
-    let ours = interrupted(&link(folder.path(), "ab"));
+    let ours = ab().compare_interrupted("-n 1000 -c 2 {url}/slow", 6);
     assert_eq!(ours.status, Some(1), "{ours:?}");
     assert!(ours.out_text().contains("Requests per second:"), "{ours:?}");
-    let Some(original) = compat::programs::original("ab") else {
-        return;
-    };
-    let theirs = interrupted(&original);
-    assert_eq!(theirs.status, ours.status);
-    let shape = |text: String| compat::shape::of(&text);
-    assert_eq!(shape(theirs.out_text()), shape(ours.out_text()));
-    assert_eq!(shape(theirs.err_text()), shape(ours.err_text()));
 }
 
 #[test]
 fn a_time_limit_ends_the_run_of_a_server_that_hangs() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let words = places(&server, folder.path()).words("-t 1 -c 2 {url}/hang");
-    let ran = run(&link(folder.path(), "ab"), &words, folder.path());
+    let ran = ab().ours("-t 1 -c 2 {url}/hang");
     assert_eq!(ran.status, Some(0), "{ran:?}");
     assert!(ran.out_text().contains("Complete requests:      0\n"));
     assert_eq!(ran.err_text(), "Finished 0 requests\n");
@@ -314,18 +251,13 @@ fn a_time_limit_ends_the_run_of_a_server_that_hangs() {
 
 #[test]
 fn a_time_limit_alone_is_not_cut_by_the_fifty_thousand_requests_it_implies() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    let ab = |line: &str| {
-        let words = places.words(line);
-        run(&link(folder.path(), "ab"), &words, folder.path()).out_text()
-    };
-    let timed = ab("-t 1 -k {url}/fixed");
+    let ab = ab();
+    let timed = ab.ours("-t 1 -k {url}/fixed").out_text();
     let taken = timed.lines().find(|line| line.starts_with("Time taken"));
     let figure = taken
         .and_then(|line| line.split_whitespace().nth(4))
         .unwrap();
     assert!(figure.parse::<f64>().unwrap() > 0.9, "{timed}");
-    let counted = ab("-t 60 -k -n 5 {url}/fixed");
+    let counted = ab.ours("-t 60 -k -n 5 {url}/fixed").out_text();
     assert!(counted.contains("Complete requests:      5\n"), "{counted}");
 }

@@ -5,8 +5,7 @@
 mod compat;
 
 use compat::line::Places;
-use compat::pair::Comparison;
-use compat::programs::{link, mehari, run};
+use compat::pair::Pair;
 use compat::server::Server;
 use std::path::Path;
 
@@ -141,60 +140,43 @@ fn places(server: &Server, folder: &Path) -> Places<'static> {
     }
 }
 
+fn httperf() -> Pair {
+    Pair::new("httperf", places)
+}
+
 #[test]
 fn httperf_prints_and_sends_what_the_original_does() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let comparison = Comparison {
-        name: "httperf",
-        server: &server,
-        folder: folder.path(),
-        places: places(&server, folder.path()),
-        requests: true,
-    };
-    comparison.all(SETS);
+    httperf().compare(SETS);
 }
 
 #[test]
 fn httperf_answers_to_its_name_through_a_link_and_as_a_subcommand() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let words = places(&server, folder.path()).words("{to} --uri /fixed");
-    let named = run(&link(folder.path(), "httperf"), &words, folder.path());
-    let words: Vec<String> = std::iter::once("httperf".into()).chain(words).collect();
-    let sub = run(mehari(), &words, folder.path());
-    assert_eq!((named.status, sub.status), (Some(0), Some(0)));
-    let (named, sub) = (named.out_text(), sub.out_text());
-    assert_eq!(compat::shape::of(&named), compat::shape::of(&sub));
+    let named = httperf().answers_to_its_name("{to} --uri /fixed");
     assert!(named.contains("Reply status: 1xx=0 2xx=1 "), "{named}");
 }
 
 /// All but the framing of chunks, which httperf leaves out of every figure.
+fn counts(report: &str) -> Vec<String> {
+    const LABELS: [&str; 5] = [
+        "Request size",
+        "Reply size",
+        "Reply status",
+        "Errors:",
+        "Session length",
+    ];
+    let count = |line: &str| match line.split_once(" test-duration") {
+        Some((counts, _)) => Some(counts.to_string()),
+        None => LABELS
+            .iter()
+            .any(|label| line.starts_with(label))
+            .then(|| line.to_string()),
+    };
+    report.lines().filter_map(count).collect()
+}
+
 #[test]
 fn httperf_counts_what_the_original_counts() {
-    let Some(original) = compat::programs::original("httperf") else {
-        return;
-    };
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    let counts = |report: &str| -> Vec<String> {
-        let known = [
-            "Request size",
-            "Reply size",
-            "Reply status",
-            "Errors:",
-            "Session length",
-        ];
-        report
-            .lines()
-            .filter_map(|line| match line.split_once(" test-duration") {
-                Some((counts, _)) => Some(counts.to_string()),
-                None => known
-                    .iter()
-                    .any(|label| line.starts_with(label))
-                    .then(|| line.to_string()),
-            })
-            .collect()
-    };
-    for line in [
+    let lines = [
         "{to} --uri /fixed --num-conns 5 --num-calls 3",
         "{to} --uri /fixed --num-conns 10 --rate 50",
         "{to} --uri /404 --num-conns 3",
@@ -209,34 +191,14 @@ fn httperf_counts_what_the_original_counts() {
         "{refused} --num-conns 3",
         "{refused} --wsess 3,2,0",
         "{to} --uri /503 --failure-status 503 --wsess 3,4,0",
-    ] {
-        let words = places.words(line);
-        let theirs = run(&original, &words, folder.path()).out_text();
-        // Its sizes are cut to whole bytes, which is one of the faults kept under this option.
-        let words = [words, vec!["--bug-compatible".into()]].concat();
-        let ours = run(&link(folder.path(), "httperf"), &words, folder.path()).out_text();
-        assert!(counts(&theirs).len() >= 6, "{line}: {theirs}");
-        assert_eq!(counts(&theirs), counts(&ours), "{line}");
-    }
+    ];
+    // Its sizes are cut to whole bytes, which is one of the faults kept under this option.
+    httperf().compare_counts("--bug-compatible", &lines, counts);
 }
 
 #[test]
 fn an_interrupted_httperf_still_reports_and_answers_0() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let places = places(&server, folder.path());
-    let words = places.words("{to} --uri /slow --num-conns 1000 --rate 20");
-    let interrupted = |program: &Path| {
-        server.forget();
-        compat::programs::run_until(program, &words, folder.path(), || server.count() > 8)
-    };
-    let ours = interrupted(&link(folder.path(), "httperf"));
+    let line = "{to} --uri /slow --num-conns 1000 --rate 20";
+    let ours = httperf().compare_interrupted(line, 8);
     assert_eq!(ours.status, Some(0), "{ours:?}");
-    let Some(original) = compat::programs::original("httperf") else {
-        return;
-    };
-    let theirs = interrupted(&original);
-    assert_eq!(theirs.status, ours.status);
-    let shape = |text: String| compat::shape::of(&text);
-    assert_eq!(shape(theirs.out_text()), shape(ours.out_text()));
-    assert_eq!(shape(theirs.err_text()), shape(ours.err_text()));
 }

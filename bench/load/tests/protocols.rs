@@ -56,6 +56,8 @@ fn secure_server() -> Secure {
                 let mut stream = rustls::Stream::new(&mut connection, &mut socket);
                 let mut buffer = [0; 4096];
                 while stream.read(&mut buffer).is_ok_and(|count| count > 0) {
+                    // Longer than a client looks whether more has come.
+                    std::thread::sleep(Duration::from_millis(1));
                     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
                     if stream.write_all(answer).is_err() {
                         break;
@@ -257,4 +259,53 @@ fn a_reset_stream_fails_alone() {
         .iter()
         .all(|failure| failure.kind == FailureKind::Reset));
     assert!(outcome.totals().connections <= 2);
+}
+
+/// Lets answers lie: sleeps in each turn of the event loop.
+struct Dozing(Recorder);
+
+impl Observer for Dozing {
+    fn tick(&mut self, _now: Moment) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    fn completed(&mut self, sample: &Sample) {
+        self.0.completed(sample);
+    }
+    fn failed(&mut self, failure: &Failure) {
+        self.0.failed(failure);
+    }
+}
+
+#[test]
+fn answers_read_late_are_timed_by_when_they_came() {
+    let plain = known::Server::start();
+    let secure = secure_server();
+    let insecure = TlsPolicy {
+        insecure: true,
+        ..TlsPolicy::default()
+    };
+    let http2 = Request::get(&format!("http://{}/", http2_server())).expect("a good URL");
+    let mut plans = [
+        http2_plan(vec![Request::get(&plain.url("/")).expect("a URL")], 1),
+        secure_plan(&secure, insecure),
+        http2_plan(vec![http2], 1),
+    ];
+    plans[0].connection.http2_streams = None;
+    for plan in &mut plans {
+        plan.schedule = Schedule::Closed { connections: 4 };
+        plan.stop = Stop::after_requests(24);
+        plan.threads = Some(1);
+        plan.tick = Duration::from_nanos(1);
+        let outcome = run(plan, &Control::new(), |_| {
+            Dozing(Recorder::new(Moment::NEVER))
+        });
+        let outcome = outcome.expect("a good plan");
+        let recorder = &outcome.threads[0].observer.0;
+        assert_eq!(recorder.completed, 24);
+        let median = |latency: &mehari_record::Latency| latency.value_at_quantile(0.5);
+        let service = median(&recorder.service);
+        let lain = median(&recorder.read_late.latency());
+        assert!(lain > 5_000_000, "{lain} ns");
+        assert!(service < lain / 2, "{service} of {lain} ns");
+    }
 }

@@ -117,6 +117,7 @@ impl Record {
             &self.first_byte,
             &self.lag.connections_busy,
             &self.lag.generator_late,
+            &self.lag.read_late,
         ];
         let costs = self.machines.iter().flat_map(|machine| {
             let cost = &machine.cost;

@@ -29,7 +29,7 @@ pub struct Latency(Histogram<u64>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantile {
     Exactly(u64),
-    /// Some requests below never ended, so the true value is this or more.
+    /// So many never ended that this rank is among them: the true value is this or more.
     AtLeast(u64),
     /// Fewer than ten samples lie beyond it.
     TooFew,
@@ -76,8 +76,9 @@ impl Latency {
 
     /// The value at `percentile` (0 to 100) of these and of the requests that never ended.
     ///
-    /// `unended` holds how long each was waited for. They are right-censored: below the first of
-    /// them a quantile is exact, from there on it is a lower bound.
+    /// The time within which so many per cent of all requests were answered. `unended` holds how long
+    /// each of the others was waited for: they are right-censored, and rank behind all that ended. A
+    /// rank among them has no time but a least one, as if each had ended when it was given up.
     pub fn quantile(&self, percentile: f64, unended: &Latency) -> Quantile {
         let total = self.len() + unended.len();
         let beyond = total as f64 * (1.0 - percentile / 100.0);
@@ -85,15 +86,21 @@ impl Latency {
         if total == 0 || (percentile < 100.0 && beyond + 1e-6 < SAMPLES_BEYOND as f64) {
             return Quantile::TooFew;
         }
+        let rank = (total as f64 * percentile / 100.0 - 1e-6).ceil().max(1.0) as u64;
+        if rank <= self.len() {
+            return Quantile::Exactly(self.value_at_rank(rank));
+        }
         let mut all = self.clone();
         if all.add(unended).is_err() {
             return Quantile::TooFew;
         }
-        let value = all.value_at_percentile(percentile);
-        match unended.is_empty() || unended.min() > value {
-            true => Quantile::Exactly(value),
-            false => Quantile::AtLeast(value),
-        }
+        Quantile::AtLeast(all.value_at_percentile(percentile))
+    }
+
+    /// The time of the `rank`-th, counted from 1, of these.
+    fn value_at_rank(&self, rank: u64) -> u64 {
+        // Half a rank less: so that no rounding makes it the next.
+        self.value_at_quantile((rank as f64 - 0.5) / self.len() as f64)
     }
 
     /// HdrHistogram V2, uncompressed.

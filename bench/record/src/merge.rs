@@ -43,6 +43,7 @@ impl Record {
         let lag = &mut self.lag;
         lag.connections_busy.add(&other.lag.connections_busy)?;
         lag.generator_late.add(&other.lag.generator_late)?;
+        lag.read_late.add(&other.lag.read_late)?;
         self.timeline.add(&other.timeline)?;
         for reason in &other.verdict.reasons {
             let judgement = reason.judgement;

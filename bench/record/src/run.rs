@@ -9,7 +9,7 @@ use crate::{wall_clock, Latency, Machine, Plan, Quantile, Timeline, Verdict};
 /// The value of `format` by which a record is known.
 pub const FORMAT: &str = "mehari-record";
 /// Major and minor: a reader refuses another major version, and ignores fields of a later minor one.
-pub const VERSION: &str = "1.0";
+pub const VERSION: &str = "1.1";
 
 /// What was asked, what happened, and how far it can be trusted.
 ///
@@ -80,13 +80,17 @@ pub struct Counts {
     pub connections: u64,
 }
 
-/// Why requests began later than intended; the two add up to the lag of each request.
+/// Why requests began later than intended: the first two add up to the lag of each request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lag {
     /// Every permitted connection was busy: the server's doing, part of its response time.
     pub connections_busy: Latency,
     /// A connection was free and the generator was late: it speaks against the measurement.
     pub generator_late: Latency,
+    /// An answer had come and the generator was late to read it. In no time of the record, which counts
+    /// by the kernel's stamps; in a closed loop the next request began so much later.
+    #[serde(default)]
+    pub read_late: Latency,
 }
 
 impl Record {

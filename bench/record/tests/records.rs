@@ -72,7 +72,7 @@ fn what_is_written_is_read_back() {
 #[test]
 fn later_minor_version_with_unknown_fields_is_read() {
     let text = example(0, &[(1_000, 200)]).to_json().replacen(
-        "\"version\": \"1.0\"",
+        "\"version\": \"1.1\"",
         "\"version\": \"1.7\", \"unheard_of\": [1]",
         1,
     );
@@ -90,7 +90,7 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn other_major_version_is_refused_by_name() {
-    let text = example(0, &[]).to_json().replacen("\"1.0\"", "\"2.0\"", 1);
+    let text = example(0, &[]).to_json().replacen("\"1.1\"", "\"2.0\"", 1);
     let error = refusal(&text);
     assert!(error.contains("\"2.0\" is not understood; this program reads 1.x"));
 }
@@ -205,15 +205,27 @@ fn percentile_needs_ten_samples_beyond_it() {
 }
 
 #[test]
-fn percentile_above_a_request_that_never_ended_is_a_lower_bound() {
+fn requests_that_never_ended_rank_behind_all_that_did() {
     let (mut latency, mut unended) = (Latency::new(), Latency::new());
     for ns in 1..=100 {
         latency.count(ns);
     }
-    // Waited for 60 of the 1..100 when the run ended: 101 values, the median below, p85 above it.
-    unended.count(60);
-    assert_eq!(latency.quantile(50.0, &unended), Quantile::Exactly(51));
-    assert_eq!(latency.quantile(85.0, &unended), Quantile::AtLeast(85));
+    // Half of 120 were answered within 60 ns, however soon the others were refused.
+    for _ in 0..20 {
+        unended.count(2);
+    }
+    assert_eq!(latency.quantile(50.0, &unended), Quantile::Exactly(60));
+    assert_eq!(latency.quantile(83.3, &unended), Quantile::Exactly(100));
+    // No time is such that 90 % were answered within it: had the others ended when they were given up,
+    // it would be that of the 108th of all.
+    assert_eq!(latency.quantile(90.0, &unended), Quantile::AtLeast(88));
+    assert_eq!(latency.quantile(100.0, &unended), Quantile::AtLeast(100));
+    unended.count(500);
+    assert_eq!(latency.quantile(100.0, &unended), Quantile::AtLeast(500));
+    assert_eq!(
+        Latency::new().quantile(50.0, &unended),
+        Quantile::AtLeast(2)
+    );
 }
 
 fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {

@@ -1,11 +1,13 @@
 //! `mehari serve`: reads what to serve, binds, loads the first generation, says it is ready, serves.
 
+use crate::cli::certificate;
 use clap::Parser;
-use mehari_config::{Rung, Site};
+use mehari_config::{CertificateFiles, Host, Listen, Rung, Site};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod certificates;
 mod control;
 mod journal;
 mod listen;
@@ -32,9 +34,12 @@ pub struct Options {
     /// Define a name for <IfDefine> and ${NAME}.
     #[arg(short = 'D', value_name = "NAME[=VALUE]", requires = "conf")]
     define: Vec<String>,
-    /// Where to listen: host:port, or unix:/path. Port 0 takes a free one.
+    /// Where to listen: host:port, https://host:port, or unix:/path. Port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<String>,
+    /// Certificate and key in one PEM file; `mehari certificate` makes one for localhost.
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// Workers: a number, or `auto`.
     #[arg(long, value_name = "N|auto")]
     workers: Option<String>,
@@ -100,9 +105,9 @@ impl Options {
         self.apply_workers(&mut site)?;
         site.any_port = !self.listen.is_empty() || site.listen.is_empty();
         if !self.listen.is_empty() {
-            site.listen.clone_from(&self.listen);
+            site.listen = self.listen.iter().map(|text| Listen::parse(text)).collect();
         } else if site.listen.is_empty() {
-            site.listen.push(match std::env::var("PORT") {
+            let address = match std::env::var("PORT") {
                 Ok(port) => match port.parse::<u16>() {
                     Ok(port) => format!("0.0.0.0:{port}"),
                     Err(_) => {
@@ -112,9 +117,29 @@ impl Options {
                     }
                 },
                 Err(_) => "127.0.0.1:8080".to_owned(),
-            });
+            };
+            site.listen.push(Listen::parse(&address));
         }
+        self.apply_certificate(&mut site)?;
         Ok(site)
+    }
+
+    /// `--certificate`, else for a `--listen https://` without any: this machine's own for localhost.
+    fn apply_certificate(&self, site: &mut Site) -> Result<(), Refusal> {
+        let own = |file: PathBuf| CertificateFiles {
+            certificate: file,
+            key: None,
+        };
+        if let Some(file) = &self.certificate {
+            site.main.tls.certificates = vec![own(file.clone())];
+        }
+        let has_one = |host: &Host| !host.tls.certificates.is_empty();
+        let asked = |text: &String| text.starts_with("https://");
+        if !site.all_hosts().any(has_one) && self.listen.iter().any(asked) {
+            let file = certificate::local().map_err(Refusal::Usage)?;
+            site.main.tls.certificates.push(own(file));
+        }
+        Ok(())
     }
 
     /// `--workers`, else WEB_CONCURRENCY where the configuration says nothing.

@@ -110,4 +110,11 @@ pub enum Change {
     RequestTimeout(Duration),
     BodyLimit(u64),
     ErrorDocument(u16, String),
+    /// `SSLRequireSSL`.
+    RequireTls,
+    /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.
+    TlsVariables(bool),
+    TlsCertificates(bool),
+    /// The whole header line; `None`: not sent.
+    StrictTransport(Option<String>),
 }

@@ -83,6 +83,7 @@ fn empty() -> Site {
             fields: 0,
             field_size: 0,
             header_size: 0,
+            handshake_timeout: Duration::ZERO,
             header_timeout: Duration::ZERO,
             body_timeout: Duration::ZERO,
             write_timeout: Duration::ZERO,
@@ -127,5 +128,9 @@ fn nothing() -> Settings {
         request_timeout: Duration::ZERO,
         body_limit: 0,
         error_documents: Vec::new(),
+        require_tls: false,
+        tls_variables: false,
+        tls_certificates: false,
+        strict_transport: None,
     }
 }

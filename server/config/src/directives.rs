@@ -17,10 +17,12 @@ mod perl;
 mod phases;
 mod rewriting;
 mod server;
+mod tls;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
+    tls::GROUP,
     files::GROUP,
     access::GROUP,
     rewriting::GROUP,

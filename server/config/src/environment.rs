@@ -25,6 +25,9 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_reqtimeout.c", "reqtimeout_module"),
     ("mod_unixd.c", "unixd_module"),
     ("mod_logio.c", "logio_module"),
+    ("mod_ssl.c", "ssl_module"),
+    ("mod_http2.c", "http2_module"),
+    ("mod_socache_shmcb.c", "socache_shmcb_module"),
     ("prefork.c", "mpm_prefork_module"),
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
@@ -71,6 +74,8 @@ pub(crate) struct Environment {
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preload)>,
+    /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
+    pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
     pub keep_alive_off: bool,
     /// What the directive being applied wants to be told about it.

@@ -6,7 +6,9 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::{glob, AccessFormat, Alias, HostRules, LogLevel, LogTarget, Section, Settings, Site};
+use crate::{
+    glob, AccessFormat, Alias, HostRules, LogLevel, LogTarget, Section, Settings, Site, TlsSettings,
+};
 
 /// What one host answers with.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -29,6 +31,7 @@ pub struct Host {
     pub own_logs: HostLogs,
     /// What is asked of a request before it is mapped to a file.
     pub rules: HostRules,
+    pub tls: TlsSettings,
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
     pub(crate) base_handlers: crate::merge::HandlerWords,
@@ -66,6 +69,7 @@ impl Host {
             sections: Vec::new(),
             own_logs: HostLogs::default(),
             rules: HostRules::default(),
+            tls: TlsSettings::default(),
             base_handlers: Default::default(),
             merged: Default::default(),
         }
@@ -80,12 +84,18 @@ impl Host {
         if self.server_admin.is_none() {
             self.server_admin.clone_from(&main.server_admin);
         }
+        self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
         self.rules.inherit(&main.rules);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
+    }
+
+    /// The settings outside of sections, as a request gets them that no section is about.
+    pub fn base_settings(&self) -> std::sync::Arc<Settings> {
+        self.settings("", None)
     }
 
     /// Whether a request for this name (in lower case, without port) is for this host.

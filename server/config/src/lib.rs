@@ -33,6 +33,7 @@ mod scope;
 mod section;
 mod site;
 mod text;
+mod tls;
 mod zero;
 
 pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
@@ -56,6 +57,7 @@ pub use rules::{
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
 pub use text::{escaped, unescaped, Facts, Function, Matched, Piece, Text};
+pub use tls::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

@@ -162,6 +162,13 @@ pub struct Settings {
     pub body_limit: u64,
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
+    /// `SSLRequireSSL`: without TLS it is answered 403.
+    pub require_tls: bool,
+    /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
+    pub tls_variables: bool,
+    pub tls_certificates: bool,
+    /// The header line of Strict-Transport-Security.
+    pub strict_transport: Option<String>,
 }
 
 impl Settings {
@@ -302,6 +309,8 @@ pub struct ConnectionLimits {
     pub field_size: usize,
     /// All of the header block, bytes.
     pub header_size: usize,
+    /// `RequestReadTimeout handshake=`: until TLS stands.
+    pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
     /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
@@ -357,8 +366,8 @@ pub enum LogLevel {
 /// Everything `mehari serve` needs to know.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
-    /// `host:port` or `[v6]:port`, in order. Empty: the command line's default.
-    pub listen: Vec<String>,
+    /// In order. Empty: the command line's default.
+    pub listen: Vec<crate::Listen>,
     pub server_root: PathBuf,
     /// `AccessFileName`.
     pub access_files: Vec<String>,

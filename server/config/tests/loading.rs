@@ -42,6 +42,11 @@ fn site(text: &str) -> Site {
     }
 }
 
+fn addresses(site: &Site) -> Vec<&str> {
+    let listens = site.listen.iter();
+    listens.map(|listen| listen.address.as_str()).collect()
+}
+
 fn at(site: &Site, url: &str) -> std::sync::Arc<Settings> {
     let mapped = site.main.map(url);
     site.main.settings(url, Some(&mapped.file))
@@ -56,7 +61,7 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
          <Location /perl>\nSetHandler perl-script\nPerlHandler Apache::Registry\n\
          PerlSendHeader On\nOptions ExecCGI\nallow from all\n</Location>\n",
     );
-    assert_eq!(site.listen, ["0.0.0.0:8080"]);
+    assert_eq!(addresses(&site), ["0.0.0.0:8080"]);
     assert_eq!(
         (
             site.workers.max,
@@ -434,7 +439,7 @@ fn listen_takes_ports_addresses_and_brackets() {
     let site =
         site("Listen 80\nListen *:81\nListen 127.0.0.1:82\nListen [::1]:83\nListen localhost:0\n");
     assert_eq!(
-        site.listen,
+        addresses(&site),
         [
             "0.0.0.0:80",
             "0.0.0.0:81",
@@ -443,7 +448,7 @@ fn listen_takes_ports_addresses_and_brackets() {
             "localhost:0"
         ]
     );
-    for wrong in ["::1:80", "80x", "+80", "70000", "host:", ":80", "443 https"] {
+    for wrong in ["::1:80", "80x", "+80", "70000", "host:", ":80", "443 spdy"] {
         assert_eq!(problems(&format!("Listen {wrong}")).len(), 1, "{wrong}");
     }
 }

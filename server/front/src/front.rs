@@ -1,20 +1,22 @@
 //! The front itself: accepts, sweeps deadlines, stops.
 
-use crate::deadline::{Alarm, SWEEP};
+use crate::deadline::{Alarm, Phase, Seat, SWEEP};
 use crate::dispatch::Dispatch;
-use crate::handler::cgi::Cgi;
-use crate::http1::{Connection, Ended};
+use crate::handler::cgi::{descriptors, Cgi};
+use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream};
+use crate::tls::{self, Hosts, Refusal, Trouble};
 use mehari_config::{LogLevel, Site};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -63,6 +65,22 @@ impl<D: Dispatch> Handle<D> {
         self.0.replace_site(site);
     }
 
+    /// The next handshake is made with these certificates.
+    pub fn replace_tls(&self, hosts: Hosts) {
+        self.0.replace_tls(hosts);
+    }
+
+    /// The TLS side of a site that is to take this one's place. `None`: no listener speaks TLS.
+    pub fn load_tls(&self, site: &Site) -> Result<Option<Hosts>, Trouble> {
+        let current = self.0.tls();
+        let load = |before: Rc<Hosts>| Hosts::load(site, Some(&before));
+        current.map(load).transpose()
+    }
+
+    pub fn site(&self) -> Arc<Site> {
+        self.0.site()
+    }
+
     pub fn stats(&self) -> Stats {
         let counts = &self.0.counts;
         Stats {
@@ -107,6 +125,7 @@ impl<D: Dispatch> Front<D> {
                     accepting.push(spawn_local(accept(shared.clone(), acceptor)));
                 }
                 let sweeping = spawn_local(sweep(shared.clone()));
+                let watching = spawn_local(watch(shared.clone()));
                 let turning = shared.clone();
                 let turning = spawn_local(async move { turning.rounds.turn().await });
                 let how = asked_to_stop(&mut stop).await;
@@ -117,6 +136,7 @@ impl<D: Dispatch> Front<D> {
                 shared.registry.raise(Alarm::Abandon);
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
+                watching.abort();
                 turning.abort();
                 Ok(())
             })
@@ -161,6 +181,25 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
     }
 }
 
+/// Waits for changes of .htaccess files; what was routed by them before is found anew.
+async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
+    let Some(watch) = shared.htaccess.descriptor() else {
+        return;
+    };
+    let Ok(readable) = descriptors::watched(watch) else {
+        return;
+    };
+    loop {
+        let Ok(mut ready) = readable.readable().await else {
+            return;
+        };
+        ready.clear_ready();
+        if shared.htaccess.hear(&shared.site().access_files) {
+            shared.routes.clear();
+        }
+    }
+}
+
 async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
     loop {
         match acceptor.accept().await {
@@ -188,35 +227,90 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
             .refused_connections
             .set(counts.refused_connections.get() + 1);
         match socket {
-            Socket::Tcp(stream) => drop(spawn_local(turn_away(stream))),
-            Socket::Unix(stream) => drop(spawn_local(turn_away(stream))),
+            // Not worth a handshake.
+            Socket::Tcp(_, door) if door.secure => {}
+            Socket::Tcp(stream, _) => drop(spawn_local(turn_away(stream, FULL))),
+            Socket::Unix(stream) => drop(spawn_local(turn_away(stream, FULL))),
         }
         return;
     }
     match socket {
-        Socket::Tcp(stream) => drop(spawn_local(serve(shared.clone(), stream, peer))),
-        Socket::Unix(stream) => drop(spawn_local(serve(shared.clone(), stream, peer))),
+        Socket::Tcp(stream, door) if door.secure => {
+            drop(spawn_local(serve_secure(shared.clone(), stream, peer)))
+        }
+        Socket::Tcp(stream, _) => {
+            let seat = shared.registry.enter(&shared.clock);
+            drop(spawn_local(serve(shared.clone(), stream, peer, seat)))
+        }
+        Socket::Unix(stream) => {
+            let seat = shared.registry.enter(&shared.clock);
+            drop(spawn_local(serve(shared.clone(), stream, peer, seat)))
+        }
     }
 }
 
-async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer)
+/// A connection that begins with TLS.
+async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut peer: Peer) {
+    let Some(hosts) = shared.tls() else {
+        return;
+    };
+    let greeting = |name: Option<&str>| {
+        let name = name.unwrap_or_default().as_bytes();
+        hosts.greeting(shared.host(&peer, name))
+    };
+    let seat = shared.registry.enter(&shared.clock);
+    let limit = shared.site().limits.handshake_timeout;
+    seat.enter(&shared.clock, Phase::Head, limit);
+    match tls::accept(greeting, socket, &seat).await {
+        Ok((stream, session)) => {
+            let http2 = session.http2;
+            peer.tls = Some(Rc::new(session));
+            if !http2 {
+                return serve(shared, stream, peer, seat).await;
+            }
+            let takeover = Takeover {
+                socket: stream,
+                bytes: Vec::new(),
+                seat,
+                peer,
+            };
+            http2::serve(shared, takeover).await;
+        }
+        Err(Refusal::Plain(socket)) => turn_away(socket, SPEAKS_TLS).await,
+        Err(Refusal::Failed(None)) => {}
+        Err(Refusal::Failed(Some(reason))) => {
+            let text = format!("TLS handshake with {}: {reason}", peer.remote_addr);
+            shared
+                .journal
+                .error(0, LogLevel::Info, Origin::default(), &text);
+        }
+    }
+}
+
+async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer, seat: Seat)
 where
     S: Stream,
     D: Dispatch,
 {
-    match Connection::new(shared.clone(), socket, peer).serve().await {
+    match Connection::new(shared.clone(), socket, peer, seat)
+        .serve()
+        .await
+    {
         Ended::Closed => {}
         Ended::Http2(takeover) => http2::serve(shared, takeover).await,
     }
 }
 
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
+    Content-Length: 0\r\nConnection: close\r\n\r\n";
+const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
+    Content-Type: text/plain; charset=utf-8\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
+    400 Bad Request\nThis port speaks TLS: ask it with https://.\n";
+
 /// Answers without reading. The pause lets the client read before the close, and is the cost of
 /// a connection that costs nothing else.
-async fn turn_away(mut socket: impl AsyncWrite + Unpin) {
-    const ANSWER: &[u8] =
-        b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
-        Content-Length: 0\r\nConnection: close\r\n\r\n";
-    if socket.write_all(ANSWER).await.is_ok() && socket.shutdown().await.is_ok() {
+async fn turn_away(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
+    if socket.write_all(answer).await.is_ok() && socket.shutdown().await.is_ok() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

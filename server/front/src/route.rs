@@ -5,9 +5,13 @@
 //! change at once, by the `stat` of its handler.
 
 pub mod hosts;
+pub mod htaccess;
+mod links;
+mod listing;
 mod locate;
 mod program;
 pub mod table;
+mod views;
 mod walk;
 
 use crate::handler::file::FileTarget;
@@ -38,8 +42,11 @@ pub enum Outcome {
     Program,
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
+    /// A folder without an index, to be listed.
+    Listing,
     Refused(Problem),
 }
 
-pub use locate::find;
+pub use listing::listing;
+pub use locate::{find, find_file, find_for};
 pub use walk::{is_file, stat};

@@ -8,15 +8,22 @@ use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
+/// How connections of a listener begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Door {
+    /// With a TLS handshake.
+    pub secure: bool,
+}
+
 /// A bound socket for the front to accept on.
 pub enum Listener {
-    Tcp(std::net::TcpListener),
+    Tcp(std::net::TcpListener, Door),
     Unix(std::os::unix::net::UnixListener),
 }
 
 impl From<std::net::TcpListener> for Listener {
     fn from(listener: std::net::TcpListener) -> Listener {
-        Listener::Tcp(listener)
+        Listener::Tcp(listener, Door::default())
     }
 }
 
@@ -40,6 +47,9 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// From now on closing tells the client that something went wrong (TCP: a reset) instead of
     /// that this was all. What it has not been sent is lost. Local sockets know no such end.
     fn reset_when_closed(&self);
+
+    /// Says that no more will come, where the protocol between has a word for it.
+    fn say_goodbye(&mut self, _: &mut Context<'_>) {}
 }
 
 macro_rules! stream {
@@ -81,12 +91,12 @@ stream!(UnixStream);
 /// A listener of this thread's loop.
 pub enum Acceptor {
     /// With the address it is bound to, when that is not a wildcard.
-    Tcp(TcpListener, Option<SocketAddr>),
+    Tcp(TcpListener, Option<SocketAddr>, Door),
     Unix(UnixListener),
 }
 
 pub enum Socket {
-    Tcp(TcpStream),
+    Tcp(TcpStream, Door),
     Unix(UnixStream),
 }
 
@@ -94,13 +104,13 @@ impl Acceptor {
     /// Must run inside the loop.
     pub fn new(listener: Listener) -> io::Result<Acceptor> {
         match listener {
-            Listener::Tcp(listener) => {
+            Listener::Tcp(listener, door) => {
                 listener.set_nonblocking(true)?;
                 // Accepted sockets inherit it: one system call instead of one a connection.
                 rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
                 let address = listener.local_addr()?;
                 let fixed = (!address.ip().is_unspecified()).then_some(address);
-                Ok(Acceptor::Tcp(TcpListener::from_std(listener)?, fixed))
+                Ok(Acceptor::Tcp(TcpListener::from_std(listener)?, fixed, door))
             }
             Listener::Unix(listener) => {
                 listener.set_nonblocking(true)?;
@@ -111,7 +121,7 @@ impl Acceptor {
 
     pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
         match self {
-            Acceptor::Tcp(listener, fixed) => {
+            Acceptor::Tcp(listener, fixed, door) => {
                 let (stream, remote) = listener.accept().await?;
                 let local = match fixed {
                     Some(address) => *address,
@@ -122,9 +132,10 @@ impl Acceptor {
                     remote_port: remote.port(),
                     server_addr: local.ip().to_canonical().to_string(),
                     server_port: local.port(),
+                    tls: None,
                     server_ip: Some(local.ip().to_canonical()),
                 };
-                Ok((Socket::Tcp(stream), peer))
+                Ok((Socket::Tcp(stream, *door), peer))
             }
             Acceptor::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;

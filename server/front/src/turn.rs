@@ -3,6 +3,7 @@
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Entry, Origin};
+use crate::notes::Notes;
 use crate::request::{path_of, Field, Peer, Protocol, Redirect, REDIRECTS};
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
@@ -26,6 +27,8 @@ pub struct Turn {
     pub settings: Option<Arc<Settings>>,
     /// Where the server itself led the request, if it did.
     pub redirect: Option<Redirect>,
+    /// What rules have found out about it.
+    pub notes: Option<Box<Notes>>,
     queued: Duration,
 }
 
@@ -46,12 +49,16 @@ impl Turn {
             host: 0,
             settings: None,
             redirect: None,
+            notes: None,
             queued: Duration::ZERO,
         }
     }
 
     /// Leads the request on to another local target. False: it has been led around for too long.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        if let Some(notes) = &mut self.notes {
+            notes.redirected();
+        }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
         let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
@@ -61,6 +68,7 @@ impl Turn {
             from,
             status,
             count,
+            keeps_request: false,
         });
         count <= REDIRECTS
     }
@@ -70,6 +78,17 @@ impl Turn {
         match &self.redirect {
             Some(redirect) if status == 200 => redirect.status,
             _ => status,
+        }
+    }
+
+    /// Header lines that the configuration adds to every answer.
+    pub fn own_lines(&self, peer: &Peer) -> &[u8] {
+        match (&self.settings, &peer.tls) {
+            (Some(settings), Some(_)) => match &settings.strict_transport {
+                Some(line) => line.as_bytes(),
+                None => &[],
+            },
+            _ => &[],
         }
     }
 
@@ -111,7 +130,7 @@ impl Turn {
         let (method, target) = line.unwrap_or_default();
         let entry = Entry {
             remote: peer.remote_addr.as_bytes(),
-            user: None,
+            user: self.notes.as_ref().and_then(|notes| notes.user.as_deref()),
             time: self.time,
             method,
             target,

@@ -5,8 +5,8 @@ use crate::dispatch::Dispatch;
 use crate::handler::{cgi, file, perl, Backend};
 use crate::page;
 use crate::problem::Problem;
-use crate::request::{path_of, Request};
-use crate::route::{Outcome, Route};
+use crate::request::{path_of, Peer, Request};
+use crate::route::{self, Outcome, Route};
 use crate::shared::Shared;
 use mehari_config::{Handler, Rung, Settings, Site};
 use mehari_pool::Body;
@@ -30,6 +30,16 @@ pub fn check_method(method: &[u8]) -> Result<(), Problem> {
     }
 }
 
+/// A client is let in for the host it named in its TLS greeting; another one may want to see its certificate.
+pub fn check_trust<D: Dispatch>(shared: &Shared<D>, peer: &Peer, host: u32) -> Result<(), Problem> {
+    match &peer.tls {
+        Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
+            Problem::refused(421, "the connection is for a host with other rules"),
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// The answer to `OPTIONS *`.
 pub fn server_options() -> Answer {
     Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
@@ -47,6 +57,9 @@ pub fn begin<D: Dispatch>(
     route: &Route,
     body: Body<'_>,
 ) -> Work<D> {
+    if route.settings.require_tls && request.peer.tls.is_none() {
+        return refusal(shared, request, Some(&route.settings), 403);
+    }
     if route.settings.runs_phases() {
         let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
         return Work::Backend(Backend::Perl(exchange));
@@ -73,6 +86,7 @@ pub fn by_itself<D: Dispatch>(
             file::answer(request, target, &route.settings, shared.rounds.current())
         }
         Outcome::Moved(location) => Ok(moved(location, request.query())),
+        Outcome::Listing => route::listing(&route.file, &route.script_name),
         Outcome::Refused(problem) => Err(*problem),
     };
     done.map(Work::Answer).unwrap_or_else(|problem| {
@@ -104,8 +118,11 @@ fn start<D: Dispatch>(
                 .server_admin
                 .as_deref()
                 .map(str::as_bytes),
-            user: None,
-            auth_type: None,
+            user: request.notes.and_then(|notes| notes.user.as_deref()),
+            auth_type: request
+                .notes
+                .and_then(|notes| notes.user.as_ref())
+                .map(|_| &b"Basic"[..]),
             authorization: false,
         };
         let exchange = shared.cgi.start(program);
@@ -134,8 +151,8 @@ pub fn refusal<D: Dispatch>(
     status: u16,
 ) -> Work<D> {
     let configured = match request.redirect {
-        Some(_) => None,
-        None => document(shared, settings, request.virtual_host, status),
+        Some(redirect) if !redirect.keeps_request => None,
+        _ => document(shared, settings, request.virtual_host, status),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }

@@ -65,10 +65,12 @@ impl Inner {
                 continue;
             };
             // A worker that waits for a slow client is not slow itself: that time does not count.
-            let waits = self
-                .exchanges
-                .get(held.ticket)
-                .is_some_and(|arrived| arrived.body.len() >= crate::deliver::BODY_AHEAD);
+            let waits = self.exchanges.get(held.ticket).is_some_and(|arrived| {
+                arrived.body.len() >= crate::deliver::BODY_AHEAD
+                    || arrived
+                        .tap_left
+                        .is_some_and(|left| now.saturating_duration_since(left) > ROUND)
+            });
             let (limit, ran) = (
                 held.timeout,
                 worker.head_age(now).saturating_sub(worker.waited),
@@ -112,7 +114,7 @@ impl Inner {
             ..Origin::default()
         };
         worker.killed = Some("its request ran past the time limit");
-        worker.signal_group(libc::SIGKILL);
+        worker.kill();
         self.totals.timed_out += 1;
         self.log.log(
             LogLevel::Error,

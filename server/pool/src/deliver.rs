@@ -5,6 +5,7 @@ use crate::call::{Fault, Head, Passed};
 use crate::exchange::Arrived;
 use crate::inner::Inner;
 use crate::script_head::ScriptHead;
+use crate::tap::{About, Header, Said, Unread};
 use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use mehari_wire::layout::record;
@@ -96,15 +97,76 @@ impl Inner {
         if held.answered {
             return Err(Broken("a record after the end of its response"));
         }
-        let ends = matches!(record.kind, record::RESPONSE | record::END | record::PASS);
-        let is_head = matches!(record.kind, record::RESPONSE | record::HEAD | record::PASS);
-        if is_head == held.head_seen && record.kind != record::INTERIM {
+        let is_next = match record.kind {
+            record::RESPONSE | record::HEAD => !held.head_seen,
+            record::PASS => !held.head_seen && !held.tapped,
+            record::BODY => held.head_seen && !held.tapped,
+            record::END => held.head_seen || held.tapped,
+            record::TAP => !held.tapped,
+            _ => true,
+        };
+        if !is_next {
             return Err(Broken("the records of a response out of order"));
         }
-        held.head_seen |= is_head;
-        held.answered |= ends;
+        let is_whole = matches!(record.kind, record::RESPONSE | record::PASS);
+        held.head_seen |= is_whole || record.kind == record::HEAD;
+        held.answered |= is_whole || record.kind == record::END;
+        if record.kind == record::TAP {
+            return self.open_tap(index, record.detail, payload);
+        }
         if let Some(arrived) = self.exchanges.get(held.ticket) {
             take(arrived, record, payload)?;
+            arrived.wake();
+        }
+        Ok(())
+    }
+
+    /// From here on the response of the worker's first request comes through a pipe.
+    fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), Broken> {
+        let Some(worker) = self.workers[index].as_mut() else {
+            return Ok(());
+        };
+        let pid = worker.pid;
+        let Some(request) = worker.held.front().map(|held| held.request_id) else {
+            return Ok(());
+        };
+        let file = worker
+            .receive_tap(request)
+            .map_err(|_| Broken("of a pipe and sent none"))?;
+        let Some(held) = worker.held.front_mut() else {
+            return Ok(());
+        };
+        held.tapped = true;
+        let (lines, name) = split_lines(payload)?;
+        let status = detail & !record::TAP_PARSE;
+        let header = match detail & record::TAP_PARSE != 0 {
+            true => {
+                let mut beside = Head {
+                    status,
+                    ..Head::default()
+                };
+                read_lines(&mut beside, lines)?;
+                Header::InPipe(beside)
+            }
+            false => Header::Apart(head(status, lines)?),
+        };
+        let about = About {
+            log: self.log.clone(),
+            origin: Origin {
+                request: Some(request),
+                worker: Some(pid),
+                ..Origin::default()
+            },
+            file: name.to_vec(),
+            timeout: held.timeout,
+        };
+        if let Some(arrived) = self.exchanges.get(held.ticket) {
+            arrived.tap = Some(Box::new(Unread {
+                file,
+                header,
+                about,
+            }));
+            arrived.tapped = true;
             arrived.wake();
         }
         Ok(())
@@ -141,7 +203,7 @@ impl Inner {
         };
         let pid = worker.pid;
         worker.killed = Some(what);
-        worker.signal_group(libc::SIGKILL);
+        worker.kill();
         self.log
             .error(format_args!("worker {pid} wrote {what}: it is replaced"));
         self.worker_ended(index);
@@ -157,23 +219,29 @@ fn level(detail: u16) -> LogLevel {
     }
 }
 
+/// Header lines with their length before them, and what follows.
+fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
+    let (length, rest) = payload
+        .split_first_chunk::<4>()
+        .ok_or(Broken("a record without the length of its lines"))?;
+    rest.split_at_checked(u32::from_ne_bytes(*length) as usize)
+        .ok_or(Broken("a record shorter than it says"))
+}
+
 fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
     match record.kind {
         record::RESPONSE => {
-            let (length, rest) = payload
-                .split_first_chunk::<4>()
-                .ok_or(Broken("a response without its length"))?;
-            let lines = u32::from_ne_bytes(*length) as usize;
-            if lines > rest.len() {
-                return Err(Broken("a response shorter than it says"));
-            }
+            let (lines, body) = split_lines(payload)?;
             // A status and nothing else is the worker's refusal: the front has pages for those.
-            if rest.is_empty() && (400..=599).contains(&record.detail) {
+            if lines.is_empty() && body.is_empty() && (400..=599).contains(&record.detail) {
                 arrived.fault = Some(Fault::Status(record.detail));
                 return Ok(());
             }
-            arrived.head = Some(head(record.detail, &rest[..lines])?);
-            arrived.body.extend_from_slice(&rest[lines..]);
+            if arrived.tapped {
+                return Err(Broken("a whole response beside its pipe"));
+            }
+            arrived.head = Some(head(record.detail, lines)?);
+            arrived.body.extend_from_slice(body);
             arrived.complete = true;
         }
         record::HEAD => arrived.head = Some(head(record.detail, payload)?),
@@ -195,6 +263,12 @@ fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Bro
         record::BODY => arrived.body.extend_from_slice(payload),
         record::END if record.detail & record::END_BROKEN != 0 => {
             arrived.fault = Some(Fault::CutOff);
+        }
+        record::END if arrived.tapped => {
+            arrived.said = match record.detail & record::END_DETACHED != 0 {
+                true => Said::Detached,
+                false => Said::Ended,
+            }
         }
         record::END => arrived.complete = true,
         _ => return Err(Broken("a record of no known kind")),

@@ -77,6 +77,7 @@ impl Inner {
             timeout: call.timeout,
             answered: false,
             head_seen: false,
+            tapped: false,
         };
         self.submit_held(index, held, now);
         Ok(())
@@ -176,6 +177,7 @@ impl Inner {
             timeout: queued.timeout,
             answered: false,
             head_seen: false,
+            tapped: false,
         };
         if self.spare_frames.len() < 64 && queued.frame.capacity() <= 16 * 1024 {
             self.spare_frames.push(queued.frame);

@@ -32,7 +32,7 @@ impl Inner {
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving || !worker.held.is_empty() {
             self.totals.workers_died += 1;
-            worker.signal_group(libc::SIGKILL);
+            worker.kill();
         }
         for held in &worker.held {
             if !held.answered {

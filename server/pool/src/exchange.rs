@@ -3,6 +3,7 @@
 use crate::call::{Fault, Head};
 use crate::inner::Pool;
 use crate::script_head::ScriptHead;
+use crate::tap::{Said, Tap, Unread};
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -23,6 +24,13 @@ pub struct Arrived {
     pub body: Vec<u8>,
     pub complete: bool,
     pub fault: Option<Fault>,
+    /// The pipe that the rest comes through, until the front reads it.
+    pub tap: Option<Box<Unread>>,
+    pub tapped: bool,
+    /// Of a tapped response, what the worker has said of its end.
+    pub said: Said,
+    /// Since when there may be something in the tap that the front does not want yet.
+    pub tap_left: Option<Instant>,
     /// The worker it was given to: its index, for draining its ring, and its pid, for the log.
     pub worker: Option<(usize, u32)>,
     pub submitted: Instant,
@@ -67,6 +75,10 @@ impl Table {
             body: Vec::new(),
             complete: false,
             fault: None,
+            tap: None,
+            tapped: false,
+            said: Said::Nothing,
+            tap_left: None,
             worker: None,
             submitted: now,
             queued: Duration::ZERO,
@@ -95,6 +107,10 @@ impl Table {
         arrived.body = Vec::new();
         arrived.complete = false;
         arrived.fault = None;
+        arrived.tap = None;
+        arrived.tapped = false;
+        arrived.said = Said::Nothing;
+        arrived.tap_left = None;
         arrived.worker = None;
         arrived.queued = Duration::ZERO;
         self.free.push(ticket.place);
@@ -109,6 +125,7 @@ impl Table {
 pub struct Exchange {
     pub(crate) pool: Pool,
     pub(crate) ticket: Ticket,
+    pub(crate) tap: Option<Box<Tap>>,
 }
 
 impl Exchange {
@@ -119,11 +136,62 @@ impl Exchange {
 
     /// The final head, once.
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
+        if self.is_tapped() {
+            return self.poll_tapped_head(cx);
+        }
         self.arrived(|arrived| match (arrived.head.take(), arrived.fault) {
             (Some(head), _) => Poll::Ready(Ok(head)),
             (None, Some(fault)) => Poll::Ready(Err(fault)),
             (None, None) => wait(arrived, cx),
         })
+    }
+
+    fn poll_tapped_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
+        if let Some(head) = self.arrived(|arrived| arrived.head.take()) {
+            return Poll::Ready(Ok(head));
+        }
+        let said = self.worker_said(cx);
+        match &mut self.tap {
+            Some(tap) => tap.poll_head(cx, said),
+            None => Poll::Ready(Err(Fault::BadResponse)),
+        }
+    }
+
+    /// True: the response comes through a pipe, what came before it excepted.
+    fn is_tapped(&mut self) -> bool {
+        let (tapped, unread) = self.arrived(|arrived| (arrived.tapped, arrived.tap.take()));
+        if let Some(unread) = unread {
+            self.tap = unread.open().ok().map(Box::new);
+        }
+        tapped
+    }
+
+    /// Asked before the tap is read: what the worker wrote comes before what it says.
+    fn worker_said(&mut self, cx: &mut Context<'_>) -> Said {
+        self.arrived(|arrived| {
+            let _ = wait::<()>(arrived, cx);
+            arrived.fault.map_or(arrived.said, Said::Failed)
+        })
+    }
+
+    fn poll_tapped_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<bool, Fault>> {
+        let said = self.worker_said(cx);
+        let Some(tap) = &mut self.tap else {
+            return Poll::Ready(Err(Fault::BadResponse));
+        };
+        let moved = tap.poll_body(cx, into, room, said);
+        let left = matches!(moved, Poll::Ready(Ok(true))).then(Instant::now);
+        if matches!(moved, Poll::Ready(Ok(false) | Err(_))) {
+            // Who still holds the other end may as well know that nobody reads.
+            self.tap = None;
+        }
+        self.arrived(|arrived| arrived.tap_left = left);
+        moved
     }
 
     /// Appends what has arrived of the body to `into` (at most about `room` bytes).
@@ -136,6 +204,9 @@ impl Exchange {
         room: usize,
     ) -> Poll<Result<bool, Fault>> {
         let before = into.len();
+        if self.is_tapped() && self.arrived(|arrived| arrived.body.is_empty()) {
+            return self.poll_tapped_body(cx, into, room);
+        }
         let worker = self.arrived(|arrived| {
             take_body(arrived, into, room);
             (!arrived.complete).then_some(arrived.worker).flatten()

@@ -124,6 +124,7 @@ impl Pool {
         Exchange {
             pool: self.clone(),
             ticket,
+            tap: None,
         }
     }
 

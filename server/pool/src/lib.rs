@@ -21,6 +21,7 @@ mod roster;
 pub mod script_head;
 mod status;
 mod stop;
+mod tap;
 pub mod variables;
 mod worker;
 mod zygote;

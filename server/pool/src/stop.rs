@@ -30,7 +30,7 @@ impl Pool {
                 worker.state = State::Retiring;
                 worker.dismiss();
                 if !worker.held.is_empty() {
-                    worker.signal_group(libc::SIGKILL);
+                    worker.kill();
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! One worker as the front sees it: its mailbox, what it holds, how long.
 
 use crate::exchange::Ticket;
-use mehari_wire::{send_with_files, Mailbox};
+use crate::zygote::kill_group;
+use mehari_wire::{receive_file, send_with_files, Mailbox};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -17,6 +18,8 @@ pub struct Held {
     /// Whether the response is complete and only the worker's own cleanup is left.
     pub answered: bool,
     pub head_seen: bool,
+    /// The rest of its response comes through a pipe.
+    pub tapped: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,12 @@ impl Worker {
         send_with_files(socket, &[IoSlice::new(&id)], &[file.as_fd()])
     }
 
+    /// The pipe it has announced for this request.
+    pub fn receive_tap(&self, request_id: u64) -> io::Result<OwnedFd> {
+        let socket = self.socket.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        receive_file(socket, request_id)
+    }
+
     /// Ends the worker once it is idle.
     pub fn dismiss(&mut self) {
         self.socket = None;
@@ -91,9 +100,31 @@ impl Worker {
         }
     }
 
-    pub fn signal_group(&self, signal: i32) {
-        if self.pid > 1 {
-            crate::zygote::kill_group(self.pid, signal);
+    /// Kills the worker, and all that it or its child on the rung `fork` started and did not detach.
+    pub fn kill(&self) {
+        if self.pid <= 1 {
+            return;
         }
+        let child = self.mailbox.child();
+        if leads_group_below(child, self.pid) {
+            kill_group(child, libc::SIGKILL);
+        }
+        kill_group(self.pid, libc::SIGKILL);
     }
+}
+
+/// Whether `child` leads a process group and its parent is of the worker's group. The worker names it, and may
+/// name anything.
+fn leads_group_below(child: u32, worker: u32) -> bool {
+    let about = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
+        let parent: u32 = words.next()?.parse().ok()?;
+        let group: u32 = words.next()?.parse().ok()?;
+        Some((parent, group))
+    };
+    child > 1
+        && about(child).is_some_and(|(parent, group)| {
+            group == child && about(parent).is_some_and(|(_, group)| group == worker)
+        })
 }

@@ -3,10 +3,10 @@
 use crate::layout::{Control, CONTROL_TEXT};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::net::{
-    sendmsg, socketpair, AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType,
+    recvmsg, sendmsg, socketpair, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage,
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 
 pub struct ControlSocket {
     socket: OwnedFd,
@@ -111,4 +111,31 @@ pub fn send_with_files(
     }
     sendmsg(socket, parts, &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
+}
+
+/// The descriptor that was sent with the number `id`. It must be there already; those of other numbers are closed.
+pub fn receive_file(socket: &impl AsFd, id: u64) -> io::Result<OwnedFd> {
+    loop {
+        let mut number = [0u8; 8];
+        let mut space = [0u8; rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let received = recvmsg(
+            socket,
+            &mut [IoSliceMut::new(&mut number)],
+            &mut ancillary,
+            flags,
+        )?;
+        let file = ancillary.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+            _ => None,
+        });
+        match file {
+            Some(file) if received.bytes == number.len() && u64::from_ne_bytes(number) == id => {
+                return Ok(file);
+            }
+            Some(_) => {}
+            None => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
 }

@@ -156,8 +156,12 @@ pub mod record {
     pub const INTERIM: u16 = 5;
     pub const LOG: u16 = 6;
     pub const DONE: u16 = 7;
+    /// The rest comes through a pipe, whose reading end is in the descriptor socket.
+    pub const TAP: u16 = 8;
+    /// Detail of `TAP`, beside a status: the header block comes through the pipe.
+    pub const TAP_PARSE: u16 = 0x8000;
     /// The front answers: detail is the status (0: as it would have by itself), the payload its parts.
-    pub const PASS: u16 = 8;
+    pub const PASS: u16 = 9;
     /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
     pub const PASS_LINES: u8 = b'l';
     /// The file to send instead of the one the path was mapped to.
@@ -169,6 +173,8 @@ pub mod record {
     pub const PASS_TARGET: u8 = b'u';
     /// Detail of `END`: the response broke off.
     pub const END_BROKEN: u16 = 1;
+    /// Detail of `END`: others that hold the tap are not waited for.
+    pub const END_DETACHED: u16 = 2;
     /// Detail of `DONE`: the worker asks to be replaced.
     pub const DONE_RETIRE: u16 = 1;
     /// Detail of `DONE`: the request was not begun and is for another worker.

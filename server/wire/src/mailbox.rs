@@ -140,6 +140,11 @@ impl Mailbox {
         }
     }
 
+    /// The process that serves for the worker, by what the worker says; 0: none.
+    pub fn child(&self) -> u32 {
+        self.words().scoreboard.0.child.load(Relaxed)
+    }
+
     /// What the worker says it is doing: state, request, requests finished.
     pub fn scoreboard(&self) -> (u32, u64, u64) {
         let board = &self.words().scoreboard.0;

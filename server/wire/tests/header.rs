@@ -118,6 +118,8 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PASS_DOCUMENT", record::PASS_DOCUMENT.into()),
         ("MEHARI_PASS_TARGET", record::PASS_TARGET.into()),
         ("MEHARI_END_BROKEN", record::END_BROKEN.into()),
+        ("MEHARI_END_DETACHED", record::END_DETACHED.into()),
+        ("MEHARI_TAP_PARSE", record::TAP_PARSE.into()),
         ("MEHARI_DONE_RETIRE", record::DONE_RETIRE.into()),
         ("MEHARI_DONE_AGAIN", record::DONE_AGAIN.into()),
         ("MEHARI_CONTROL_PRELOAD", control::PRELOAD as usize),

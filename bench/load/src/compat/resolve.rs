@@ -1,7 +1,8 @@
 //! Names to addresses before any load is sent, with the resolver's own words when there is none.
 
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use crate::driver::address::first_that_answers;
 
 /// Why a name has no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,18 +57,9 @@ pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
 /// with its first request. A name with one address is not tried.
 pub fn reachable(name: &str, port: u16) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
-    let takes = |address: &&IpAddr| {
-        TcpStream::connect_timeout(&SocketAddr::new(**address, port), TRIAL).is_ok()
-    };
-    let answering = match found.len() {
-        1 => None,
-        _ => found.iter().find(takes),
-    };
-    Ok(*answering.unwrap_or(&found[0]))
+    let found: Vec<SocketAddr> = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
+    Ok(found[first_that_answers(&found)].ip())
 }
-
-/// How long an address may take to be tried.
-const TRIAL: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

@@ -1,106 +1,157 @@
-//! The cookie jar of one run of a session: RFC 6265 as far as a load needs it.
-//!
-//! Cookies go back to the host that set them, under their path, until Max-Age=0 or an empty life ends
-//! them. Domain and Expires are not followed: a session is minutes long and knows its hosts.
+//! The cookie jar of one run of a session: RFC 6265 with Domain, Path, Expires, Max-Age and Secure.
+
+use cookie_store::CookieStore;
+use url::Url;
+
+use crate::request::Request;
 
 #[derive(Debug, Default)]
-pub struct Jar {
-    cookies: Vec<Cookie>,
-}
-
-#[derive(Debug)]
-struct Cookie {
-    endpoint: usize,
-    path: String,
-    name: String,
-    value: String,
-}
+pub struct Jar(CookieStore);
 
 impl Jar {
-    /// Takes the `Set-Cookie` fields of a response head.
-    pub fn take(&mut self, endpoint: usize, bytes: &[u8]) {
-        for line in bytes.split(|byte| *byte == b'\n') {
+    /// Takes the `Set-Cookie` fields of the head of `url`'s response.
+    pub fn take(&mut self, url: &Url, head: &[u8]) {
+        for line in head.split(|byte| *byte == b'\n') {
             let Some(colon) = memchr::memchr(b':', line) else {
                 continue;
             };
             if line[..colon].eq_ignore_ascii_case(b"set-cookie") {
-                self.set(
-                    endpoint,
-                    &String::from_utf8_lossy(line[colon + 1..].trim_ascii()),
-                );
+                let text = String::from_utf8_lossy(line[colon + 1..].trim_ascii());
+                // What is broken or for somebody else's domain is ignored, as browsers do.
+                let _ = self.0.parse(&text, url);
             }
         }
     }
 
-    /// Takes one `Set-Cookie` value.
-    pub fn set(&mut self, endpoint: usize, text: &str) {
-        let mut parts = text.split(';').map(str::trim);
-        let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else {
-            return;
-        };
-        let (name, value) = (name.trim(), value.trim());
-        let mut path = "/";
-        let mut ended = false;
-        for attribute in parts {
-            let (key, setting) = attribute.split_once('=').unwrap_or((attribute, ""));
-            if key.eq_ignore_ascii_case("path") && setting.starts_with('/') {
-                path = setting;
-            } else if key.eq_ignore_ascii_case("max-age") {
-                ended |= setting.parse::<i64>().is_ok_and(|seconds| seconds <= 0);
-            }
-        }
-        self.cookies.retain(|cookie| {
-            cookie.endpoint != endpoint || cookie.name != name || cookie.path != path
-        });
-        if !ended && !name.is_empty() {
-            let (path, name, value) = (path.to_string(), name.to_string(), value.to_string());
-            self.cookies.push(Cookie {
-                endpoint,
-                path,
-                name,
-                value,
-            });
-        }
-    }
-
-    /// The value of a `Cookie` field for a request to `path`; `None` when no cookie is to be sent.
-    pub fn value_for(&self, endpoint: usize, path: &str) -> Option<String> {
-        let sent: Vec<String> = self
-            .cookies
+    /// The value of a `Cookie` field for a request to `url`; `None` when no cookie is to be sent.
+    pub fn value_for(&self, url: &Url) -> Option<String> {
+        let mut cookies: Vec<_> = self
+            .0
+            .matches(url)
+            .into_iter()
+            .map(|cookie| {
+                (
+                    AsRef::<str>::as_ref(&cookie.path),
+                    cookie.name(),
+                    cookie.value(),
+                )
+            })
+            .collect();
+        // Longer paths first (section 5.4); the rest so that runs are alike.
+        cookies.sort_by_key(|(path, name, _)| (std::cmp::Reverse(path.len()), *name));
+        let sent: Vec<String> = cookies
             .iter()
-            .filter(|cookie| cookie.endpoint == endpoint && is_under(path, &cookie.path))
-            .map(|cookie| format!("{}={}", cookie.name, cookie.value))
+            .map(|(_, name, value)| format!("{name}={value}"))
             .collect();
         (!sent.is_empty()).then(|| sent.join("; "))
     }
 }
 
-/// RFC 6265 section 5.1.4.
-fn is_under(path: &str, prefix: &str) -> bool {
-    let path = path.split('?').next().unwrap_or_default();
-    path.strip_prefix(prefix)
-        .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'))
+/// The URL by which cookies know a request: of the host it names, wherever it is sent.
+pub fn url_of(request: &Request) -> Option<Url> {
+    let scheme = if request.endpoint.tls {
+        "https"
+    } else {
+        "http"
+    };
+    let named = host_field(&request.head).unwrap_or_else(|| request.endpoint.authority());
+    let of =
+        |authority: &str| Url::parse(&format!("{scheme}://{authority}{}", request.path())).ok();
+    of(&named).or_else(|| of(&request.endpoint.authority()))
+}
+
+fn host_field(head: &[u8]) -> Option<String> {
+    head.split(|byte| *byte == b'\n').find_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        line[..colon]
+            .eq_ignore_ascii_case(b"host")
+            .then(|| String::from_utf8_lossy(line[colon + 1..].trim_ascii()).into_owned())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn cookies_go_back_to_their_host_and_path_until_they_end() {
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a good URL")
+    }
+
+    fn jar(sets: &[(&str, &str)]) -> Jar {
         let mut jar = Jar::default();
-        jar.set(0, "id=7; Path=/; HttpOnly");
-        jar.set(0, "cart=a=b; path=/shop");
-        jar.set(1, "id=8");
-        assert_eq!(
-            jar.value_for(0, "/shop/1?x").as_deref(),
-            Some("id=7; cart=a=b")
+        for (from, value) in sets {
+            let head = format!("HTTP/1.1 200 OK\r\nset-cookie: {value}\r\n\r\n");
+            jar.take(&url(from), head.as_bytes());
+        }
+        jar
+    }
+
+    #[test]
+    fn cookies_go_back_to_their_host_and_path() {
+        let jar = jar(&[
+            ("http://127.0.0.1/", "id=7; Path=/; HttpOnly"),
+            ("http://127.0.0.1/", "cart=a=b; path=/shop"),
+            ("http://127.0.0.1/deep/page", "here=1"),
+            ("http://127.0.0.2/", "id=8"),
+        ]);
+        for (to, sent) in [
+            ("http://127.0.0.1/shop/1?x", "cart=a=b; id=7"),
+            ("http://127.0.0.1/shopping", "id=7"),
+            ("http://127.0.0.1/deep/other", "here=1; id=7"),
+            ("http://127.0.0.2/", "id=8"),
+        ] {
+            assert_eq!(jar.value_for(&url(to)).as_deref(), Some(sent), "{to}");
+        }
+        assert_eq!(jar.value_for(&url("http://127.0.0.3/")), None);
+    }
+
+    #[test]
+    fn cookies_end_by_age_and_date_and_are_replaced() {
+        let from = "http://127.0.0.1/";
+        let sent = |sets: &[&str]| {
+            let sets: Vec<_> = sets.iter().map(|set| (from, *set)).collect();
+            jar(&sets).value_for(&url(from))
+        };
+        assert_eq!(sent(&["id=7", "id=9"]).as_deref(), Some("id=9"));
+        assert_eq!(sent(&["id=7", "id=; Max-Age=0"]), None);
+        let past = "id=; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
+        assert_eq!(sent(&["id=7", past]), None);
+        assert_eq!(sent(&["id=7; Max-Age=3600"]).as_deref(), Some("id=7"));
+        assert_eq!(sent(&["id"]), None);
+    }
+
+    #[test]
+    fn a_domain_shares_with_its_hosts_and_cannot_be_claimed_by_others() {
+        let jar = jar(&[
+            ("http://www.shop.test/", "all=1; Domain=shop.test"),
+            ("http://www.shop.test/", "own=2"),
+            ("http://www.shop.test/", "foreign=3; Domain=bank.test"),
+            ("https://www.shop.test/", "safe=4; Secure"),
+        ]);
+        for (to, sent) in [
+            ("http://www.shop.test/", Some("all=1; own=2")),
+            ("https://www.shop.test/", Some("all=1; own=2; safe=4")),
+            ("http://img.shop.test/", Some("all=1")),
+            ("http://bank.test/", None),
+        ] {
+            assert_eq!(jar.value_for(&url(to)).as_deref(), sent, "{to}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_known_by_the_host_it_names() {
+        let request = Request::get("http://127.0.0.1:8080/a?b").expect("a good URL");
+        let known = url_of(&request).expect("a URL");
+        assert_eq!(known.as_str(), "http://127.0.0.1:8080/a?b");
+        let named = Request::raw(
+            request.endpoint,
+            b"GET /a HTTP/1.1\r\nHost: shop.test\r\n".to_vec(),
+            Vec::new(),
+            false,
         );
-        assert_eq!(jar.value_for(0, "/shopping").as_deref(), Some("id=7"));
-        assert_eq!(jar.value_for(1, "/").as_deref(), Some("id=8"));
-        jar.set(0, "id=9");
-        assert_eq!(jar.value_for(0, "/").as_deref(), Some("id=9"));
-        jar.set(0, "id=; Max-Age=0");
-        assert_eq!(jar.value_for(0, "/"), None);
+        assert_eq!(
+            url_of(&named).expect("a URL").as_str(),
+            "http://shop.test/a"
+        );
     }
 }

@@ -43,8 +43,8 @@ pub struct Http2 {
     /// Bytes received since the connection's window was last opened again.
     uncredited: usize,
     table: Table,
-    /// When the bytes being fed were read.
-    pub now: Moment,
+    /// When the bytes being fed came.
+    pub came: Moment,
     /// The server takes no further stream.
     pub closing: bool,
 }
@@ -114,7 +114,7 @@ impl Http2 {
             frame_size: LARGEST_FRAME,
             uncredited: 0,
             table: Table::Empty,
-            now: Moment::ZERO,
+            came: Moment::ZERO,
             closing: false,
         }
     }

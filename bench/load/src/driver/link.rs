@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::SendFlags;
 
 use crate::moment::Moment;
 use crate::observe::{ConnectTimes, Exchange};
 use crate::response::Reader;
 
 use super::http2::Http2;
+use super::receive::{self, Received};
 use super::tls::Tls;
 
 /// An arrival on its way to a connection.
@@ -113,9 +114,9 @@ impl Link {
         }
     }
 
-    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         match &mut self.tls {
-            None => Ok(rustix::net::recv(&self.socket, buffer, RecvFlags::empty())?),
+            None => receive::receive(&self.socket, buffer),
             Some(tls) => tls.receive(&self.socket, buffer),
         }
     }

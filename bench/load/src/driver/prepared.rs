@@ -1,12 +1,15 @@
 //! What all threads of a run read: the plan, its addresses, and each request's bytes.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustls::pki_types::ServerName;
+use url::Url;
 
 use crate::plan::{Plan, PlanError};
 use crate::url::Endpoint;
 
+use super::address::{self, Address};
+use super::cookies;
 use super::http2::hpack::{self, Block};
 use super::tls;
 
@@ -14,6 +17,8 @@ pub struct Prepared<'p> {
     pub plan: &'p Plan,
     pub endpoints: Vec<Target>,
     pub rendered: Vec<Rendered>,
+    /// What the names among the endpoints came to.
+    pub addresses: Vec<Address>,
 }
 
 /// An endpoint with its resolved address.
@@ -31,13 +36,15 @@ pub struct Rendered {
     pub block: Block,
     pub endpoint: usize,
     pub bodiless: bool,
-    /// For the cookies of sessions.
-    pub path: String,
+    /// By which the cookies of sessions know it; `None` where no session keeps any.
+    pub url: Option<Url>,
 }
 
 impl<'p> Prepared<'p> {
     pub fn new(plan: &'p Plan) -> Result<Prepared<'p>, PlanError> {
         let mut endpoints: Vec<Target> = Vec::new();
+        let keeps_cookies = plan.sessions.iter().any(|session| session.cookies);
+        let mut addresses = Vec::new();
         let mut rendered = Vec::with_capacity(plan.requests.len());
         for request in &plan.requests {
             let known = endpoints
@@ -47,7 +54,7 @@ impl<'p> Prepared<'p> {
                 Some(place) => place,
                 None => {
                     endpoints.push(Target {
-                        address: request.endpoint.resolve()?[0],
+                        address: find(plan, &request.endpoint, &mut addresses)?,
                         server_name: server_name(plan, &request.endpoint)?,
                         endpoint: request.endpoint.clone(),
                     });
@@ -59,7 +66,10 @@ impl<'p> Prepared<'p> {
                 block: Block::default(),
                 endpoint,
                 bodiless: request.bodiless_response,
-                path: request.path(),
+                url: match keeps_cookies {
+                    true => cookies::url_of(request),
+                    false => None,
+                },
             });
         }
         render_blocks(plan, &endpoints, &mut rendered)?;
@@ -67,8 +77,27 @@ impl<'p> Prepared<'p> {
             plan,
             endpoints,
             rendered,
+            addresses,
         })
     }
+}
+
+/// The address to load; a name's is told to `told`.
+fn find(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    told: &mut Vec<Address>,
+) -> Result<SocketAddr, PlanError> {
+    let found = address::reachable_from(&plan.connection.sources, endpoint.resolve()?);
+    let place = address::first_that_answers(&found);
+    if endpoint.host.parse::<IpAddr>().is_err() {
+        told.push(Address {
+            name: format!("{}:{}", endpoint.host, endpoint.port),
+            used: found[place],
+            passed: found[..place].to_vec(),
+        });
+    }
+    Ok(found[place])
 }
 
 fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'static>>, PlanError> {

@@ -9,6 +9,8 @@ use rustix::net::{sockopt, AddressFamily, SocketFlags, SocketType};
 
 use crate::plan::{Connection, Sources};
 
+use super::receive::ask_for_stamps;
+
 /// Chooses the source addresses of a thread's connections.
 pub struct Source {
     /// How many further loopback addresses had to be taken.
@@ -86,6 +88,10 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
+    // What a slow client has is what it read, however long ago it came.
+    if policy.throttle.is_none() {
+        ask_for_stamps(&socket);
+    }
     if let Some(bytes) = receive_buffer(policy) {
         sockopt::set_socket_recv_buffer_size(&socket, bytes)?;
     }

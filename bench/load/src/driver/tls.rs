@@ -6,16 +6,20 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::SendFlags;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
 
 use crate::observe::TlsFacts;
 use crate::plan::PlanError;
+
+use super::receive::{self, Received, Stamp};
 pub use policy::configuration;
 
 pub struct Tls {
     connection: ClientConnection,
+    /// Of the last bytes taken from the socket.
+    stamp: Option<Stamp>,
 }
 
 /// How far a handshake came.
@@ -28,7 +32,10 @@ pub enum Handshake {
 impl Tls {
     pub fn new(configuration: &Arc<ClientConfig>, name: &ServerName<'static>) -> io::Result<Tls> {
         ClientConnection::new(Arc::clone(configuration), name.clone())
-            .map(|connection| Tls { connection })
+            .map(|connection| Tls {
+                connection,
+                stamp: None,
+            })
             .map_err(invalid)
     }
 
@@ -41,7 +48,7 @@ impl Tls {
             if !self.connection.is_handshaking() {
                 return Ok(Handshake::Done);
             }
-            match self.connection.read_tls(&mut Raw(socket)) {
+            match self.take(socket) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => self.process(socket)?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -53,17 +60,33 @@ impl Tls {
     }
 
     /// Like `recv`: 0 is the end, `WouldBlock` means that the next event will tell.
-    pub fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    pub fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
         loop {
-            match self.connection.reader().read(buffer) {
+            let count = match self.connection.reader().read(buffer) {
+                Ok(count) => count,
                 // An end without close_notify is told from a whole body by the response's framing.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => return other,
-            }
-            self.connection.read_tls(&mut Raw(socket))?;
-            self.process(socket)?;
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.take(socket)?;
+                    self.process(socket)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let stamp = self.stamp.filter(|_| count > 0);
+            return Ok(Received { count, stamp });
         }
+    }
+
+    /// Takes bytes from the socket; they are still to be processed.
+    fn take(&mut self, socket: &OwnedFd) -> io::Result<usize> {
+        let mut raw = Raw {
+            socket,
+            stamp: self.stamp,
+        };
+        let count = self.connection.read_tls(&mut raw)?;
+        self.stamp = raw.stamp;
+        Ok(count)
     }
 
     /// Like `send`, but what the socket does not take at once is kept for `flush`.
@@ -79,7 +102,7 @@ impl Tls {
     /// Sends what is waiting; false when the socket takes no more now.
     pub fn flush(&mut self, socket: &OwnedFd) -> io::Result<bool> {
         while self.connection.wants_write() {
-            match self.connection.write_tls(&mut Raw(socket)) {
+            match self.connection.write_tls(&mut Raw::new(socket)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -150,17 +173,31 @@ pub fn server_name(name: &str) -> Result<ServerName<'static>, PlanError> {
 }
 
 /// The socket as rustls wants it.
-struct Raw<'a>(&'a OwnedFd);
+struct Raw<'a> {
+    socket: &'a OwnedFd,
+    stamp: Option<Stamp>,
+}
+
+impl<'a> Raw<'a> {
+    fn new(socket: &'a OwnedFd) -> Raw<'a> {
+        Raw {
+            socket,
+            stamp: None,
+        }
+    }
+}
 
 impl Read for Raw<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::net::recv(self.0, buffer, RecvFlags::empty())?)
+        let received = receive::receive(self.socket, buffer)?;
+        self.stamp = received.stamp;
+        Ok(received.count)
     }
 }
 
 impl Write for Raw<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(self.0, bytes, SendFlags::NOSIGNAL)?)
+        Ok(rustix::net::send(self.socket, bytes, SendFlags::NOSIGNAL)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

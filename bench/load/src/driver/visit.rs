@@ -15,7 +15,8 @@ pub struct Visit {
     pub permitted: Moment,
     /// Tokens of its connections, by endpoint.
     pub links: Vec<(usize, u64)>,
-    pub jar: Jar,
+    /// Of a session that keeps cookies.
+    pub jar: Option<Jar>,
     pub answered: u32,
     pub failed: u32,
     pub connections: u32,
@@ -26,7 +27,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    pub fn new(session: usize, intended: Moment, permitted: Moment) -> Visit {
+    pub fn new(session: usize, cookies: bool, intended: Moment, permitted: Moment) -> Visit {
         Visit {
             session,
             burst: 0,
@@ -34,7 +35,7 @@ impl Visit {
             intended,
             permitted,
             links: Vec::new(),
-            jar: Jar::default(),
+            jar: cookies.then(Jar::default),
             answered: 0,
             failed: 0,
             connections: 0,

@@ -29,6 +29,7 @@ use super::supply::Supply;
 use super::timers::{Due, Timers};
 use super::usage::Usage;
 use super::visit::Visits;
+use super::wall::Wall;
 use super::{quota, Control};
 
 /// Which thread of how many.
@@ -43,6 +44,7 @@ pub struct Worker<'p, O> {
     prepared: &'p Prepared<'p>,
     control: &'p Control,
     clock: Clock,
+    wall: Wall,
     observer: O,
     supply: Supply,
     epoll: Epoll,
@@ -114,6 +116,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             prepared,
             control,
             clock,
+            wall: Wall::default(),
             observer,
             supply: Supply::new(plan, share, quota),
             epoll,
@@ -146,7 +149,8 @@ impl<'p, O: Observer> Worker<'p, O> {
             let mut now = self.clock.now();
             self.do_what_is_due(now, &mut buffer);
             if self.supply.is_over(now) {
-                let since = *planning_ended.get_or_insert(now);
+                // By the clock: what was begun last may wait as long as all others.
+                let since = *planning_ended.get_or_insert_with(|| self.clock.now());
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
                 let quiet = self.under_way == 0 && self.visits.active == 0;
                 if (quiet && self.supply.is_empty()) || now > since.after(drain) {
@@ -165,7 +169,9 @@ impl<'p, O: Observer> Worker<'p, O> {
             now = self.clock.now();
             let until = self.next_wake(now).min(next_tick);
             now = self.gather(now, until);
-            for index in 0..self.epoll.wait(now, until) {
+            let ready = self.epoll.wait(now, until);
+            self.wall.look(&self.clock);
+            for index in 0..ready {
                 let event = self.epoll.event(index);
                 self.on_event(event, &mut buffer);
             }
@@ -204,15 +210,18 @@ impl<'p, O: Observer> Worker<'p, O> {
         self.begin_arrivals(now);
     }
 
-    /// Begins what is due and permitted.
-    fn begin_arrivals(&mut self, now: Moment) {
+    /// Begins what is due and permitted: no more than there are permits. Of several that are due at once the
+    /// later ones are the generator's own lateness, so each is begun by the clock.
+    fn begin_arrivals(&mut self, mut now: Moment) {
         if self.plan.sessions.is_empty() {
             while let Some(job) = self.next_job(now) {
                 self.dispatch(job, now);
+                now = self.clock.now();
             }
         } else {
             while let Some(arrival) = self.next_arrival(now) {
                 self.begin_visit(arrival, now);
+                now = self.clock.now();
             }
         }
     }

@@ -20,10 +20,20 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
 /// More connections than this are not made for a calibration of a third of a second.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Requests a second; `None` where the responder does not speak what the plan asks for.
-pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
+/// Why no ceiling can be taken for a plan: the responder does not speak what it asks for.
+pub fn beyond(plan: &Plan) -> Option<&'static str> {
     let tls = plan.requests.iter().any(|request| request.endpoint.tls);
-    if tls || plan.connection.http2_streams.is_some() || plan.connection.throttle.is_some() {
+    match (tls, plan.connection.http2_streams, plan.connection.throttle) {
+        (true, _, _) => Some("TLS"),
+        (_, Some(_), _) => Some("HTTP/2"),
+        (_, _, Some(_)) => Some("slow clients"),
+        _ => None,
+    }
+}
+
+/// Requests a second; `None` where it cannot be taken.
+pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
+    if beyond(plan).is_some() {
         return Ok(None);
     }
     let Ok(listener) = TcpListener::bind("127.0.0.1:0") else {

@@ -1,53 +1,117 @@
-//! Runs the original and ours with the same words against the same server and compares exit status,
-//! the shape of both streams, and the requests the server saw.
+//! One of the old tools and ours beside it: the same words against the same server, compared by exit status,
+//! by the shape of both streams, and by the requests the server saw.
 
 use super::line::Places;
-use super::programs::{link, original, run, Ran};
+use super::programs::{link, mehari, original, run, run_until, Ran};
 use super::server::Server;
 use super::shape;
 use std::path::Path;
+use tempfile::TempDir;
 
-pub struct Comparison<'a> {
-    pub name: &'a str,
-    pub server: &'a Server,
-    pub folder: &'a Path,
-    pub places: Places<'a>,
-    /// Compare the bytes of the requests too.
-    pub requests: bool,
+/// A tool's name with a server, a folder, and the words that stand for their parts.
+pub struct Pair {
+    pub name: &'static str,
+    pub server: Server,
+    pub folder: TempDir,
+    places: Places<'static>,
 }
 
-impl Comparison<'_> {
+impl Pair {
+    pub fn new(name: &'static str, places: impl Fn(&Server, &Path) -> Places<'static>) -> Pair {
+        let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+        let places = places(&server, folder.path());
+        Pair {
+            name,
+            server,
+            folder,
+            places,
+        }
+    }
+
+    pub fn words(&self, line: &str) -> Vec<String> {
+        self.places.words(line)
+    }
+
+    /// Ours, called by the tool's name.
+    pub fn ours(&self, line: &str) -> Ran {
+        let program = link(self.folder.path(), self.name);
+        run(&program, &self.words(line), self.folder.path())
+    }
+
+    /// `None` where the original is not installed, which is said.
+    pub fn theirs(&self, line: &str) -> Option<Ran> {
+        let program = original(self.name)?;
+        Some(run(&program, &self.words(line), self.folder.path()))
+    }
+
+    /// A file that one of them wrote.
+    pub fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(file)).unwrap()
+    }
+
     /// Compares all lines and fails with every difference found.
-    pub fn all(&self, lines: &[&str]) {
+    pub fn compare(&self, lines: &[&str]) {
         assert!(lines.len() >= 25, "{} sets are too few", lines.len());
-        let Some(theirs) = original(self.name) else {
-            return;
-        };
-        let ours = link(self.folder, self.name);
-        let wrong: Vec<String> = lines
-            .iter()
-            .filter_map(|line| {
-                let words = self.places.words(line);
-                let (theirs, seen) = self.one(&theirs, &words);
-                let (ours, seen_of_ours) = self.one(&ours, &words);
-                let mut found = differences(&theirs, &ours);
-                if self.requests && seen != seen_of_ours {
-                    found.push_str(&format!(
-                        "  requests differ; theirs:\n{}  ours:\n{}",
-                        shown(&seen),
-                        shown(&seen_of_ours)
-                    ));
-                }
-                (!found.is_empty()).then(|| format!("{} {line}\n{found}", self.name))
-            })
-            .collect();
+        let wrong: Vec<String> = lines.iter().filter_map(|line| self.one(line)).collect();
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
-    fn one(&self, program: &Path, words: &[String]) -> (Ran, Vec<Vec<u8>>) {
+    fn one(&self, line: &str) -> Option<String> {
         self.server.forget();
-        let ran = run(program, words, self.folder);
-        (ran, self.server.different_requests())
+        let theirs = self.theirs(line)?;
+        let seen = self.server.different_requests();
+        self.server.forget();
+        let ours = self.ours(line);
+        let seen_of_ours = self.server.different_requests();
+        let mut found = differences(&theirs, &ours);
+        if seen != seen_of_ours {
+            found.push_str(&format!(
+                "  requests differ; theirs:\n{}  ours:\n{}",
+                shown(&seen),
+                shown(&seen_of_ours)
+            ));
+        }
+        (!found.is_empty()).then(|| format!("{} {line}\n{found}", self.name))
+    }
+
+    /// Compares what `counts` takes from the reports: not measured but known, and so the same to the digit.
+    /// `with` are the words ours gets beside.
+    pub fn compare_counts(&self, with: &str, lines: &[&str], counts: impl Fn(&str) -> Vec<String>) {
+        for line in lines {
+            let Some(theirs) = self.theirs(line) else {
+                return;
+            };
+            let theirs = theirs.out_text();
+            let ours = self.ours(&format!("{with} {line}")).out_text();
+            assert!(counts(&theirs).len() >= 5, "{line}: {theirs}");
+            assert_eq!(counts(&theirs), counts(&ours), "{line}");
+        }
+    }
+
+    /// The same by its name through a link and as a subcommand; answers what it printed.
+    pub fn answers_to_its_name(&self, line: &str) -> String {
+        let named = self.ours(line);
+        let words = [vec![self.name.to_string()], self.words(line)].concat();
+        let sub = run(mehari(), &words, self.folder.path());
+        assert_eq!((named.status, sub.status), (Some(0), Some(0)));
+        let (named, sub) = (named.out_text(), sub.out_text());
+        assert_eq!(shape::of(&named), shape::of(&sub));
+        named
+    }
+
+    /// Both interrupted once the server saw more than `requests`; answers what ours came to.
+    pub fn compare_interrupted(&self, line: &str, requests: usize) -> Ran {
+        let interrupted = |program: &Path| {
+            self.server.forget();
+            let is_time = || self.server.count() > requests;
+            run_until(program, &self.words(line), self.folder.path(), is_time)
+        };
+        let ours = interrupted(&link(self.folder.path(), self.name));
+        if let Some(original) = original(self.name) {
+            let found = differences(&interrupted(&original), &ours);
+            assert!(found.is_empty(), "{line}\n{found}");
+        }
+        ours
     }
 }
 

@@ -114,7 +114,7 @@ impl Page {
 fn server(page: &mut Page, site: &Site) {
     match site.listen.is_empty() {
         true => page.line("listen", "127.0.0.1:8080, or what --listen says"),
-        false => page.line("listen", site.listen.join(", ")),
+        false => page.line("listen", listen(site)),
     }
     page.line(
         "server name",
@@ -163,6 +163,17 @@ fn server(page: &mut Page, site: &Site) {
             ),
         },
     );
+}
+
+fn listen(site: &Site) -> String {
+    let each = site
+        .listen
+        .iter()
+        .map(|listen| match site.is_secure(listen) {
+            true => format!("{} (TLS)", listen.address),
+            false => listen.address.clone(),
+        });
+    each.collect::<Vec<String>>().join(", ")
 }
 
 fn preload(preload: &Preload) -> String {

@@ -1,6 +1,6 @@
 //! Binding the addresses to listen on, and naming them for the ready line.
 
-use mehari_front::Listener;
+use mehari_front::{Door, Listener};
 use rustix::net::{
     sockopt, AddressFamily, SocketAddrAny, SocketAddrV4, SocketAddrV6, SocketFlags, SocketType,
 };
@@ -16,7 +16,7 @@ pub struct Bound {
 }
 
 /// `host:port`, `[v6]:port`, or `unix:/path`.
-pub fn bind(address: &str, backlog: u32) -> Result<Bound, String> {
+pub fn bind(address: &str, door: Door, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
         return bind_unix(Path::new(path))
             .map_err(|error| format!("cannot listen on {address}: {error}"));
@@ -36,8 +36,11 @@ pub fn bind(address: &str, backlog: u32) -> Result<Bound, String> {
     })?;
     let local = listener.local_addr().map_err(|error| error.to_string())?;
     Ok(Bound {
-        listener: listener.into(),
-        url: format!("http://{local}/"),
+        listener: Listener::Tcp(listener, door),
+        url: match door.secure {
+            true => format!("https://{local}/"),
+            false => format!("http://{local}/"),
+        },
         port: Some(local.port()),
     })
 }

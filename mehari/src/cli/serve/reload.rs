@@ -6,7 +6,8 @@ use super::{Options, Refusal};
 use mehari_config::Site;
 use mehari_front::{Handle, Stats};
 use mehari_pool::{Plan, Pool, PoolStatus};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -19,11 +20,22 @@ pub struct Reloader {
     /// One reload at a time; a second one asked for meanwhile follows it.
     turn: Mutex<()>,
     waiting: Cell<u32>,
+    watched_certificates: RefCell<Vec<PathBuf>>,
+}
+
+fn files(site: &Site) -> Vec<PathBuf> {
+    let all = site.all_hosts().flat_map(|host| host.tls.files());
+    let mut files: Vec<PathBuf> = all.cloned().collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 impl Reloader {
     pub fn new(options: Options, pool: Pool, front: Handle<Pool>, logs: Rc<Logs>) -> Reloader {
+        let watched_certificates = RefCell::new(files(&front.site()));
         Reloader {
+            watched_certificates,
             options,
             pool,
             front,
@@ -72,6 +84,8 @@ impl Reloader {
             Refusal::Usage(text) | Refusal::Site(text) => text,
         })?;
         let site: Arc<Site> = Arc::new(site);
+        let hosts = self.front.load_tls(&site);
+        let hosts = hosts.map_err(|trouble| trouble.to_string())?;
         let plan = Plan::of(&site);
         let number = self
             .pool
@@ -83,8 +97,34 @@ impl Reloader {
                 .error
                 .error(format_args!("a virtual host's log: {error}"));
         }
+        self.watched_certificates.replace(files(&site));
         self.front.replace_site(site);
+        if let Some(hosts) = hosts {
+            self.front.replace_tls(hosts);
+        }
         Ok(number)
+    }
+
+    /// Certificates alone: no worker notices.
+    pub fn reload_certificates(&self) {
+        let site = self.front.site();
+        match self.front.load_tls(&site) {
+            Ok(Some(hosts)) => {
+                self.front.replace_tls(hosts);
+                self.logs
+                    .error
+                    .notice("a certificate changed: the new one is shown from now on");
+            }
+            Ok(None) => {}
+            Err(trouble) => self.logs.error.error(format_args!(
+                "a certificate changed and cannot be used, the old one stays: {trouble}"
+            )),
+        }
+    }
+
+    /// The files of TLS whose change means that they are read again.
+    pub fn certificate_files(&self) -> Vec<PathBuf> {
+        self.watched_certificates.borrow().clone()
     }
 
     pub fn status(&self) -> (PoolStatus, Stats) {

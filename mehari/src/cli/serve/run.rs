@@ -3,10 +3,10 @@
 use super::control::Control;
 use super::journal::Logs;
 use super::reload::Reloader;
-use super::{listen, signals, watch, Options};
+use super::{certificates, listen, signals, watch, Options};
 use mehari_config::Site;
 use mehari_front::handler::cgi::{Cgi, Limits};
-use mehari_front::{Front, Stop};
+use mehari_front::{Door, Front, Hosts, Stop};
 use mehari_pool::{Plan, Pool};
 use std::io::Write;
 use std::rc::Rc;
@@ -17,8 +17,15 @@ use tokio::task::{spawn_local, LocalSet};
 pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let site = Arc::new(site);
     let mut bound = Vec::new();
-    for address in &site.listen {
-        bound.push(listen::bind(address, site.limits.backlog)?);
+    // Before anything is bound or started: a certificate that cannot be used is told at once.
+    let hosts = match site.listen.iter().any(|listen| site.is_secure(listen)) {
+        true => Some(Hosts::load(&site, None).map_err(|trouble| trouble.to_string())?),
+        false => None,
+    };
+    for listen in &site.listen {
+        let secure = site.is_secure(listen);
+        let door = Door { secure };
+        bound.push(listen::bind(&listen.address, door, site.limits.backlog)?);
     }
     let logs =
         Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
@@ -27,7 +34,7 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
     let tasks = LocalSet::new();
-    let served = runtime.block_on(tasks.run_until(run(options, site, bound, logs.clone())));
+    let served = runtime.block_on(tasks.run_until(run(options, site, bound, hosts, logs.clone())));
     logs.flush();
     served
 }
@@ -36,6 +43,7 @@ async fn run(
     options: Options,
     site: Arc<Site>,
     bound: Vec<listen::Bound>,
+    hosts: Option<Hosts>,
     logs: Rc<Logs>,
 ) -> Result<(), String> {
     let plan = Plan::of(&site);
@@ -59,6 +67,10 @@ async fn run(
         .unzip();
     let listeners = bound.into_iter().map(|bound| bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
+    let secure = hosts.is_some();
+    if let Some(hosts) = hosts {
+        front.handle().replace_tls(hosts);
+    }
     let reloader = Rc::new(Reloader::new(
         options.clone(),
         pool.clone(),
@@ -76,6 +88,9 @@ async fn run(
         stop.clone(),
         logs.clone(),
     ));
+    if secure {
+        spawn_local(certificates::watch(reloader.clone()));
+    }
     if options.watch {
         spawn_local(watch::run(reloader.clone()));
     }

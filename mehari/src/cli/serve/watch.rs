@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-const PAUSE: Duration = Duration::from_millis(500);
+pub const PAUSE: Duration = Duration::from_millis(500);
 
-type Times = HashMap<PathBuf, Option<SystemTime>>;
+pub type Times = HashMap<PathBuf, Option<SystemTime>>;
 
 pub async fn run(reloader: Rc<Reloader>) {
     let mut known = look(reloader.watched_files()).await;
@@ -30,7 +30,7 @@ pub async fn run(reloader: Rc<Reloader>) {
 }
 
 /// When each file was last changed; off the front's thread, a disk may be slow.
-async fn look(files: Vec<PathBuf>) -> Times {
+pub async fn look(files: Vec<PathBuf>) -> Times {
     tokio::task::spawn_blocking(move || {
         files
             .into_iter()

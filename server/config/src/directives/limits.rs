@@ -45,11 +45,11 @@ pub const GROUP: Group = Group {
         .unit("seconds"),
         Directive::server(
             "RequestReadTimeout",
-            words("[header=SECONDS] [body=SECONDS]", 1, 2),
-            "How long a client may take for its header block, and be silent within its body.",
+            words("[handshake=SECONDS] [header=SECONDS] [body=SECONDS]", 1, 3),
+            "How long a client may take for its TLS handshake and for its header block, and be silent within its body.",
             read_timeout,
         )
-        .default("header=20 body=20")
+        .default("handshake=20 header=20 body=20")
         .shared()
         .unit("seconds")
         .example("header=20-40,MinRate=500 body=20", "header=0"),
@@ -166,7 +166,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
     for (index, word) in arguments.words.iter().enumerate() {
         let expected = || {
             let message = format!(
-                "expected header=SECONDS or body=SECONDS, 1 to 86400, not `{}`",
+                "expected handshake=SECONDS, header=SECONDS or body=SECONDS, 1 to 86400, not `{}`",
                 word.text
             );
             arguments.fault(index, message)
@@ -183,6 +183,7 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
             .filter(|time| bounds.contains(time))
             .ok_or_else(expected)?;
         match stage {
+            "handshake" => target.site.limits.handshake_timeout = time,
             "header" => target.site.limits.header_timeout = time,
             "body" => target.site.limits.body_timeout = time,
             _ => return Err(expected()),

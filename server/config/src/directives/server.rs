@@ -2,13 +2,14 @@
 
 use super::row::*;
 use crate::environment::IncludeRequest;
+use crate::Listen;
 
 pub const GROUP: Group = Group {
     title: "The server",
     rows: &[
         Directive::server(
             "Listen",
-            words("[ADDRESS:]PORT", 1, 2),
+            words("[ADDRESS:]PORT [https]", 1, 2),
             "An address to take connections at; may be written several times.",
             listen,
         )
@@ -139,15 +140,18 @@ pub const GROUP: Group = Group {
 
 fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    if let Some(protocol) = arguments.words.get(1) {
-        if !protocol.text.eq_ignore_ascii_case("http") {
-            let message = format!(
-                "expected http, not `{}`: Mehari does not do TLS yet",
-                protocol.text
-            );
-            return Err(Fault::new(protocol.at, message));
+    let protocol = arguments.words.get(1);
+    let secure = match protocol
+        .map(|word| word.text.to_ascii_lowercase())
+        .as_deref()
+    {
+        None => None,
+        Some("http") => Some(false),
+        Some("https") => Some(true),
+        Some(other) => {
+            return Err(arguments.fault(1, format!("expected http or https, not `{other}`")))
         }
-    }
+    };
     let (host, port) = text.rsplit_once(':').unwrap_or(("*", text));
     let is_port = port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
     let in_brackets = host.starts_with('[') && host.ends_with(']');
@@ -160,12 +164,13 @@ fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
     }
     let host = if host == "*" { "0.0.0.0" } else { host };
     let address = format!("{host}:{port}");
-    if target.site.listen.contains(&address) {
+    let mut known = target.site.listen.iter();
+    if known.any(|listen| listen.address == address) {
         target
             .environment
             .remark(format!("{address} is listened at already"));
     } else {
-        target.site.listen.push(address);
+        target.site.listen.push(Listen { address, secure });
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(super) fn fault(name: &Word) -> Fault {
     }
     let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
     let belongs_to = match () {
-        _ if begins(&["ssl"]) => "TLS",
+        _ if begins(&["ssl"]) => "another part of mod_ssl",
         _ if begins(&["auth"]) => "authentication",
         _ if begins(&["rewrite", "redirect"]) => "rewriting and redirects",
         _ if begins(&["proxy", "balancer"]) => "proxying",

@@ -100,6 +100,10 @@ impl Settings {
             Change::DirectorySlash(on) => self.directory_slash = *on,
             Change::FallbackResource(path) => self.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
+            Change::RequireTls => self.require_tls = true,
+            Change::TlsVariables(on) => self.tls_variables = *on,
+            Change::TlsCertificates(on) => self.tls_certificates = *on,
+            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
             // The others are bound in `HandlerWords::apply`, or are `Media`'s or `Rules`'.
             other => self.media.change(other),
         }

@@ -43,6 +43,29 @@ pub fn with_call<T>(
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
+    let certificates;
+    if let Some(session) = &request.peer.tls {
+        if let Some(name) = &session.name {
+            variables.push((b"SSL_TLS_SNI", name.as_bytes()));
+        }
+        if settings.tls_variables {
+            session.variables().for_each(|field| variables.push(field));
+        }
+        if settings.tls_certificates {
+            certificates = session.client_pem();
+            let named = certificates.iter();
+            named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
+        }
+    }
+    if let Some(notes) = request.notes {
+        for (name, value) in &notes.variables {
+            variables.push((name, value));
+        }
+        if let Some(user) = &notes.user {
+            variables.push((b"REMOTE_USER", user));
+            variables.push((b"AUTH_TYPE", b"Basic"));
+        }
+    }
     let status;
     if let Some(redirect) = request.redirect {
         status = redirect.status.to_string();
@@ -57,7 +80,7 @@ pub fn with_call<T>(
         path_info: &route.path_info,
         query: request.query(),
         protocol: request.protocol.name(),
-        scheme: b"http",
+        scheme: scheme(request),
         server_name: server_name(request, site.host(route.host)),
         server_port: request.peer.server_port,
         server_addr: request.peer.server_addr.as_bytes(),
@@ -67,7 +90,10 @@ pub fn with_call<T>(
         fields: fields.as_slice(),
         variables: variables.as_slice(),
         settings: told(route),
-        access_status: if settings.denied { 403 } else { 0 },
+        access_status: match request.notes {
+            _ if settings.denied => 403,
+            notes => notes.map_or(0, |notes| notes.access_status),
+        },
         server: u16::try_from(route.host).unwrap_or(0),
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
@@ -87,6 +113,13 @@ fn told(route: &Route) -> (u32, &[u8]) {
     match is_asked || settings.runs_phases() {
         true => (settings.id, &settings.perl.told.text),
         false => (0, &[]),
+    }
+}
+
+fn scheme(request: &Request<'_>) -> &'static [u8] {
+    match request.peer.tls {
+        Some(_) => b"https",
+        None => b"http",
     }
 }
 
@@ -147,7 +180,10 @@ pub fn visible_fields<'r, 'a: 'r>(
         .filter(|(name, _)| is_visible(name))
         // An internal redirect leaves the body behind.
         .filter(|(name, _)| {
-            request.redirect.is_none() || !name.eq_ignore_ascii_case(b"content-length")
+            request
+                .redirect
+                .map_or(true, |redirect| redirect.keeps_request)
+                || !name.eq_ignore_ascii_case(b"content-length")
         })
         .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {
             true => (name, request.host),

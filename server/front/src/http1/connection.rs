@@ -14,8 +14,10 @@ use crate::request::{Peer, Protocol};
 use crate::shared::Shared;
 use crate::socket::Stream;
 use crate::turn::Turn;
+use std::future::poll_fn;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
+use std::task::Poll;
 
 /// The connection is over without anything more to say: an error of the socket, or told to go.
 pub struct Gone;
@@ -85,8 +87,7 @@ enum Next {
 }
 
 impl<S: Stream, D: Dispatch> Connection<S, D> {
-    pub fn new(shared: Rc<Shared<D>>, socket: S, peer: Peer) -> Connection<S, D> {
-        let seat = shared.registry.enter(&shared.clock);
+    pub fn new(shared: Rc<Shared<D>>, socket: S, peer: Peer, seat: Seat) -> Connection<S, D> {
         seat.enter(
             &shared.clock,
             Phase::Head,
@@ -123,7 +124,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                         peer: self.peer,
                     })
                 }
-                Ok(Next::Close) | Err(Gone) => return Ended::Closed,
+                Ok(Next::Close) => {
+                    poll_fn(|cx| {
+                        self.socket.say_goodbye(cx);
+                        Poll::Ready(())
+                    })
+                    .await;
+                    return Ended::Closed;
+                }
+                Err(Gone) => return Ended::Closed,
             }
         }
     }

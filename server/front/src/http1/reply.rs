@@ -18,7 +18,7 @@ pub enum Length {
 
 pub struct Reply<'a> {
     pub status: u16,
-    pub lines: [&'a [u8]; 2],
+    pub lines: [&'a [u8]; 3],
     pub has_date: bool,
     pub has_server: bool,
     pub length: Length,
@@ -38,6 +38,7 @@ impl Reply<'_> {
         }
         into.extend_from_slice(self.lines[0]);
         into.extend_from_slice(self.lines[1]);
+        into.extend_from_slice(self.lines[2]);
         match self.length {
             Length::Known(length) => {
                 into.extend_from_slice(b"Content-Length: ");

@@ -3,7 +3,6 @@
 
 use crate::compat::console::Refusal;
 use crate::compat::getopt::{Letter, Letters, Word};
-use crate::compat::number::atoi;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -78,14 +77,17 @@ pub fn refuse(text: &str) -> Refusal {
 }
 
 fn positive(letter: char, word: &[u8]) -> Result<u32, Refusal> {
-    let whole = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-    u32::try_from(atoi(word))
+    // `parse` takes a sign, the script's constants had none.
+    let digits = word.first().is_some_and(u8::is_ascii_digit);
+    std::str::from_utf8(word)
         .ok()
-        .filter(|value| whole && *value > 0)
+        .and_then(|text| text.parse().ok())
+        .filter(|value: &u32| digits && *value > 0)
         .ok_or_else(|| {
             let word = String::from_utf8_lossy(word);
             refuse(&format!(
-                "-{letter} {word}: expected a whole number of at least 1"
+                "-{letter} {word}: expected a whole number from 1 to {}",
+                u32::MAX
             ))
         })
 }

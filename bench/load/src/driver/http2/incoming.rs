@@ -234,7 +234,8 @@ impl Http2 {
             return Ok(None);
         };
         let stream = &mut self.streams[place];
-        stream.flight.first_byte = stream.flight.first_byte.min(self.now);
+        let came = self.came.max(stream.flight.write_begun);
+        stream.flight.first_byte = stream.flight.first_byte.min(came);
         let size = (block.len() + frame::HEADER_LENGTH) as u64;
         if stream.facts.status >= 200 {
             // Trailers.

@@ -8,6 +8,7 @@ use crate::response::Facts;
 
 use super::super::epoll::Event;
 use super::super::link::{send, Flight, Phase};
+use super::reading::Reading;
 use super::Worker;
 
 impl<O: Observer> Worker<'_, O> {
@@ -118,7 +119,8 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// A response is complete: tell, and use the connection and the permit again.
-    pub(super) fn answered(&mut self, index: usize, now: Moment) {
+    pub(super) fn answered(&mut self, index: usize, reading: Reading) {
+        let now = reading.now;
         let Some(link) = self.links.get(index) else {
             return;
         };
@@ -135,10 +137,10 @@ impl<O: Observer> Worker<'_, O> {
         }
         let reusable = facts.persistent && was_sent && self.plan.connection.keep_alive;
         let link = (link.serial, link.times);
-        self.tell_answer(&flight, &facts, link, reusable, now);
+        self.tell_answer(&flight, &facts, link, reusable, reading);
         match flight.job.visit {
             None => {
-                self.give_permit(now);
+                self.give_permit(reading.came);
                 self.go_on(index, reusable, now);
             }
             Some(_) => {
@@ -157,8 +159,9 @@ impl<O: Observer> Worker<'_, O> {
         facts: &Facts,
         (connection, times): (u64, ConnectTimes),
         kept_alive: bool,
-        now: Moment,
+        reading: Reading,
     ) {
+        let done = reading.of(flight.first_byte.min(reading.now));
         let sample = Sample {
             request: flight.job.request,
             connection,
@@ -170,7 +173,8 @@ impl<O: Observer> Worker<'_, O> {
             write_begun: flight.write_begun,
             written: flight.written,
             first_byte: flight.first_byte,
-            done: now,
+            done,
+            read: reading.now,
             status: facts.status,
             sent_bytes: flight.sent_bytes,
             head_bytes: facts.head_bytes,

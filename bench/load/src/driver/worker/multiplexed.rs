@@ -2,25 +2,29 @@
 
 use std::io;
 
+use url::Url;
+
 use crate::moment::Moment;
 use crate::observe::{ConnectTimes, Exchange, FailureKind, Observer};
 
 use super::super::cookies::Jar;
 use super::super::http2::{hpack, Ended, Listener, Stream};
 use super::super::link::{send, Links};
+use super::super::prepared::Prepared;
 use super::super::visit::Visits;
 use super::failure::Broken;
+use super::reading::Reading;
 use super::Worker;
 
 /// Passes the parts of responses on to the observer and the jars.
 struct Ear<'a, O> {
     observer: &'a mut O,
     visits: &'a mut Visits,
+    prepared: &'a Prepared<'a>,
     connection: u64,
-    endpoint: usize,
 }
 
-impl<O: Observer> Ear<'_, O> {
+impl<'a, O: Observer> Ear<'a, O> {
     fn exchange(&self, stream: &Stream) -> Exchange {
         Exchange {
             request: stream.flight.job.request,
@@ -30,23 +34,24 @@ impl<O: Observer> Ear<'_, O> {
         }
     }
 
-    fn jar(&mut self, stream: &Stream) -> Option<&mut Jar> {
+    fn jar(&mut self, stream: &Stream) -> Option<(&'a Url, &mut Jar)> {
         let visit = self.visits.get(stream.flight.job.visit?)?;
-        Some(&mut visit.jar)
+        let url = self.prepared.rendered[stream.flight.job.request]
+            .url
+            .as_ref();
+        url.zip(visit.jar.as_mut())
     }
 }
 
 impl<O: Observer> Listener for Ear<'_, O> {
     fn head(&mut self, stream: &Stream, block: &[u8]) {
-        let endpoint = self.endpoint;
         let wanted = self.observer.wants_head();
-        let jar = self.jar(stream);
-        if jar.is_none() && !wanted {
+        if self.jar(stream).is_none() && !wanted {
             return;
         }
         let text = hpack::as_text(block);
-        if let Some(jar) = jar {
-            jar.take(endpoint, text.as_bytes());
+        if let Some((url, jar)) = self.jar(stream) {
+            jar.take(url, text.as_bytes());
         }
         let exchange = self.exchange(stream);
         self.observer.head(&exchange, text.as_bytes());
@@ -115,9 +120,10 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Gives bytes to the connection; answers whether it is still there.
-    pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
+    pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], reading: Reading) -> bool {
+        let now = reading.now;
         self.reading = Some(index);
-        let alive = self.take_each_frame(index, &mut bytes, now);
+        let alive = self.take_each_frame(index, &mut bytes, reading);
         if alive {
             // Streams that ended made room for what waits.
             self.start_streams(index, now);
@@ -129,7 +135,8 @@ impl<O: Observer> Worker<'_, O> {
         alive && self.links.get(index).is_some()
     }
 
-    fn take_each_frame(&mut self, index: usize, bytes: &mut &[u8], now: Moment) -> bool {
+    fn take_each_frame(&mut self, index: usize, bytes: &mut &[u8], reading: Reading) -> bool {
+        let now = reading.now;
         loop {
             let Some(link) = self.links.get(index) else {
                 return false;
@@ -142,9 +149,9 @@ impl<O: Observer> Worker<'_, O> {
                 observer: &mut self.observer,
                 visits: &mut self.visits,
                 connection: link.serial,
-                endpoint: link.endpoint,
+                prepared: self.prepared,
             };
-            http2.now = now;
+            http2.came = reading.came;
             match http2.feed(bytes, &mut ear) {
                 Ok(None) => {
                     let done = http2.closing && http2.streams.is_empty();
@@ -153,7 +160,7 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     return !done;
                 }
-                Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, now),
+                Ok(Some(Ended::Answered(stream))) => self.stream_answered(index, stream, reading),
                 Ok(Some(Ended::Refused(stream))) => {
                     let mut flight = stream.flight;
                     flight.written = Moment::NEVER;
@@ -175,17 +182,18 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    fn stream_answered(&mut self, index: usize, stream: Stream, now: Moment) {
+    fn stream_answered(&mut self, index: usize, stream: Stream, reading: Reading) {
+        let now = reading.now;
         let Some(link) = self.links.get(index) else {
             return;
         };
         link.answered += 1;
         let times = (link.serial, link.times);
-        self.tell_answer(&stream.flight, &stream.facts, times, true, now);
+        self.tell_answer(&stream.flight, &stream.facts, times, true, reading);
         self.list(index);
         match stream.flight.job.visit {
             None => {
-                self.give_permit(now);
+                self.give_permit(reading.came);
                 if let Some(job) = self.next_job(now) {
                     self.dispatch(job, now);
                 }

@@ -3,12 +3,15 @@
 use std::io;
 use std::time::Duration;
 
+use url::Url;
+
 use crate::moment::Moment;
 use crate::observe::{Exchange, FailureKind, Observer};
 use crate::response::{Head, Listener};
 
 use super::super::cookies::Jar;
 use super::super::link::Links;
+use super::super::receive::Received;
 use super::super::timers::Due;
 use super::exchange::broken;
 use super::Worker;
@@ -18,18 +21,32 @@ const SLOW_READS_A_SECOND: u64 = 50;
 /// Nanoseconds: what a slow client did not read within this time because nothing was there, it may read later.
 const SLOWEST_CATCH_UP: u64 = 100_000_000;
 
+/// When bytes came, by the kernel's stamp where there is one, and when they were read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub came: Moment,
+    pub now: Moment,
+}
+
+impl Reading {
+    /// When it came, `earliest` being what must have been before.
+    pub fn of(self, earliest: Moment) -> Moment {
+        self.came.max(earliest).min(self.now)
+    }
+}
+
 /// Passes the parts of a response on to the observer.
 struct Ear<'a, O> {
     observer: &'a mut O,
     exchange: Exchange,
-    jar: Option<(usize, &'a mut Jar)>,
+    jar: Option<(&'a Url, &'a mut Jar)>,
 }
 
 impl<O: Observer> Listener for Ear<'_, O> {
     fn head(&mut self, head: &Head, bytes: &[u8]) {
         self.exchange.status = head.status;
-        if let Some((endpoint, jar)) = &mut self.jar {
-            jar.take(*endpoint, bytes);
+        if let Some((url, jar)) = &mut self.jar {
+            jar.take(url, bytes);
         }
         self.observer.head(&self.exchange, bytes);
     }
@@ -101,11 +118,12 @@ impl<O: Observer> Worker<'_, O> {
             let result = link.receive(&mut buffer[..most]);
             let now = self.clock.now();
             match result {
-                Ok(0) => return self.ended(index, now),
-                Ok(count) => {
+                Ok(Received { count: 0, .. }) => return self.ended(index, now),
+                Ok(Received { count, stamp }) => {
+                    let came = self.wall.moment(stamp, now);
                     self.totals.received_bytes += count as u64;
                     self.charge(index, count, now);
-                    if !self.take(index, &buffer[..count], now) {
+                    if !self.take(index, &buffer[..count], Reading { came, now }) {
                         return;
                     }
                     if count < most && !ending && !has_more {
@@ -120,9 +138,10 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Gives bytes to the reader; answers whether the link is still there.
-    fn take(&mut self, index: usize, mut bytes: &[u8], now: Moment) -> bool {
+    fn take(&mut self, index: usize, mut bytes: &[u8], reading: Reading) -> bool {
+        let now = reading.now;
         if self.plan.connection.http2_streams.is_some() {
-            return self.take_frames(index, bytes, now);
+            return self.take_frames(index, bytes, reading);
         }
         loop {
             let Some(link) = self.links.get(index) else {
@@ -136,13 +155,14 @@ impl<O: Observer> Worker<'_, O> {
                 return bytes.is_empty();
             };
             if let Some(flight) = link.in_flight.front_mut() {
-                flight.first_byte = flight.first_byte.min(now);
+                let came = reading.of(flight.write_begun);
+                flight.first_byte = flight.first_byte.min(came);
             }
             let visit = link.in_flight.front().and_then(|flight| flight.job.visit);
-            let endpoint = link.endpoint;
+            let url = self.prepared.rendered[exchange.request].url.as_ref();
             let jar = visit
                 .and_then(|visit| self.visits.get(visit))
-                .map(|visit| (endpoint, &mut visit.jar));
+                .and_then(|visit| url.zip(visit.jar.as_mut()));
             let mut ear = Ear {
                 observer: &mut self.observer,
                 exchange,
@@ -155,7 +175,7 @@ impl<O: Observer> Worker<'_, O> {
                         return true;
                     }
                     let token = Links::token(index, link.serial);
-                    self.answered(index, now);
+                    self.answered(index, reading);
                     if self.links.index(token).is_none() {
                         return false;
                     }
@@ -184,7 +204,7 @@ impl<O: Observer> Worker<'_, O> {
             return self.close(index, now);
         }
         if link.reader.end() {
-            return self.answered(index, now);
+            return self.answered(index, Reading { came: now, now });
         }
         let kind = match link.reader.has_begun() {
             false => FailureKind::Reset,

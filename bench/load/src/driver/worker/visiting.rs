@@ -12,8 +12,10 @@ use super::{Arrival, Worker, PAUSE_AFTER_REFUSAL};
 
 impl<O: Observer> Worker<'_, O> {
     pub(super) fn begin_visit(&mut self, arrival: Arrival, now: Moment) {
-        let visit = Visit::new(self.supply.pick(), arrival.intended, arrival.permitted);
-        let burst = &self.plan.sessions[visit.session].bursts[0];
+        let session = self.supply.pick();
+        let cookies = self.plan.sessions[session].cookies;
+        let visit = Visit::new(session, cookies, arrival.intended, arrival.permitted);
+        let burst = &self.plan.sessions[session].bursts[0];
         let wanted = arrival
             .intended
             .after(burst.think.max(burst.not_before.unwrap_or_default()));
@@ -83,11 +85,8 @@ impl<O: Observer> Worker<'_, O> {
     /// The cookies the visit has for this request, when it keeps any.
     pub(super) fn cookies(&mut self, job: &Job) -> Option<String> {
         let visit = self.visits.get(job.visit?)?;
-        if !self.plan.sessions[visit.session].cookies {
-            return None;
-        }
-        let rendered = &self.prepared.rendered[job.request];
-        visit.jar.value_for(rendered.endpoint, &rendered.path)
+        let url = self.prepared.rendered[job.request].url.as_ref()?;
+        visit.jar.as_ref()?.value_for(url)
     }
 
     /// A call of a visit was answered; the connection stays when `reusable`.

@@ -22,7 +22,7 @@ pub fn section(record: &Record) -> String {
         true,
     ));
     html.push_str(&table(
-        "Why requests began late",
+        "What was late",
         &["cause", "p50", "p99", "longest"],
         lag_rows(record),
         true,
@@ -81,6 +81,7 @@ fn lag_rows(record: &Record) -> Vec<Vec<String>> {
     [
         ("every connection was busy", &record.lag.connections_busy),
         ("the generator was late", &record.lag.generator_late),
+        ("answers were read late", &record.lag.read_late),
     ]
     .into_iter()
     .filter(|(_, lag)| !lag.is_empty())

@@ -1,0 +1,98 @@
+//! From the wall clock, by which the kernel stamps, to moments.
+//!
+//! Both clocks run at one speed; the distance between them changes only when somebody sets the wall clock.
+//! It is therefore taken again now and then, from clock reads so close together that no pause fits between.
+
+use std::time::Duration;
+
+use rustix::time::{clock_gettime, ClockId};
+
+use crate::moment::{Clock, Moment};
+
+use super::receive::Stamp;
+
+#[derive(Debug, Default)]
+pub struct Wall {
+    /// The wall clock's time at the moment zero, in nanoseconds; `None` until it could be taken.
+    origin: Option<u64>,
+    next_look: Moment,
+}
+
+/// How old the distance may get while the worker is awake.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Nanoseconds between the two moments around a wall-clock read: closer than the first is taken at once, wider
+/// than the second not at all.
+const CLOSE: u64 = 500;
+const TOO_WIDE: u64 = 20_000;
+const TRIES: usize = 4;
+
+impl Wall {
+    /// To be called before stamps are turned into moments, after whatever may have taken long.
+    pub fn look(&mut self, clock: &Clock) {
+        if clock.now() < self.next_look {
+            return;
+        }
+        let mut best = TOO_WIDE;
+        for _ in 0..TRIES {
+            let before = clock.now();
+            let wall = wall_clock();
+            let after = clock.now();
+            let width = after.since(before);
+            if width <= best {
+                best = width;
+                self.origin = Some(wall.wrapping_sub(before.0 + width / 2));
+                self.next_look = after.after(LOOK_EVERY);
+            }
+            if width <= CLOSE {
+                return;
+            }
+        }
+    }
+
+    /// When it came by its stamp, no later than `now`; `now` without a stamp.
+    pub fn moment(&self, stamp: Option<Stamp>, now: Moment) -> Moment {
+        match (stamp, self.origin) {
+            (Some(Stamp(wall)), Some(origin)) => Moment(wall.saturating_sub(origin)).min(now),
+            _ => now,
+        }
+    }
+}
+
+fn wall_clock() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_time_between_two_moments_lies_between_them() {
+        let clock = Clock::starting_in(Duration::ZERO);
+        let mut wall = Wall::default();
+        wall.look(&clock);
+        assert!(wall.origin.is_some());
+        let before = clock.now();
+        let stamp = Stamp(wall_clock());
+        let after = clock.now();
+        let moment = wall.moment(Some(stamp), after);
+        assert!(
+            before.since(moment) <= TOO_WIDE / 2,
+            "{before:?} {moment:?}"
+        );
+        assert!(moment <= after);
+    }
+
+    #[test]
+    fn without_a_stamp_or_with_one_of_the_future_it_came_now() {
+        let clock = Clock::starting_in(Duration::ZERO);
+        let mut wall = Wall::default();
+        let now = Moment(1_000);
+        assert_eq!(wall.moment(Some(Stamp(5)), now), now);
+        wall.look(&clock);
+        assert_eq!(wall.moment(None, now), now);
+        assert_eq!(wall.moment(Some(Stamp(u64::MAX)), now), now);
+        assert_eq!(wall.moment(Some(Stamp(0)), now), Moment::ZERO);
+    }
+}

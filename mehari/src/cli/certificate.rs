@@ -1,0 +1,109 @@
+//! `mehari certificate`: a certificate that this machine signs itself, to try TLS with.
+//!
+//! Certificate and key go into one file that only its owner can read. `mehari serve --listen
+//! https://...` makes and keeps one by itself when there is none.
+
+use clap::Parser;
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Browsers refuse more than 398 days even of certificates they were told to trust.
+const DAYS: i64 = 397;
+
+#[derive(Parser)]
+#[command(
+    name = "mehari certificate",
+    about = "Makes a certificate for this machine, to try TLS with",
+    after_help = "Examples:\n  mehari certificate\n  mehari certificate --out site.pem www.example.test 192.0.2.7\n\n\
+                  Certificate and key go into one file, for SSLCertificateFile or `mehari serve --certificate`.\n\
+                  Nobody vouches for it: a browser asks before it goes on, curl wants --cacert FILE."
+)]
+struct Options {
+    /// Host names and addresses; localhost, 127.0.0.1 and ::1 if none is given.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Where to; an existing file is not overwritten.
+    #[arg(long, value_name = "FILE", default_value = "localhost.pem")]
+    out: PathBuf,
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let command = std::iter::once(OsString::from("mehari certificate"));
+    let options = match Options::try_parse_from(command.chain(arguments)) {
+        Ok(options) => options,
+        Err(error) => return super::check::usage(&error),
+    };
+    match write(&options.out, options.names) {
+        Ok(()) => {
+            println!("{}", options.out.display());
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("mehari certificate: {reason}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The certificate this user keeps for localhost, made when there is none.
+pub fn local() -> Result<PathBuf, String> {
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
+    let folder = data.filter(|path| path.is_absolute()).or_else(home);
+    let folder =
+        folder.ok_or("there is no HOME to keep a certificate in: expected --certificate FILE")?;
+    let folder = folder.join("mehari");
+    let file = folder.join("localhost.pem");
+    if is_fresh(&file) {
+        return Ok(file);
+    }
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder);
+    made.map_err(|error| format!("{}: {error}", folder.display()))?;
+    let _ = std::fs::remove_file(&file);
+    write(&file, Vec::new())?;
+    Ok(file)
+}
+
+/// Made lately enough to last for a while.
+fn is_fresh(file: &Path) -> bool {
+    let modified = std::fs::metadata(file).and_then(|meta| meta.modified());
+    let age = modified.ok().and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age.as_secs() < (DAYS as u64 - 30) * 86_400)
+}
+
+fn write(file: &Path, names: Vec<String>) -> Result<(), String> {
+    let text = make(names)?;
+    let opened = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file);
+    let written = opened.and_then(|mut opened| opened.write_all(text.as_bytes()));
+    written.map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn make(mut names: Vec<String>) -> Result<String, String> {
+    if names.is_empty() {
+        names = ["localhost", "127.0.0.1", "::1"].map(String::from).to_vec();
+    }
+    let first = names[0].clone();
+    let failed = |error: rcgen::Error| format!("expected host names and addresses: {error}");
+    let mut parameters = CertificateParams::new(names).map_err(failed)?;
+    parameters
+        .distinguished_name
+        .push(DnType::CommonName, first);
+    parameters.not_before = time::OffsetDateTime::now_utc() - time::Duration::days(1);
+    parameters.not_after = parameters.not_before + time::Duration::days(DAYS);
+    parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate().map_err(failed)?;
+    let certificate = parameters.self_signed(&key).map_err(failed)?;
+    Ok(certificate.pem() + &key.serialize_pem())
+}

@@ -1,0 +1,31 @@
+//! Certificates that a renewal has replaced are shown without a reload or a restart.
+
+use super::reload::Reloader;
+use super::watch::look;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How soon a renewed certificate is noticed. Files are looked at by name, so a link that points
+/// elsewhere counts as well.
+const PAUSE: Duration = Duration::from_secs(2);
+
+pub async fn watch(reloader: Rc<Reloader>) {
+    let mut known = look(reloader.certificate_files()).await;
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let mut now = look(reloader.certificate_files()).await;
+        if now == known {
+            continue;
+        }
+        // A certificate and its key are two files: wait until both are there.
+        loop {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let later = look(reloader.certificate_files()).await;
+            if later == std::mem::replace(&mut now, later.clone()) {
+                break;
+            }
+        }
+        known = now;
+        reloader.reload_certificates();
+    }
+}

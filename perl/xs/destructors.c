@@ -1,0 +1,157 @@
+/* Whether a program left an object whose destructor may do something. Only then is perl's own end due,
+ * which looks for every object and unshares it: milliseconds in a large interpreter.
+ *
+ * An object holds a reference to its class's stash. While no class's count has grown since the template
+ * looked, and no class is new, the program left none; else every value there is is looked at.
+ */
+#include "mehari.h"
+
+typedef struct {
+  HV *stash;
+  U32 references;
+  STRLEN names;
+} class;
+
+typedef struct {
+  SV *object;
+  HV *stash;
+} instance;
+
+/* As they were before the program ran. The instances are those with a destructor, sorted by address. */
+static class *classes;
+static instance *instances;
+static size_t class_count, instance_count;
+
+/* perl itself calls no destructor that returns at once. */
+static bool returns_at_once(CV *code)
+{
+  OP *op = CvISXSUB(code) ? NULL : CvSTART(code);
+  while (op && (op->op_type == OP_NEXTSTATE || op->op_type == OP_DBSTATE || op->op_type == OP_STUB || op->op_type == OP_NULL))
+    op = op->op_next;
+  return op && op->op_type == OP_LEAVESUB;
+}
+
+static CV *find_method(pTHX_ HV *stash, const char *name)
+{
+  GV *found = gv_fetchmeth_pvn(stash, name, strlen(name), -1, 0); /* -1: leaves no trace in the stash */
+  CV *code = found && isGV_with_GP(found) ? GvCV(found) : NULL;
+  return code && (CvISXSUB(code) || CvROOT(code)) ? code : NULL;
+}
+
+static bool has_destructor(pTHX_ HV *stash)
+{
+  CV *code = find_method(aTHX_ stash, "DESTROY");
+  if (!code)
+    code = find_method(aTHX_ stash, "AUTOLOAD");
+  return code && !returns_at_once(code);
+}
+
+/* ---- values ---- */
+
+static void each_instance(pTHX_ void (*see)(pTHX_ SV *object, void *argument), void *argument)
+{
+  HV *last = NULL;
+  bool wanted = false;
+  for (SV *arena = PL_sv_arenaroot; arena; arena = (SV *)SvANY(arena)) {
+    SV *end = &arena[SvREFCNT(arena)];
+    for (SV *each = arena + 1; each < end; each++) {
+      if (SvTYPE(each) == (svtype)SVTYPEMASK || !SvREFCNT(each) || SvTYPE(each) < SVt_PVMG || !SvOBJECT(each) || SvTYPE(each) == SVt_PVIO || !SvSTASH(each))
+        continue;
+      if (SvSTASH(each) != last) {
+        last = SvSTASH(each);
+        wanted = has_destructor(aTHX_ last);
+      }
+      if (wanted)
+        see(aTHX_ each, argument);
+    }
+  }
+}
+
+static int by_address(const void *a, const void *b)
+{
+  const SV *left = ((const instance *)a)->object, *right = ((const instance *)b)->object;
+  return left < right ? -1 : left > right;
+}
+
+static void note_instance(pTHX_ SV *object, void *argument)
+{
+  PERL_UNUSED_CONTEXT;
+  PERL_UNUSED_ARG(argument);
+  Renew(instances, instance_count + 1, instance);
+  instances[instance_count++] = (instance){object, SvSTASH(object)};
+}
+
+static void look_for_new(pTHX_ SV *object, void *found)
+{
+  PERL_UNUSED_CONTEXT;
+  instance wanted = {object, NULL};
+  if (!bsearch(&wanted, instances, instance_count, sizeof *instances, by_address))
+    *(bool *)found = true;
+}
+
+/* ---- classes ---- */
+
+static bool is_noted(HV *stash)
+{
+  for (size_t i = 0; i < class_count; i++)
+    if (classes[i].stash == stash)
+      return true;
+  return false;
+}
+
+/* The first stash in `stash` that is not noted. The iterator of a hash is a page unshared: this reads only. */
+static HV *unnoted_within(HV *stash)
+{
+  if (!HvARRAY(stash))
+    return NULL;
+  for (STRLEN i = 0; i <= HvMAX(stash); i++)
+    for (HE *entry = HvARRAY(stash)[i]; entry; entry = HeNEXT(entry)) {
+      I32 length = HeKLEN(entry);
+      SV *glob = HeVAL(entry);
+      if (length < 2 || !memEQ(HeKEY(entry) + length - 2, "::", 2) || !isGV_with_GP(glob))
+        continue;
+      HV *inner = GvHV((GV *)glob);
+      if (inner && !is_noted(inner))
+        return inner;
+    }
+  return NULL;
+}
+
+static void note_class(pTHX_ HV *stash)
+{
+  Renew(classes, class_count + 1, class);
+  classes[class_count++] = (class){stash, SvREFCNT(stash), HvTOTALKEYS(stash)};
+  HV *inner;
+  while ((inner = unnoted_within(stash)))
+    note_class(aTHX_ inner);
+}
+
+void mehari_destructors_note(pTHX)
+{
+  note_class(aTHX_ PL_defstash);
+  each_instance(aTHX_ note_instance, NULL);
+  qsort(instances, instance_count, sizeof *instances, by_address);
+}
+
+static bool may_have_instances(pTHX_ const class *this)
+{
+  if (SvTYPE(this->stash) != SVt_PVHV)
+    return true;
+  bool renamed = HvTOTALKEYS(this->stash) != this->names;
+  if (!renamed && SvREFCNT(this->stash) <= this->references)
+    return false;
+  return has_destructor(aTHX_ this->stash) || (renamed && unnoted_within(this->stash));
+}
+
+bool mehari_destructors_due(pTHX)
+{
+  bool look = false, due = false;
+  for (size_t i = 0; i < class_count && !look; i++)
+    look = may_have_instances(aTHX_ &classes[i]);
+  /* One that is gone may have made room for a new one. */
+  for (size_t i = 0; i < instance_count && !look; i++)
+    look = !SvOBJECT(instances[i].object) || SvSTASH(instances[i].object) != instances[i].stash;
+  if (look)
+    each_instance(aTHX_ look_for_new, &due);
+  return due;
+}

@@ -1,0 +1,57 @@
+/* Pipes to processes (`open P, "| command"`) that a script leaves open. Perl's own end closes them, and what
+ * the process says then belongs to the response; a worker does not end, so the pipe is ended for it.
+ *
+ * A script of mod_perl's world may keep one for its next requests: that one is flushed, and not waited for.
+ */
+#include "mehari.h"
+#include <fcntl.h>
+#include <unistd.h>
+
+#define KEPT 64
+static pid_t kept[KEPT]; /* processes whose pipes outlived their request */
+static int kept_count;
+
+static bool is_kept(pid_t process)
+{
+  for (int i = 0; i < kept_count; i++)
+    if (kept[i] == process)
+      return true;
+  return false;
+}
+
+static void keep(pid_t process)
+{
+  if (kept_count < KEPT)
+    kept[kept_count++] = process;
+  mehari_output_detach();
+}
+
+/* The descriptor stays the handle's: closing that waits for the process, as ever. */
+static void end(int file)
+{
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0)
+    return;
+  dup3(nowhere, file, O_CLOEXEC);
+  close(nowhere);
+}
+
+void mehari_pipes_conclude(pTHX_ bool may_keep)
+{
+  bool flushed = false;
+  for (SSize_t file = 3; PL_fdpid && file <= av_top_index(PL_fdpid); file++) {
+    SV *held = AvARRAY(PL_fdpid)[file];
+    pid_t process = held && SvTYPE(held) == SVt_IV ? (pid_t)SvIVX(held) : 0; /* perl sets no flag */
+    if (process <= 0 || is_kept(process) || (fcntl(file, F_GETFL) & O_ACCMODE) != O_WRONLY)
+      continue;
+    if (!flushed) {
+      PL_op = NULL;
+      PerlIO_flush((PerlIO *)NULL);
+      flushed = true;
+    }
+    if (may_keep)
+      keep(process);
+    else
+      end(file);
+  }
+}

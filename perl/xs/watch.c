@@ -1,0 +1,162 @@
+/* What a script changes of its process beyond Perl's own variables, by subs of libraries: descriptors by number,
+ * timers, the signal mask, limits, the process itself. The subs are wrapped once their library is loaded, so a
+ * request that calls none of them pays nothing; what was touched is put back after it, or the worker retires.
+ */
+#include "mehari.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+unsigned mehari_touched;
+
+/* ---- the process's own descriptors ---- */
+
+#define NUMBERS 1024
+static struct { bool claimed; dev_t device; ino_t inode; } own[NUMBERS];
+static int highest = -1;
+
+void mehari_descriptor_claim(int file)
+{
+  struct stat now;
+  if (file < 3 || file >= NUMBERS || fstat(file, &now) < 0)
+    return;
+  own[file].claimed = true;
+  own[file].device = now.st_dev;
+  own[file].inode = now.st_ino;
+  if (file > highest)
+    highest = file;
+}
+
+void mehari_descriptor_release(int file)
+{
+  if (file >= 0 && file < NUMBERS)
+    own[file].claimed = false;
+}
+
+static bool is_own(IV file) { return file >= 0 && file < NUMBERS && own[file].claimed; }
+
+static bool all_are_there(void)
+{
+  struct stat now;
+  for (int file = 0; file <= highest; file++)
+    if (own[file].claimed && (fstat(file, &now) < 0 || now.st_dev != own[file].device || now.st_ino != own[file].inode))
+      return false;
+  return true;
+}
+
+/* ---- the subs ---- */
+
+static struct {
+  const char *name;
+  unsigned touches;
+  int number; /* the argument that names a descriptor it closes; -1: none */
+  CV *code;
+  XSUBADDR_t original;
+} subs[] = {
+  {"POSIX::close", MEHARI_TOUCHED_DESCRIPTORS, 0, NULL, NULL},
+  {"POSIX::dup2", MEHARI_TOUCHED_DESCRIPTORS, 1, NULL, NULL},
+  {"POSIX::sigprocmask", MEHARI_TOUCHED_MASK, -1, NULL, NULL},
+  {"POSIX::sigaction", MEHARI_TOUCHED_MASK, -1, NULL, NULL},
+  {"POSIX::setsid", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+  {"POSIX::setpgid", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+  {"POSIX::setuid", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+  {"POSIX::setgid", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+  {"POSIX::nice", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+  {"Time::HiRes::setitimer", MEHARI_TOUCHED_TIMERS, -1, NULL, NULL},
+  {"Time::HiRes::ualarm", MEHARI_TOUCHED_TIMERS, -1, NULL, NULL},
+  {"Time::HiRes::alarm", MEHARI_TOUCHED_TIMERS, -1, NULL, NULL},
+  {"BSD::Resource::_setrlimit", MEHARI_TOUCHED_LIMITS, -1, NULL, NULL},
+  {"BSD::Resource::_setpriority", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+};
+
+/* A fresh process has none of our descriptors: to the script they are not open. */
+static bool names_own(pTHX_ int argument)
+{
+  SV **first = PL_stack_base + *PL_markstack_ptr + 1;
+  return argument >= 0 && first + argument <= PL_stack_sp && is_own(SvIV(first[argument]));
+}
+
+static void watched(pTHX_ CV *code)
+{
+  size_t at = 0;
+  while (at + 1 < C_ARRAY_LENGTH(subs) && subs[at].code != code)
+    at++;
+  if (mehari_serving && !mehari_in_child) {
+    if (names_own(aTHX_ subs[at].number)) {
+      dXSARGS;
+      PERL_UNUSED_VAR(items);
+      SETERRNO(EBADF, 0);
+      XSRETURN_UNDEF;
+    }
+    mehari_touched |= subs[at].touches;
+  }
+  subs[at].original(aTHX_ code);
+}
+
+/* Called when a file has been loaded: its subs may be among ours now. */
+void mehari_watch_loaded(pTHX)
+{
+  for (size_t i = 0; i < C_ARRAY_LENGTH(subs); i++) {
+    CV *code = subs[i].code ? NULL : get_cv(subs[i].name, 0);
+    if (!code || !CvISXSUB(code))
+      continue;
+    subs[i].code = (CV *)SvREFCNT_inc_simple_NN((SV *)code);
+    subs[i].original = CvXSUB(code);
+    CvXSUB(code) = watched;
+  }
+}
+
+/* ---- putting back ---- */
+
+static sigset_t mask_at_start;
+static struct rlimit limits_at_start[RLIM_NLIMITS];
+
+void mehari_watch_open(void)
+{
+  pthread_sigmask(SIG_BLOCK, NULL, &mask_at_start);
+  for (int i = 0; i < RLIM_NLIMITS; i++)
+    getrlimit(i, &limits_at_start[i]);
+}
+
+static bool restore_limits(void)
+{
+  struct rlimit now;
+  bool restored = true;
+  for (int i = 0; i < RLIM_NLIMITS; i++)
+    if (getrlimit(i, &now) == 0 && memNE(&now, &limits_at_start[i], sizeof now))
+      restored &= setrlimit(i, &limits_at_start[i]) == 0;
+  return restored;
+}
+
+static void stop_timers(void)
+{
+  static const struct itimerval none;
+  for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++)
+    setitimer(which, &none, NULL);
+}
+
+static void retire(const char *why)
+{
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  mehari_logf(MEHARI_LOG_WARN, "%.*s %s: its worker is replaced", (int)task.length, task.at, why);
+  mehari_retire = true;
+}
+
+/* Descriptors 0, 1 and 2 are put back by their layers, which must be told before. */
+void mehari_watch_put_back(void)
+{
+  if (mehari_touched & MEHARI_TOUCHED_MASK)
+    pthread_sigmask(SIG_SETMASK, &mask_at_start, NULL);
+  if (mehari_touched & MEHARI_TOUCHED_TIMERS)
+    stop_timers();
+  if (mehari_touched & MEHARI_TOUCHED_LIMITS && !restore_limits())
+    retire("lowered a limit that cannot be raised again");
+  if (mehari_touched & MEHARI_TOUCHED_PROCESS)
+    retire("changed the session, group, root, user or priority of its process");
+  if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS && !all_are_there())
+    retire("closed descriptors that are not its own");
+  mehari_touched = 0;
+}

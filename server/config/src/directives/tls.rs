@@ -1,0 +1,307 @@
+//! TLS: certificates, versions, clients' certificates, by the names of mod_ssl.
+
+use super::row::*;
+use crate::{CertificateFiles, ClientCertificates, TlsVersion};
+
+mod ciphers;
+
+const RESUMPTION: &str = "sessions resume by tickets, which need no store";
+const STAPLE: &str = "Mehari asks no responder: give its answer by SSLStaplingFile";
+const LIBRARY: &str = "the TLS library has no such choice";
+const LIBRARY_RANDOM: &str = "randomness is the operating system's";
+
+pub const GROUP: Group = Group {
+    title: "TLS",
+    rows: &[
+        Directive::host(
+            "SSLEngine",
+            Shape::Choice(&["On", "Off", "Optional"]),
+            "Whether addresses speak TLS that do not say so themselves (`Listen 8443 https`).",
+            |target, arguments| {
+                target.host.tls.engine = Some(match arguments.choice()? {
+                    "On" => true,
+                    "Off" => false,
+                    _ => return Err(arguments.fault(0, "expected On or Off: an upgrade within HTTP/1.1 is not offered")),
+                });
+                Ok(())
+            },
+        )
+        .otherwise("on for port 443 when there is a certificate"),
+        Directive::host(
+            "SSLCertificateFile",
+            Shape::Path,
+            "A certificate in PEM, its chain behind it. Several give each its own key type. Read again by a reload, and when the file changes.",
+            |target, arguments| {
+                let certificate = arguments.path(0, &target.site.server_root)?;
+                let key = target.environment.waiting_keys.pop();
+                target.host.tls.certificates.push(CertificateFiles { certificate, key });
+                Ok(())
+            },
+        )
+        .example("/etc/ssl/example.pem", "/one /two"),
+        Directive::host(
+            "SSLCertificateKeyFile",
+            Shape::Path,
+            "The key of the certificate before it, in PEM, without a passphrase.",
+            certificate_key,
+        )
+        .otherwise("the key stands in the certificate's file")
+        .example("/etc/ssl/private/example.key", "/one /two"),
+        Directive::host(
+            "SSLCertificateChainFile",
+            Shape::Path,
+            "The certificates between the server's and the root, in PEM.",
+            |target, arguments| {
+                target.host.tls.chain = Some(arguments.path(0, &target.site.server_root)?);
+                Ok(())
+            },
+        )
+        .example("/etc/ssl/chain.pem", "/one /two"),
+        Directive::host(
+            "SSLProtocol",
+            words("[+|-]all|TLSv1.2|TLSv1.3...", 1, ANY),
+            "The versions that are spoken.",
+            protocol,
+        )
+        .default("all")
+        .example("all -SSLv3 -TLSv1 -TLSv1.1", "TLSv1.4"),
+        Directive::host(
+            "SSLCipherSuite",
+            words("[TLSv1.3] CIPHER:...", 1, 2),
+            "The ciphers, best first, by OpenSSL's names. Groups (HIGH, ECDHE) and exclusions (!MD5) are taken as the library's own choice, which has nothing weak in it.",
+            ciphers::suite,
+        )
+        .otherwise("the library's own order")
+        .example("ECDHE-RSA-AES256-GCM-SHA384:TLS_AES_128_GCM_SHA256", "RC4-MD5"),
+        Directive::host(
+            "SSLHonorCipherOrder",
+            Shape::Flag,
+            "Whether the server's order of ciphers counts, not the client's.",
+            |target, arguments| {
+                target.host.tls.own_order = Some(arguments.flag()?);
+                Ok(())
+            },
+        )
+        .default("Off"),
+        Directive::host(
+            "SSLSessionTickets",
+            Shape::Flag,
+            "Whether a client may come back without a whole handshake.",
+            |target, arguments| {
+                target.host.tls.tickets = Some(arguments.flag()?);
+                Ok(())
+            },
+        )
+        .default("On"),
+        Directive::host(
+            "SSLVerifyClient",
+            Shape::Choice(&["none", "optional", "require", "optional_no_ca"]),
+            "Whether a client shows a certificate: it may (and then it must be good), or must.",
+            |target, arguments| {
+                target.host.tls.clients = Some(match arguments.choice()? {
+                    "none" => ClientCertificates::None,
+                    "optional" => ClientCertificates::Optional,
+                    "require" => ClientCertificates::Require,
+                    _ => return Err(arguments.fault(0, "expected none, optional or require: a certificate nobody vouches for is never accepted")),
+                });
+                Ok(())
+            },
+        )
+        .default("none"),
+        Directive::host(
+            "SSLCACertificateFile",
+            Shape::Path,
+            "The authorities that may sign clients' certificates, in PEM.",
+            |target, arguments| {
+                target.host.tls.client_roots = Some(arguments.path(0, &target.site.server_root)?);
+                Ok(())
+            },
+        )
+        .example("/etc/ssl/clients.pem", "/one /two"),
+        Directive::host(
+            "SSLCARevocationFile",
+            Shape::Path,
+            "Which clients' certificates are revoked: lists in PEM. With one, a certificate whose authority has no list is refused.",
+            |target, arguments| {
+                target.host.tls.client_revocations = Some(arguments.path(0, &target.site.server_root)?);
+                Ok(())
+            },
+        )
+        .example("/etc/ssl/revoked.pem", "/one /two"),
+        Directive::host(
+            "SSLStaplingFile",
+            Shape::Path,
+            "An OCSP answer in DER that goes out with the certificate. Read again when the file changes.",
+            |target, arguments| {
+                target.host.tls.staple = Some(arguments.path(0, &target.site.server_root)?);
+                Ok(())
+            },
+        )
+        .example("/var/lib/mehari/example.ocsp", "/one /two"),
+        Directive::everywhere(
+            "SSLOptions",
+            words("[+|-]StdEnvVars [+|-]ExportCertData", 1, ANY),
+            "Which variables about the connection programs find in %ENV: all SSL_* (StdEnvVars), the certificates themselves (ExportCertData). HTTPS and SSL_TLS_SNI are always there.",
+            options,
+        )
+        .example("+StdEnvVars", "+FakeBasicAuth"),
+        Directive::everywhere(
+            "SSLRequireSSL",
+            words("", 0, 0),
+            "What comes without TLS is answered 403.",
+            |target, _| {
+                target.changes.push(Change::RequireTls);
+                Ok(())
+            },
+        ).example("", "On"),
+        Directive::everywhere(
+            "StrictTransportSecurity",
+            words("SECONDS [includeSubDomains] [preload] | off", 1, 3),
+            "Sends Strict-Transport-Security with every answer over TLS: browsers then never ask without it.",
+            strict_transport,
+        )
+        .otherwise("not sent")
+        .example("31536000 includeSubDomains", "always"),
+        Directive::host(
+            "Protocols",
+            words("h2|h2c|http/1.1...", 1, 3),
+            "What is spoken: HTTP/2 over TLS (h2) and in clear text (h2c), HTTP/1.1 always.",
+            |target, arguments| {
+                let mut http2 = false;
+                for (index, word) in arguments.words.iter().enumerate() {
+                    match word.text.to_ascii_lowercase().as_str() {
+                        "h2" | "h2c" => http2 = true,
+                        "http/1.1" => {}
+                        _ => {
+                            let message = format!("expected h2, h2c or http/1.1, not `{}`", word.text);
+                            return Err(arguments.fault(index, message));
+                        }
+                    }
+                }
+                target.host.tls.http2 = Some(http2);
+                Ok(())
+            },
+        )
+        .default("h2 http/1.1")
+        .example("h2 http/1.1", "h3"),
+        Directive::ignored("ProtocolsHonorOrder", "HTTP/2 is preferred"),
+        Directive::ignored("SSLSessionCache", RESUMPTION),
+        Directive::ignored("SSLSessionCacheTimeout", RESUMPTION),
+        Directive::ignored("SSLSessionTicketKeyFile", "ticket keys live in memory and change by themselves"),
+        Directive::ignored("SSLUseStapling", STAPLE),
+        Directive::ignored("SSLStaplingCache", STAPLE),
+        Directive::ignored("SSLStaplingResponderTimeout", STAPLE),
+        Directive::ignored("SSLStaplingReturnResponderErrors", STAPLE),
+        Directive::ignored("SSLCompression", "TLS is never compressed"),
+        Directive::ignored("SSLInsecureRenegotiation", "nothing is renegotiated"),
+        Directive::ignored("SSLRenegBufferSize", "nothing is renegotiated"),
+        Directive::ignored("SSLRandomSeed", LIBRARY_RANDOM),
+        Directive::ignored("SSLCryptoDevice", LIBRARY),
+        Directive::ignored("SSLOpenSSLConfCmd", LIBRARY),
+        Directive::ignored("SSLVerifyDepth", LIBRARY),
+        Directive::ignored("SSLPassPhraseDialog", "keys have no passphrase"),
+        Directive::ignored("SSLStrictSNIVHostCheck", "a name nobody knows gets the first certificate"),
+        Directive::ignored("SSLCARevocationCheck", "SSLCARevocationFile is enough"),
+        Directive::ignored("SSLCADNRequestFile", "clients are told the authorities of SSLCACertificateFile"),
+    ],
+};
+
+fn certificate_key(target: &mut Target, arguments: &Arguments) -> Applied {
+    let key = arguments.path(0, &target.site.server_root)?;
+    let mut pairs = target.host.tls.certificates.iter_mut();
+    match pairs.find(|pair| pair.key.is_none()) {
+        Some(pair) => pair.key = Some(key),
+        // The certificate may follow: its row finds the key waiting.
+        None => target.environment.waiting_keys.push(key),
+    }
+    Ok(())
+}
+
+fn protocol(target: &mut Target, arguments: &Arguments) -> Applied {
+    const BOTH: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];
+    let mut versions: Vec<TlsVersion> = Vec::new();
+    let mut asked_for_old = None;
+    for (index, word) in arguments.words.iter().enumerate() {
+        let (takes_away, name) = match word.text.strip_prefix('-') {
+            Some(name) => (true, name),
+            None => (false, word.text.strip_prefix('+').unwrap_or(&word.text)),
+        };
+        let named: &[TlsVersion] = match name.to_ascii_lowercase().as_str() {
+            "all" => &BOTH,
+            "tlsv1.2" => &BOTH[..1],
+            "tlsv1.3" => &BOTH[1..],
+            "sslv2" | "sslv3" | "tlsv1" | "tlsv1.0" | "tlsv1.1" => {
+                if !takes_away {
+                    asked_for_old = Some(word.text.clone());
+                }
+                &[]
+            }
+            _ => {
+                let message = format!("expected all, TLSv1.2 or TLSv1.3, not `{}`", word.text);
+                return Err(arguments.fault(index, message));
+            }
+        };
+        versions.retain(|version| !named.contains(version));
+        if !takes_away {
+            versions.extend(named);
+        }
+    }
+    if versions.is_empty() {
+        let message = "no version is left; expected TLSv1.2 or TLSv1.3 among them";
+        return Err(arguments.fault(0, message));
+    }
+    if let Some(old) = asked_for_old {
+        let remark = format!("{old} is broken and not spoken; TLSv1.2 and TLSv1.3 are");
+        target.environment.remark(remark);
+    }
+    versions.sort();
+    target.host.tls.versions = versions;
+    Ok(())
+}
+
+fn options(target: &mut Target, arguments: &Arguments) -> Applied {
+    for (index, word) in arguments.words.iter().enumerate() {
+        let on = !word.text.starts_with('-');
+        let name = word.text.trim_start_matches(['+', '-']);
+        match name.to_ascii_lowercase().as_str() {
+            "stdenvvars" => target.changes.push(Change::TlsVariables(on)),
+            "exportcertdata" => target.changes.push(Change::TlsCertificates(on)),
+            "strictrequire" | "optrenegotiate" => target
+                .environment
+                .remark(format!("{name} has nothing to do here")),
+            _ => {
+                let message = format!("expected StdEnvVars or ExportCertData, not `{}`", word.text);
+                let known = ["StdEnvVars", "ExportCertData"].into_iter();
+                return Err(arguments.fault(index, message).or_nearest(name, known));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn strict_transport(target: &mut Target, arguments: &Arguments) -> Applied {
+    let first = arguments.filled(0)?;
+    if first.eq_ignore_ascii_case("off") {
+        target.changes.push(Change::StrictTransport(None));
+        return Ok(());
+    }
+    let digits = first.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits || first.len() > 10 {
+        let message = format!("expected a number of seconds, or off, not `{first}`");
+        return Err(arguments.fault(0, message));
+    }
+    let mut value = format!("max-age={first}");
+    for (index, word) in arguments.words.iter().enumerate().skip(1) {
+        match word.text.to_ascii_lowercase().as_str() {
+            "includesubdomains" => value.push_str("; includeSubDomains"),
+            "preload" => value.push_str("; preload"),
+            _ => {
+                let message = format!("expected includeSubDomains or preload, not `{}`", word.text);
+                return Err(arguments.fault(index, message));
+            }
+        }
+    }
+    let line = format!("Strict-Transport-Security: {value}\r\n");
+    target.changes.push(Change::StrictTransport(Some(line)));
+    Ok(())
+}

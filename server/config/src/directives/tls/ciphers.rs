@@ -1,0 +1,122 @@
+//! `SSLCipherSuite`: OpenSSL's list, as far as it names what is offered here.
+
+use super::super::row::*;
+
+/// OpenSSL's name (for TLS 1.3 the same as the registered one) and the registered name.
+const KNOWN: [(&str, &str); 9] = [
+    ("TLS_AES_256_GCM_SHA384", "TLS13_AES_256_GCM_SHA384"),
+    ("TLS_AES_128_GCM_SHA256", "TLS13_AES_128_GCM_SHA256"),
+    (
+        "TLS_CHACHA20_POLY1305_SHA256",
+        "TLS13_CHACHA20_POLY1305_SHA256",
+    ),
+    (
+        "ECDHE-ECDSA-AES256-GCM-SHA384",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    ),
+    (
+        "ECDHE-ECDSA-AES128-GCM-SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    ),
+    (
+        "ECDHE-ECDSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    ),
+    (
+        "ECDHE-RSA-AES256-GCM-SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    ),
+    (
+        "ECDHE-RSA-AES128-GCM-SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    ),
+    (
+        "ECDHE-RSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    ),
+];
+
+/// Words that stand for groups in which all of ours are.
+const GROUPS: [&str; 12] = [
+    "all",
+    "default",
+    "complementofdefault",
+    "high",
+    "eecdh",
+    "ecdhe",
+    "kecdhe",
+    "keecdh",
+    "ecdh",
+    "aesgcm",
+    "aes",
+    "tlsv1.2",
+];
+
+pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
+    let (only_13, list) = match arguments.words.len() {
+        2 if arguments.text(0)?.eq_ignore_ascii_case("TLSv1.3") => (true, arguments.filled(1)?),
+        2 if arguments.text(0)?.eq_ignore_ascii_case("SSL") => (false, arguments.filled(1)?),
+        2 => return Err(arguments.fault(0, "expected TLSv1.3, or the list of ciphers alone")),
+        _ => (false, arguments.filled(0)?),
+    };
+    let (mut named, mut has_group, mut dropped) = (Vec::new(), false, Vec::new());
+    for word in list.split([':', ',', ' ']).filter(|word| !word.is_empty()) {
+        let exact = KNOWN
+            .iter()
+            .find(|(openssl, _)| openssl.eq_ignore_ascii_case(word));
+        if let Some((_, registered)) = exact {
+            named.push(*registered);
+        } else if !word.starts_with(['!', '-', '+', '@']) {
+            match GROUPS.contains(
+                &word
+                    .split('+')
+                    .next()
+                    .unwrap_or(word)
+                    .to_ascii_lowercase()
+                    .as_str(),
+            ) {
+                true => has_group = true,
+                false => dropped.push(word),
+            }
+        }
+    }
+    if named.is_empty() && !has_group {
+        let known: Vec<&str> = KNOWN.iter().map(|(openssl, _)| *openssl).collect();
+        let index = arguments.words.len() - 1;
+        let message = format!(
+            "no cipher here is one that is offered; expected some of {}",
+            known.join(":")
+        );
+        return Err(arguments.fault(index, message));
+    }
+    if !dropped.is_empty() {
+        target
+            .environment
+            .remark(format!("not offered, and left out: {}", dropped.join(" ")));
+    }
+    keep(&mut target.host.tls.ciphers, only_13, named, has_group);
+    Ok(())
+}
+
+/// A list for TLS 1.3 leaves the others as they are, and the other way round, as in mod_ssl: a list
+/// without the TLS 1.3 names does not take them away.
+fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, has_group: bool) {
+    let is_13 = |name: &&'static str| name.starts_with("TLS13_");
+    let names_13 = only_13 || named.iter().any(is_13);
+    let names_12 = !only_13;
+    kept.retain(|name| match is_13(name) {
+        true => !names_13,
+        false => !names_12,
+    });
+    kept.extend(named);
+    let rest = KNOWN.iter().map(|(_, registered)| *registered);
+    let missing: Vec<&'static str> = rest
+        .filter(|name| !kept.contains(name))
+        .filter(|name| match is_13(name) {
+            // Nothing said about this version: all of it.
+            true => has_group || !kept.iter().any(is_13),
+            false => (has_group && names_12) || !kept.iter().any(|kept| !is_13(kept)),
+        })
+        .collect();
+    kept.extend(missing);
+}

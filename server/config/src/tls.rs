@@ -1,0 +1,159 @@
+//! What a configuration says about TLS: which addresses speak it, with which certificates, to whom.
+//!
+//! Filled by the rows of `directives/tls.rs`; the front turns it into its library's terms.
+
+use std::path::PathBuf;
+
+/// One address to take connections at.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Listen {
+    /// `host:port`, `[v6]:port` or `unix:/path`.
+    pub address: String,
+    /// TLS is spoken there. `None`: not said; see [`crate::Site::is_secure`].
+    pub secure: Option<bool>,
+}
+
+impl Listen {
+    /// As the command line writes it: an address, or one behind `https://` or `http://`.
+    pub fn parse(text: &str) -> Listen {
+        let bare = |text: &str| text.strip_suffix('/').unwrap_or(text).to_string();
+        match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
+            (Some(address), _) => Listen {
+                address: bare(address),
+                secure: Some(true),
+            },
+            (None, Some(address)) => Listen {
+                address: bare(address),
+                secure: Some(false),
+            },
+            (None, None) => Listen {
+                address: text.to_string(),
+                secure: None,
+            },
+        }
+    }
+}
+
+/// A certificate and where its key is. Several may stand side by side, of different key types.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct CertificateFiles {
+    /// The server's certificate in PEM, and after it, if they are there, those that lead to the root.
+    pub certificate: PathBuf,
+    /// `None`: the key stands in the certificate's file.
+    pub key: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum TlsVersion {
+    #[serde(rename = "TLSv1.2")]
+    Tls12,
+    #[serde(rename = "TLSv1.3")]
+    Tls13,
+}
+
+/// `SSLVerifyClient`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientCertificates {
+    #[default]
+    None,
+    /// A client may come without one; one it shows must be good.
+    Optional,
+    Require,
+}
+
+/// The TLS side of a host; what is `None` or empty is the main server's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct TlsSettings {
+    /// `SSLEngine On`: addresses that do not say otherwise speak TLS.
+    pub engine: Option<bool>,
+    pub certificates: Vec<CertificateFiles>,
+    /// `SSLCertificateChainFile`: what follows each certificate on the way to its root.
+    pub chain: Option<PathBuf>,
+    pub versions: Vec<TlsVersion>,
+    /// `SSLCipherSuite`, by their registered names (`TLS_...`), best first. Empty: the library's.
+    pub ciphers: Vec<&'static str>,
+    /// `SSLHonorCipherOrder`.
+    pub own_order: Option<bool>,
+    /// `SSLSessionTickets`.
+    pub tickets: Option<bool>,
+    pub clients: Option<ClientCertificates>,
+    /// `SSLCACertificateFile`: who may sign clients' certificates.
+    pub client_roots: Option<PathBuf>,
+    /// `SSLCARevocationFile`.
+    pub client_revocations: Option<PathBuf>,
+    /// `SSLStaplingFile`: an OCSP answer in DER, kept fresh by another program.
+    pub staple: Option<PathBuf>,
+    /// `Protocols`: HTTP/2 is offered.
+    pub http2: Option<bool>,
+}
+
+impl TlsSettings {
+    pub(crate) fn inherit(&mut self, main: &TlsSettings) {
+        let main = main.clone();
+        self.engine = self.engine.or(main.engine);
+        if self.certificates.is_empty() {
+            self.certificates = main.certificates;
+            self.chain = self.chain.take().or(main.chain);
+            self.staple = self.staple.take().or(main.staple);
+        }
+        if self.versions.is_empty() {
+            self.versions = main.versions;
+        }
+        if self.ciphers.is_empty() {
+            self.ciphers = main.ciphers;
+        }
+        self.own_order = self.own_order.or(main.own_order);
+        self.tickets = self.tickets.or(main.tickets);
+        self.http2 = self.http2.or(main.http2);
+        self.clients = self.clients.or(main.clients);
+        self.client_roots = self.client_roots.take().or(main.client_roots);
+        self.client_revocations = self.client_revocations.take().or(main.client_revocations);
+    }
+
+    /// Whether and how clients are asked for certificates.
+    pub fn clients(&self) -> ClientCertificates {
+        self.clients.unwrap_or_default()
+    }
+
+    /// Whether a client that was let in under `other` would be let in here by the same rules.
+    pub fn trusts_as(&self, other: &TlsSettings) -> bool {
+        self.clients() == other.clients()
+            && (self.clients() == ClientCertificates::None
+                || (self.client_roots == other.client_roots
+                    && self.client_revocations == other.client_revocations))
+    }
+
+    /// Every file that is read, for watching them.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let pairs = self.certificates.iter();
+        pairs
+            .flat_map(|pair| std::iter::once(&pair.certificate).chain(&pair.key))
+            .chain(&self.chain)
+            .chain(&self.client_roots)
+            .chain(&self.client_revocations)
+            .chain(&self.staple)
+    }
+}
+
+impl crate::Site {
+    /// Whether connections at this address begin with TLS: its own word, else `SSLEngine` (of a
+    /// virtual host for that port, or of the main server), else that it is port 443 and there is
+    /// a certificate.
+    pub fn is_secure(&self, listen: &Listen) -> bool {
+        let port = listen.address.rsplit_once(':');
+        let port: Option<u16> = port.and_then(|(_, port)| port.parse().ok());
+        let is_for_port = |host: &&crate::Host| {
+            let mut addresses = host.addresses.iter();
+            addresses.any(|address| address.port.is_some() && address.port == port)
+        };
+        let of_port = || {
+            let hosts = self.hosts.iter().filter(is_for_port);
+            hosts.filter_map(|host| host.tls.engine).max()
+        };
+        let mut all = self.all_hosts();
+        let by_port = port == Some(443) && all.any(|host| !host.tls.certificates.is_empty());
+        let engine = of_port().or(self.main.tls.engine).unwrap_or(by_port);
+        listen.secure.unwrap_or(engine) && !listen.address.starts_with("unix:")
+    }
+}

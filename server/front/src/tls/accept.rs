@@ -1,0 +1,74 @@
+//! From a fresh connection to an encrypted one: greeting, choice of certificate, handshake, within a time.
+
+use super::session::Session;
+use crate::deadline::Seat;
+use mehari_config::TlsSettings;
+use rustls::server::Acceptor;
+use rustls::ServerConfig;
+use std::future::{poll_fn, Future};
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+use tokio_rustls::LazyConfigAcceptor;
+
+/// The first byte of a TLS connection: a record with a handshake message.
+const HANDSHAKE: u8 = 22;
+
+/// Why there is no TLS connection.
+pub enum Refusal {
+    /// The client speaks without TLS: it can be told so.
+    Plain(TcpStream),
+    /// It did not get through the handshake, or not in time. `None`: it went away before it began.
+    Failed(Option<String>),
+}
+
+/// `greeting` answers for the name the client asks for.
+pub async fn accept(
+    greeting: impl FnOnce(Option<&str>) -> (Arc<ServerConfig>, Arc<TlsSettings>),
+    socket: TcpStream,
+    seat: &Seat,
+) -> Result<(TlsStream<TcpStream>, Session), Refusal> {
+    let first = in_time(seat, first_byte(&socket)).await?;
+    match first.map_err(said)? {
+        None => return Err(Refusal::Failed(None)),
+        Some(HANDSHAKE) => {}
+        Some(_) => return Err(Refusal::Plain(socket)),
+    }
+    let hello = LazyConfigAcceptor::new(Acceptor::default(), socket);
+    let hello = in_time(seat, hello).await?.map_err(said)?;
+    let (config, settings) = greeting(hello.client_hello().server_name());
+    let stream = in_time(seat, hello.into_stream(config)).await?;
+    let stream = stream.map_err(said)?;
+    let session = Session::of(stream.get_ref().1, settings);
+    Ok((stream, session))
+}
+
+/// Left in the socket. `None`: the client has closed.
+async fn first_byte(socket: &TcpStream) -> io::Result<Option<u8>> {
+    let mut byte = [0];
+    let count = socket.peek(&mut byte).await?;
+    Ok((count > 0).then_some(byte[0]))
+}
+
+/// Any alarm ends a handshake: nothing is lost yet.
+async fn in_time<T>(seat: &Seat, work: impl Future<Output = T>) -> Result<T, Refusal> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Ok(done)),
+        Poll::Pending => match seat.poll_alarm(cx) {
+            None => Poll::Pending,
+            Some(_) => Poll::Ready(Err(Refusal::Failed(Some("it took too long".into())))),
+        },
+    })
+    .await
+}
+
+fn said(error: io::Error) -> Refusal {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Refusal::Failed(None),
+        _ => Refusal::Failed(Some(error.to_string())),
+    }
+}

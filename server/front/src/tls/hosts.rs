@@ -1,0 +1,121 @@
+//! The TLS side of a site: for each name that a client may ask for, how it is answered.
+
+use super::config;
+use mehari_config::{ClientCertificates, Site, TlsSettings};
+use rustls::server::ProducesTickets;
+use rustls::ServerConfig;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Why a site cannot speak TLS as it is configured. Each names the files concerned.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    #[error("an address is to speak TLS, but there is no SSLCertificateFile")]
+    NoCertificate,
+    #[error("{directive} {file}: {reason}", file = .file.display())]
+    File {
+        directive: &'static str,
+        file: PathBuf,
+        reason: String,
+    },
+    #[error(
+        "SSLCertificateFile {certificate} and SSLCertificateKeyFile {key} do not belong together: the key is another certificate's",
+        certificate = .certificate.display(), key = .key.display()
+    )]
+    Mismatch { certificate: PathBuf, key: PathBuf },
+    #[error("{0}")]
+    Settings(String),
+}
+
+impl Trouble {
+    pub(super) fn file(
+        directive: &'static str,
+        file: &std::path::Path,
+        reason: impl ToString,
+    ) -> Trouble {
+        Trouble::File {
+            directive,
+            file: file.to_path_buf(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// How clients are met, for hosts that agree about it.
+struct Greeting {
+    settings: Arc<TlsSettings>,
+    config: Arc<ServerConfig>,
+    tickets: Option<Arc<dyn ProducesTickets>>,
+}
+
+pub struct Hosts {
+    greetings: Vec<Greeting>,
+    /// For each host of the site, by its number, the place of its greeting.
+    places: Vec<usize>,
+}
+
+impl Hosts {
+    /// Reads every file. `before`: what was in force until now, whose tickets stay good where nothing
+    /// about clients' certificates could have changed.
+    pub fn load(site: &Site, before: Option<&Hosts>) -> Result<Hosts, Trouble> {
+        let mut hosts = Hosts {
+            greetings: Vec::new(),
+            places: Vec::new(),
+        };
+        for host in site.all_hosts() {
+            let place = match host.tls.certificates.is_empty() {
+                // The first that has one stands in.
+                true => 0,
+                false => hosts.place_for(&host.tls, before)?,
+            };
+            hosts.places.push(place);
+        }
+        match hosts.greetings.is_empty() {
+            true => Err(Trouble::NoCertificate),
+            false => Ok(hosts),
+        }
+    }
+
+    fn place_for(
+        &mut self,
+        settings: &TlsSettings,
+        before: Option<&Hosts>,
+    ) -> Result<usize, Trouble> {
+        let known = |greeting: &Greeting| *greeting.settings == *settings;
+        if let Some(place) = self.greetings.iter().position(known) {
+            return Ok(place);
+        }
+        let tickets = match before.and_then(|before| before.tickets(settings)) {
+            Some(tickets) => Some(tickets),
+            None => config::tickets(settings)?,
+        };
+        self.greetings.push(Greeting {
+            config: config::build(settings, tickets.clone())?,
+            settings: Arc::new(settings.clone()),
+            tickets,
+        });
+        Ok(self.greetings.len() - 1)
+    }
+
+    /// The ticket keys of the same certificate. A ticket vouches for the client it was given to, so
+    /// where clients show certificates none outlives its configuration.
+    fn tickets(&self, settings: &TlsSettings) -> Option<Arc<dyn ProducesTickets>> {
+        let is_same = |greeting: &&Greeting| {
+            greeting.settings.certificates == settings.certificates
+                && greeting.settings.tickets == settings.tickets
+        };
+        let asks_nobody = |settings: &TlsSettings| settings.clients() == ClientCertificates::None;
+        let same = self.greetings.iter().find(is_same)?;
+        match asks_nobody(settings) && asks_nobody(&same.settings) {
+            true => same.tickets.clone(),
+            false => None,
+        }
+    }
+
+    /// For the host of this number.
+    pub fn greeting(&self, host: u32) -> (Arc<ServerConfig>, Arc<TlsSettings>) {
+        let place = self.places.get(host as usize).copied().unwrap_or(0);
+        let greeting = &self.greetings[place];
+        (greeting.config.clone(), greeting.settings.clone())
+    }
+}

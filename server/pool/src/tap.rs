@@ -1,0 +1,280 @@
+//! The tap: the rest of a response that comes through a pipe, for children of the script write to it too.
+//!
+//! The worker opens it before the first of them starts (perl/xs/tap.c). [`Exchange`](crate::Exchange) reads it as
+//! its client takes the body, so that they wait while the client does. It ends when nobody holds it any more;
+//! children that live on after the script are waited for as CGI waits, for the request's time limit.
+
+use crate::call::{Fault, Head};
+use crate::script_head::{self, Form, Malformed, ScriptHead};
+use mehari_observe::{ErrorLog, LogLevel, Origin};
+use rustix::fd::{AsFd, OwnedFd};
+use std::fmt::Display;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use std::time::Duration;
+use tokio::net::unix::pipe;
+use tokio::time::{sleep, Sleep};
+
+/// Read at once while the head is looked for.
+const READ: usize = 16 * 1024;
+/// So much is kept until the worker says its head; then what the head would have been when the tap was opened counts.
+const AHEAD: usize = 64 * 1024;
+
+/// Where the response's head is.
+pub enum Header {
+    /// Before the body, in the pipe. Beside it goes what the script said by other ways; its status may be 0.
+    InPipe(Head),
+    /// The worker says it, or has; until then it would be this.
+    Apart(ScriptHead),
+}
+
+/// What the worker has said of its own part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    Nothing,
+    Ended,
+    /// It has ended, and whoever still holds the pipe is not waited for.
+    Detached,
+    Failed(Fault),
+}
+
+/// Which request it is of, for the log and the patience.
+pub struct About {
+    pub log: ErrorLog,
+    pub origin: Origin,
+    pub file: Vec<u8>,
+    pub timeout: Duration,
+}
+
+/// A tap the worker has opened and nobody reads yet.
+pub struct Unread {
+    pub file: OwnedFd,
+    pub header: Header,
+    pub about: About,
+}
+
+pub struct Tap {
+    pipe: pipe::Receiver,
+    header: Header,
+    about: About,
+    /// Read ahead of the head, and how much of it was searched for its end.
+    early: Vec<u8>,
+    searched: usize,
+    patience: Option<Pin<Box<Sleep>>>,
+}
+
+impl Unread {
+    /// Call it inside the runtime. An error: what the worker sent is no pipe.
+    pub fn open(self) -> io::Result<Tap> {
+        Ok(Tap {
+            pipe: pipe::Receiver::from_owned_fd(self.file)?,
+            header: self.header,
+            about: self.about,
+            early: Vec::new(),
+            searched: 0,
+            patience: None,
+        })
+    }
+}
+
+impl Tap {
+    /// The head, if it comes through the pipe or is needed before the worker said it.
+    pub fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        said: Said,
+    ) -> Poll<Result<ScriptHead, Fault>> {
+        let is_over = loop {
+            match &mut self.header {
+                Header::InPipe(_) => {
+                    if let Some(head) = self.find_head(said) {
+                        return Poll::Ready(head);
+                    }
+                }
+                Header::Apart(so_far) if self.early.len() >= AHEAD => {
+                    return Poll::Ready(Ok(so_far.clone()));
+                }
+                Header::Apart(_) => {}
+            }
+            let mut early = std::mem::take(&mut self.early);
+            let read = self.poll_pipe(cx, &mut early, READ, said);
+            self.early = early;
+            match read {
+                Poll::Ready(0) => break true,
+                Poll::Ready(_) => {}
+                Poll::Pending => break false,
+            }
+        };
+        match said {
+            Said::Nothing => return Poll::Pending,
+            Said::Failed(Fault::CutOff) => return Poll::Ready(Err(Fault::BadHeader)),
+            Said::Failed(fault) => return Poll::Ready(Err(fault)),
+            Said::Ended if !is_over => ready!(self.poll_patience(cx)),
+            Said::Ended | Said::Detached => {}
+        }
+        Poll::Ready(Err(match self.header {
+            Header::InPipe(_) => self.premature(),
+            Header::Apart(_) => Fault::BadResponse,
+        }))
+    }
+
+    /// Appends at most `room` bytes of the body. `Ok(false)`: nothing more will come.
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+        said: Said,
+    ) -> Poll<Result<bool, Fault>> {
+        if !self.early.is_empty() {
+            let count = self.early.len().min(room.max(1));
+            into.extend(self.early.drain(..count));
+            return Poll::Ready(Ok(true));
+        }
+        let is_over = match self.poll_pipe(cx, into, room.max(1), said) {
+            Poll::Ready(0) => true,
+            Poll::Ready(_) => return Poll::Ready(Ok(true)),
+            Poll::Pending => false,
+        };
+        match said {
+            Said::Nothing => return Poll::Pending,
+            // The script failed after its head had gone: what there is, is the response.
+            Said::Ended | Said::Failed(Fault::Status(_)) if !is_over => {
+                ready!(self.poll_patience(cx))
+            }
+            Said::Ended | Said::Detached | Said::Failed(Fault::Status(_)) => {}
+            Said::Failed(fault) => return Poll::Ready(Err(fault)),
+        }
+        Poll::Ready(Ok(false))
+    }
+
+    /// A head is given once something follows it or nothing more can: a script that fails with a head alone is
+    /// answered with the server's page.
+    fn find_head(&mut self, said: Said) -> Option<Result<ScriptHead, Fault>> {
+        let Some(end) = script_head::end(&self.early, self.searched) else {
+            self.searched = self.early.len();
+            let too_large = self.early.len() > script_head::LONGEST;
+            return too_large.then(|| Err(self.malformed(&Malformed::TooLarge)));
+        };
+        let stands = match said {
+            Said::Ended | Said::Detached | Said::Failed(Fault::CutOff) => true,
+            Said::Nothing | Said::Failed(_) => end < self.early.len(),
+        };
+        stands.then(|| self.read_head(end))
+    }
+
+    fn read_head(&mut self, end: usize) -> Result<ScriptHead, Fault> {
+        let mut parsed = match script_head::parse(&self.early[..end], Form::Parsed) {
+            Ok(parsed) => parsed,
+            Err(why) => return Err(self.malformed(&why)),
+        };
+        self.early.drain(..end);
+        if let (ScriptHead::Response(head), Header::InPipe(beside)) = (&mut parsed, &self.header) {
+            head.lines.extend_from_slice(&beside.lines);
+            head.content_length = head.content_length.or(beside.content_length);
+            head.has_date |= beside.has_date;
+            head.has_server |= beside.has_server;
+            if head.status == 200 && beside.status != 0 {
+                head.status = beside.status;
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// Bytes read; 0 is the end. Once the worker has said its last word, what it wrote before is there, whether
+    /// the runtime has heard of it or not.
+    fn poll_pipe(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+        said: Said,
+    ) -> Poll<usize> {
+        let before = into.len();
+        into.resize(before + room, 0);
+        let got = loop {
+            if said != Said::Nothing {
+                if let Poll::Ready(count) =
+                    settled(rustix::io::read(self.pipe.as_fd(), &mut into[before..]))
+                {
+                    break Poll::Ready(count);
+                }
+            }
+            match self.pipe.poll_read_ready(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(_)) => break Poll::Ready(0),
+                Poll::Pending => break Poll::Pending,
+            }
+            if let Poll::Ready(count) = settled(self.pipe.try_read(&mut into[before..])) {
+                break Poll::Ready(count);
+            }
+        };
+        let count = match got {
+            Poll::Ready(count) => count,
+            Poll::Pending => 0,
+        };
+        into.truncate(before + count);
+        got
+    }
+
+    /// The script is over; somebody it started holds the pipe.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let timeout = self.about.timeout;
+        let patience = self
+            .patience
+            .get_or_insert_with(|| Box::pin(sleep(timeout)));
+        ready!(patience.as_mut().poll(cx));
+        let file = String::from_utf8_lossy(&self.about.file).into_owned();
+        self.log(
+            LogLevel::Warn,
+            format_args!(
+                "a process that {file} started holds its output open for {} s after it (Timeout): the response ends here",
+                timeout.as_secs_f64()
+            ),
+        );
+        Poll::Ready(())
+    }
+
+    fn premature(&self) -> Fault {
+        let file = String::from_utf8_lossy(&self.about.file);
+        match self.early.is_empty() {
+            true => self.log(
+                LogLevel::Error,
+                format_args!("premature end of script headers: {file}"),
+            ),
+            false => self.log(
+                LogLevel::Error,
+                format_args!(
+                    "malformed header from script: no blank line after the headers: {file}"
+                ),
+            ),
+        }
+        Fault::BadHeader
+    }
+
+    fn malformed(&self, why: &Malformed) -> Fault {
+        let file = String::from_utf8_lossy(&self.about.file);
+        self.log(
+            LogLevel::Error,
+            format_args!("malformed header from script {file}: {why}"),
+        );
+        Fault::BadHeader
+    }
+
+    fn log(&self, level: LogLevel, message: impl Display) {
+        self.about.log.log(level, self.about.origin, message);
+    }
+}
+
+/// An error on a pipe's reading end can only mean that nothing more comes.
+fn settled<E: Into<io::Error>>(read: Result<usize, E>) -> Poll<usize> {
+    match read.map_err(Into::into) {
+        Ok(count) => Poll::Ready(count),
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Poll::Pending,
+            _ => Poll::Ready(0),
+        },
+    }
+}

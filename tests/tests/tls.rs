@@ -1,0 +1,487 @@
+//! TLS: certificates and their renewal, clients' certificates, what programs learn, what is refused.
+
+use mehari_harness::{eventually, Builder, Connection, Server, PATIENCE};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme,
+};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const ENVIRONMENT: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
+    print \"$_=$ENV{$_}\\n\" for sort grep /SSL|HTTPS|SCHEME/, keys %ENV;\n";
+
+/// A certificate and its key, as PEM and as what they are.
+struct Pair {
+    certificate: rcgen::Certificate,
+    key: KeyPair,
+}
+
+impl Pair {
+    fn of(name: &str) -> Pair {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = parameters(name).self_signed(&key).expect("a certificate");
+        Pair { certificate, key }
+    }
+
+    fn authority() -> Pair {
+        let key = KeyPair::generate().expect("a key");
+        let mut parameters = parameters("authority.example");
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = parameters.self_signed(&key).expect("a certificate");
+        Pair { certificate, key }
+    }
+
+    fn signed_by(name: &str, authority: &Pair) -> Pair {
+        let key = KeyPair::generate().expect("a key");
+        let mut parameters = parameters(name);
+        parameters
+            .distinguished_name
+            .push(DnType::OrganizationName, "Caravan, Ltd");
+        parameters.serial_number = Some(vec![0x0a, 0xbc].into());
+        let certificate = parameters.signed_by(&key, &authority.certificate, &authority.key);
+        Pair {
+            certificate: certificate.expect("a certificate"),
+            key,
+        }
+    }
+
+    fn der(&self) -> CertificateDer<'static> {
+        self.certificate.der().clone()
+    }
+}
+
+fn parameters(name: &str) -> CertificateParams {
+    let mut parameters = CertificateParams::new(vec![name.to_string()]).expect("a name");
+    parameters.distinguished_name = rcgen::DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters
+}
+
+/// A server on a TLS port with the certificate of `site.example`.
+fn secure(own: &Pair) -> Builder {
+    Server::builder()
+        .file("tls/site.crt", &own.certificate.pem())
+        .file("tls/site.key", &own.key.serialize_pem())
+        .file("htdocs/page.html", "a page")
+        .file("scripts/environment.pl", ENVIRONMENT)
+        .ladder()
+        .conf("SSLCertificateFile tls/site.crt\nSSLCertificateKeyFile tls/site.key\n")
+        .without_listen()
+        .args(&["--listen", "https://127.0.0.1:0"])
+}
+
+/// Accepts any certificate: the tests compare it themselves.
+#[derive(Debug)]
+struct Anyone;
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        rustls::crypto::ring::default_provider()
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+#[derive(Clone)]
+struct Client(ClientConfig);
+
+impl Client {
+    fn new(versions: &[&'static rustls::SupportedProtocolVersion], own: Option<&Pair>) -> Client {
+        let builder =
+            ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_protocol_versions(versions)
+                .expect("versions")
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Anyone));
+        Client(match own {
+            None => builder.with_no_client_auth(),
+            Some(own) => {
+                let key = PrivateKeyDer::Pkcs8(own.key.serialize_der().into());
+                let with = builder.with_client_auth_cert(vec![own.der()], key);
+                with.expect("a client's certificate")
+            }
+        })
+    }
+
+    fn plain() -> Client {
+        Client::new(&[&rustls::version::TLS13], None)
+    }
+
+    /// Asks for a path of `site.example`; all that comes, and the connection as it then is.
+    fn ask(&self, server: &Server, path: &str) -> std::io::Result<(String, ClientConnection)> {
+        self.ask_host(server, "site.example", "site.example", path)
+    }
+
+    /// Greets one host and asks for another.
+    fn ask_host(
+        &self,
+        server: &Server,
+        greeted: &'static str,
+        host: &str,
+        path: &str,
+    ) -> std::io::Result<(String, ClientConnection)> {
+        let name = ServerName::try_from(greeted).expect("a name");
+        let connection = ClientConnection::new(Arc::new(self.0.clone()), name).expect("a client");
+        let socket = TcpStream::connect(server.address)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut stream = rustls::StreamOwned::new(connection, socket);
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
+        let mut text = String::new();
+        // Without the server's goodbye this is an error: nothing was cut.
+        stream.read_to_string(&mut text)?;
+        Ok((text, stream.conn))
+    }
+
+    /// The certificate that a client without a past is shown.
+    fn shown(server: &Server) -> Option<CertificateDer<'static>> {
+        let (_, connection) = Client::plain().ask(server, "/page.html").ok()?;
+        connection
+            .peer_certificates()?
+            .first()
+            .cloned()
+            .map(CertificateDer::into_owned)
+    }
+}
+
+#[test]
+fn pages_and_programs_are_served_in_both_versions_and_sessions_resume() {
+    let own = Pair::of("site.example");
+    let server = secure(&own).conf("SSLOptions +StdEnvVars\n").start();
+    for (version, name) in [
+        (&rustls::version::TLS13, "TLSv1.3"),
+        (&rustls::version::TLS12, "TLSv1.2"),
+    ] {
+        let client = Client::new(&[version], None);
+        let (page, first) = client.ask(&server, "/page.html").expect("a page");
+        assert!(
+            page.starts_with("HTTP/1.1 200 OK\r\n") && page.ends_with("a page"),
+            "{page}"
+        );
+        assert_eq!(first.handshake_kind(), Some(HandshakeKind::Full), "{name}");
+        let (told, second) = client
+            .ask(&server, "/registry/environment.pl")
+            .expect("variables");
+        assert_eq!(
+            second.handshake_kind(),
+            Some(HandshakeKind::Resumed),
+            "{name}"
+        );
+        for line in [
+            "HTTPS=on",
+            "REQUEST_SCHEME=https",
+            "SSL_TLS_SNI=site.example",
+            &format!("SSL_PROTOCOL={name}"),
+            "SSL_SESSION_RESUMED=Resumed",
+            "SSL_CLIENT_VERIFY=NONE",
+            "SSL_CIPHER_USEKEYSIZE=256",
+        ] {
+            assert!(
+                told.contains(&format!("{line}\n")),
+                "{name}: {line} is not in {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn variables_but_for_two_are_told_only_where_asked_for() {
+    let server = secure(&Pair::of("site.example")).start();
+    let (told, _) = Client::plain()
+        .ask(&server, "/cgi/environment.pl")
+        .expect("variables");
+    let all = "HTTPS=on\nREQUEST_SCHEME=https\nSSL_TLS_SNI=site.example\n";
+    assert!(told.contains(all), "{told}");
+    assert_eq!(told.matches("SSL_").count(), 1, "{told}");
+}
+
+#[test]
+fn certificate_of_another_key_is_told_at_the_start_with_both_files() {
+    let (own, other) = (Pair::of("site.example"), Pair::of("other.example"));
+    let builder = secure(&own).file("tls/site.key", &other.key.serialize_pem());
+    let log = builder.try_start().err().expect("it does not start").text();
+    assert!(
+        log.contains("/tls/site.crt and SSLCertificateKeyFile"),
+        "{log}"
+    );
+    assert!(
+        log.contains("/tls/site.key do not belong together"),
+        "{log}"
+    );
+}
+
+#[test]
+fn what_cannot_be_used_is_told_with_its_file() {
+    let own = Pair::of("site.example");
+    let rows = [
+        (
+            "tls/site.crt",
+            "no PEM",
+            "SSLCertificateFile",
+            "there is no certificate in PEM",
+        ),
+        (
+            "tls/site.key",
+            &own.certificate.pem(),
+            "SSLCertificateKeyFile",
+            "there is no key in PEM",
+        ),
+    ];
+    for (file, text, directive, reason) in rows {
+        let log = secure(&own)
+            .file(file, text)
+            .try_start()
+            .err()
+            .expect(file)
+            .text();
+        assert!(
+            log.contains(directive) && log.contains(file) && log.contains(reason),
+            "{log}"
+        );
+    }
+    let builder = secure(&own).conf("SSLStaplingFile tls/missing.ocsp\n");
+    let log = builder.try_start().err().expect("no staple").text();
+    assert!(log.contains("tls/missing.ocsp: No such file"), "{log}");
+    let builder = secure(&own).conf("SSLVerifyClient require\n");
+    let log = builder.try_start().err().expect("nobody to ask").text();
+    assert!(
+        log.contains("SSLVerifyClient needs SSLCACertificateFile"),
+        "{log}"
+    );
+}
+
+#[test]
+fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
+    let first = Pair::of("site.example");
+    let server = secure(&first).start();
+    let client = Client::plain();
+    client.ask(&server, "/page.html").expect("a page");
+    assert_eq!(Client::shown(&server), Some(first.der()));
+    let second = Pair::of("site.example");
+    server.site.write("tls/site.crt", &second.certificate.pem());
+    // Until the key is there too, nothing changes; by command it is said at once.
+    let refused = server.control(&["reload"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("do not belong together"),
+        "{said}"
+    );
+    assert_eq!(Client::shown(&server), Some(first.der()));
+    server
+        .site
+        .write("tls/site.key", &second.key.serialize_pem());
+    assert!(server.control(&["reload"]).status.success());
+    assert_eq!(Client::shown(&server), Some(second.der()));
+    let (_, connection) = client.ask(&server, "/page.html").expect("a page");
+    assert_eq!(connection.handshake_kind(), Some(HandshakeKind::Resumed));
+    // And by itself, when the files change.
+    let third = Pair::of("site.example");
+    server.site.write("tls/site.crt", &third.certificate.pem());
+    server
+        .site
+        .write("tls/site.key", &third.key.serialize_pem());
+    assert!(eventually(PATIENCE, || Client::shown(&server) == Some(third.der())));
+}
+
+#[test]
+fn clients_show_certificates_and_programs_learn_whose() {
+    let authority = Pair::authority();
+    let own = Pair::of("site.example");
+    let known = Pair::signed_by("camel.example", &authority);
+    let stranger = Pair::of("stranger.example");
+    let server = secure(&own)
+        .file("tls/clients.pem", &authority.certificate.pem())
+        .conf("SSLVerifyClient require\nSSLCACertificateFile tls/clients.pem\nSSLOptions +StdEnvVars +ExportCertData\n")
+        .start();
+    let versions = &[&rustls::version::TLS13];
+    assert!(
+        Client::plain().ask(&server, "/page.html").is_err(),
+        "nobody is let in"
+    );
+    let answer = Client::new(versions, Some(&stranger)).ask(&server, "/page.html");
+    assert!(answer.is_err(), "a stranger is let in");
+    let (told, _) = Client::new(versions, Some(&known))
+        .ask(&server, "/registry/environment.pl")
+        .expect("variables");
+    for line in [
+        "SSL_CLIENT_VERIFY=SUCCESS",
+        "SSL_CLIENT_S_DN=O=Caravan\\, Ltd,CN=camel.example",
+        "SSL_CLIENT_S_DN_O=Caravan, Ltd",
+        "SSL_CLIENT_I_DN_CN=authority.example",
+        "SSL_CLIENT_M_SERIAL=0ABC",
+        "SSL_CLIENT_SAN_DNS_0=camel.example",
+        "SSL_CLIENT_CERT=-----BEGIN CERTIFICATE-----",
+    ] {
+        assert!(
+            told.contains(&format!("{line}\n")),
+            "{line} is not in {told}"
+        );
+    }
+}
+
+#[test]
+fn http2_is_chosen_in_the_handshake_unless_protocols_forbids_it() {
+    let own = Pair::of("site.example");
+    for (line, expected) in [("", "h2"), ("Protocols http/1.1\n", "http/1.1")] {
+        let server = secure(&own).conf(line).start();
+        let mut client = Client::plain();
+        client.0.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let name = ServerName::try_from("site.example").expect("a name");
+        let connection = ClientConnection::new(Arc::new(client.0), name).expect("a client");
+        let socket = TcpStream::connect(server.address).expect("it listens");
+        let mut stream = rustls::StreamOwned::new(connection, socket);
+        stream.flush().expect("a handshake");
+        while stream.conn.is_handshaking() {
+            stream
+                .conn
+                .complete_io(&mut stream.sock)
+                .expect("a handshake");
+        }
+        assert_eq!(stream.conn.alpn_protocol(), Some(expected.as_bytes()));
+        if expected == "h2" {
+            stream
+                .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+                .expect("sent");
+            let mut frame = [0; 9];
+            stream.read_exact(&mut frame).expect("a frame");
+            assert_eq!(frame[3], 4, "SETTINGS come first");
+        }
+    }
+}
+
+#[test]
+fn plain_http_on_the_tls_port_is_told_so_and_a_silent_client_is_dropped() {
+    let own = Pair::of("site.example");
+    let server = secure(&own)
+        .conf("RequestReadTimeout handshake=1\n")
+        .start();
+    let mut plain = server.connect();
+    plain.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    let answer = plain.read_answer("GET").expect("an answer");
+    assert!(answer.expect(400).contains("This port speaks TLS"));
+    let start = Instant::now();
+    let mut halves = [
+        Connection::open(server.address),
+        Connection::open(server.address),
+    ];
+    halves[1].write(b"\x16\x03\x01\x02\x00\x01\x00");
+    for half in &mut halves {
+        assert!(half.is_closed_by_server());
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(Client::plain().ask(&server, "/page.html").is_ok());
+}
+
+#[test]
+fn browsers_are_told_to_stay_and_what_needs_tls_is_refused_without() {
+    let own = Pair::of("site.example");
+    let conf = "StrictTransportSecurity 31536000 includeSubDomains\n\
+                <Location /page.html>\nSSLRequireSSL\n</Location>\n";
+    let line = "\r\nStrict-Transport-Security: max-age=31536000; includeSubDomains\r\n";
+    let server = secure(&own).conf(conf).start();
+    for path in ["/page.html", "/registry/environment.pl", "/nothing"] {
+        let (answer, _) = Client::plain().ask(&server, path).expect("an answer");
+        assert!(answer.contains(line), "{path}: {answer}");
+    }
+    let server = Server::builder()
+        .file("htdocs/page.html", "a page")
+        .conf(conf)
+        .start();
+    let answer = server.get("/page.html");
+    answer.expect(403);
+    assert_eq!(answer.field("strict-transport-security"), None);
+}
+
+#[test]
+fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
+    let authority = Pair::authority();
+    let (own, other) = (Pair::of("site.example"), Pair::of("other.example"));
+    let known = Pair::signed_by("camel.example", &authority);
+    let host = |name: &str, lines: &str| {
+        format!(
+            "<VirtualHost *:*>\nServerName {name}\nDocumentRoot {name}\n{lines}</VirtualHost>\n"
+        )
+    };
+    let closed = "SSLCertificateFile tls/other.crt\nSSLCertificateKeyFile tls/other.key\n\
+                  SSLVerifyClient require\nSSLCACertificateFile tls/clients.pem\n";
+    let server = secure(&own)
+        .file("tls/other.crt", &other.certificate.pem())
+        .file("tls/other.key", &other.key.serialize_pem())
+        .file("tls/clients.pem", &authority.certificate.pem())
+        .file("site.example/page.html", "the first")
+        .file("other.example/page.html", "the other")
+        .conf(&host("site.example", ""))
+        .conf(&host("other.example", closed))
+        .start();
+    let plain = Client::plain();
+    let with = Client::new(&[&rustls::version::TLS13], Some(&known));
+    let shown = |connection: &ClientConnection| {
+        let shown = connection.peer_certificates().expect("certificates");
+        shown[0].clone().into_owned()
+    };
+    let (page, connection) = plain.ask(&server, "/page.html").expect("a page");
+    assert!(
+        page.ends_with("the first") && shown(&connection) == own.der(),
+        "{page}"
+    );
+    let asked = with.ask_host(&server, "other.example", "other.example", "/page.html");
+    let (page, connection) = asked.expect("a page");
+    assert!(
+        page.ends_with("the other") && shown(&connection) == other.der(),
+        "{page}"
+    );
+    // Nobody gets past the rules of one host through the door of the other, and no ticket does.
+    assert!(plain
+        .ask_host(&server, "other.example", "other.example", "/page.html")
+        .is_err());
+    let asked = plain.ask_host(&server, "site.example", "other.example", "/page.html");
+    let (page, _) = asked.expect("an answer");
+    assert!(
+        page.starts_with("HTTP/1.1 421 Misdirected Request\r\n"),
+        "{page}"
+    );
+    let asked = plain.ask_host(&server, "unknown.example", "site.example", "/page.html");
+    let (page, connection) = asked.expect("a page");
+    assert!(
+        page.ends_with("the first") && shown(&connection) == own.der(),
+        "{page}"
+    );
+}
