@@ -1,5 +1,5 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
-#include "xs/api.h"
+#include "xs/api_form.h"
 
 static SV *text_sv(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }
 
@@ -13,6 +13,9 @@ BOOT:
     mehari_request_boot(aTHX);
     mehari_psgi_boot(aTHX);
     mehari_table_boot(aTHX);
+    mehari_form_boot(aTHX);
+    mehari_io_boot(aTHX);
+    mehari_api_request_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -3,6 +3,7 @@ package Contest;
 use strict;
 use warnings;
 use File::Path qw(make_path remove_tree);
+use H2load;
 use HTTP::Tiny;
 use List::Util qw(sum);
 use Processes;
@@ -19,14 +20,15 @@ sub measure {
     my ($contest, $contender, $settings) = @_;
     remove_tree($settings->{folder});
     make_path($settings->{folder}, {mode => 0755});
-    my $server = $contender->{class}->new(%$settings, rung => $contender->{rung}, keep_alive => $contest->{keep_alive});
+    my $server = $contender->{class}->new(%$settings, rung => $contender->{rung}, keep_alive => $contest->{keep_alive}, secure => $contest->{secure}, http2 => !!$contest->{streams});
     $server->start;
     my $url = $server->url($contender->{class}->path_of($contender->{rung}, $contest->{page}) . query($contest->{page}));
     check($server, $url, $contest->{page});
-    my %load = (url => $url, connections => $settings->{connections}, keep_alive => $contest->{keep_alive});
-    my $warm   = Wrk::run(%load, seconds => $WARM_SECONDS);
+    my $load = $contest->{streams} ? \&H2load::run : \&Wrk::run;
+    my %load = (streams => $contest->{streams}, url => $url, connections => $settings->{connections}, keep_alive => $contest->{keep_alive});
+    my $warm   = $load->(%load, seconds => $WARM_SECONDS);
     my $before = Processes::cpu_seconds($server->tree);
-    my $result = Wrk::run(%load, seconds => $settings->{seconds});
+    my $result = $load->(%load, seconds => $settings->{seconds});
     my $after  = Processes::cpu_seconds($server->tree);
     $result->{cpu_us} = 1e6 * ($after - $before) / $result->{requests} if $result->{requests};
     $result->{private_kib} = mean(grep { defined } map { Processes::private_kib($_) } $server->workers);
@@ -43,12 +45,22 @@ sub query { my ($page) = @_; return $page eq 'report' ? '?city=Tozeur' : '' }
 
 sub check {
     my ($server, $url, $page) = @_;
-    my $answer = HTTP::Tiny->new(timeout => 10)->get($url);
+    my $answer = $server->{secure} ? answer_over_tls($url) : HTTP::Tiny->new(timeout => 10)->get($url);
     # nginx's bare return stands beside both the file and the script.
     my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page};
     return if $answer->{status} == 200 && $answer->{content} =~ $proof;
     $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
     return;
+}
+
+# HTTP::Tiny needs more than a bare perl for TLS.
+sub answer_over_tls {
+    my ($url) = @_;
+    open my $output, '-|', 'curl', '--silent', '--insecure', '--http1.1', '--max-time', '10', '--write-out', '%{http_code}', $url
+        or die "cannot run curl: $!\n";
+    my $said = do { local $/; <$output> } // '';
+    close $output;
+    return $said =~ s/(\d{3})\z// ? {status => $1, content => $said} : {status => 599, content => $said};
 }
 
 # A server that does not write its log has less to do than one that does.

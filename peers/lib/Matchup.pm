@@ -23,11 +23,13 @@ my @ALL = (
     {name => 'psgi',       rung => 'psgi',     pages => \@SCRIPT_PAGES, peers => \@PSGI_PEERS},
     {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
     {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},
+    {name => 'tls',        rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1},
+    {name => 'h2',         rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1, streams => 32},
 );
 
 sub names { return map { $_->{name} } @ALL }
 
-# Each of the named matchups (all without a name) once a page: {name, page, keep_alive, contenders}; a contender is
+# Each of the named matchups (all without a name) once a page: {name, page, keep_alive, secure, streams, contenders}; a contender is
 # {class, rung, ours}, Mehari first. A name that does not exist ends the run.
 sub plan {
     my ($names, $pages) = @_;
@@ -41,7 +43,8 @@ sub plan {
 sub with_pages {
     my ($matchup, $wanted) = @_;
     my @pages = grep { !%$wanted || $wanted->{$_} } @{$matchup->{pages}};
-    return map { {name => $matchup->{name}, page => $_, keep_alive => !$matchup->{close}, contenders => contenders($matchup)} } @pages;
+    return map { {name => $matchup->{name}, page => $_, keep_alive => !$matchup->{close},
+        secure => $matchup->{secure}, streams => $matchup->{streams}, contenders => contenders($matchup)} } @pages;
 }
 
 sub contenders {

@@ -44,7 +44,7 @@ sub version {
 
 sub environment { return () }
 sub stop_signal { return 'TERM' }
-sub url         { my ($self, $path) = @_; return "http://127.0.0.1:$self->{port}$path" }
+sub url         { my ($self, $path) = @_; return ($self->{secure} ? 'https' : 'http') . "://127.0.0.1:$self->{port}$path" }
 sub file        { my ($self, $name) = @_; return "$self->{folder}/$name" }
 
 sub write_file {
@@ -73,13 +73,25 @@ sub start {
     return $self;
 }
 
-# Ready when it answers anything at all.
+# A certificate of its own, so that no file is shared: the kind of key that is quick for all of them.
+sub certificate {
+    my ($self) = @_;
+    my ($key, $certificate) = map { $self->file($_) } 'key.pem', 'certificate.pem';
+    my @command = (qw(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=127.0.0.1 -batch),
+        -keyout => $key, -out => $certificate);
+    open my $output, '-|', 'sh', '-c', 'exec "$@" 2>&1', 'sh', @command or die "cannot run openssl: $!\n";
+    my $said = do { local $/; <$output> } // '';
+    close $output or die "openssl cannot make a certificate: $said\n";
+    return ($certificate, $key);
+}
+
+# Ready when it answers anything at all; a port that speaks TLS says so to a plain request.
 sub wait_until_ready {
     my ($self) = @_;
     my $deadline = time + $READY_SECONDS;
     while (time < $deadline) {
         $self->fail('ended at its start') if waitpid($self->{pid}, WNOHANG) == $self->{pid};
-        return if HTTP::Tiny->new(timeout => 2, keep_alive => 0)->get($self->url('/'))->{status} != 599;
+        return if HTTP::Tiny->new(timeout => 2, keep_alive => 0)->get("http://127.0.0.1:$self->{port}/")->{status} != 599;
         sleep 0.02;
     }
     $self->fail("did not answer within $READY_SECONDS s");

@@ -38,6 +38,18 @@ bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody e
 mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
 
+/* environment.c */
+bool mehari_environment_is_bare(void); /* it has nothing of a request */
+/* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
+void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
+
+/* Dies when `self` is not the `$r` of the request being served. */
+#define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
+
+/* api_request.c, api_io.c */
+void mehari_api_request_boot(pTHX);
+void mehari_io_boot(pTHX);
+
 /* A string argument; the bytes live as long as the argument. */
 static inline mehari_text mehari_sv_text(pTHX_ SV *sv)
 {

@@ -3,7 +3,7 @@
  * Our stores do not touch C's environ (that costs a microsecond each); before a child process
  * starts, environ is rebuilt from %ENV as it then is.
  */
-#include "mehari.h"
+#include "api.h"
 #include <unistd.h>
 
 extern char **environ;
@@ -381,6 +381,29 @@ void mehari_environment_begin(pTHX)
   SvFLAGS(env) |= magic;
 }
 
+bool mehari_environment_is_bare(void) { return is_bare; }
+
+void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
+{
+  if (set_up && is_bare)
+    mehari_environment_begin(aTHX);
+  HV *env = GvHVn(PL_envgv);
+  hv_iterinit(env);
+  HE *entry;
+  while ((entry = hv_iternext(env))) {
+    STRLEN length;
+    const char *name = HePV(entry, length);
+    mehari_text key = {name, length}, value;
+    bool is_passed_on = false;
+    for (int i = 0; i < base_count && !is_passed_on; i++)
+      is_passed_on = sv_eq(base[i].key, hv_iterkeysv(entry));
+    if (is_passed_on || mehari_table_find(table, key) || !SvOK(HeVAL(entry)))
+      continue;
+    value.at = SvPV_nomg(HeVAL(entry), value.length);
+    mehari_table_add(table, key, value);
+  }
+}
+
 /* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */
 void mehari_environment_forget(pTHX)
 {
@@ -434,6 +457,22 @@ void mehari_environment_restore(void)
     Safefree(*each);
   Safefree(built);
   built = NULL;
+}
+
+/* In a template: its children then write into what is there instead of each making it anew. */
+void mehari_environment_reserve(pTHX)
+{
+  static const char *const usual[] = {"Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Referer", "Cookie", "Connection", "Content-Type", "Content-Length"};
+  HV *env = GvHVn(PL_envgv);
+  U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
+  SvFLAGS(env) &= ~magic;
+  for (int i = 0; i < FIXED; i++) {
+    store(aTHX_ env, fixed[i].key, fixed[i].hash, "", 0);
+    SvGROW(HeVAL(hv_fetch_ent(env, fixed[i].key, 0, fixed[i].hash)), 64);
+  }
+  SvFLAGS(env) |= magic;
+  for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
+    field_pin(aTHX_ usual[i], strlen(usual[i]));
 }
 
 /* Called once a worker, after the fork: %ENV holds only what is to be passed on. */

@@ -97,9 +97,9 @@ static template *find_template(const char *file, const struct stat *now)
   return start_template(oldest, file, now) ? oldest : NULL;
 }
 
-static bool send_order(int socket)
+static bool send_order(int socket, bool to_its_end)
 {
-  mehari_order now = {mehari_mailbox_offset(mehari_now.frame), mehari_now.body_file >= 0};
+  mehari_order now = {mehari_mailbox_offset(mehari_now.frame), mehari_now.body_file >= 0, to_its_end};
   struct iovec bytes = {&now, sizeof now};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
@@ -115,7 +115,7 @@ static bool send_order(int socket)
 /* The child has ended: what of its response is missing is ours to say. */
 static void complete(const char *file, pid_t child, int status)
 {
-  uint32_t progress = atomic_load(mehari_mailbox_progress()) & ~MEHARI_PROGRESS_WROTE;
+  uint32_t progress = atomic_load(mehari_mailbox_progress());
   if (WIFSIGNALED(status))
     mehari_logf(MEHARI_LOG_ERROR, "%s: process %d was ended by signal %d%s", file, (int)child, WTERMSIG(status),
                 progress ? " within its response" : "; premature end of script headers");
@@ -128,7 +128,7 @@ static void complete(const char *file, pid_t child, int status)
     mehari_ring_put(MEHARI_RECORD_END, WIFSIGNALED(status) ? MEHARI_END_BROKEN : 0, NULL, 0);
 }
 
-/* Without its template nobody sees the child end: it must not write to the ring beside us. */
+/* Nobody sees the child end, or it has closed what it had to say so on: it must not write to the ring beside us. */
 static void end_child(void)
 {
   pid_t child = atomic_load(mehari_mailbox_child());
@@ -139,32 +139,33 @@ static void end_child(void)
     usleep(1000);
 }
 
-static bool wait_for_end(template *this, mehari_ending *ending)
+/* A child that was killed as it left has its end told twice. */
+static bool wait_for_end(template *this, uint64_t request, mehari_ending *ending)
 {
   ssize_t got;
   do
     got = recv(this->socket, ending, sizeof *ending, 0);
-  while (got < 0 && errno == EINTR);
+  while ((got < 0 && errno == EINTR) || (got == sizeof *ending && ending->request != request));
   return got == sizeof *ending;
 }
 
-bool mehari_fork_serve(pTHX)
+mehari_forked mehari_fork_serve(bool to_its_end)
 {
-  PERL_UNUSED_CONTEXT;
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
   char file[4097];
   struct stat now;
   if (task.length >= sizeof file) {
     mehari_output_error(414);
-    return true;
+    return MEHARI_FORK_SERVED;
   }
   memcpy(file, task.at, task.length);
   file[task.length] = '\0';
   if (stat(file, &now) < 0 || !S_ISREG(now.st_mode)) {
     mehari_output_error(errno == EACCES ? 403 : 404);
-    return true;
+    return MEHARI_FORK_SERVED;
   }
-  mehari_ending ending = {0, -1};
+  mehari_ending ending = {.status = -1};
+  uint64_t request = mehari_now.frame->request_id; /* its slot is the front's again as soon as it is done */
   bool ended = false;
   atomic_store(mehari_mailbox_child(), 0);
   /* A template that died before it began the request has done nothing: another one does it. */
@@ -174,16 +175,18 @@ bool mehari_fork_serve(pTHX)
       /* The zygote is gone: another is being started, and the workers it forks can do this. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);
       mehari_retire = true;
-      return false;
+      return MEHARI_FORK_NOT_BEGUN;
     }
     this->used = ++clock_hand;
-    ended = send_order(this->socket) && wait_for_end(this, &ending);
+    ended = send_order(this->socket, to_its_end) && wait_for_end(this, request, &ending);
     if (!ended) {
       mehari_logf(MEHARI_LOG_WARN, "%s: its template process ended", file);
       end_child();
       drop_template(this);
     }
   }
+  if (ending.done)
+    return MEHARI_FORK_DONE;
   complete(file, ending.child, ending.status);
-  return true;
+  return MEHARI_FORK_SERVED;
 }

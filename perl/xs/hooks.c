@@ -206,6 +206,7 @@ static OP *run_exec(pTHX)
 
 static void in_forked_child(void)
 {
+  mehari_template_child_forked();
   mehari_in_child = true;
   if (mehari_child_has_own_stdout)
     mehari_output_discard(); /* what the parent printed is the parent's */

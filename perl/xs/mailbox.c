@@ -165,7 +165,7 @@ static bool has_pending(void)
   return (uint32_t)word != (uint32_t)(word >> 32);
 }
 
-void mehari_mailbox_wait(void)
+bool mehari_mailbox_wait(void)
 {
   static const struct timespec patience = {.tv_sec = 5};
   /* Dekker with the front's "publish, then look whether the worker sleeps". */
@@ -173,11 +173,10 @@ void mehari_mailbox_wait(void)
   if (!has_pending())
     futex(&box->worker_sleeps, FUTEX_WAIT, 1, &patience);
   atomic_store(&box->worker_sleeps, 0);
-  if (!has_pending() && front_is_gone())
-    _exit(0);
+  return has_pending() || !front_is_gone();
 }
 
-void mehari_mailbox_done(uint16_t detail)
+void mehari_mailbox_forget(void)
 {
   if (mehari_now.body_file >= 0) {
     if (mehari_now.body)
@@ -187,10 +186,15 @@ void mehari_mailbox_done(uint16_t detail)
   }
   mehari_now.body = NULL;
   mehari_now.body_length = 0;
+  mehari_serving = false;
+}
+
+void mehari_mailbox_done(uint16_t detail)
+{
+  mehari_mailbox_forget();
   atomic_fetch_add_explicit(&box->finished, 1, memory_order_relaxed);
   mehari_ring_put(MEHARI_RECORD_DONE, detail, NULL, 0);
   mehari_ring_publish();
-  mehari_serving = false;
 }
 
 mehari_text mehari_span_text(mehari_span span)

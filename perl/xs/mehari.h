@@ -37,8 +37,9 @@ extern bool mehari_in_child; /* a script forked and this is the child */
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
 extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
-void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
+bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
+void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
 /* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
@@ -49,7 +50,6 @@ const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 /* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
-#define MEHARI_PROGRESS_WROTE 0x100u /* the file on descriptor 1 was written to */
 mehari_text mehari_span_text(mehari_span span);
 mehari_text mehari_request_text(int which);
 /* Blocks while the ring is full. `parts` are joined into one record. */
@@ -129,6 +129,7 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
+void mehari_errors_name_script(const char *file); /* it died: the log says which, if its message did not */
 void mehari_errors_replaced(void);
 void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
 
@@ -155,6 +156,7 @@ void mehari_descriptor_release(int file);
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
+void mehari_environment_reserve(pTHX); /* places for what every request and most browsers set */
 void mehari_environment_set(pTHX_ mehari_text name, mehari_text value); /* one variable more of this request */
 void mehari_environment_forget(pTHX); /* before a request that gets none */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
@@ -184,6 +186,7 @@ typedef struct mehari_script {
   ino_t inode;
   struct timespec changed;
   off_t size;
+  unsigned mark; /* bytes of a byte order mark before its text */
   CV *code;
   HV *stash;
   AV *ends;
@@ -199,7 +202,7 @@ typedef struct mehari_script {
   int rebind_count;
 } mehari_script;
 typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
-/* NULL: `status` says what to answer (403, 404, 500) and the log why. */
+/* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
 bool mehari_script_unchanged(const mehari_script *script, int *status);
@@ -217,7 +220,9 @@ bool mehari_purity_holds(void);
 void mehari_registry_serve(pTHX);
 void mehari_registry_preload(pTHX_ const char *file);
 void mehari_perlrun_serve(pTHX);
-bool mehari_fork_serve(pTHX); /* false: not begun, no process could be had */
+/* How far the process of a request on the rung `fork` came: MEHARI_FORK_DONE, it put the request's DONE itself. */
+typedef enum { MEHARI_FORK_NOT_BEGUN, MEHARI_FORK_SERVED, MEHARI_FORK_DONE } mehari_forked;
+mehari_forked mehari_fork_serve(bool to_its_end); /* NOT_BEGUN: no process could be had */
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
@@ -259,6 +264,11 @@ typedef struct {
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
 const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text); /* NULL: an empty text */
+/* The servers of the configuration by number, 0 the main one: known before anything is preloaded. `$s->push_handlers`
+ * may change their handlers while the server starts. */
+void mehari_server_told(pTHX_ uint32_t number, mehari_text text);
+uint32_t mehari_server_count(void);
+mehari_settings *mehari_server(uint32_t number); /* NULL: there is none */
 SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name); /* NULL: not said */
 
 /* request.c: `$r`. One record for the request being served, one for each sub-request and internal redirect of it. */
@@ -269,6 +279,7 @@ enum {
 };
 enum {
   MEHARI_TABLE_HEADERS_IN, MEHARI_TABLE_HEADERS_OUT, MEHARI_TABLE_ERR_HEADERS_OUT, MEHARI_TABLE_NOTES, MEHARI_TABLE_SUBPROCESS_ENV,
+  MEHARI_TABLE_DIR_CONFIG,
   MEHARI_TABLE_COUNT
 };
 typedef struct mehari_table mehari_table; /* api.h */
@@ -277,6 +288,10 @@ typedef struct {
   SV *object;          /* what Perl code has of it */
   bool is_filled;      /* for this request */
 } mehari_held_table;
+enum { /* of `numbers` */
+  MEHARI_NUMBER_ASSBACKWARDS, MEHARI_NUMBER_NO_CACHE, MEHARI_NUMBER_NO_LOCAL_COPY, MEHARI_NUMBER_PROXYREQ, MEHARI_NUMBER_MTIME,
+  MEHARI_NUMBER_ALLOWED, MEHARI_NUMBER_USED_PATH_INFO, MEHARI_NUMBER_COUNT
+};
 typedef struct mehari_rec mehari_rec;
 struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
@@ -292,6 +307,8 @@ struct mehari_rec {
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
   AV *cleanups; /* of $r->pool->cleanup_register: code, argument, code, argument ... */
   HV *pnotes;
+  HV *slots; /* what the API's Perl part keeps for the length of the request */
+  IV numbers[MEHARI_NUMBER_COUNT];
   HV *documents; /* of custom_response: status => text */
   SV *redirect; /* path and query of what the front is to answer instead */
 };
@@ -321,10 +338,10 @@ void mehari_request_complete_head(pTHX); /* what $r says beside a printed head *
 extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
 bool mehari_phases_serve(pTHX); /* false: not begun */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
-int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments); /* OK, or what the first to object answered; $@ says more */
+/* Runs the handlers of every server; NULL, or why one of them objects. */
+const char *mehari_run_server_phase(pTHX_ int phase);
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
-void mehari_program_prepare(pTHX_ const char *file); /* in the template: what the child need not do (and unshare) itself */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 
 /* pages.c: the zygote's memory in large pages. */
@@ -338,15 +355,20 @@ bool mehari_destructors_due(pTHX);
 /* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
 typedef struct {
   uint32_t frame; /* offset in the mailbox */
-  uint32_t has_body_file;
+  bool has_body_file;
+  bool to_its_end; /* nobody else has anything to do for the request: the child puts its DONE */
 } mehari_order;
 typedef struct {
+  uint64_t request;
   pid_t child;
   int32_t status; /* as waitpid gives it */
+  bool done;      /* the request's DONE is out */
 } mehari_ending;
 extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
 void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
+void mehari_template_child_leaves(void) __attribute__((noreturn)); /* the request's process has answered */
+void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 /* worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);

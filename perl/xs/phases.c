@@ -3,7 +3,7 @@
  * The front has routed the request and says what it would do; the handlers may decide otherwise. What
  * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
  */
-#include "api.h"
+#include "api_form.h"
 
 const char *mehari_phase_now;
 
@@ -85,7 +85,7 @@ static void call_handler(pTHX_ void *argument)
   SV *result = count ? POPs : &PL_sv_undef;
   PUTBACK;
   if (SvTRUE(ERRSV)) {
-    this->returned = 500;
+    this->returned = mehari_form_blame(aTHX);
     mehari_log_exception(aTHX_ mehari_phase_now);
     note_error(aTHX_ this->rec);
   } else
@@ -293,7 +293,7 @@ static bool respond(pTHX_ mehari_rec *rec)
     task = MEHARI_TASK_FRONT;
   switch (task) {
   case MEHARI_TASK_FORK:
-    return mehari_fork_serve(aTHX);
+    return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
     mehari_environment_begin(aTHX);
     export_variables(aTHX_ rec);
@@ -383,52 +383,53 @@ bool mehari_phases_serve(pTHX)
 /* ---- phases of the server's life ---- */
 
 typedef struct {
+  int phase;
+  uint32_t server;
   SV *handler;
-  AV *arguments;
-  IV returned;
+  SV *refusal; /* undef: none */
 } server_call;
 
+/* In Perl: none of this is in a request's way. */
 static void call_server_handler(pTHX_ void *argument)
 {
   server_call *this = argument;
-  SV *code = this->handler, *invocant = NULL;
-  this->returned = 500;
-  if (!SvROK(code)) {
-    AV *pair = resolve(aTHX_ code);
-    if (!pair)
-      return;
-    code = AvARRAY(pair)[0];
-    invocant = av_top_index(pair) > 0 ? AvARRAY(pair)[1] : NULL;
-  }
   dSP;
   ENTER;
   SAVETMPS;
   PUSHMARK(SP);
-  if (invocant)
-    XPUSHs(invocant);
-  for (SSize_t i = 0; i <= av_top_index(this->arguments); i++)
-    XPUSHs(AvARRAY(this->arguments)[i]);
+  mXPUSHp(mehari_phases[this->phase].name, strlen(mehari_phases[this->phase].name));
+  mXPUSHu(this->server);
+  XPUSHs(this->handler);
   PUTBACK;
-  int count = call_sv(code, G_SCALAR | G_EVAL);
+  int count = call_pv("Mehari::Handler::run_for_server", G_SCALAR | G_EVAL);
   SPAGAIN;
-  SV *result = count ? POPs : &PL_sv_undef;
+  sv_setsv(this->refusal, SvTRUE(ERRSV) ? ERRSV : count ? TOPs : &PL_sv_undef);
+  SP -= count;
   PUTBACK;
-  if (!SvTRUE(ERRSV))
-    this->returned = SvOK(result) ? SvIV(result) : OK;
   FREETMPS;
   LEAVE;
 }
 
-int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments)
+const char *mehari_run_server_phase(pTHX_ int phase)
 {
-  int status = OK;
+  static SV *refusal;
   const char *before = mehari_phase_now;
+  if (!refusal)
+    refusal = newSV(0);
+  sv_setsv(refusal, &PL_sv_undef);
   mehari_phase_now = mehari_phases[phase].name;
-  for (SSize_t i = 0; handlers && i <= av_top_index(handlers) && (status == OK || status == DECLINED); i++) {
-    server_call this = {AvARRAY(handlers)[i], arguments, OK};
-    mehari_guard(aTHX_ call_server_handler, &this, NULL);
-    status = this.returned;
+  for (uint32_t number = 0; number < mehari_server_count(); number++) {
+    mehari_settings *server = mehari_server(number);
+    AV *handlers = server ? server->handlers[phase] : NULL;
+    for (SSize_t i = 0; handlers && i <= av_top_index(handlers) && !SvOK(refusal); i++) {
+      /* A virtual host has the main server's handlers too: those run once. */
+      if (number && !SvROK(AvARRAY(handlers)[i]) && mehari_server(0) && mehari_server(0)->handlers[phase] && i <= av_top_index(mehari_server(0)->handlers[phase]) &&
+          sv_eq(AvARRAY(handlers)[i], AvARRAY(mehari_server(0)->handlers[phase])[i]))
+        continue;
+      server_call this = {phase, number, AvARRAY(handlers)[i], refusal};
+      mehari_guard(aTHX_ call_server_handler, &this, NULL);
+    }
   }
   mehari_phase_now = before;
-  return status;
+  return SvOK(refusal) ? SvPV_nolen(refusal) : NULL;
 }

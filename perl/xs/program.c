@@ -51,9 +51,11 @@ void mehari_end_program(pTHX_ void *argument)
   if (mehari_tap_is_open())
     mehari_output_spill(); /* comes before what the processes of open pipes say at their end */
   CvDEPTH(PL_main_cv) = 0;
-  if (due || mehari_destructors_due(aTHX))
+  if (due || mehari_destructors_due(aTHX)) {
+    dounwind(-1);
+    PL_perl_destruct_level = 0; /* objects end; memory need not */
     perl_destruct(aTHX);
-  else
+  } else
     PerlIO_flush((PerlIO *)NULL);
 }
 
@@ -97,19 +99,7 @@ static void run_own_perl(pTHX_ const char *switches, const char *file)
     ;
 }
 
-/* %ENV, handles, @ARGV and $0 of the request, set in the template: pages that are written there before the
- * fork are pages the child need not copy. */
-void mehari_program_prepare(pTHX_ const char *file)
-{
-  mehari_output_begin(aTHX);
-  mehari_input_begin(aTHX);
-  mehari_errors_begin(aTHX);
-  mehari_environment_begin(aTHX);
-  set_arguments(aTHX);
-  mehari_set_program_name(aTHX_ file);
-}
-
-/* What a fresh process has of its own. */
+/* What a fresh process has of its own: the time, and %ENV, handles and @ARGV of its request. */
 static void begin(pTHX)
 {
   setpgid(0, 0); /* what the script signals as its group is its own processes */
@@ -118,15 +108,11 @@ static void begin(pTHX)
   mehari_is_program = true;
   PL_srand_called = FALSE;
   time(&PL_basetime);
-}
-
-static void leave(void) __attribute__((noreturn));
-static void leave(void)
-{
-  if (mehari_stdout_was_written())
-    atomic_fetch_or(mehari_mailbox_progress(), MEHARI_PROGRESS_WROTE);
-  mehari_ring_publish();
-  _exit(0);
+  mehari_output_begin(aTHX);
+  mehari_input_begin(aTHX);
+  mehari_errors_begin(aTHX);
+  mehari_environment_begin(aTHX);
+  set_arguments(aTHX);
 }
 
 static int run_script(pTHX_ mehari_script *script)
@@ -140,9 +126,12 @@ static int run_script(pTHX_ mehari_script *script)
   }
   CvROOT(script->code)->op_ppaddr = end_of_program;
   mehari_script_open_data(aTHX_ script);
-  mehari_guard(aTHX_ run_as_main, script, &status);
+  mehari_exit_called = false;
+  mehari_outcome outcome = mehari_guard(aTHX_ run_as_main, script, &status);
   if (mehari_in_child)
     mehari_child_leave(aTHX_ status);
+  if (outcome == MEHARI_EXITED && !mehari_exit_called && status)
+    mehari_errors_name_script(script->file);
   mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
   if (mehari_in_child) {
     mehari_output_spill();
@@ -164,10 +153,12 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
     run_own_perl(aTHX_ script->own_perl, file);
   else if (script)
     run_script(aTHX_ script);
-  if (!script && !mehari_output_bytes())
+  else if (!status || mehari_output_bytes())
+    mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+  if (!script && status && !mehari_output_bytes())
     mehari_output_error(status);
   else
     mehari_output_end(aTHX);
   mehari_errors_end(aTHX);
-  leave();
+  mehari_template_child_leaves();
 }

@@ -133,6 +133,8 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
     mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : 0);
   if (outcome == MEHARI_EXITED && !mehari_exit_called && exit_status)
     outcome = MEHARI_DIED;
+  if (outcome == MEHARI_DIED)
+    mehari_errors_name_script(script->file);
   mehari_call_list(aTHX_ script->ends);
   if (mehari_tap_is_open())
     mehari_pipes_conclude(aTHX_ !ephemeral);
@@ -140,6 +142,18 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
     mehari_output_discard();
     mehari_output_error(500);
+  } else
+    mehari_output_end(aTHX);
+}
+
+/* `status` as mehari_script_compile leaves it. */
+static void answer_without_running(pTHX_ int status)
+{
+  if (mehari_in_child)
+    mehari_child_leave(aTHX_ status ? 255 : 0);
+  if (status) {
+    mehari_output_discard();
+    mehari_output_error(status);
   } else
     mehari_output_end(aTHX);
 }
@@ -152,10 +166,8 @@ void mehari_registry_serve(pTHX)
   mehari_script *script = find(aTHX_ task, &status);
   if (script)
     serve(aTHX_ script, lives_in_cgi_world());
-  else {
-    mehari_output_discard();
-    mehari_output_error(status);
-  }
+  else
+    answer_without_running(aTHX_ status);
 }
 
 void mehari_registry_preload(pTHX_ const char *file)
@@ -221,10 +233,8 @@ void mehari_perlrun_serve(pTHX)
   if (script) {
     serve(aTHX_ script, true);
     flush_namespace(aTHX_ script);
-  } else {
-    mehari_output_discard();
-    mehari_output_error(status);
-  }
+  } else
+    answer_without_running(aTHX_ status);
   if (HvUSEDKEYS(inc) != known)
     forget_local_files(aTHX_ before);
   SvREFCNT_dec((SV *)before);

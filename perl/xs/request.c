@@ -3,7 +3,7 @@
  * The object is a reference to a number that names the record; used after its request it dies rather
  * than touch another's. The methods are in Mehari.xs and in the files of the API.
  */
-#include "api.h"
+#include "api_form.h"
 
 mehari_rec *mehari_rec_now;
 
@@ -255,6 +255,8 @@ static void clear(pTHX_ mehari_rec *rec)
       forget(aTHX_ (SV **)&rec->handlers[i]);
   forget(aTHX_ (SV **)&rec->cleanups);
   forget(aTHX_ (SV **)&rec->pnotes);
+  forget(aTHX_ (SV **)&rec->slots);
+  Zero(rec->numbers, MEHARI_NUMBER_COUNT, IV);
   forget(aTHX_ (SV **)&rec->documents);
   forget(aTHX_ &rec->redirect);
   rec->changed = 0;
@@ -271,6 +273,7 @@ void mehari_request_drop(pTHX)
     Safefree(gone);
   }
   newest = mehari_rec_now = NULL;
+  mehari_form_forget(aTHX);
   SV *object = served.object;
   /* One nobody kept serves again: its number is the only thing in it. */
   if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1))

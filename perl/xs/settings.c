@@ -113,6 +113,27 @@ const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text)
   return last = INT2PTR(mehari_settings *, SvIV(*slot));
 }
 
+/* ---- servers ---- */
+
+static mehari_settings **servers;
+static uint32_t server_count;
+
+void mehari_server_told(pTHX_ uint32_t number, mehari_text text)
+{
+  if (number > UINT16_MAX)
+    return;
+  if (number >= server_count) {
+    Renew(servers, number + 1, mehari_settings *);
+    Zero(servers + server_count, number + 1 - server_count, mehari_settings *);
+    server_count = number + 1;
+  }
+  servers[number] = mehari_settings_parse(aTHX_ number, text);
+}
+
+uint32_t mehari_server_count(void) { return server_count; }
+
+mehari_settings *mehari_server(uint32_t number) { return number < server_count ? servers[number] : NULL; }
+
 SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name)
 {
   SV **found = settings && settings->texts ? hv_fetch(settings->texts, name, strlen(name), 0) : NULL;

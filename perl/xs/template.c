@@ -1,5 +1,5 @@
 /* A template of the fork rung: a process of the zygote's that holds one script, compiled in an
- * interpreter nothing has run in, and forks a child for each request its worker orders.
+ * interpreter nothing has run in, and keeps a child ready for the next request its worker orders.
  *
  * What a script does while it is compiled (BEGIN blocks, local modules) is part of a request: such a
  * script is compiled in the child.
@@ -7,18 +7,26 @@
 #include "mehari.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool receive_order(int socket, mehari_order *order, int *body_file)
+static int orders = -1; /* the socket to the worker */
+static struct stat orders_identity;
+static pid_t template_pid;
+
+static bool receive_order(mehari_order *order, int *body_file)
 {
   struct iovec bytes = {order, sizeof *order};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
   ssize_t got;
   do
-    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    got = recvmsg(orders, &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
   *body_file = -1;
   if (got != sizeof *order)
@@ -79,41 +87,123 @@ static bool compiles_purely(pTHX_ const char *file)
   return status == 0;
 }
 
-static void serve(pTHX_ mehari_script *script, const char *file, int socket)
+/* What the template must know of its child's request when the child cannot say it any more. */
+static struct {
+  _Atomic uint32_t phase;
+  _Atomic uint64_t request;
+  _Atomic bool done;            /* its DONE is out */
+  _Atomic bool used_descriptor; /* what is in the file below is not for the next */
+} *turn;
+enum { WAITS, WORKS, HAS_ANSWERED };
+
+static bool tell_end(pid_t child, int status)
 {
-  mehari_order now;
-  int body_file, status = -1;
-  if (!receive_order(socket, &now, &body_file))
+  mehari_ending ending = {atomic_load(&turn->request), child, status, atomic_load(&turn->done)};
+  return send(orders, &ending, sizeof ending, MSG_NOSIGNAL) == sizeof ending;
+}
+
+static bool to_its_end; /* of the request this child serves */
+static bool serves;     /* this is the child, and a script runs or has run in it */
+
+/* A script may have closed what it did not open, and opened something of its own in that place. */
+static bool orders_are_ours(void)
+{
+  struct stat now;
+  return fstat(orders, &now) == 0 && now.st_dev == orders_identity.st_dev && now.st_ino == orders_identity.st_ino;
+}
+
+void mehari_template_child_forked(void)
+{
+  if (serves && orders_are_ours())
+    close(orders);
+}
+
+void mehari_template_child_leaves(void)
+{
+  if (mehari_stdout_was_written())
+    atomic_store(&turn->used_descriptor, true);
+  atomic_store(mehari_mailbox_child(), 0);
+  if (to_its_end)
+    mehari_mailbox_done(0);
+  else
+    mehari_ring_publish();
+  atomic_store(&turn->done, to_its_end);
+  if (orders_are_ours() && tell_end(getpid(), 0))
+    atomic_store(&turn->phase, HAS_ANSWERED);
+  _exit(0);
+}
+
+/* The child's life: it waits for a request, and is that request's process. */
+static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+static void await_request(pTHX_ mehari_script *script, const char *file)
+{
+  mehari_order order;
+  int body_file;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template nobody sees it end */
+  if (getppid() != template_pid || !receive_order(&order, &body_file))
     _exit(0);
-  mehari_mailbox_adopt(mehari_mailbox_frame(now.frame), body_file);
-  mehari_program_prepare(aTHX_ file);
-  pid_t child = fork();
-  if (!child) {
-    close(socket); /* the worker must see the template's end, whoever lives on */
-    mehari_serving = true;
-    mehari_mailbox_map_body();
-    mehari_program_run(aTHX_ script, file);
-  }
-  mehari_in_child = false;
-  mehari_may_have_spawned = false;
-  atomic_store(mehari_mailbox_child(), child > 0 ? child : 0);
+  to_its_end = order.to_its_end;
+  mehari_mailbox_adopt(mehari_mailbox_frame(order.frame), body_file);
+  atomic_store(&turn->request, mehari_now.frame->request_id);
+  atomic_store(&turn->phase, WORKS);
+  atomic_store(mehari_mailbox_child(), getpid());
+  mehari_serving = serves = true;
+  mehari_mailbox_map_body();
+  mehari_program_run(aTHX_ script, file);
+}
+
+/* No process can be had: the request is told so, and the next one tries again. */
+static void refuse_request(void)
+{
+  mehari_order order;
+  int body_file;
+  if (!receive_order(&order, &body_file))
+    _exit(0);
   if (body_file >= 0)
     close(body_file);
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+  atomic_store(&turn->request, mehari_mailbox_frame(order.frame)->request_id);
+  tell_end(-1, -1);
+}
+
+/* A child is there before its request is: what a fork costs is paid while nobody waits for it. */
+static void keep_child(pTHX_ mehari_script *script, const char *file)
+{
+  int status = -1;
+  atomic_store(&turn->phase, WAITS);
+  atomic_store(&turn->done, false);
+  atomic_store(&turn->used_descriptor, false);
+  pid_t child = fork();
+  if (!child)
+    await_request(aTHX_ script, file);
+  mehari_in_child = false;
+  mehari_may_have_spawned = false;
+  if (child < 0) {
+    refuse_request();
+    return;
+  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
-  atomic_store(mehari_mailbox_child(), 0);
-  if (status || atomic_load(mehari_mailbox_progress()) & MEHARI_PROGRESS_WROTE)
+  uint32_t phase = atomic_load(&turn->phase);
+  if (phase == WAITS && !status)
+    _exit(0); /* the worker wants no more of this script */
+  if (phase == WORKS) {
+    atomic_store(mehari_mailbox_child(), 0);
+    tell_end(child, status);
+  }
+  if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();
-  mehari_ending ending = {child, status};
-  if (send(socket, &ending, sizeof ending, MSG_NOSIGNAL) < 0)
-    _exit(0);
 }
 
 void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
 {
-  int socket = files[1];
-  mehari_process_open(aTHX_ "mehari-template", files[0], socket, bell, bell_event);
+  mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
+  orders = files[1];
+  fstat(orders, &orders_identity);
+  template_pid = getpid();
   mehari_front_socket = files[2];
+  turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (turn == MAP_FAILED)
+    _exit(1);
   mehari_descriptor_claim(mehari_front_socket);
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
@@ -124,7 +214,8 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ load_modules, (void *)file, NULL);
+  mehari_environment_reserve(aTHX);
   mehari_destructors_note(aTHX);
   for (;;)
-    serve(aTHX_ script, file, socket);
+    keep_child(aTHX_ script, file);
 }

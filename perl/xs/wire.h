@@ -135,7 +135,8 @@ enum {
 };
 enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
 
-/* Control messages between front and zygote: one datagram each, descriptors beside it. */
+/* Control messages between front and zygote: one datagram each, descriptors beside it. A text that is longer
+ * than one holds comes in several: `status` is 1 in all but the last. */
 enum {
   MEHARI_CONTROL_PRELOAD = 1, /* front: kind in `slot`, name in the text */
   MEHARI_CONTROL_READY,       /* front: nothing more to load; zygote: everything is loaded */
@@ -143,9 +144,11 @@ enum {
   MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
   MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
   MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
-  MEHARI_CONTROL_LOADED       /* zygote: a file of the site's own it loaded; before READY */
+  MEHARI_CONTROL_LOADED,      /* zygote: a file of the site's own it loaded; before READY */
+  MEHARI_CONTROL_SERVER       /* front: what Perl has to know of the server of number `slot`; before preloads */
 };
-enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER };
+enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
+       MEHARI_PRELOAD_SECTION /* FILE:LINE, NUL, the code of a <Perl> section */ };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

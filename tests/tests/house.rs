@@ -18,12 +18,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "mehari-front",
-        &["mehari-config", "mehari-pool", "mehari-observe"],
+        &[
+            "mehari-config",
+            "mehari-pool",
+            "mehari-upstream",
+            "mehari-observe",
+        ],
     ),
     (
         "mehari-pool",
         &["mehari-config", "mehari-wire", "mehari-observe"],
     ),
+    ("mehari-upstream", &["mehari-config"]),
     ("mehari-observe", &["mehari-config"]),
     ("mehari-wire", &[]),
     ("mehari-config", &[]),

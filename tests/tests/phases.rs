@@ -2,7 +2,7 @@
 //!
 //! Where mod_perl does the same, the expectation was checked against it (`MEHARI_TESTS_AGAINST=apache2`).
 
-use mehari_harness::{eventually, Server, PATIENCE};
+use mehari_harness::{eventually, Builder, Server, PATIENCE};
 
 /// A handler for each phase that writes its name into the request's notes, and one that shows them.
 const TRAIL: &str = r#"package Trail;
@@ -178,4 +178,173 @@ fn a_file_under_perl_phases_is_sent_by_the_front() {
     assert_eq!(answer.field("content-type").as_deref(), Some("text/plain"));
     assert_eq!(server.get("/none.txt").status, 404);
     assert_eq!(server.get("/plain.txt?trans=403").status, 403);
+}
+
+/// A site with one worker, `lib` in @INC and these modules.
+fn one_worker(modules: &[(&str, &str)], conf: &str) -> Builder {
+    let mut builder = Server::builder().conf(ONE_WORKER);
+    for (name, text) in modules {
+        let head = format!(
+            "package {};\nuse strict;\nuse warnings;\n{USES}",
+            name.replace('/', "::")
+        );
+        builder = builder.file(&format!("lib/{name}.pm"), &format!("{head}{text}\n1;\n"));
+    }
+    builder.conf(conf)
+}
+
+const ONE_WORKER: &str = "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\nPerlSwitches -I@ROOT@/lib\n";
+const USES: &str = "use Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\nuse APR::Table ();\n";
+
+#[test]
+fn handlers_are_named_in_all_of_mod_perls_ways() {
+    let module = r#"
+sub handler     { $_[0]->print('module'); 0 }
+sub named       { $_[0]->print('sub'); 0 }
+sub by_class    { my ($class, $r) = @_; $r->print("$class method"); 0 }
+sub attributed : method { my ($class, $r) = @_; $r->print("$class attribute"); 0 }
+our $object = bless { name => 'object' }, 'Ways';
+sub by_object   { my ($self, $r) = @_; $r->print("$self->{name} method"); 0 }
+"#;
+    let mut conf = String::from("PerlModule Ways\n");
+    let ways = [
+        ("module", "Ways", "module"),
+        ("sub", "Ways::named", "sub"),
+        ("class", "Ways->by_class", "Ways method"),
+        ("attribute", "Ways::attributed", "Ways attribute"),
+        ("object", "$Ways::object->by_object", "object method"),
+        (
+            "anonymous",
+            "\"sub { $_[0]->print('anonymous'); 0 }\"",
+            "anonymous",
+        ),
+        ("plus", "+Ways::named", "sub"),
+    ];
+    for (place, written, _) in ways {
+        conf.push_str(&format!(
+            "<Location /{place}>\nSetHandler modperl\nPerlHandler {written}\n</Location>\n"
+        ));
+    }
+    let server = one_worker(&[("Ways", module)], &conf).start();
+    for (place, _, answer) in ways {
+        assert_eq!(
+            server.get(&format!("/{place}")).expect(200),
+            answer,
+            "{place}"
+        );
+    }
+}
+
+#[test]
+fn stacked_handlers_and_merging_follow_mod_perl() {
+    let module = r#"
+sub add  { my ($r, $what) = @_; my $n = $r->notes->get('seen') // ''; $r->notes->set(seen => "$n$what"); -1 }
+sub a    { add(shift, 'a') }
+sub b    { add(shift, 'b') }
+sub c    { add(shift, 'c'); 0 }
+sub push_c { my $r = shift; $r->push_handlers(PerlFixupHandler => \&c); add($r, 'p') }
+sub set_b  { my $r = shift; $r->set_handlers(PerlResponseHandler => ['Stack::say', sub { die }]); add($r, 's') }
+sub list   { my $r = shift; $r->print(join ',', map { ref || $_ } @{ $r->get_handlers('PerlFixupHandler') }); 0 }
+sub say  { my $r = shift; $r->print($r->notes->get('seen') // 'none'); 0 }
+sub decline { add($_[0], 'd') }
+"#;
+    let conf = "PerlModule Stack\n\
+        PerlFixupHandler Stack::a\n\
+        <Location />\nSetHandler modperl\nPerlResponseHandler Stack::say\n</Location>\n\
+        <Location /two>\nPerlFixupHandler Stack::a Stack::b\nPerlFixupHandler Stack::c\n</Location>\n\
+        <Location /merged>\nPerlOptions +MergeHandlers\nPerlFixupHandler Stack::b\n</Location>\n\
+        <Location /pushed>\nPerlFixupHandler Stack::push_c Stack::b\n</Location>\n\
+        <Location /set>\nPerlFixupHandler Stack::set_b\n</Location>\n\
+        <Location /declined>\nPerlResponseHandler Stack::decline Stack::decline Stack::say\n</Location>\n\
+        <Location /list>\nPerlFixupHandler Stack::push_c\nPerlResponseHandler Stack::list\n</Location>\n";
+    let server = one_worker(&[("Stack", module)], conf).start();
+    for (place, seen) in [
+        ("/", "a"),
+        ("/two", "abc"),
+        ("/merged", "ab"),
+        ("/pushed", "pbc"),
+        ("/set", "s"),
+        ("/declined", "add"),
+        ("/list", "Stack::push_c,CODE"),
+    ] {
+        assert_eq!(server.get(place).expect(200), seen, "{place}");
+    }
+}
+
+#[test]
+fn handlers_of_the_servers_life_run_in_zygote_and_worker() {
+    let module = r#"
+our @life;
+sub open_logs   { push @life, 'openlogs ' . @_; 0 }
+sub post_config { push @life, 'postconfig ' . @_; 0 }
+sub child_init  { push @life, 'childinit ' . @_; 0 }
+sub child_exit  { print STDERR "child exit of $$\n"; 0 }
+sub handler     { $_[0]->print(join ' ', @life); 0 }
+"#;
+    let conf = "PerlOpenLogsHandler Life::open_logs\nPerlPostConfigHandler Life::post_config\n\
+        PerlChildInitHandler Life::child_init\nPerlChildExitHandler Life::child_exit\n\
+        <Location /life>\nSetHandler modperl\nPerlResponseHandler Life\n</Location>\n";
+    let server = one_worker(&[("Life", module)], conf).start();
+    assert_eq!(
+        server.get("/life").expect(200),
+        "openlogs 4 postconfig 4 childinit 2"
+    );
+    assert!(server.control(&["reload"]).status.success());
+    assert!(eventually(PATIENCE, || server.log.count("child exit of") == 1));
+}
+
+#[test]
+fn a_post_config_handler_that_does_not_answer_ok_stops_the_start() {
+    let module = "sub handler { return 500 }";
+    let conf = "PerlPostConfigHandler Refuse\n";
+    let log = one_worker(&[("Refuse", module)], conf)
+        .try_start()
+        .err()
+        .expect("no start");
+    let line = "PerlPostConfigHandler `Refuse` answered 500; expected 0";
+    assert!(log.text().contains(line), "{}", log.text());
+}
+
+#[test]
+fn perl_sections_make_directives_in_their_place() {
+    let module = "sub handler { my $r = shift; $r->print(join ' ', map { $ENV{$_} // 'none' } qw(COLOUR SIZE)); 0 }\n\
+        sub named { $_[0]->print($Made::name // 'no name'); 0 }\n";
+    let conf = r#"PerlModule Made
+<Perl>
+use strict;
+$Made::name = "section of " . (caller(0))[3];
+our %Location;
+for my $colour (qw(red green)) {
+    $Location{"/$colour"} = {
+        SetHandler => 'perl-script',
+        PerlResponseHandler => 'Made',
+        PerlSetEnv => [[ COLOUR => $colour ], [ SIZE => '12 pt' ]],
+    };
+}
+our @PerlConfig = ('<Location /named>', 'SetHandler modperl', 'PerlHandler Made::named', '</Location>');
+</Perl>
+<Perl>
+Apache2::ServerUtil->server->add_config(['<Location /added>', "SetHandler modperl\nPerlHandler \"sub { \$_[0]->print('added'); 0 }\"", '</Location>']);
+</Perl>
+"#;
+    let server = one_worker(&[("Made", module)], conf).start();
+    assert_eq!(server.get("/named").expect(200), "section of (eval)");
+    assert_eq!(server.get("/added").expect(200), "added");
+    assert_eq!(server.get("/red").expect(200), "red 12 pt");
+    assert_eq!(server.get("/green").expect(200), "green 12 pt");
+}
+
+#[test]
+fn what_is_wrong_in_a_perl_section_is_told_with_its_line() {
+    let conf = "<Perl>\n$Listen = 'eighty';\n</Perl>\n<Perl>\n\n  die qq{no good};\n</Perl>\n<Perl>\n1 +;\n</Perl>\n";
+    let log = one_worker(&[], conf).try_start().err().expect("no start");
+    for line in [
+        "(in `Listen eighty`)",
+        "no good at",
+        "httpd.conf line 13.",
+        "syntax error at",
+        "httpd.conf line 16",
+    ] {
+        assert!(log.text().contains(line), "{line}: {}", log.text());
+    }
 }

@@ -94,8 +94,12 @@ impl Options {
     pub fn site(&self) -> Result<Site, Refusal> {
         let rung = self.rung.as_deref().map(rung).transpose()?;
         let mut site = match &self.conf {
-            Some(conf) => Site::load(conf, &self.define)
-                .map_err(|problems| Refusal::Site(problems.to_string()))?,
+            Some(conf) => Site::load_with(
+                conf,
+                &self.define,
+                &mut mehari_pool::Configurator::default(),
+            )
+            .map_err(|problems| Refusal::Site(problems.to_string()))?,
             None => {
                 let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
                 Site::zero(&path, rung)

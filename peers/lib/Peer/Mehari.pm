@@ -21,7 +21,7 @@ sub path_of {
 
 sub command {
     my ($self) = @_;
-    return ($BINARY, 'serve', '-f', $self->file('mehari.conf'), '--listen', "127.0.0.1:$self->{port}");
+    return ($BINARY, 'serve', '-f', $self->file('mehari.conf'), '--listen', ($self->{secure} ? 'https://' : '') . "127.0.0.1:$self->{port}");
 }
 
 # Workers are children of the zygote, a child of the front.
@@ -50,6 +50,7 @@ MaxSpareServers $self->{workers}
 MaxRequestWorkers $self->{workers}
 MaxConnectionsPerChild 0
 Include $self->{site}/perl.conf
+@{[$self->tls]}
 @{[$self->application]}
 Alias /fork/ $self->{site}/scripts/
 Alias /auto/ $self->{site}/scripts/
@@ -69,6 +70,13 @@ Alias /auto/ $self->{site}/scripts/
 </Location>
 END
     return;
+}
+
+sub tls {
+    my ($self) = @_;
+    return '' unless $self->{secure};
+    my ($certificate, $key) = $self->certificate;
+    return "SSLCertificateFile $certificate\nSSLCertificateKeyFile $key\nSSLProtocol TLSv1.3";
 }
 
 # Only where it is measured: Apache does not load an application beside its scripts either.

@@ -15,6 +15,7 @@ sub configure {
     my ($self) = @_;
     my $identity = $> == 0 ? 'user www-data;' : '';
     my $temporary = join "\n    ", map { "${_}_temp_path $self->{folder}/$_;" } qw(client_body proxy fastcgi uwsgi scgi);
+    my ($secure, $tls) = $self->{secure} ? $self->tls : ('', '');
     $self->write_file('nginx.conf', <<"END");
 $identity
 worker_processes auto;
@@ -30,13 +31,23 @@ http {
     keepalive_requests 1000000000;
     open_file_cache max=1000 inactive=60s;
     server {
-        listen 127.0.0.1:$self->{port} backlog=4096;
+        listen 127.0.0.1:$self->{port} backlog=4096$secure;
+        $tls
         root $self->{site}/static;
         location = /return { default_type text/plain; return 200 "Hello, world\\n"; }
     }
 }
 END
     return;
+}
+
+# Its listen words and lines. Buffers of a record's size spare a small answer the first byte's wait.
+sub tls {
+    my ($self) = @_;
+    my ($certificate, $key) = $self->certificate;
+    my $words = ' ssl' . ($self->{http2} ? ' http2' : '');
+    return ($words, "ssl_certificate $certificate; ssl_certificate_key $key; ssl_protocols TLSv1.3; ssl_session_cache shared:peers:1m;"
+        . ' http2_max_requests 1000000000; http2_max_concurrent_streams 128;');
 }
 
 1;

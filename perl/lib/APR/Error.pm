@@ -9,9 +9,9 @@ use Carp ();
 our $VERSION = '0.009000';
 
 use overload
-    'bool'   => \&str,
-    '""'     => \&str,
-    '0+'     => \&num,
+    'bool'   => sub { 1 },
+    '""'     => sub { $_[0]->str },
+    '0+'     => sub { $_[0]->num },
     '=='     => sub { $_[0]{rc} == (ref $_[1] && eval { $_[1]->isa(__PACKAGE__) } ? $_[1]{rc} : $_[1]) },
     '!='     => sub { !($_[0] == $_[1]) },
     nomethod => sub { Carp::croak(__PACKAGE__ . ": Can't handle '$_[3]'") };

@@ -34,6 +34,14 @@ sub _handle {
 # For the server: the pool of something that ends by itself.
 sub of_server { return _handle(_part(), 0) }
 
+# For $r->pool: ends after the request.
+sub of_request {
+    my ($class, $r) = @_;
+    my $pool = of_server();
+    $r->register_cleanup(sub { $pool->destroy });
+    return $pool;
+}
+
 sub _alive {
     my ($self, $function) = @_;
     my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;

@@ -1,9 +1,29 @@
 package Apache2::RequestIO;
 
-# Its methods are those of `Apache2::RequestRec`.
+# Reading the request's body and writing the answer's. Nearly all of it is XS (xs/api_io.c).
 
 use strict;
 use warnings;
 use Apache2::RequestRec ();
+
+package Apache2::RequestRec;
+
+use strict;
+use warnings;
+
+# As a tied handle: `tie *STDOUT, $r`.
+sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
+sub BINMODE { return 1 }
+sub CLOSE   { return 1 }
+sub UNTIE   { return 1 }
+sub OPEN    { my ($self, @how) = @_; no warnings 'once'; return open *STDOUT, (@how > 1 ? ($how[0], @how[1 .. $#how]) : $how[0]) }
+sub FILENO  { return 1 }
+
+sub discard_request_body { my ($self) = @_; 1 while $self->read(my $part, 65536); return 0 }
+
+# mod_perl 1's way to read.
+sub setup_client_block  { return 0 }
+sub should_client_block { my ($self) = @_; return $self->headers_in->get('Content-Length') || $self->headers_in->get('Transfer-Encoding') ? 1 : 0 }
+sub get_client_block    { my $self = shift; return $self->read($_[0], $_[1]) }
 
 1;

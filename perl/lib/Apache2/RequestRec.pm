@@ -1,24 +1,60 @@
 package Apache2::RequestRec;
 
-# `$r`. The methods a request passes through are XS (Mehari.xs); this adds the rest.
+# `$r`. The methods a request passes through are XS (Mehari.xs, xs/api_*.c); this adds the rest, and finds
+# those of the modules that are not loaded yet.
 
 use strict;
 use warnings;
 use Mehari ();
 
-sub printf {
-    my ($self, $format, @values) = @_;
-    return $self->print(CORE::sprintf($format, @values));
-}
+our $AUTOLOAD;
 
-# `$r->notes`, `$r->notes($key)`, `$r->notes($key => $value)`.
-sub notes {
+my %NUMBER;
+@NUMBER{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
+$NUMBER{HEAD} = 0;
+
+sub method_number {
     my $self = shift;
-    my $table = $self->notes_table;
-    return $table unless @_;
-    return @_ == 1 ? $table->get(@_) : $table->set(@_);
+    my $old  = $NUMBER{ $self->method } // 26;
+    $self->_slots->{method_number} = $_[0] if @_;
+    return $self->_slots->{method_number} // $old;
 }
 
+# 1001 for HTTP/1.1
+sub proto_num { my ($self) = @_; return $self->protocol =~ m{HTTP/(\d+)(?:\.(\d+))?} ? $1 * 1000 + ($2 || 0) : 1000 }
+
+sub request_time { my ($self) = @_; return $self->_slots->{request_time} //= time }
+
+sub finfo {
+    my $self = shift;
+    require APR::Finfo;
+    my $slots = $self->_slots;
+    my $old   = $slots->{finfo} || APR::Finfo->of_file($self->filename);
+    $slots->{finfo} = $_[0] if @_;
+    return $old;
+}
+
+sub content_languages {
+    my $self = shift;
+    my $old  = $self->_slots->{content_languages};
+    if (@_) {
+        $self->_slots->{content_languages} = $_[0];
+        $self->headers_out->set('Content-Language' => join ', ', @{ $_[0] || [] });
+    }
+    return $old;
+}
+
+sub useragent_ip   { my ($self) = @_; return $self->client_ip }
+sub useragent_addr { my ($self) = @_; return $self->connection->client_addr }
+
+# What modules of Apache's in C keep here has no use.
+sub request_config { return undef }
+sub per_dir_config { my ($self) = @_; return $self }
+
+sub allowed_methods  { my ($self) = @_; return $self->allowed }
+sub allowed_xmethods { return undef }
+
+# mod_perl 1's.
 sub header_in  { my $table = shift->headers_in;  @_ > 1 ? $table->set(@_) : $table->get(@_) }
 sub header_out { my $table = shift->headers_out; @_ > 1 ? $table->set(@_) : $table->get(@_) }
 
@@ -29,9 +65,25 @@ sub send_http_header {
     return;
 }
 
-sub TIEHANDLE { my ($class, $self) = @_; return $self }
-sub PRINT  { my $self = shift; $self->print(@_) }
-sub PRINTF { my $self = shift; $self->printf(@_) }
-sub READ   { my $self = shift; $self->read(@_) }
+sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
+sub READ { my $self = shift; $self->read(@_) }
+
+# The number of a closed request is all there is of it.
+sub DESTROY { return }
+
+# A method of a module that nobody has loaded: it is loaded, as if it had been named.
+sub AUTOLOAD {
+    my ($name) = $AUTOLOAD =~ /([^:]+)\z/;
+    require ModPerl::MethodLookup;
+    my $module = ModPerl::MethodLookup::module_of($name, qr/\AApache2::(?!Server|Connection|Directive|Filter\z|Module|CmdParms|Command|Process)/);
+    if ($module) {
+        require(($module =~ s{::}{/}gr) . '.pm');
+        my $code = __PACKAGE__->can($name);
+        goto &$code if $code && $code != \&AUTOLOAD;
+    }
+    require Carp;
+    my $class = ref $_[0] || $_[0];
+    Carp::croak(qq{Can't locate object method "$name" via package "$class"});
+}
 
 1;

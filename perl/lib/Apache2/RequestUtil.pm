@@ -1,9 +1,64 @@
 package Apache2::RequestUtil;
 
-# Its methods are those of `Apache2::RequestRec`.
+# What is asked of a request beside its fields. Much of it is XS (xs/api_request.c).
 
 use strict;
 use warnings;
 use Apache2::RequestRec ();
+
+package Apache2::RequestRec;
+
+use strict;
+use warnings;
+
+sub get_server_name { my ($self) = @_; return $self->_server_name }
+
+sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
+
+# "404 Not Found"
+sub get_status_line { my ($self, $status) = @_; $status = $_[0] unless defined $status; require Mehari::Reasons; return Mehari::Reasons::line($status) }
+
+sub as_string {
+    my ($self) = @_;
+    my $text = $self->the_request . "\n";
+    $self->headers_in->do(sub { $text .= "$_[0]: $_[1]\n"; 1 });
+    $text .= "\n" . $self->protocol . ' ' . get_status_line(undef, $self->status) . "\n";
+    for my $table ($self->headers_out, $self->err_headers_out) { $table->do(sub { $text .= "$_[0]: $_[1]\n"; 1 }) }
+    return "$text\n";
+}
+
+# The whole file; dies with an APR::Error.
+sub slurp_filename {
+    my ($self, $tainted) = @_;
+    my $name = $self->filename;
+    open my $in, '<:raw', $name or do { require APR::Error; APR::Error::throw($! + 0, "slurp_filename('$name') / opening") };
+    local $/;
+    my $text = <$in>;
+    close $in;
+    $text = '' unless defined $text;
+    return \$text;
+}
+
+sub set_basic_credentials {
+    my ($self, $user, $password) = @_;
+    require MIME::Base64;
+    $self->headers_in->set(Authorization => 'Basic ' . MIME::Base64::encode_base64("$user:$password", ''));
+    return;
+}
+
+# The server's limit is the front's: what is larger has been refused.
+sub get_limit_req_body { return 0 }
+
+sub location_merge { return 0 }
+
+# $r->add_config(\@lines): the configuration of one request is settled before Perl sees it.
+sub add_config { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" }
+
+sub psignature { my ($self, $prefix) = @_; return '' }
+
+sub register_auth_provider { die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
+
+# Apache2::RequestRec->new($c): a request of nobody's.
+sub new { die "Apache2::RequestRec->new: the server makes requests; use \$r->lookup_uri for another one\n" }
 
 1;

@@ -1,9 +1,122 @@
 package Apache2::Response;
 
-# Its methods are those of `Apache2::RequestRec`.
+# What is said of the answer before its body.
 
 use strict;
 use warnings;
 use Apache2::RequestRec ();
+
+package Apache2::RequestRec;
+
+use strict;
+use warnings;
+use Apache2::Util ();
+use APR::Date ();
+
+sub set_content_length { my ($self, $length) = @_; $self->headers_out->set('Content-Length', 0 + $length); return }
+
+# The latest time anything the answer depends on was changed.
+sub update_mtime {
+    my ($self, $time) = @_;
+    $self->mtime($time) if ($time || 0) > $self->mtime;
+    return;
+}
+
+# Never later than now.
+sub rationalize_mtime { my ($self, $time) = @_; my $now = time; return $time > $now ? $now : $time }
+
+sub set_last_modified {
+    my ($self, $time) = @_;
+    $self->update_mtime($time) if $time;
+    $self->headers_out->set('Last-Modified', Apache2::Util::ht_time(undef, $self->rationalize_mtime($self->mtime)));
+    return;
+}
+
+sub make_etag {
+    my ($self, $force_weak) = @_;
+    my $finfo = $self->finfo;
+    my $mark = $finfo->filetype
+        ? sprintf '"%x-%x"', $finfo->size, $self->mtime * 1_000_000
+        : sprintf '"%x"', $self->mtime * 1_000_000;
+    return $force_weak || $self->mtime >= time - 1 ? "W/$mark" : $mark;
+}
+
+sub set_etag { my ($self) = @_; $self->headers_out->set('ETag', $self->make_etag(0)); return }
+
+sub set_keepalive { return 1 }
+
+# The client's If-* lines against what headers_out says (RFC 9110, 13.2.2): OK, 304 or 412.
+sub meets_conditions {
+    my ($self) = @_;
+    my $status = $self->status;
+    return 0 if $status >= 300 && $status != 304;
+    my ($in, $out) = ($self->headers_in, $self->headers_out);
+    my $etag  = $out->get('ETag');
+    my $mtime = $self->mtime || APR::Date::parse_http(scalar $out->get('Last-Modified')) || time;
+    my $is_get = $self->method =~ /\A(?:GET|HEAD)\z/;
+    if (defined(my $match = $in->get('If-Match'))) {
+        return 412 if $match ne '*' && !_has_etag($match, $etag, 0);
+    }
+    elsif (defined(my $since = $in->get('If-Unmodified-Since'))) {
+        my $limit = APR::Date::parse_http($since);
+        return 412 if $limit && $mtime > $limit;
+    }
+    if (defined(my $none = $in->get('If-None-Match'))) {
+        return 0 unless $none eq '*' || _has_etag($none, $etag, $is_get && !defined $in->get('Range'));
+        return $is_get ? 304 : 412;
+    }
+    if ($is_get && defined(my $since = $in->get('If-Modified-Since'))) {
+        my $limit = APR::Date::parse_http($since);
+        return 304 if $limit && $limit >= $mtime && $limit <= time;
+    }
+    return 0;
+}
+
+sub _has_etag {
+    my ($list, $etag, $weak) = @_;
+    return 0 unless defined $etag;
+    my $strip = sub { $weak ? $_[0] =~ s/\AW\///r : $_[0] };
+    return 0 if !$weak && $etag =~ /\AW\//;
+    for my $each ($list =~ m{((?:W/)?"[^"]*"|[^\s,]+)}g) { return 1 if $strip->($each) eq $strip->($etag) }
+    return 0;
+}
+
+# send_cgi_header($text): a header block as a script prints it; what follows its empty line is body.
+sub send_cgi_header {
+    my ($self, $text) = @_;
+    my ($head, $body) = $text =~ /\A(.*?\n)(?:\r?\n(.*))?\z/s ? ($1, $2) : ($text, undef);
+    my $cookies;
+    for my $line (split /\r?\n/, $head) {
+        next unless length $line;
+        my ($name, $value) = $line =~ /\A([^:]+?)\s*:\s*(.*?)\s*\z/ or die "malformed header `$line`: expected `Name: value`\n";
+        my $lower = lc $name;
+        if    ($lower eq 'status')         { $self->_cgi_status($value) }
+        elsif ($lower eq 'content-type')   { $self->content_type($value) }
+        elsif ($lower eq 'location')       { $self->headers_out->set(Location => $value); $self->status(302) if $self->status == 200 }
+        elsif ($lower eq 'content-length') { $self->headers_out->set('Content-Length' => $value) }
+        elsif ($lower eq 'last-modified')  { $self->set_last_modified(APR::Date::parse_http($value)) }
+        elsif ($lower eq 'set-cookie')     { $self->err_headers_out->add('Set-Cookie' => $value) }
+        else                               { $self->headers_out->add($name => $value) }
+    }
+    $self->_head_is_set;
+    $self->print($body) if defined $body && length $body;
+    return;
+}
+
+sub _cgi_status {
+    my ($self, $value) = @_;
+    my ($number) = $value =~ /\A(\d{3})\b/ or die "malformed Status `$value`: expected a number from 200 to 599\n";
+    $self->status($number);
+    $self->status_line($value);
+    return;
+}
+
+# The page of the status, as a handler's return of it would give.
+sub send_error_response {
+    my ($self) = @_;
+    die "Apache2::RequestRec::send_error_response: return the status from the handler instead\n";
+}
+
+sub send_mmap { die "Apache2::RequestRec::send_mmap: there are no APR mmaps here; use \$r->sendfile or \$r->print\n" }
 
 1;

@@ -37,6 +37,13 @@ sub add {
     return;
 }
 
+# Gives a group the names of another, too.
+sub extend {
+    my ($namespace, $group, $other) = @_;
+    push @{ $groups{$namespace}{$group} }, @{ $groups{$namespace}{$other} };
+    return;
+}
+
 # A reference in the stash is Perl's own short form of a constant sub.
 sub constant {
     my ($stash, $namespace, $name, $value) = @_;

@@ -9,7 +9,7 @@ use Config ();
 use Mehari;
 use Mehari::Handler ();
 
-my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler);
+my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section);
 
 sub run {
     my ($control, $bell, $event) = @_;
@@ -48,6 +48,14 @@ sub _psgi {
 sub _handler {
     my ($name) = @_;
     Mehari::Handler::resolve($name);
+}
+
+# Its lines were read with the configuration; what else it does is done here.
+sub _section {
+    my ($name, $code) = split /\0/, $_[0], 2;
+    require Mehari::Configuration;
+    Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
+    Mehari::Configuration::section($name, $code);
 }
 
 # Scripts of the other rungs are compiled by the process that runs them.

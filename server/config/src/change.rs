@@ -4,18 +4,17 @@
 //! of every matching section, in Apache's order, when a request needs them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use std::sync::Arc;
-
 use crate::{
-    Conditional, Expiry, From, HeaderRule, Methods, Order, Phase, RedirectRule, Requirement,
-    RewriteRule, VariableRule,
+    Conditional, Expiry, Forwarded, From, HeaderRule, Methods, Order, Phase, Proxied, RedirectRule,
+    Requirement, RewriteRule, VariableRule,
 };
 
 /// What `SetHandler` and `AddHandler` name. It becomes a [`crate::Handler`] once all sections are
 /// merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandlerName {
     /// `default-handler`: the file itself.
@@ -24,6 +23,8 @@ pub enum HandlerName {
     PerlScript,
     Modperl,
     Psgi,
+    /// `proxy:URL`, or a `ProxyPass` of the section.
+    Proxy(Arc<Proxied>),
     /// `None`: forget the `SetHandler` of the sections around.
     Unset,
 }
@@ -110,6 +111,18 @@ pub enum Change {
     RequestTimeout(Duration),
     BodyLimit(u64),
     ErrorDocument(u16, String),
+    PreserveHost(bool),
+    ProxyAddHeaders(bool),
+    ProxyForwarded(Forwarded),
+    ErrorOverride(Option<Vec<u16>>),
+    ProxyTimeout(Duration),
+    TunnelTimeout(Duration),
+    /// A back end's URL, and the path it stands for here.
+    ProxyReverse(String, String),
+    CookieDomain(String, String),
+    CookiePath(String, String),
+    SendFile(bool),
+    SendFileRoot(PathBuf),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

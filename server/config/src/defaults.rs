@@ -24,6 +24,7 @@ impl Site {
                 host: &mut host,
                 changes: &mut changes,
                 in_section: false,
+                scope: None,
                 in_host: false,
                 environment: &mut environment,
             };
@@ -69,6 +70,7 @@ fn empty() -> Site {
         main: Host::virtual_host(Vec::new(), nothing()),
         hosts: Vec::new(),
         any_port: false,
+        upstreams: Vec::new(),
         by_name: None,
         perl: PerlSettings {
             interpreter: PathBuf::new(),
@@ -128,6 +130,7 @@ fn nothing() -> Settings {
         request_timeout: Duration::ZERO,
         body_limit: 0,
         error_documents: Vec::new(),
+        proxy: ProxySettings::default(),
         require_tls: false,
         tls_variables: false,
         tls_certificates: false,

@@ -58,6 +58,8 @@ pub(crate) struct Target<'a> {
     pub host: &'a mut Host,
     pub changes: &'a mut Vec<Change>,
     pub in_section: bool,
+    /// Of the section the line stands in.
+    pub scope: Option<crate::Scope>,
     /// In a `<VirtualHost>`.
     pub in_host: bool,
     pub environment: &'a mut Environment,

@@ -15,6 +15,7 @@ mod limits;
 mod logs;
 mod perl;
 mod phases;
+mod proxy;
 mod rewriting;
 mod server;
 mod tls;
@@ -28,6 +29,7 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     handlers::GROUP,
+    proxy::GROUP,
     perl::GROUP,
     phases::GROUP,
     environment::GROUP,

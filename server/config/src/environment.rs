@@ -20,11 +20,33 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_env.c", "env_module"),
     ("mod_log_config.c", "log_config_module"),
     ("mod_authz_core.c", "authz_core_module"),
+    ("mod_authz_host.c", "authz_host_module"),
+    ("mod_authz_user.c", "authz_user_module"),
+    ("mod_authz_groupfile.c", "authz_groupfile_module"),
+    ("mod_authn_core.c", "authn_core_module"),
+    ("mod_authn_file.c", "authn_file_module"),
+    ("mod_auth_basic.c", "auth_basic_module"),
+    ("mod_rewrite.c", "rewrite_module"),
+    ("mod_headers.c", "headers_module"),
+    ("mod_expires.c", "expires_module"),
+    ("mod_setenvif.c", "setenvif_module"),
+    ("mod_actions.c", "actions_module"),
+    ("mod_autoindex.c", "autoindex_module"),
+    ("mod_negotiation.c", "negotiation_module"),
     ("mod_access_compat.c", "access_compat_module"),
     ("mod_version.c", "version_module"),
     ("mod_reqtimeout.c", "reqtimeout_module"),
     ("mod_unixd.c", "unixd_module"),
     ("mod_logio.c", "logio_module"),
+    ("mod_proxy.c", "proxy_module"),
+    ("mod_proxy_http.c", "proxy_http_module"),
+    ("mod_proxy_fcgi.c", "proxy_fcgi_module"),
+    ("mod_proxy_balancer.c", "proxy_balancer_module"),
+    ("mod_proxy_wstunnel.c", "proxy_wstunnel_module"),
+    ("mod_proxy_hcheck.c", "proxy_hcheck_module"),
+    ("mod_lbmethod_byrequests.c", "lbmethod_byrequests_module"),
+    ("mod_lbmethod_bybusyness.c", "lbmethod_bybusyness_module"),
+    ("mod_slotmem_shm.c", "slotmem_shm_module"),
     ("mod_ssl.c", "ssl_module"),
     ("mod_http2.c", "http2_module"),
     ("mod_socache_shmcb.c", "socache_shmcb_module"),
@@ -36,13 +58,10 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.
 const DONE_WITHOUT: &[&str] = &[
-    "autoindex_module",
     "deflate_module",
     "filter_module",
     "info_module",
     "mime_magic_module",
-    "negotiation_module",
-    "setenvif_module",
     "status_module",
 ];
 
@@ -57,6 +76,8 @@ pub(crate) struct IncludeRequest {
 /// When a preload is loaded; mod_perl's order, whatever the order of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PreloadStage {
+    /// Loaded while the configuration was read: in the order of the lines.
+    Loaded,
     ConfigRequire,
     Require,
     Module,
@@ -74,10 +95,16 @@ pub(crate) struct Environment {
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preload)>,
+    /// How many of them perl has loaded already, for `<Perl>` sections.
+    pub loaded_here: usize,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
     pub keep_alive_off: bool,
+    /// The balancer whose `<Proxy>` section is open.
+    pub balancer: Option<String>,
+    /// Upstreams that the directive being applied named.
+    pub named: Vec<(String, At)>,
     /// What the directive being applied wants to be told about it.
     pub note: Option<(NoteKind, String)>,
 }

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::{
-    glob, AccessFormat, Alias, HostRules, LogLevel, LogTarget, Section, Settings, Site, TlsSettings,
+    glob, AccessFormat, Alias, HostRules, LogLevel, LogTarget, Pass, Section, Settings, Site,
+    TlsSettings,
 };
 
 /// What one host answers with.
@@ -24,6 +25,8 @@ pub struct Host {
     pub server_admin: Option<String>,
     pub document_root: PathBuf,
     pub aliases: Vec<Alias>,
+    /// `ProxyPass` outside of sections, in order.
+    pub passes: Vec<Pass>,
     /// The settings outside any section.
     pub base: Settings,
     /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
@@ -65,6 +68,7 @@ impl Host {
             server_admin: None,
             document_root: PathBuf::new(),
             aliases: Vec::new(),
+            passes: Vec::new(),
             base: empty,
             sections: Vec::new(),
             own_logs: HostLogs::default(),
@@ -87,6 +91,7 @@ impl Host {
         self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
         self.rules.inherit(&main.rules);
+        self.passes.extend_from_slice(&main.passes);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
         self.base = main.base.clone();

@@ -18,6 +18,7 @@ mod glob;
 mod host;
 mod htaccess;
 mod include;
+mod interpreter;
 mod line;
 mod load;
 mod map;
@@ -34,6 +35,7 @@ mod section;
 mod site;
 mod text;
 mod tls;
+mod upstream;
 mod zero;
 
 pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
@@ -44,6 +46,7 @@ pub use document::{directives_json, markdown};
 pub use expression::Expression;
 pub use host::{Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
+pub use interpreter::{Errand, Interpreter};
 pub use map::Mapped;
 pub use network::Network;
 pub use pattern::{Groups, Pattern};
@@ -56,8 +59,9 @@ pub use rules::{
 };
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
-pub use text::{escaped, unescaped, Facts, Function, Matched, Piece, Text};
+pub use text::{escaped, unescaped, Facts, Function, Matched, Nothing, Piece, Text};
 pub use tls::*;
+pub use upstream::*;
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

@@ -12,15 +12,17 @@ use crate::environment::{Environment, IncludeRequest};
 use crate::include::{self, MOST_FILES};
 use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
-use crate::{Change, Host, Note, NoteKind, Problem, Problems, Site};
+use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
 
 mod finish;
 mod htaccess;
 mod part;
+mod perl;
 mod sections;
 mod unknown;
 
 pub(crate) use htaccess::read_htaccess;
+use perl::PerlBlock;
 use sections::{Open, OpenKind};
 
 /// No configuration file is longer; a device or a database might be.
@@ -30,13 +32,20 @@ impl Site {
     /// Reads `conf` with the names of `-D` defined (`NAME` or `NAME=VALUE`). `ServerRoot` is the
     /// folder of `conf` until the directive says otherwise.
     pub fn load(conf: &Path, defines: &[String]) -> Result<Site, Problems> {
-        let mut reader = Reader::new(defines);
-        reader.read_first(conf);
-        reader.finish()
+        Reader::new(defines, None).load(conf)
+    }
+
+    /// The same, with a perl for `<Perl>` sections and for files that call `add_config`.
+    pub fn load_with(
+        conf: &Path,
+        defines: &[String],
+        interpreter: &mut dyn Interpreter,
+    ) -> Result<Site, Problems> {
+        Reader::new(defines, Some(interpreter)).load(conf)
     }
 }
 
-struct Reader {
+struct Reader<'a> {
     site: Site,
     main: Draft,
     /// The `<VirtualHost>` that is open.
@@ -56,8 +65,12 @@ struct Reader {
     conditions: std::collections::BTreeMap<usize, crate::Expression>,
     /// Set while a .htaccess is read: what it may say.
     htaccess: Option<crate::Overrides>,
+    /// Where upstreams were named.
+    named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
+    perl_block: Option<PerlBlock>,
+    interpreter: Option<&'a mut dyn Interpreter>,
 }
 
 /// A host that is being read, and what its lines outside of sections change.
@@ -75,8 +88,13 @@ impl Draft {
     }
 }
 
-impl Reader {
-    fn new(defines: &[String]) -> Reader {
+impl<'a> Reader<'a> {
+    fn load(mut self, conf: &Path) -> Result<Site, Problems> {
+        self.read_first(conf);
+        self.finish()
+    }
+
+    fn new(defines: &[String], interpreter: Option<&'a mut dyn Interpreter>) -> Reader<'a> {
         let mut environment = Environment::default();
         for define in defines {
             let (name, value) = define.split_once('=').unwrap_or((define, ""));
@@ -99,7 +117,10 @@ impl Reader {
             without_app: Vec::new(),
             conditions: Default::default(),
             htaccess: None,
+            named: Vec::new(),
             foreign_until: None,
+            perl_block: None,
+            interpreter,
         }
     }
 
@@ -147,6 +168,10 @@ impl Reader {
                 self.refuse(fault);
             }
         }
+        if let Some(block) = self.perl_block.take() {
+            let message = "<Perl> is not closed; expected </Perl> on a line of its own";
+            self.refuse(Fault::new(block.at, message));
+        }
         self.foreign_until = None;
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
@@ -167,8 +192,10 @@ impl Reader {
         match self.foreign_until {
             Some("=cut") if begins(&["=over apache", "=cut"]) => self.foreign_until = None,
             Some("</perl>") if text.trim_start().starts_with("</perl>") => {
-                self.foreign_until = None
+                self.foreign_until = None;
+                self.run_perl();
             }
+            Some("</perl>") => self.collect_perl(characters),
             Some(_) => {}
             None if begins(&["=pod", "=head", "=back", "=begin"]) => {
                 self.foreign_until = Some("=cut")
@@ -231,8 +258,15 @@ impl Reader {
             self.add_note(row.name, name.at, NoteKind::Ignored, message);
             return Ok(());
         }
+        let preloads = self.environment.preloads.len();
         self.apply(row, &arguments)?;
         self.note(row, name.at);
+        if self.environment.preloads.len() > preloads {
+            self.preload_was_read(name.at);
+        }
+        for (upstream, at) in self.environment.named.drain(..) {
+            self.named.push((upstream, self.file.clone(), at));
+        }
         match self.environment.include.take() {
             Some(request) => self.include(request),
             None => Ok(()),
@@ -243,7 +277,9 @@ impl Reader {
     fn misplaced(&self, row: &Directive) -> Option<&str> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {
-            OpenKind::Scoped(_) | OpenKind::Part(..) => row.place != Place::Everywhere,
+            OpenKind::Scoped(_) | OpenKind::Part(..) | OpenKind::Proxy(_) => {
+                row.place != Place::Everywhere
+            }
             OpenKind::Host => row.place == Place::Server,
             OpenKind::Read | OpenKind::Skip => false,
         });
@@ -252,13 +288,17 @@ impl Reader {
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
+        let mut scope = None;
         let innermost = self
             .open
             .iter_mut()
             .rev()
             .find_map(|open| match &mut open.kind {
-                OpenKind::Scoped(section) => Some(&mut section.changes),
-                OpenKind::Part(_, changes) => Some(changes),
+                OpenKind::Scoped(section) => {
+                    scope = Some(section.scope.clone());
+                    Some(&mut section.changes)
+                }
+                OpenKind::Part(_, changes) | OpenKind::Proxy(changes) => Some(changes),
                 _ => None,
             });
         let in_section = innermost.is_some();
@@ -269,6 +309,7 @@ impl Reader {
             host: &mut draft.host,
             changes: innermost.unwrap_or(&mut draft.base),
             in_section,
+            scope,
             in_host,
             environment: &mut self.environment,
         };

@@ -4,14 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::{Alias, Facts, Host, Matched, Piece};
-
-/// Facts where there is no request.
-struct Nothing;
-
-impl Facts for Nothing {
-    fn put(&self, _: &Piece, _: &mut Vec<u8>) {}
-}
+use crate::{Alias, Host, Matched, Nothing, Piece};
 
 /// Where a URL path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::{Change, Settings};
+use crate::{Change, Host, Settings};
 
 /// When a Perl handler runs, in the order of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -247,6 +247,23 @@ impl Settings {
             return text.0;
         }
         text.put(b't', "location", &perl.location);
+        text.0
+    }
+}
+
+impl Host {
+    /// What Perl is told of the server itself, when its zygote starts: handlers of its life, variables
+    /// for `$s->dir_config`, names. Records as in the settings' text.
+    pub fn perl_text(&self) -> Vec<u8> {
+        let mut text = Text(self.base.perl_text());
+        let mut say = |name: &str, value: &str| text.put(b't', name, value);
+        say("server_hostname", self.server_name.as_deref().unwrap_or(""));
+        say("server_admin", self.server_admin.as_deref().unwrap_or(""));
+        say("document_root", &self.document_root.to_string_lossy());
+        say("names", &self.names.join(" "));
+        let port = self.addresses.iter().find_map(|address| address.port);
+        say("port", &port.map_or(String::new(), |port| port.to_string()));
+        say("is_virtual", if self.number > 0 { "1" } else { "" });
         text.0
     }
 }

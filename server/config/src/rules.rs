@@ -48,14 +48,14 @@ pub enum From {
 /// What of a path lies behind a rule's, for those that append it.
 pub enum Rest<'p> {
     Behind(&'p [u8]),
-    Groups(Groups),
+    Groups(Box<Groups>),
 }
 
 impl RedirectRule {
     pub fn matches<'p>(&self, path: &'p [u8]) -> Option<Rest<'p>> {
         match &self.from {
             From::Everything => Some(Rest::Behind(&[])),
-            From::Match(pattern) => pattern.groups(path).map(Rest::Groups),
+            From::Match(pattern) => pattern.groups(path).map(Box::new).map(Rest::Groups),
             From::Below(prefix) => {
                 let rest = path.strip_prefix(prefix.as_bytes())?;
                 let whole = prefix.ends_with('/') || rest.is_empty() || rest.starts_with(b"/");

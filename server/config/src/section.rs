@@ -66,6 +66,11 @@ pub const SECTIONS: &[SectionKind] = &[
     kind("IfDirective", "<IfDirective [!]NAME>", "Read when Mehari knows the directive."),
     kind("IfSection", "<IfSection [!]NAME>", "Read when Mehari knows the section."),
     kind(
+        "Proxy",
+        "<Proxy balancer://NAME>",
+        "The members of a balancer and how it works.",
+    ),
+    kind(
         "VirtualHost",
         "<VirtualHost ADDRESS[:PORT]...>",
         "A host of its own, by address and by ServerName and ServerAlias. What it does not say is the main server's.",

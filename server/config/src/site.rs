@@ -4,7 +4,10 @@
 //! Nothing here knows httpd.conf's syntax, HTTP or Perl.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::{Proxied, ProxySettings, Upstream};
 
 /// How a piece of Perl is run. See DESIGN "The ladder".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -72,7 +75,7 @@ impl Rung {
 }
 
 /// What answers a request.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handler {
     /// The file itself.
@@ -88,6 +91,8 @@ pub enum Handler {
     },
     /// `SetHandler psgi` with this application file.
     Psgi(PathBuf),
+    /// A back end.
+    Proxy(Arc<Proxied>),
 }
 
 impl Handler {
@@ -106,6 +111,7 @@ impl std::fmt::Display for Handler {
             Handler::File => out.write_str("file"),
             Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
             Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
+            Handler::Proxy(proxied) => proxied.fmt(out),
             Handler::Perl {
                 name,
                 perl_script: true,
@@ -162,6 +168,7 @@ pub struct Settings {
     pub body_limit: u64,
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
+    pub proxy: ProxySettings,
     /// `SSLRequireSSL`: without TLS it is answered 403.
     pub require_tls: bool,
     /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
@@ -264,6 +271,8 @@ pub enum Preload {
     Script(Rung, PathBuf),
     /// A PSGI application file.
     Psgi(PathBuf),
+    /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
+    Section { name: String, code: String },
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
@@ -386,6 +395,8 @@ pub struct Site {
     pub hosts: Vec<crate::Host>,
     /// `--listen` chose the addresses: the ports of `<VirtualHost>` are not compared.
     pub any_port: bool,
+    /// Back ends of all hosts, by name.
+    pub upstreams: Vec<Upstream>,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
     pub perl: PerlSettings,

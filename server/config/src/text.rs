@@ -11,6 +11,13 @@ pub trait Facts {
     fn put(&self, piece: &Piece, into: &mut Vec<u8>);
 }
 
+/// Facts where there is no request.
+pub struct Nothing;
+
+impl Facts for Nothing {
+    fn put(&self, _: &Piece, _: &mut Vec<u8>) {}
+}
+
 /// A text with pieces that differ from request to request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text {

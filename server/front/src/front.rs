@@ -11,6 +11,7 @@ use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use mehari_config::{LogLevel, Site};
+use mehari_upstream::GroupStatus;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -81,6 +82,16 @@ impl<D: Dispatch> Handle<D> {
         self.0.site()
     }
 
+    /// Who of the back ends is up, and what they did.
+    pub fn back_ends(&self) -> Vec<GroupStatus> {
+        self.0.upstreams.status()
+    }
+
+    /// Gives a back end no new requests, or some again; the members that were meant.
+    pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
+        self.0.upstreams.drain(name, drained)
+    }
+
     pub fn stats(&self) -> Stats {
         let counts = &self.0.counts;
         Stats {
@@ -124,6 +135,7 @@ impl<D: Dispatch> Front<D> {
                     let acceptor = Acceptor::new(listener)?;
                     accepting.push(spawn_local(accept(shared.clone(), acceptor)));
                 }
+                shared.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let watching = spawn_local(watch(shared.clone()));
                 let turning = shared.clone();
@@ -178,6 +190,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
         shared.registry.sweep(shared.clock.tick());
         shared.streams.sweep(shared.clock.tick());
         shared.routes.trim();
+        shared.upstreams.sweep();
     }
 }
 

@@ -19,8 +19,8 @@ use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
 use mehari_config::{
-    escaped, Facts, Groups, Host, LogLevel, Matched, Phase, Piece, RedirectFrom, RedirectRule,
-    Rest, Settings, Site, VariableRule, Verdict, Visitor, When,
+    escaped, Facts, Groups, Host, LogLevel, Matched, Nothing, Phase, Piece, RedirectFrom,
+    RedirectRule, Rest, Settings, Site, VariableRule, Verdict, Visitor, When,
 };
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -600,7 +600,7 @@ fn follow(
         Rest::Groups(groups) => {
             let facts = Matched {
                 facts: &Nothing,
-                groups: Some((path.into(), groups)),
+                groups: Some((path.into(), *groups)),
             };
             target = to.of(&facts);
             target.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
@@ -620,12 +620,6 @@ fn escaped_but_query(target: &[u8]) -> Vec<u8> {
         Some(at) => [&escaped(&target[..at]), &target[at..]].concat(),
         None => escaped(target),
     }
-}
-
-struct Nothing;
-
-impl Facts for Nothing {
-    fn put(&self, _: &Piece, _: &mut Vec<u8>) {}
 }
 
 fn redirected(settings: Arc<Settings>, status: u16, location: Vec<u8>) -> Passage {

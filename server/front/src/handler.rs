@@ -1,26 +1,75 @@
 //! Handlers: what answers a request once it is routed.
 
 pub mod cgi;
+pub mod fastcgi;
 pub mod file;
 pub mod perl;
+pub mod proxy;
+pub mod send_file;
+mod upgrade;
 
 use crate::dispatch::Exchange;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Fault, Head};
+use mehari_pool::{Head, Passed};
 use std::task::{Context, Poll};
 use std::time::Duration;
+
+/// What a program or a back end says first.
+#[derive(Debug)]
+pub enum Said {
+    Response(Head),
+    /// Another local target is to answer.
+    Elsewhere(Vec<u8>),
+    /// Perl leaves the answer to the server.
+    Passed(Box<Passed>),
+    /// The server's own page for this status.
+    Page(u16),
+    /// 101: the connection speaks something else from now on.
+    Upgrade(Head),
+}
+
+impl From<ScriptHead> for Said {
+    fn from(head: ScriptHead) -> Said {
+        match head {
+            ScriptHead::Response(head) => Said::Response(head),
+            ScriptHead::LocalRedirect(target) => Said::Elsewhere(target),
+            ScriptHead::Passed(passed) => Said::Passed(passed),
+        }
+    }
+}
+
+/// Why there is no answer, or not all of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error(transparent)]
+    Program(#[from] mehari_pool::Fault),
+    #[error(transparent)]
+    BackEnd(#[from] mehari_upstream::Fault),
+}
+
+impl Fault {
+    /// The status the client is told.
+    pub fn status(self) -> u16 {
+        match self {
+            Fault::Program(fault) => fault.status(),
+            Fault::BackEnd(fault) => fault.status(),
+        }
+    }
+}
 
 /// A program at work on a request.
 pub enum Backend<P> {
     Perl(P),
     Cgi(Box<cgi::Exchange>),
+    Proxy(Box<proxy::Exchange>),
 }
 
 impl<P: Exchange> Backend<P> {
-    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
         match self {
-            Backend::Perl(exchange) => exchange.poll_head(cx),
-            Backend::Cgi(exchange) => exchange.poll_head(cx),
+            Backend::Perl(exchange) => said(exchange.poll_head(cx)),
+            Backend::Cgi(exchange) => said(exchange.poll_head(cx)),
+            Backend::Proxy(exchange) => exchange.poll_head(cx),
         }
     }
 
@@ -29,6 +78,7 @@ impl<P: Exchange> Backend<P> {
         match self {
             Backend::Perl(exchange) => exchange.take_interim(),
             Backend::Cgi(_) => None,
+            Backend::Proxy(exchange) => exchange.take_interim(),
         }
     }
 
@@ -39,8 +89,9 @@ impl<P: Exchange> Backend<P> {
         room: usize,
     ) -> Poll<Result<bool, Fault>> {
         match self {
-            Backend::Perl(exchange) => exchange.poll_body(cx, into, room),
-            Backend::Cgi(exchange) => exchange.poll_body(cx, into, room),
+            Backend::Perl(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
+            Backend::Cgi(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
+            Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
         }
     }
 
@@ -48,6 +99,7 @@ impl<P: Exchange> Backend<P> {
         match self {
             Backend::Perl(exchange) => exchange.is_complete(),
             Backend::Cgi(exchange) => exchange.is_complete(),
+            Backend::Proxy(exchange) => exchange.is_complete(),
         }
     }
 
@@ -55,6 +107,15 @@ impl<P: Exchange> Backend<P> {
         match self {
             Backend::Perl(exchange) => exchange.worker(),
             Backend::Cgi(exchange) => exchange.worker(),
+            Backend::Proxy(_) => None,
+        }
+    }
+
+    /// Nobody has begun to work on it.
+    pub fn waits(&self) -> bool {
+        match self {
+            Backend::Proxy(exchange) => !exchange.is_begun(),
+            _ => self.worker().is_none(),
         }
     }
 
@@ -62,6 +123,11 @@ impl<P: Exchange> Backend<P> {
         match self {
             Backend::Perl(exchange) => exchange.queued(),
             Backend::Cgi(exchange) => exchange.queued(),
+            Backend::Proxy(exchange) => exchange.queued(),
         }
     }
+}
+
+fn said(head: Poll<Result<ScriptHead, mehari_pool::Fault>>) -> Poll<Result<Said, Fault>> {
+    head.map(|head| head.map(Said::from).map_err(Fault::from))
 }

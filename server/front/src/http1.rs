@@ -15,5 +15,7 @@ pub(crate) mod reply;
 pub mod scan;
 mod send;
 mod stream;
+mod tunnel;
 
 pub use connection::{Connection, Ended, Takeover};
+pub use reply::push_number;

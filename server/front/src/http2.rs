@@ -3,6 +3,7 @@
 //! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
 //! task that goes the same way as an HTTP/1 request: `route`, `work`, answer.
 
+mod census;
 mod flow;
 mod program;
 mod receive;
@@ -13,13 +14,17 @@ mod stream;
 use crate::deadline::{Alarm, Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::http1::Takeover;
+use crate::log::Origin;
+use crate::request::Peer;
 use crate::shared::Shared;
 use bytes::Bytes;
+use census::Census;
 use h2::server::Connection;
-use mehari_config::ConnectionLimits;
+use mehari_config::{ConnectionLimits, LogLevel};
 use rewound::Rewound;
-use std::cell::Cell;
-use std::future::poll_fn;
+use std::cell::{Cell, RefCell};
+use std::future::{poll_fn, Future};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -35,6 +40,8 @@ const FORCED_RESETS: usize = 256;
 /// What one stream, and the connection, may send before we have read it.
 const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Bytes of a client's preface.
+const PREFACE: usize = 24;
 /// How long a client may take to close after GOAWAY.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -45,27 +52,49 @@ where
     D: Dispatch,
 {
     let site = shared.site();
-    let io = Rewound::new(takeover.bytes, takeover.socket);
-    let handshake = builder(&site.limits).handshake(io);
-    let Ok(connection) = handshake.await else {
+    let census = Rc::new(RefCell::new(Census::new(PREFACE)));
+    let io = Rewound::new(takeover.bytes, takeover.socket, census.clone());
+    let seat = takeover.seat;
+    seat.enter(&shared.clock, Phase::Head, site.limits.header_timeout);
+    let mut handshake = pin!(builder(&site.limits).handshake(io));
+    let connection = poll_fn(|cx| match handshake.as_mut().poll(cx) {
+        Poll::Ready(connection) => Poll::Ready(connection.ok()),
+        Poll::Pending => match seat.poll_alarm(cx) {
+            None => Poll::Pending,
+            Some(_) => Poll::Ready(None),
+        },
+    });
+    let Some(connection) = connection.await else {
         return;
     };
     let presence = Rc::new(Presence {
-        seat: takeover.seat,
+        seat,
         active: Cell::new(0),
     });
     presence.rest(&shared);
     let peer = Rc::new(takeover.peer);
+    let began = shared.clock.tick();
     let mut host = Host {
         shared,
         connection,
         presence,
+        peer: peer.clone(),
         leaving: false,
+        began,
+        census,
+        condemned: false,
     };
     while let Some(accepted) = poll_fn(|cx| host.poll_accept(cx)).await {
-        let Ok((request, respond)) = accepted else {
-            break;
+        let (request, respond) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                host.log_end(&error);
+                break;
+            }
         };
+        if host.condemned {
+            continue;
+        }
         let working = Working::begin(&host.shared, &host.presence);
         let stream = Stream::new(host.shared.clone(), peer.clone(), respond);
         tokio::task::spawn_local(async move {
@@ -138,8 +167,13 @@ struct Host<S, D: Dispatch> {
     shared: Rc<Shared<D>>,
     connection: Connection<Rewound<S>, Bytes>,
     presence: Rc<Presence>,
+    peer: Rc<Peer>,
     /// GOAWAY has been sent.
     leaving: bool,
+    began: Duration,
+    census: Rc<RefCell<Census>>,
+    /// It has been told to go for what it overdid: nothing more is done for it.
+    condemned: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
@@ -149,7 +183,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
             if self.shared.stopping.get() && !self.leaving {
                 self.say_goodbye();
             }
-            if let Poll::Ready(accepted) = self.connection.poll_accept(cx) {
+            let accepted = self.connection.poll_accept(cx);
+            if !self.condemned {
+                self.judge();
+            }
+            if let Poll::Ready(accepted) = accepted {
                 return Poll::Ready(accepted);
             }
             match self.presence.seat.poll_alarm(cx) {
@@ -159,6 +197,44 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
                 Some(_) => return Poll::Ready(None),
             }
         }
+    }
+
+    fn judge(&mut self) {
+        let age = self.shared.clock.tick().saturating_sub(self.began);
+        let Some(reason) = self.census.borrow().verdict(age) else {
+            return;
+        };
+        self.condemned = true;
+        self.leaving = true;
+        let seat = &self.presence.seat;
+        seat.enter(&self.shared.clock, Phase::Linger, FAREWELL);
+        self.connection
+            .abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
+        let text = format!(
+            "HTTP/2: {}: {reason}; the connection is ended",
+            self.peer.remote_addr
+        );
+        let journal = &self.shared.journal;
+        journal.error(0, LogLevel::Warn, Origin::default(), &text);
+    }
+
+    /// What the library ended the connection for; a client that just went is none of it.
+    fn log_end(&self, error: &h2::Error) {
+        if !error.is_library() || self.condemned {
+            return;
+        }
+        let reason = error.reason().unwrap_or(h2::Reason::PROTOCOL_ERROR);
+        let level = match reason {
+            h2::Reason::ENHANCE_YOUR_CALM => LogLevel::Warn,
+            _ => LogLevel::Info,
+        };
+        let text = format!(
+            "HTTP/2: {}: {error}; the connection is ended",
+            self.peer.remote_addr
+        );
+        self.shared
+            .journal
+            .error(0, level, Origin::default(), &text);
     }
 
     fn say_goodbye(&mut self) {

@@ -40,5 +40,6 @@ mod work;
 pub use dispatch::{Dispatch, Exchange};
 pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};
+pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use socket::{Door, Listener};
 pub use tls::{Hosts, Trouble};

@@ -87,6 +87,14 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// The name of this server, as far as the request knows it.
+    pub fn server(&self) -> &'a [u8] {
+        match self.host_name() {
+            b"" => self.peer.server_addr.as_bytes(),
+            name => name,
+        }
+    }
+
     /// The resource up to its `?`.
     pub fn path(&self) -> &'a [u8] {
         path_of(self.resource)

@@ -10,6 +10,7 @@ mod links;
 mod listing;
 mod locate;
 mod program;
+mod proxied;
 pub mod table;
 mod views;
 mod walk;
@@ -40,6 +41,8 @@ pub enum Outcome {
     File(FileTarget),
     /// `Route::handler` is a program and may run.
     Program,
+    /// `Route::handler` is a back end; the path it is asked for, percent-encoded.
+    Proxied(Vec<u8>),
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
     /// A folder without an index, to be listed.

@@ -4,7 +4,7 @@ use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
-use crate::log::Journal;
+use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
@@ -15,6 +15,7 @@ use crate::route::table::RouteTable;
 use crate::route::{self, Route};
 use crate::tls::Hosts;
 use mehari_config::Site;
+use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
     pub rounds: Rounds,
@@ -55,7 +57,11 @@ pub struct Counts {
 
 impl<D: Dispatch> Shared<D> {
     pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
+        let told = journal.clone();
+        let report =
+            Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         Shared {
+            upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -82,6 +88,8 @@ impl<D: Dispatch> Shared<D> {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
+        self.upstreams.renew(&site.upstreams);
+        self.upstreams.watch();
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
-use crate::handler::{cgi, file, perl, Backend};
+use crate::handler::{cgi, file, perl, proxy, Backend};
 use crate::page;
 use crate::problem::Problem;
 use crate::request::{path_of, Peer, Request};
@@ -47,7 +47,7 @@ pub fn server_options() -> Answer {
 
 /// Whether the route's handler reads request bodies; for the others a body is thrown away.
 pub fn wants_body(route: &Route) -> bool {
-    matches!(route.outcome, Outcome::Program) || route.settings.runs_phases()
+    matches!(route.outcome, Outcome::Program | Outcome::Proxied(_)) || route.settings.runs_phases()
 }
 
 /// Starts the work. The body is complete.
@@ -79,6 +79,13 @@ pub fn by_itself<D: Dispatch>(
             let site = shared.site();
             match start(shared, request, route, &site, body) {
                 Ok(backend) => return Work::Backend(backend),
+                Err(problem) => Err(problem),
+            }
+        }
+        Outcome::Proxied(path) => {
+            let site = shared.site();
+            match proxy::start(shared, request, route, &site, path, body) {
+                Ok(exchange) => return Work::Backend(Backend::Proxy(Box::new(exchange))),
                 Err(problem) => Err(problem),
             }
         }
@@ -187,7 +194,9 @@ pub fn document_work<D: Dispatch>(
     }
     let route = shared.route(host, path_of(document.as_bytes())).ok()?;
     let target = match &route.outcome {
-        Outcome::Program => return Some(Work::Elsewhere(document.into(), status)),
+        Outcome::Program | Outcome::Proxied(_) => {
+            return Some(Work::Elsewhere(document.into(), status))
+        }
         _ if route.settings.runs_phases() => return Some(Work::Elsewhere(document.into(), status)),
         Outcome::File(target) => target,
         _ => return None,

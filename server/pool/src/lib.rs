@@ -4,6 +4,7 @@
 //! polls the [`Exchange`] it gets; nothing here knows HTTP.
 
 mod call;
+mod configurator;
 mod deadline;
 mod deliver;
 mod dispatch;
@@ -27,6 +28,7 @@ mod worker;
 mod zygote;
 
 pub use call::{Body, Call, Fault, Head, Passed, Task};
+pub use configurator::Configurator;
 pub use exchange::Exchange;
 pub use generation::LoadError;
 pub use hooks::runtime;

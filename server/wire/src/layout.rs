@@ -189,6 +189,7 @@ pub mod control {
     pub const FORKED: u32 = 5;
     pub const ENDED: u32 = 6;
     pub const LOADED: u32 = 7;
+    pub const SERVER: u32 = 8;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;
@@ -196,6 +197,8 @@ pub mod control {
     pub const PERLRUN: u32 = 5;
     pub const FORK_SCRIPT: u32 = 6;
     pub const HANDLER: u32 = 7;
+    /// `FILE:LINE`, NUL, and the code of a `<Perl>` section.
+    pub const SECTION: u32 = 8;
 }
 
 /// The header of a control message; `length` bytes of text follow.

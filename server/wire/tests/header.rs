@@ -124,8 +124,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_DONE_AGAIN", record::DONE_AGAIN.into()),
         ("MEHARI_CONTROL_PRELOAD", control::PRELOAD as usize),
         ("MEHARI_CONTROL_LOADED", control::LOADED as usize),
+        ("MEHARI_CONTROL_SERVER", control::SERVER as usize),
         ("MEHARI_PRELOAD_MODULE", control::MODULE as usize),
         ("MEHARI_PRELOAD_HANDLER", control::HANDLER as usize),
+        ("MEHARI_PRELOAD_SECTION", control::SECTION as usize),
     ]
 }
 

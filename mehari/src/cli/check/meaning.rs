@@ -178,6 +178,7 @@ fn listen(site: &Site) -> String {
 
 fn preload(preload: &Preload) -> String {
     match preload {
+        Preload::Section { name, .. } => format!("<Perl> of {name}"),
         Preload::Module(name) => format!("module {name}"),
         Preload::Require(file) => format!("file {}", file.display()),
         Preload::Psgi(file) => format!("application {}", file.display()),

@@ -4,7 +4,7 @@
 use super::journal::Logs;
 use super::{Options, Refusal};
 use mehari_config::Site;
-use mehari_front::{Handle, Stats};
+use mehari_front::{GroupStatus, Handle, Stats};
 use mehari_pool::{Plan, Pool, PoolStatus};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -127,8 +127,25 @@ impl Reloader {
         self.watched_certificates.borrow().clone()
     }
 
-    pub fn status(&self) -> (PoolStatus, Stats) {
-        (self.pool.status(), self.front.stats())
+    pub fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
+        let back_ends = self.front.back_ends();
+        (self.pool.status(), self.front.stats(), back_ends)
+    }
+
+    /// Gives a back end no new requests, or some again.
+    pub fn drain(&self, name: &str, drained: bool) -> Result<String, String> {
+        let meant = self.front.drain(name, drained);
+        let what = if drained { "drained" } else { "resumed" };
+        match meant.is_empty() {
+            true => Err(format!(
+                "there is no back end `{name}`; `mehari status` names them"
+            )),
+            false => {
+                let text = format!("{what}: {}", meant.join(", "));
+                self.logs.error.notice(&text);
+                Ok(text)
+            }
+        }
     }
 
     /// The files whose change means a new generation.

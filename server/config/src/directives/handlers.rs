@@ -1,20 +1,22 @@
 //! What answers a request: handlers, their rungs, and what scripts are allowed.
 
 use super::files::suffix;
+use super::proxy::passes;
 use super::row::*;
 use crate::environment::PreloadStage;
 use crate::overrides::{FILE_INFO, OPTIONS};
 use crate::{option, HandlerName, Phase, Preload};
+use std::sync::Arc;
 
 pub const GROUP: Group = Group {
     title: "Handlers",
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|perl-script|modperl|psgi|default-handler|None", 1, 1),
+            words("cgi-script|perl-script|modperl|psgi|proxy:URL|default-handler|None", 1, 1),
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
-                let name = handler_name(arguments, true)?;
+                let name = handler_name(target, arguments, true)?;
                 target.changes.push(Change::SetHandler(name));
                 Ok(())
             },
@@ -24,17 +26,17 @@ pub const GROUP: Group = Group {
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
-            words("cgi-script|perl-script|modperl|psgi SUFFIX...", 2, ANY),
+            words("cgi-script|perl-script|modperl|psgi|proxy:URL SUFFIX...", 2, ANY),
             "What runs files with these suffixes.",
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
                     target.environment.ignore("a URL path stands for one file, whatever its language");
                     return Ok(());
                 }
-                let name = handler_name(arguments, false)?;
+                let name = handler_name(target, arguments, false)?;
                 for index in 1..arguments.words.len() {
                     let suffix = suffix(arguments, index)?;
-                    target.changes.push(Change::AddHandler(suffix, name));
+                    target.changes.push(Change::AddHandler(suffix, name.clone()));
                 }
                 Ok(())
             },
@@ -89,7 +91,11 @@ pub const GROUP: Group = Group {
     ],
 };
 
-fn handler_name(arguments: &Arguments, may_be_unset: bool) -> Result<HandlerName, Fault> {
+fn handler_name(
+    target: &mut Target,
+    arguments: &Arguments,
+    may_be_unset: bool,
+) -> Result<HandlerName, Fault> {
     const NAMES: &[&str] = &[
         "cgi-script",
         "perl-script",
@@ -99,6 +105,10 @@ fn handler_name(arguments: &Arguments, may_be_unset: bool) -> Result<HandlerName
         "None",
     ];
     let text = arguments.text(0)?;
+    if let Some(url) = text.strip_prefix("proxy:") {
+        let proxied = passes::handler(target, arguments, url)?;
+        return Ok(HandlerName::Proxy(Arc::new(proxied)));
+    }
     Ok(match text.to_ascii_lowercase().as_str() {
         "cgi-script" => HandlerName::CgiScript,
         "perl-script" => HandlerName::PerlScript,

@@ -21,11 +21,12 @@ impl Draft {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     /// What can only be known at the end.
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();
         self.check_spare_workers();
+        self.check_upstreams();
         let Reader {
             mut site,
             main,
@@ -60,6 +61,29 @@ impl Reader {
         site.notes = notes;
         site.defines = environment.defines;
         Ok(site)
+    }
+
+    /// A balancer that is named and has no members would answer nothing.
+    fn check_upstreams(&mut self) {
+        for (name, file, at) in std::mem::take(&mut self.named) {
+            let known = self.site.upstream(&name);
+            if known.is_some_and(|upstream| !upstream.members.is_empty()) {
+                continue;
+            }
+            let message = match name.starts_with("balancer:") {
+                true => format!(
+                    "{name} has no members; expected `BalancerMember URL` in <Proxy {name}>"
+                ),
+                false => format!(
+                    "nothing is started for {name}; expected `FastCgiServer` with this path"
+                ),
+            };
+            self.file = file;
+            self.refuse(Fault::new(at, message));
+        }
+        self.site
+            .upstreams
+            .retain(|upstream| !upstream.members.is_empty());
     }
 
     fn check_applications(&mut self) {

@@ -13,7 +13,7 @@ pub(crate) fn read_htaccess(
     folder: &Path,
     may: Overrides,
 ) -> Result<Vec<Section>, Problems> {
-    let mut reader = Reader::new(&[]);
+    let mut reader = Reader::new(&[], None);
     reader.environment.defines = site.defines.clone();
     reader.site.server_root.clone_from(&site.server_root);
     reader.htaccess = Some(may);

@@ -18,7 +18,7 @@ pub(super) enum Part {
     If(Expression),
 }
 
-impl Reader {
+impl Reader<'_> {
     /// What an opening line opens, if it is one of these. `name` is in lower case.
     pub(super) fn part(
         &mut self,

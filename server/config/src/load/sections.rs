@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::part::Part;
-use super::{finish, Draft, Reader};
+use super::{finish, Draft, PerlBlock, Reader};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
-use crate::{condition, section};
-use crate::{Host, Scope, Section, SECTIONS};
+use crate::{condition, section, Change};
+use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
 /// An opened section that waits for its closing line.
 pub(super) struct Open {
@@ -29,9 +29,11 @@ pub(super) enum OpenKind {
     Scoped(Section),
     /// Its lines change what it stands in, in their own way.
     Part(Part, Vec<crate::Change>),
+    /// `<Proxy>`: its lines are about a balancer, or about who may ask for back ends at all.
+    Proxy(Vec<Change>),
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn section_line(&mut self, content: &[Character]) -> Result<(), Fault> {
         let at = content[0].1;
         let [_, inner @ .., ('>', _)] = content else {
@@ -94,6 +96,7 @@ impl Reader {
                 }
             }
             "virtualhost" => self.virtual_host(name, words),
+            "proxy" => (OpenKind::Proxy(Vec::new()), self.proxy(name, words).err()),
             "directory" | "directorymatch" | "files" | "filesmatch" | "location"
             | "locationmatch" => {
                 let (section, fault) = self.scoped(lower, name, words);
@@ -107,16 +110,66 @@ impl Reader {
         }
     }
 
+    /// `<Proxy balancer://name>`, or `<Proxy *>`.
+    fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
+        let mut around = self.open.iter();
+        if around.any(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_))) {
+            let message = "<Proxy> cannot stand in another section";
+            return Err(Fault::new(name.at, message));
+        }
+        let [word] = words else {
+            let message = "expected `<Proxy balancer://NAME>` or `<Proxy *>`";
+            return Err(Fault::new(name.at, message));
+        };
+        let lower = word.text.to_ascii_lowercase();
+        match lower
+            .strip_prefix("balancer://")
+            .map(|name| name.trim_end_matches('/'))
+        {
+            Some(name) if !name.is_empty() => {
+                self.environment.balancer = Some(format!("balancer://{name}"));
+                Ok(())
+            }
+            None if word.text == "*" => Ok(()),
+            _ => {
+                let message = format!("expected balancer://NAME or `*`, not `{}`", word.text);
+                Err(Fault::new(word.at, message))
+            }
+        }
+    }
+
+    /// Who may ask is decided by `<Location>` here: `<Proxy>` may only say that everyone may.
+    fn close_proxy(&mut self, changes: &[Change], at: At) -> Result<(), Fault> {
+        self.environment.balancer = None;
+        let grants = |change: &Change| {
+            matches!(
+                change,
+                Change::Require(crate::Requirement::All(true))
+                    | Change::Order(_)
+                    | Change::Allow(None, crate::From::All)
+            )
+        };
+        match changes.iter().all(grants) {
+            true => Ok(()),
+            false => {
+                let message = "<Proxy> decides nothing but who its members are; expected the other lines in <Location>";
+                Err(Fault::new(at, message))
+            }
+        }
+    }
+
     /// Its lines are Perl, which may look like anything: they are passed over even where a
     /// condition does not hold.
     fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
         self.foreign_until = Some("</perl>");
-        let message =
-            "<Perl> is not read yet; expected `PerlPostConfigRequire FILE` with the same code";
-        match self.is_skipping() {
-            true => Ok(()),
-            false => Err(Fault::new(name.at, message)),
+        if !self.is_skipping() {
+            self.perl_block = Some(PerlBlock {
+                at: name.at,
+                code: String::new(),
+            });
+            self.add_note("Perl", name.at, NoteKind::Honoured, String::new());
         }
+        Ok(())
     }
 
     fn virtual_host(&mut self, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
@@ -232,6 +285,7 @@ impl Reader {
                 self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
+            OpenKind::Proxy(changes) => return self.close_proxy(&changes, open.at),
             OpenKind::Read | OpenKind::Skip => {}
         }
         Ok(())

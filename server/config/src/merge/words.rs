@@ -19,8 +19,8 @@ impl HandlerWords {
         let mut index_begun = false;
         for change in changes {
             match change {
-                Change::SetHandler(name) => self.set = Some(*name),
-                Change::AddHandler(suffix, name) => put(&mut self.by_suffix, suffix, *name),
+                Change::SetHandler(name) => self.set = Some(name.clone()),
+                Change::AddHandler(suffix, name) => put(&mut self.by_suffix, suffix, name.clone()),
                 Change::PsgiApp(file) => self.psgi_app = Some(file.clone()),
                 Change::DirectoryIndex(names) => {
                     if !index_begun || names.is_empty() {
@@ -39,26 +39,27 @@ impl HandlerWords {
     }
 
     fn bind(&self, settings: &mut Settings) {
-        if let Some(name) = self.set {
+        if let Some(name) = &self.set {
             settings.handler = self.handler(name, settings);
         }
         if !self.by_suffix.is_empty() || !settings.add_handler.is_empty() {
             let handlers = self.by_suffix.iter();
             let bound: Vec<(String, Handler)> = handlers
-                .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(*name, settings)?)))
+                .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(name, settings)?)))
                 .collect();
             settings.add_handler = bound;
         }
     }
 
-    fn handler(&self, name: HandlerName, settings: &Settings) -> Option<Handler> {
+    fn handler(&self, name: &HandlerName, settings: &Settings) -> Option<Handler> {
         Some(match name {
             HandlerName::Unset => return None,
             HandlerName::File => Handler::File,
             HandlerName::CgiScript => Handler::Script(Rung::Cgi),
             HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
+            HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),
             HandlerName::PerlScript | HandlerName::Modperl => {
-                let perl_script = name == HandlerName::PerlScript;
+                let perl_script = *name == HandlerName::PerlScript;
                 match settings.perl.of(Phase::Response) {
                     [] => Handler::Script(Rung::Auto),
                     [one] => match Rung::of_handler(one) {
@@ -100,6 +101,17 @@ impl Settings {
             Change::DirectorySlash(on) => self.directory_slash = *on,
             Change::FallbackResource(path) => self.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
+            Change::PreserveHost(on) => self.proxy.preserve_host = *on,
+            Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
+            Change::ProxyForwarded(rule) => self.proxy.forwarded = *rule,
+            Change::ErrorOverride(statuses) => self.proxy.error_override = statuses.clone(),
+            Change::ProxyTimeout(time) => self.proxy.timeout = Some(*time),
+            Change::TunnelTimeout(time) => self.proxy.tunnel_timeout = Some(*time),
+            Change::ProxyReverse(url, path) => put(&mut self.proxy.reverse, url, path.clone()),
+            Change::CookieDomain(from, to) => put(&mut self.proxy.cookie_domain, from, to.clone()),
+            Change::CookiePath(from, to) => put(&mut self.proxy.cookie_path, from, to.clone()),
+            Change::SendFile(on) => self.proxy.send_file = *on,
+            Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,

@@ -146,6 +146,16 @@ impl Cgi {
         Ok(Exchange::new(about, started, verdict, timeout))
     }
 
+    /// What programs are told beside the request.
+    pub fn surroundings<'a>(&'a self, admin: Option<&'a [u8]>) -> Surroundings<'a> {
+        Surroundings {
+            software: &self.shared.software,
+            admin,
+            instance: &self.shared.instance,
+            ..Surroundings::default()
+        }
+    }
+
     /// Kills every program that runs, and its group, at once. For the end of the server.
     pub fn kill_all(&self) {
         for &leader in self.shared.groups().iter() {

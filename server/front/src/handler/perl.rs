@@ -107,7 +107,8 @@ pub fn with_call<T>(
 fn told(route: &Route) -> (u32, &[u8]) {
     let settings = &route.settings;
     let is_asked = match &route.handler {
-        Handler::Psgi(_) | Handler::Script(Rung::Fork | Rung::Auto | Rung::Cgi) => false,
+        Handler::Psgi(_) | Handler::Proxy(_) => false,
+        Handler::Script(Rung::Fork | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
     match is_asked || settings.runs_phases() {
@@ -116,7 +117,7 @@ fn told(route: &Route) -> (u32, &[u8]) {
     }
 }
 
-fn scheme(request: &Request<'_>) -> &'static [u8] {
+pub fn scheme(request: &Request<'_>) -> &'static [u8] {
     match request.peer.tls {
         Some(_) => b"https",
         None => b"http",
@@ -141,7 +142,7 @@ fn task(route: &Route) -> Task<'_> {
             rung: *rung,
             file: &route.file,
         },
-        Handler::File => Task::Script {
+        Handler::File | Handler::Proxy(_) => Task::Script {
             rung: Rung::Cgi,
             file: &route.file,
         },

@@ -6,13 +6,12 @@ use super::stream::Stream as Body;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handed_back;
-use crate::handler::Backend;
+use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
 use crate::work::{self, Work};
-use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Fault, Head, Passed};
+use mehari_pool::{Head, Passed};
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -30,9 +29,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
         let mut head = match self.backend_head(turn, backend).await? {
-            Ok(ScriptHead::Response(head)) => head,
-            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
-            Ok(ScriptHead::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
+            Ok(Said::Response(head)) => head,
+            Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Page(status)) => return Ok(Some(self.page(turn, status))),
+            Ok(Said::Upgrade(head)) => {
+                return self.tunnel(turn, backend, head).await.map(|()| None)
+            }
+            Ok(Said::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());
@@ -42,6 +45,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
             Ok(lines) if (200..=999).contains(&head.status) => {
+                if lines.send_file.is_some() {
+                    if let Some(work) = self.sent_file(turn, &head, &lines) {
+                        return Ok(Some(work));
+                    }
+                }
                 self.send_program(turn, backend, head, lines).await?;
                 Ok(None)
             }
@@ -57,6 +65,23 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     fn hand_back(&self, turn: &Current, passed: Passed) -> Work<D> {
         self.with_request(turn, |request| {
             handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
+    }
+
+    /// What comes of a head that names a file, where that is allowed.
+    fn sent_file(&self, turn: &Current, head: &Head, lines: &Lines) -> Option<Work<D>> {
+        let settings = turn.settings.as_deref()?;
+        let site = self.shared.site();
+        let round = self.shared.rounds.current();
+        let answer = self.with_request(turn, |request| {
+            send_file::answer(request, site.host(turn.host), settings, head, lines, round)
+        });
+        Some(match answer? {
+            Ok(answer) => Work::Answer(answer),
+            Err(problem) => {
+                self.log(turn, problem.reason);
+                self.page(turn, problem.status)
+            }
         })
     }
 
@@ -81,7 +106,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         &mut self,
         turn: &Current,
         backend: &mut Backend<D::Exchange>,
-    ) -> Result<Result<ScriptHead, Fault>, Gone> {
+    ) -> Result<Result<Said, Fault>, Gone> {
         let mut ended = self.client_ended;
         poll_fn(|cx| {
             let said = backend.poll_head(cx);
@@ -103,7 +128,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             match self.seat.poll_alarm(cx) {
                 Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
                 // Still in the queue: most likely nobody waits for it any more.
-                Some(Alarm::Late) if backend.worker().is_none() => Poll::Ready(Err(Gone)),
+                Some(Alarm::Late) if backend.waits() => Poll::Ready(Err(Gone)),
                 _ => Poll::Pending,
             }
         })

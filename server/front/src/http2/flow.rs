@@ -3,10 +3,9 @@
 use super::stream::Gone;
 use crate::backlog::Backlog;
 use crate::dispatch::Exchange;
-use crate::handler::Backend;
+use crate::handler::{Backend, Fault};
 use bytes::Bytes;
 use h2::SendStream;
-use mehari_pool::Fault;
 use std::io;
 use std::task::{Context, Poll};
 

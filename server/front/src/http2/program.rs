@@ -7,14 +7,13 @@ use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handed_back;
-use crate::handler::Backend;
+use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::status;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use http::Response;
-use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Fault, Passed};
+use mehari_pool::Passed;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -31,9 +30,12 @@ impl<D: Dispatch> Stream<D> {
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
         let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
-            Ok(ScriptHead::Response(said)) => said,
-            Ok(ScriptHead::LocalRedirect(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
-            Ok(ScriptHead::Passed(passed)) => {
+            Ok(Said::Response(said)) => said,
+            Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
+            // Nothing was asked to change its protocol here.
+            Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
+            Ok(Said::Passed(passed)) => {
                 return Ok(Some(self.hand_back(turn, head, *passed)));
             }
             Err(fault) => {
@@ -45,6 +47,11 @@ impl<D: Dispatch> Stream<D> {
         said.status = turn.status_for(said.status);
         match lines::examine(&said.lines) {
             Ok(lines) if (200..=999).contains(&said.status) => {
+                if lines.send_file.is_some() {
+                    if let Some(work) = self.sent_file(turn, head, &said, &lines) {
+                        return Ok(Some(work));
+                    }
+                }
                 self.send_program(turn, head, backend, said, lines).await?;
                 Ok(None)
             }
@@ -62,7 +69,7 @@ impl<D: Dispatch> Stream<D> {
         &mut self,
         cx: &mut Context<'_>,
         backend: &mut Backend<D::Exchange>,
-    ) -> Poll<Result<Result<ScriptHead, Fault>, Gone>> {
+    ) -> Poll<Result<Result<Said, Fault>, Gone>> {
         let said = backend.poll_head(cx);
         while let Some(interim) = backend.take_interim() {
             self.send_interim(&interim)?;
@@ -91,6 +98,29 @@ impl<D: Dispatch> Stream<D> {
     fn hand_back(&self, turn: &Turn, head: &Head, passed: Passed) -> Work<D> {
         self.with_request(turn, head, |request| {
             handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
+    }
+
+    /// What comes of a head that names a file, where that is allowed.
+    fn sent_file(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        said: &mehari_pool::Head,
+        lines: &Lines,
+    ) -> Option<Work<D>> {
+        let settings = turn.settings.as_deref()?;
+        let site = self.shared.site();
+        let round = self.shared.rounds.current();
+        let answer = self.with_request(turn, head, |request| {
+            send_file::answer(request, site.host(turn.host), settings, said, lines, round)
+        });
+        Some(match answer? {
+            Ok(answer) => Work::Answer(answer),
+            Err(problem) => {
+                self.log(turn, head, problem.reason);
+                self.page(turn, head, problem.status)
+            }
         })
     }
 

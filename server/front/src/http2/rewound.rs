@@ -1,7 +1,10 @@
-//! A socket with some of its input put back in front.
+//! A socket with some of its input put back in front, and a count of the frames that pass.
 
+use super::census::Census;
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -9,14 +12,25 @@ pub struct Rewound<S> {
     before: Vec<u8>,
     at: usize,
     socket: S,
+    census: Rc<RefCell<Census>>,
 }
 
 impl<S> Rewound<S> {
-    pub fn new(before: Vec<u8>, socket: S) -> Rewound<S> {
+    pub fn new(before: Vec<u8>, socket: S, census: Rc<RefCell<Census>>) -> Rewound<S> {
+        census.borrow_mut().read(&before);
         Rewound {
+            census,
             before,
             at: 0,
             socket,
+        }
+    }
+}
+
+impl<S> Rewound<S> {
+    fn count(&self, wrote: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(bytes)) = wrote {
+            self.census.borrow_mut().count_sent(*bytes);
         }
     }
 }
@@ -34,7 +48,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Rewound<S> {
             this.at += count;
             return Poll::Ready(Ok(()));
         }
-        Pin::new(&mut this.socket).poll_read(cx, into)
+        let start = into.filled().len();
+        let read = Pin::new(&mut this.socket).poll_read(cx, into);
+        this.census.borrow_mut().read(&into.filled()[start..]);
+        read
     }
 }
 
@@ -44,7 +61,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Rewound<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(cx, bytes)
+        let wrote = Pin::new(&mut self.socket).poll_write(cx, bytes);
+        self.count(&wrote);
+        wrote
     }
 
     fn poll_write_vectored(
@@ -52,7 +71,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Rewound<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(cx, slices)
+        let wrote = Pin::new(&mut self.socket).poll_write_vectored(cx, slices);
+        self.count(&wrote);
+        wrote
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -43,6 +43,8 @@ struct Known {
 pub struct HtaccessTable {
     journal: Rc<dyn Journal>,
     watch: Option<OwnedFd>,
+    /// The same, for the task that waits.
+    for_task: RefCell<Option<OwnedFd>>,
     hosts: RefCell<HashMap<u32, HostFolders>>,
     watches: RefCell<HashMap<i32, PathBuf>>,
 }
@@ -57,9 +59,12 @@ struct HostFolders {
 
 impl HtaccessTable {
     pub fn new(journal: Rc<dyn Journal>) -> HtaccessTable {
+        let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+        let again = watch.as_ref().and_then(|watch| watch.try_clone().ok());
         HtaccessTable {
             journal,
-            watch: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
+            for_task: RefCell::new(again),
+            watch,
             hosts: RefCell::default(),
             watches: RefCell::default(),
         }
@@ -243,7 +248,7 @@ impl HtaccessTable {
 
     /// For the task that waits for changes.
     pub fn descriptor(&self) -> Option<OwnedFd> {
-        self.watch.as_ref()?.try_clone().ok()
+        self.for_task.take()
     }
 
     /// Another site: nothing read for the one before counts.

@@ -2,14 +2,14 @@
 
 use super::htaccess::HtaccessTable;
 use super::links::may_follow;
-use super::{program, views, walk, Outcome, Route};
+use super::{program, proxied, views, walk, Outcome, Route};
 use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::{Facts, Handler, Host, Settings, Site};
+use mehari_config::{Facts, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use rustix::fs::FileType;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -66,6 +66,13 @@ struct Search<'s> {
     htaccess: &'s HtaccessTable,
     facts: Option<&'s dyn Facts>,
     indexes: usize,
+    /// The path as it was sent.
+    raw: &'s [u8],
+}
+
+/// The file a path was mapped to, whether or not it exists.
+pub struct Mapping {
+    pub file: Vec<u8>,
 }
 
 impl<'s> Search<'s> {
@@ -76,11 +83,13 @@ impl<'s> Search<'s> {
             htaccess,
             facts: None,
             indexes: 0,
+            raw: &[],
         }
     }
 
-    fn route(&mut self, raw: &[u8], file: Option<&[u8]>) -> Result<Route, Problem> {
+    fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
         let path = Path::decode(raw)?;
+        self.raw = raw;
         let mut route = match file {
             None => self.find(path)?,
             Some(file) => self.find_mapped(path, file.to_vec(), false)?,
@@ -118,6 +127,13 @@ impl<'s> Search<'s> {
         {
             return Ok(self.mounted(settings, handler, path, mapped));
         }
+        let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
+            Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
+            _ => None,
+        });
+        if let Some(proxied) = proxied {
+            return self.proxied(settings, proxied, path, mapped);
+        }
         if path.encoded_slash {
             return Ok(self.refused(settings, NOT_FOUND));
         }
@@ -125,7 +141,7 @@ impl<'s> Search<'s> {
             return Ok(self.refused(settings, HIDDEN));
         }
         let Some(found) = walk::back(&mapped, path.merged.len()) else {
-            return self.missing(settings, path);
+            return self.without_file(settings, path, mapped);
         };
         if !may_follow(&found.file, settings.links) {
             return Ok(self.refused(settings, LINK));
@@ -189,6 +205,51 @@ impl<'s> Search<'s> {
         }
     }
 
+    fn proxied(
+        &self,
+        settings: Arc<Settings>,
+        proxied: Arc<Proxied>,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Result<Route, Problem> {
+        let raw = (self.indexes == 0).then_some(self.raw);
+        let mapping = Mapping { file: mapped };
+        let known = settings.clone();
+        let route = proxied::route(
+            self.site,
+            self.host.number,
+            settings,
+            proxied,
+            &path,
+            raw,
+            mapping,
+        );
+        Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
+    }
+
+    /// A back end that is a section's handler answers for paths that are no files here.
+    fn without_file(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Result<Route, Problem> {
+        let Some(Handler::Proxy(proxied)) = &settings.handler else {
+            return self.missing(settings, path);
+        };
+        let location = program::mount(self.host, &path.merged);
+        let speech = self
+            .site
+            .upstream(&proxied.upstream)
+            .map(|one| one.speech());
+        if speech == Some(Speech::FastCgi) && location.is_empty() {
+            return self.missing(settings, path);
+        }
+        let mut proxied = Proxied::clone(proxied);
+        proxied.from = PassFrom::Prefix(location.to_string());
+        self.proxied(settings, Arc::new(proxied), path, mapped)
+    }
+
     fn folder(
         &mut self,
         settings: Arc<Settings>,
@@ -202,7 +263,8 @@ impl<'s> Search<'s> {
                     return self.find(candidate);
                 }
             }
-            return self.missing(settings, path);
+            let mapped = map(self.host, &path.merged).0;
+            return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") && settings.directory_slash {
             let mut location = percent_encode(&path.merged);
@@ -282,6 +344,10 @@ impl<'s> Search<'s> {
                 let target = FileTarget::new(found.name, &found.stat);
                 (Handler::File, Outcome::File(target))
             }
+            Ok(handler @ Handler::Proxy(_)) => {
+                let target = percent_encode(&path.merged);
+                (handler, Outcome::Proxied(target))
+            }
             Ok(handler) => (handler, Outcome::Program),
         };
         Ok(Route {
@@ -337,7 +403,7 @@ fn index_path(folder: &Path, index: &str) -> Option<Path> {
 }
 
 /// For a Location field: everything but unreserved bytes and slashes is encoded.
-pub(super) fn percent_encode(path: &[u8]) -> Vec<u8> {
+pub fn percent_encode(path: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(path.len() + 1);
     for &byte in path {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {

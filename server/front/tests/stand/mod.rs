@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod client;
+pub mod frames;
 pub mod pool;
 pub mod site;
 

@@ -1,0 +1,33 @@
+# One run of h2load against one address: HTTP/2 with several streams on each of a few connections.
+package H2load;
+use strict;
+use warnings;
+
+# The streams of one connection already keep a server busy: an eighth of the connections is enough of them.
+my $FEWER = 8;
+
+sub installed { return grep { -x "$_/h2load" } split /:/, $ENV{PATH} // '' }
+
+# url, connections, streams, seconds. Returns what Wrk::run returns; h2load tells no percentiles.
+sub run {
+    my (%run) = @_;
+    my $connections = int($run{connections} / $FEWER) || 1;
+    open my $output, '-|', 'h2load', '-t1', "-c$connections", "-m$run{streams}", "-D$run{seconds}", $run{url}
+        or die "cannot run h2load: $!\n";
+    my $said = do { local $/; <$output> } // '';
+    close $output or die "h2load failed on $run{url}:\n$said";
+    return read_report($said);
+}
+
+sub read_report {
+    my ($said) = @_;
+    my ($rate) = $said =~ m{^finished in .*?, ([\d.]+) req/s}m or die "h2load's report is not understood:\n$said";
+    my ($good, $failed, $errored, $late) = $said =~ /(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/
+        or die "h2load's report is not understood:\n$said";
+    my ($other) = $said =~ /status codes: \d+ 2xx, (.*)$/m;
+    my @faults = grep { /^[1-9]/ } "$failed failed", "$errored errored", "$late timed out", split /, /, $other // '';
+    push @faults, 'spoke no h2' unless $said =~ /^Application protocol: h2$/m;
+    return {requests => $good, rate => $rate, faults => join '; ', @faults};
+}
+
+1;

@@ -1,0 +1,47 @@
+package APR::Request::Error;
+
+# What is wrong with a form: dies with an APR::Error whose number is libapreq2's.
+
+use strict;
+use warnings;
+use parent 'APR::Error';
+
+my %TEXT = (
+    120000 => 'Uploads are disabled for this request',
+    120001 => 'Attempt to perform unsafe action with tainted data',
+    120010 => 'Malformed input data',
+    120011 => 'Invalid input character',
+    120012 => 'Invalid byte sequence',
+    120013 => 'Invalid attribute',
+    120014 => 'Malformed header string',
+    120020 => 'Missing input data',
+    120021 => 'Expected token not present',
+    120022 => 'Missing attribute',
+    120023 => 'Missing header',
+    120024 => 'Missing parser',
+    120030 => 'Conflicting information',
+    120031 => 'Exceeds configured maximum limit',
+);
+
+sub raise {
+    my ($number, $function) = @_;
+    my $level = 0;
+    $level++ while (caller $level)[0] =~ /\A(?:APR|Apache2?|Mehari)(?:::|\z)/ && caller $level + 1;
+    my (undef, $file, $line) = caller $level;
+    die __PACKAGE__->new(rc => $number, func => "APR::Request::$function", file => $file, line => $line);
+}
+
+# A request without a form, or with a body of another kind, is none.
+sub is_error { return $_[0] != 0 && $_[0] != 120020 && $_[0] != 120024 }
+
+sub strerror { return $TEXT{ $_[0] } || APR::Error::strerror($_[0]) }
+
+sub str {
+    my ($self) = @_;
+    return sprintf '%s: (%d) %s at %s line %d', $self->{func}, $self->{rc}, strerror($self->{rc}), $self->{file}, $self->{line};
+}
+
+# The status of the answer when nobody catches it: the client's fault.
+sub http_status { my ($self) = @_; return $self->{rc} == 120031 ? 413 : $self->{rc} == 120000 ? 403 : 400 }
+
+1;

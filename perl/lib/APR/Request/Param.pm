@@ -1,0 +1,120 @@
+package APR::Request::Param;
+
+# A parameter as an object: its name and value, and of an upload its content.
+
+use strict;
+use warnings;
+use APR::Table ();
+
+use overload '""' => sub { $_[0]->value }, fallback => 1;
+
+@APR::Request::Param::Table::ISA = ('APR::Table');
+
+sub new {
+    my ($class, $pool, $name, $value) = @_;
+    return bless { name => $name, value => $value }, ref $class || $class;
+}
+
+# For APR::Request: an upload of `$request`, a place in its body.
+sub of_upload {
+    my ($class, $request, $name, $file_name, $info, $offset, $size) = @_;
+    return bless { request => $request, name => $name, value => $file_name, info => $info, offset => $offset, size => $size }, $class;
+}
+
+sub name  { return $_[0]{name} }
+sub value { return $_[0]{value} }
+sub info  { return $_[0]{info} }
+
+sub is_tainted { my $self = shift; my $old = $self->{is_tainted} // 1; $self->{is_tainted} = $_[0] if @_; return $old }
+
+# 0 ASCII, 1 Latin-1, 2 Windows, 8 UTF-8
+sub charset {
+    my $self = shift;
+    my $old  = $self->{charset} // _charset_of($self->{value});
+    $self->{charset} = $_[0] if @_;
+    return $old;
+}
+
+sub _charset_of {
+    my ($bytes) = @_;
+    return 0 unless $bytes =~ /[^\0-\x7f]/;
+    return utf8::decode(my $copy = $bytes) ? 8 : 1;
+}
+
+sub upload_filename { return $_[0]{offset} ? $_[0]{value} : undef }
+sub upload_size     { return $_[0]{size} }
+sub upload_type     { my ($self) = @_; return ($self->{info}->get('Content-Type') // '') =~ /\A\s*([^;\s]*)/ ? $1 : '' }
+
+# `length` bytes from `at`, or as many as there are.
+sub _bytes {
+    my ($self, $at, $length) = @_;
+    my $rest = $self->{size} - $at;
+    return $self->{request}->_body($self->{offset} + $at, $length < $rest ? $length : $rest);
+}
+
+# upload_slurp($into): the whole content; its length.
+sub upload_slurp { my $self = shift; $_[0] = $self->_bytes(0, $self->{size}); return $self->{size} }
+
+sub _copy {
+    my ($self, $out) = @_;
+    for (my $at = 0; $at < $self->{size}; $at += 1 << 20) {
+        my $part = $self->_bytes($at, 1 << 20);
+        my $done = 0;
+        while ($done < length $part) {
+            my $wrote = syswrite $out, $part, length($part) - $done, $done;
+            die "cannot keep the upload `$self->{name}`: $!\n" unless defined $wrote;
+            $done += $wrote;
+        }
+    }
+    return;
+}
+
+# A handle on a file without a name that holds the content: in memory when it is short.
+sub upload_fh {
+    my ($self) = @_;
+    return $self->{handle} if $self->{handle};
+    my $is_short = $self->{size} <= $self->{request}->brigade_limit;
+    my $file     = $is_short ? APR::Request::_memory_file('upload') : -1;
+    my $handle;
+    if ($file >= 0) { open $handle, '+<&=', $file or die "cannot keep the upload `$self->{name}`: $!\n" }
+    else            { ($handle, my $name) = $self->_temporary; unlink $name }
+    binmode $handle;
+    $self->_copy($handle);
+    seek $handle, 0, 0;
+    return $self->{handle} = $handle;
+}
+
+sub upload_io { return $_[0]->upload_fh }
+
+sub _temporary {
+    my ($self) = @_;
+    require File::Temp;
+    require File::Spec;
+    my $folder = $self->{request}->temp_dir;
+    return File::Temp::tempfile('apreqXXXXXX', DIR => defined $folder ? $folder : File::Spec->tmpdir, UNLINK => 0);
+}
+
+# upload_link($path): the content as a file of that name, which must not be there yet.
+sub upload_link {
+    my ($self, $path) = @_;
+    require Fcntl;
+    sysopen my $out, $path, Fcntl::O_WRONLY() | Fcntl::O_CREAT() | Fcntl::O_EXCL(), 0600 or die "cannot make $path: $!\n";
+    return 1 if eval { $self->_copy($out); close $out };
+    my $reason = $@ || "cannot write $path: $!\n";
+    unlink $path;
+    die $reason;
+}
+
+# The name of a file with the content; it goes with the request.
+sub upload_tempname {
+    my ($self) = @_;
+    return $self->{tempname} if $self->{tempname};
+    my $pool = $self->{request}->pool;
+    my ($handle, $name) = $self->_temporary;
+    $pool->cleanup_register(sub { unlink $name });
+    $self->_copy($handle);
+    close $handle or die "cannot write $name: $!\n";
+    return $self->{tempname} = $name;
+}
+
+1;

@@ -1,0 +1,97 @@
+package Apache;
+
+# mod_perl 1's request and server: what old scripts and handlers call. `$r` is of this class where the
+# configuration names a handler of mod_perl 1 (`PerlHandler Apache::Registry`), and from `Apache->request`.
+
+use strict;
+use warnings;
+use Mehari ();
+use Apache2::compat      ();
+use Apache2::RequestUtil ();
+use Apache2::ServerUtil  ();
+
+our $VERSION = '1.31';
+our @ISA     = ('Apache2::RequestRec');
+
+# ---- of the class ----
+
+sub request { my $r = Apache2::RequestUtil->request or return; return bless $r, __PACKAGE__ }
+
+sub server { my ($self) = @_; return ref $self ? $self->SUPER::server : Apache2::ServerUtil->server }
+
+sub exit { shift if @_ && ref $_[0]; CORE::exit(@_ ? $_[0] : 0) }
+
+sub define { my ($class, $name) = @_; return Apache2::ServerUtil::exists_config_define($name) }
+
+sub module { my ($class, $name) = @_; require Apache2::Module; return Apache2::Module::loaded($name) ? 1 : 0 }
+
+sub httpd_conf { my ($class, @lines) = @_; return Apache2::ServerUtil->server->add_config([map { split /\n/ } @lines]) }
+
+sub perl_hook { return 1 }
+
+sub can_stack_handlers { return 1 }
+
+sub gensym { require Symbol; return Symbol::gensym() }
+
+sub untaint { shift; require ModPerl::Util; ModPerl::Util::untaint($_) for @_; return }
+
+sub unescape_url { my $text = pop; require Apache2::URI; return Apache2::URI::unescape_url($text) }
+
+sub unescape_url_info { my $text = pop; $text =~ tr/+/ /; return unescape_url($text) }
+
+sub log_error { my ($self, @text) = @_; Mehari::log_line(3, join '', @text); return }
+
+*warn = sub { my ($self, @text) = @_; Mehari::log_line(4, join '', @text); return };
+
+sub push_handlers {
+    my ($self, $phase, $handler) = @_;
+    return ref $self ? $self->SUPER::push_handlers($phase, $handler) : Apache2::ServerUtil->server->push_handlers($phase, $handler);
+}
+
+sub set_handlers {
+    my ($self, $phase, $handler) = @_;
+    return ref $self ? $self->SUPER::set_handlers($phase, $handler) : Apache2::ServerUtil->server->set_handlers($phase, $handler);
+}
+
+sub server_root_relative {
+    my ($self, @path) = @_;
+    return Apache2::ServerUtil::server_root_relative(ref $self ? $self->pool : undef, @path);
+}
+
+# ---- of `$r`, where list context asks for pairs ----
+
+sub args {
+    my $self = shift;
+    my $args = $self->SUPER::args(@_);
+    return wantarray ? $self->parse_args(1, $args) : $args;
+}
+
+sub content {
+    my ($self) = @_;
+    my $text = $self->SUPER::content;
+    return wantarray ? $self->parse_args(1, $text) : $text;
+}
+
+for my $name (qw(headers_in headers_out err_headers_out subprocess_env notes dir_config)) {
+    my $original = "Apache2::RequestRec::$name";
+    no strict 'refs';
+    *$name = sub {
+        my $self = shift;
+        return $self->$original(@_) if @_;
+        my $table = $self->$original;
+        return $table unless wantarray;
+        my @pairs;
+        $table->do(sub { push @pairs, @_; 1 });
+        return @pairs;
+    };
+}
+
+# A handle for -s and the like: the file has been looked at.
+sub finfo {
+    my ($self) = @_;
+    no warnings 'newline';
+    stat $self->filename;
+    return \*_;
+}
+
+1;

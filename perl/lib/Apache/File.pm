@@ -1,0 +1,37 @@
+package Apache::File;
+
+# mod_perl 1's file handles. The methods of `$r` that came with it are those of Apache2::Response.
+
+use strict;
+use warnings;
+use Apache2::RequestIO   ();
+use Apache2::RequestUtil ();
+use Apache2::Response    ();
+use File::Temp ();
+use Symbol     ();
+
+# new($name): undef when it cannot be opened, $! says why.
+sub new {
+    my ($class, @name) = @_;
+    my $self = bless Symbol::gensym(), ref $class || $class;
+    return $self unless @name;
+    return $self->open(@name) ? $self : undef;
+}
+
+sub open {
+    my ($self, $name, @how) = @_;
+    return @how ? CORE::open($self, $name, @how) : CORE::open($self, $name);
+}
+
+sub close { my ($self) = @_; return CORE::close $self }
+
+# A file that goes with the request: its name and handle, or the handle.
+sub tmpfile {
+    my ($class) = @_;
+    my ($handle, $name) = File::Temp::tempfile('apacheXXXXXX', TMPDIR => 1, UNLINK => 0);
+    Apache2::RequestUtil->request->pool->cleanup_register(sub { unlink $name });
+    bless $handle, ref $class || $class;
+    return wantarray ? ($name, $handle) : $handle;
+}
+
+1;

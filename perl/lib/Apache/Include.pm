@@ -1,0 +1,17 @@
+package Apache::Include;
+
+# Another page of this server in the middle of one.
+
+use strict;
+use warnings;
+use Apache2::SubRequest  ();
+use Apache2::RequestUtil ();
+
+# virtual($uri, $r)
+sub virtual {
+    my ($class, $uri, $r) = @_;
+    $r ||= Apache2::RequestUtil->request;
+    return $r->lookup_uri($uri)->run;
+}
+
+1;

@@ -1,0 +1,58 @@
+package Apache::Request;
+
+# libapreq 1: an `$r` of mod_perl 1 whose parameters and uploads can be asked for, and set.
+
+use strict;
+use warnings;
+use Apache ();
+use Apache2::Request ();
+use Apache::Upload   ();
+
+our $VERSION = '1.34';
+our @ISA     = qw(Apache2::Request Apache);
+
+# OK, or the status to answer: 413, 403, 400.
+sub parse {
+    my ($self) = @_;
+    my $status = $self->param_status or return 0;
+    return APR::Request::Error->new(rc => $status)->http_status;
+}
+
+# param($name), param($name => $value or \@values), param: names, or the table.
+sub param {
+    my ($self, $name, @values) = @_;
+    return @_ > 1 ? $self->SUPER::param($name) : $self->SUPER::param unless @values;
+    $_->unset($name) for map { $self->_table($_) } 0, 1;
+    my $table = $self->_table(0);
+    $table->add($name, $_) for ref $values[0] eq 'ARRAY' ? @{ $values[0] } : @values;
+    return $self->SUPER::param($name);
+}
+
+sub parms  { my ($self) = @_; return scalar $self->SUPER::param }
+sub params { my ($self) = @_; return scalar $self->SUPER::param }
+sub query_params { my ($self) = @_; return scalar $self->_table(0) }
+sub post_params  { my ($self) = @_; return scalar $self->_table(1) }
+
+# `$r`'s own, not the parsed ones.
+sub args { my $self = shift; return Apache::args($self, @_) }
+
+sub upload {
+    my ($self, @name) = @_;
+    return $self->SUPER::upload(@name) if @name;
+    my @all = map { $self->_upload($_) } $self->_uploads;
+    $all[$_]{next} = $all[ $_ + 1 ] for 0 .. $#all - 1;
+    return wantarray ? @all : $all[0];
+}
+
+sub _upload { my ($self, $parts) = @_; return Apache::Upload->of_upload($self, @$parts) }
+
+sub expires {
+    my ($self, $when) = @_;
+    require APR::Request::Cookie;
+    return APR::Request::Cookie::_date($when) =~ tr/-/ /r;
+}
+
+sub script_name { my ($self) = @_; return substr $self->uri, 0, length($self->uri) - length($self->path_info // '') }
+sub script_path { my ($self) = @_; return $self->script_name =~ s{[^/]*\z}{}r }
+
+1;

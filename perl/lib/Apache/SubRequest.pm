@@ -1,0 +1,9 @@
+package Apache::SubRequest;
+
+# mod_perl 1's name for Apache2::SubRequest: requests of requests.
+
+use strict;
+use warnings;
+use Apache2::SubRequest ();
+
+1;

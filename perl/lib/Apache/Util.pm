@@ -1,0 +1,35 @@
+package Apache::Util;
+
+# mod_perl 1's helpers for text and time.
+
+use strict;
+use warnings;
+use Exporter 'import';
+use Apache2::Util ();
+use APR::Date   ();
+use APR::String ();
+use APR::Util   ();
+
+our @EXPORT_OK   = qw(escape_html escape_uri unescape_uri unescape_uri_info ht_time parsedate size_string validate_password);
+our %EXPORT_TAGS = (all => \@EXPORT_OK);
+
+my %ENTITY = ('<' => '&lt;', '>' => '&gt;', '&' => '&amp;', '"' => '&quot;');
+
+sub escape_html { my ($text) = @_; $text =~ s/([<>&"])/$ENTITY{$1}/g; return $text }
+
+sub escape_uri { return Apache2::Util::escape_path($_[0], undef, 1) }
+
+sub unescape_uri { my ($text) = @_; $text =~ s/%([0-9A-Fa-f]{2})/chr hex $1/ge; return $text }
+
+sub unescape_uri_info { my ($text) = @_; $text =~ tr/+/ /; return unescape_uri($text) }
+
+# ht_time($time, $format, $gmt)
+sub ht_time { return Apache2::Util::ht_time(undef, @_) }
+
+sub parsedate { return APR::Date::parse_http($_[0]) }
+
+sub size_string { return APR::String::format_size($_[0]) }
+
+sub validate_password { return APR::Util::password_validate(@_) }
+
+1;

@@ -1,0 +1,70 @@
+package Apache2::Connection;
+
+# The client's connection, as far as a worker knows it: the addresses at both ends. The front keeps
+# connections and may give each request of one to another worker, so notes last for the request.
+
+use strict;
+use warnings;
+use APR::Table    ();
+use APR::SockAddr ();
+use APR::Pool     ();
+use Mehari::Absent ();
+
+# For $r->connection.
+sub of_request {
+    my ($class, $r) = @_;
+    my ($remote, $remote_port, $local, $local_port) = $r->_addresses;
+    return bless { remote => $remote, remote_port => $remote_port, local => $local, local_port => $local_port, r => $r }, $class;
+}
+
+sub client_ip   { my $self = shift; my $old = $self->{remote}; $self->{remote} = $_[0] if @_; return $old }
+sub remote_ip   { my $self = shift; return $self->client_ip(@_) }
+sub client_addr { my $self = shift; my $old = $self->{client_addr} || APR::SockAddr->new(@$self{qw(remote remote_port)}); $self->{client_addr} = $_[0] if @_; return $old }
+sub remote_addr { my $self = shift; return $self->client_addr(@_) }
+sub local_ip    { return $_[0]{local} }
+sub local_addr  { my ($self) = @_; return APR::SockAddr->new(@$self{qw(local local_port)}) }
+sub local_host  { return $_[0]{local} }
+
+# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3: no name is looked up here, as
+# with HostnameLookups Off.
+sub get_remote_host {
+    my ($self, $type) = @_;
+    return $type && ($type == 1 || $type == 2) ? $self->{remote} : undef if defined $type;
+    return $self->{remote};
+}
+
+sub remote_host { return undef }
+
+sub aborted    { return 0 }
+sub keepalive  { my $self = shift; my $old = $self->{keepalive} // 0; $self->{keepalive} = $_[0] if @_; return $old }
+sub keepalives { return 0 }
+sub id         { return $_[0]{remote_port} }
+sub log_id     { return undef }
+sub fileno     { return -1 }
+
+sub base_server { return $_[0]{r}->server }
+
+sub pool  { return $_[0]{pool} ||= $_[0]{r}->pool }
+sub notes { my $self = shift; my $table = $self->{notes} ||= APR::Table::make(undef, 4); return $table unless @_; return @_ == 1 ? $table->get(@_) : $table->set(@_) }
+
+sub pnotes {
+    my $self = shift;
+    my $notes = $self->{pnotes} ||= {};
+    return $notes unless @_;
+    my $old = $notes->{ $_[0] };
+    $notes->{ $_[0] } = $_[1] if @_ > 1;
+    return @_ > 1 ? $_[1] : $old;
+}
+
+sub pnotes_kill { $_[0]{pnotes} = {}; return }
+
+# mod_perl 1 had them here.
+sub user      { my $self = shift; return $self->{r}->user(@_) }
+sub auth_type { my $self = shift; return $self->{r}->ap_auth_type(@_) }
+
+Mehari::Absent::methods(
+    __PACKAGE__, 'the server owns the client\'s socket: use $r->read and $r->print',
+    qw(client_socket input_filters output_filters bucket_alloc conn_config sbh),
+);
+
+1;

@@ -1,0 +1,55 @@
+package Apache2::Log;
+
+# Lines for the error log: `$r->log->warn(...)`, `$s->log_error(...)`, `Apache2::ServerRec->log_serror(...)`.
+
+use strict;
+use warnings;
+use Mehari ();
+use Apache2::RequestRec ();
+use APR::Error ();
+
+my %LEVEL = (emerg => 0, alert => 1, crit => 2, error => 3, warn => 4, notice => 5, info => 6, debug => 7);
+
+# The words of a line may come from a sub, called only when there is a log to write.
+sub _text { return join '', map { ref $_ eq 'CODE' ? $_->() : defined $_ ? $_ : '' } @_ }
+
+for my $name (keys %LEVEL) {
+    my $level = $LEVEL{$name};
+    no strict 'refs';
+    *$name = sub { my $self = shift; Mehari::log_line($level, _text(@_)); return };
+}
+
+# Where the caller is: file, line, level, status for log_rerror.
+sub LOG_MARK { my (undef, $file, $line) = caller; return ($file, $line) }
+
+@Apache2::Log::Request::ISA = @Apache2::Log::Server::ISA = ('Apache2::Log');
+
+# log_rerror($file, $line, $level, $status, $text ...): the status of APR says more.
+sub _with_status {
+    my (undef, undef, undef, $level, $status, @text) = @_;
+    my $reason = $status ? '(' . ($status + 0) . ')' . APR::Error::strerror($status) . ': ' : '';
+    Mehari::log_line($level & 7, $reason . _text(@text));
+    return;
+}
+
+*Apache2::RequestRec::log_rerror = \&_with_status;
+*Apache2::ServerRec::log_serror  = \&_with_status;
+
+sub Apache2::RequestRec::log { return bless \(my $self = $_[0]), 'Apache2::Log::Request' }
+
+sub Apache2::RequestRec::log_reason {
+    my ($self, $reason, $file) = @_;
+    $file = $self->uri unless defined $file;
+    Mehari::log_line(3, "access to $file failed for " . $self->client_ip . ", reason: $reason");
+    return;
+}
+
+sub Apache2::ServerRec::log { return bless \(my $self = $_[0]), 'Apache2::Log::Server' }
+
+# Methods of a server, or functions for the server that runs.
+sub Apache2::ServerRec::log_error { shift if ref $_[0]; Mehari::log_line(3, _text(@_)); return }
+sub Apache2::ServerRec::warn      { shift if ref $_[0]; Mehari::log_line(4, _text(@_)); return }
+
+sub log_pid { return }
+
+1;

@@ -1,0 +1,81 @@
+package Apache2::Reload;
+
+# Reads modules again that changed: `PerlInitHandler Apache2::Reload`, with PerlSetVar ReloadAll, ReloadModules,
+# ReloadDirectories, ReloadTouchFile, ReloadDebug, ReloadConstantRedefineWarnings. A server with `--watch` needs none of it.
+
+use strict;
+use warnings;
+use Apache2::Const      ();
+use Apache2::RequestRec ();
+use Apache2::RequestUtil ();
+use Apache2::ServerUtil ();
+use ModPerl::Util       ();
+
+our $VERSION = '0.13';
+
+our %INCS;      # what `use Apache2::Reload` in a module registered
+our %Stat = ($INC{'Apache2/Reload.pm'} => time);
+our %UndefFields;
+
+# `use Apache2::Reload;` in a module: it is one to look at.
+sub import {
+    my ($package) = caller;
+    register_module(undef, $package) unless $package eq 'main';
+    return;
+}
+
+sub register_module { my ($class, $package, $file) = @_; my $key = ($package =~ s{::}{/}gr) . '.pm'; $INCS{$key} = $file || $INC{$key}; return }
+
+sub unregister_module { my ($class, $package) = @_; delete $INCS{ ($package =~ s{::}{/}gr) . '.pm' }; return }
+
+sub handler {
+    my $r = pop;
+    my %set = map { $_ => $r->dir_config("Reload$_") } qw(All Modules Directories TouchFile Debug ByModuleName ConstantRedefineWarnings);
+    my $all = lc($set{All} // 'on') ne 'off';
+    if (my $touch = $set{TouchFile}) {
+        my $changed = (stat $touch)[9] or return Apache2::Const::OK;
+        return Apache2::Const::OK if ($Stat{$touch} // $changed) == $changed && defined $Stat{$touch};
+        $Stat{$touch} = $changed;
+    }
+    my %look = $all ? %INC : (%INCS, _named($set{Modules}));
+    my @folders = split ' ', $set{Directories} // '';
+    my @changed = grep { _has_changed($look{$_}, \@folders, $all) } sort keys %look;
+    _reload($_, $set{Debug}) for @changed;
+    return Apache2::Const::OK;
+}
+
+# ReloadModules: names, and `Foo::*`.
+sub _named {
+    my ($words) = @_;
+    my %found;
+    for my $word (split ' ', $words // '') {
+        my $file = $word =~ s{::}{/}gr;
+        my $pattern = $file =~ s/\*\z// ? qr/\A\Q$file\E/ : qr/\A\Q$file\E\.pm\z/;
+        $found{$_} = $INC{$_} for grep { $_ =~ $pattern } keys %INC;
+    }
+    return %found;
+}
+
+sub _has_changed {
+    my ($file, $folders, $all) = @_;
+    return 0 unless defined $file && !ref $file;
+    return 0 if @$folders && !grep { index($file, $_) == 0 } @$folders;
+    my $changed = (stat $file)[9] or return 0;
+    my $before = $Stat{$file} // ($^T > $changed ? $changed : $^T);
+    $Stat{$file} = $changed;
+    return $changed > $before;
+}
+
+sub _reload {
+    my ($key, $debug) = @_;
+    Mehari::log_line(6, "Apache2::Reload: reading $key again") if $debug;
+    my $package = $key =~ s/\.pm\z//r =~ s{/}{::}gr;
+    ModPerl::Util::unload_package($package) if $key =~ /\.pm\z/;
+    delete $INC{$key};
+    no warnings 'redefine';
+    local $SIG{__WARN__} = sub { warn @_ unless $_[0] =~ /\A(?:Constant s|S)ubroutine \S+ redefined/ };
+    require $key;
+    return;
+}
+
+1;

@@ -1,0 +1,37 @@
+package Apache2::Resource;
+
+# Limits of the worker's process: `PerlSetEnv PERL_RLIMIT_DATA 32:48` (MiB) and `PerlChildInitHandler Apache2::Resource`.
+
+use strict;
+use warnings;
+use Apache2::Const ();
+use Mehari ();
+
+our $Debug = $ENV{PERL_RLIMIT_DEBUG};
+
+# Linux's numbers of the limits, and the unit of their values.
+my %LIMIT = (
+    CPU => [0, 1], FSIZE => [1, 1 << 20], DATA => [2, 1 << 20], STACK => [3, 1 << 20], CORE => [4, 1 << 20], RSS => [5, 1 << 20],
+    NPROC => [6, 1], NOFILE => [7, 1], OPEN_MAX => [7, 1], MEMLOCK => [8, 1 << 20], AS => [9, 1 << 20], VMEM => [9, 1 << 20],
+);
+
+my %DEFAULT = (CPU => '360', DATA => '32:64', AS => '64:128', CORE => '0', STACK => '20:40');
+
+sub default_handler {
+    my %wanted = map { /\APERL_RLIMIT_(\w+)\z/ ? ($1 => $ENV{$_}) : () } keys %ENV;
+    %wanted = (%DEFAULT, %wanted) if delete $wanted{DEFAULTS};
+    delete $wanted{DEBUG};
+    for my $name (sort keys %wanted) {
+        my ($number, $unit) = @{ $LIMIT{$name} || [] };
+        if (!defined $number) { warn "Apache2::Resource: there is no limit $name; there are " . join(', ', sort keys %LIMIT) . "\n"; next }
+        my ($soft, $hard) = split /[:,\/]/, $wanted{$name};
+        $hard = $soft unless defined $hard;
+        Mehari::limit($number, $soft * $unit, $hard * $unit) or warn "Apache2::Resource: cannot set $name to $wanted{$name}: $!\n";
+        Mehari::log_line(5, "Apache2::Resource: $name is $soft:$hard") if $Debug;
+    }
+    return Apache2::Const::OK;
+}
+
+sub handler { return default_handler() }
+
+1;

@@ -1,0 +1,73 @@
+package Apache2::SizeLimit;
+
+# Ends a worker that has grown too large, after the request: `PerlCleanupHandler Apache2::SizeLimit`.
+# Sizes are KiB. The server has limits of its own (`WorkerMemoryLimit`); this is for sites that set these.
+
+use strict;
+use warnings;
+use Apache2::Const       ();
+use Apache2::RequestUtil ();
+use APR::Pool ();
+
+our $VERSION = '0.97';
+our ($MAX_PROCESS_SIZE, $MIN_SHARE_SIZE, $MAX_UNSHARED_SIZE, $CHECK_EVERY_N_REQUESTS);
+our $USE_SMAPS = 1;
+
+my $requests = 0;
+
+sub set_max_process_size       { my ($class, $size) = @_; $MAX_PROCESS_SIZE       = $size; return }
+sub set_max_unshared_size      { my ($class, $size) = @_; $MAX_UNSHARED_SIZE      = $size; return }
+sub set_min_shared_size        { my ($class, $size) = @_; $MIN_SHARE_SIZE         = $size; return }
+sub set_check_interval         { my ($class, $size) = @_; $CHECK_EVERY_N_REQUESTS = $size; return }
+sub get_check_interval         { return $CHECK_EVERY_N_REQUESTS || 1 }
+
+# mod_perl 1's words.
+*setmax         = \&set_max_process_size;
+*setmin         = \&set_min_shared_size;
+*setmax_unshared = \&set_max_unshared_size;
+
+sub handler {
+    my $r = pop;
+    $r ||= Apache2::RequestUtil->request;
+    return Apache2::Const::DECLINED unless $r->is_initial_req;
+    return Apache2::Const::OK if ++$requests % get_check_interval();
+    # Registered late so that what other cleanups free is gone.
+    $r->pool->cleanup_register(sub { _check($r) });
+    return Apache2::Const::DECLINED;
+}
+
+sub add_cleanup_handler { my ($class, $r) = @_; $r->pool->cleanup_register(sub { _check($r) }); return }
+
+sub _check {
+    my ($r) = @_;
+    my ($size, $shared) = _size();
+    return unless defined $size;
+    my $unshared = $size - $shared;
+    my $reason
+        = $MAX_PROCESS_SIZE && $size > $MAX_PROCESS_SIZE         ? "size $size KiB is over $MAX_PROCESS_SIZE"
+        : $MAX_UNSHARED_SIZE && $unshared > $MAX_UNSHARED_SIZE   ? "unshared $unshared KiB is over $MAX_UNSHARED_SIZE"
+        : $MIN_SHARE_SIZE && $shared < $MIN_SHARE_SIZE           ? "shared $shared KiB is under $MIN_SHARE_SIZE"
+        :                                                          return;
+    Mehari::log_line(5, "Apache2::SizeLimit: the worker ends: $reason");
+    $r->child_terminate;
+    return;
+}
+
+# Size and shared part, KiB.
+sub _size {
+    open my $in, '<', '/proc/self/smaps_rollup' or return _status_size();
+    my ($size, $shared) = (0, 0);
+    while (my $line = <$in>) {
+        $size = $1 if $line =~ /\ARss:\s+(\d+)/;
+        $shared += $1 if $line =~ /\AShared_(?:Clean|Dirty):\s+(\d+)/;
+    }
+    return ($size, $shared);
+}
+
+sub _status_size {
+    open my $in, '<', '/proc/self/statm' or return;
+    my (undef, $resident, $shared) = split ' ', <$in>;
+    return ($resident * 4, $shared * 4);
+}
+
+1;

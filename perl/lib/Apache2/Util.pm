@@ -1,0 +1,33 @@
+package Apache2::Util;
+
+# Times and paths as HTTP writes them.
+
+use strict;
+use warnings;
+use POSIX ();
+
+# ht_time($pool, $time, $format, $gmt)
+sub ht_time {
+    my ($pool, $time, $format, $gmt) = @_;
+    $time   = time unless defined $time;
+    $format = '%a, %d %b %Y %H:%M:%S %Z' unless defined $format;
+    $gmt    = 1 unless defined $gmt;
+    # The names of an HTTP date are English whatever the locale; strftime knows no GMT.
+    my @parts = $gmt ? gmtime $time : localtime $time;
+    $format =~ s/%Z/GMT/g if $gmt;
+    $format =~ s/%a/(qw(Sun Mon Tue Wed Thu Fri Sat))[$parts[6]]/ge;
+    $format =~ s/%b/(qw(Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec))[$parts[4]]/ge;
+    return POSIX::strftime($format, @parts);
+}
+
+# escape_path($path, $pool, $partial): a colon in the first segment could be read as a scheme unless it is a part only.
+sub escape_path {
+    my ($path, $pool, $partial) = @_;
+    $partial = 1 unless defined $partial;
+    my $prefix = !$partial && $path =~ m{\A[^/]*:} ? './' : '';
+    utf8::encode($path) if utf8::is_utf8($path);
+    $path =~ s{([^A-Za-z0-9\$\-_.+!*'(),:;\@&=/~])}{sprintf '%%%02x', ord $1}ge;
+    return $prefix . $path;
+}
+
+1;

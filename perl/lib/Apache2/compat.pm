@@ -1,0 +1,131 @@
+package Apache2::compat;
+
+# mod_perl 1's methods of `$r`, and its modules: `use Apache2::compat ()` makes all of them known.
+
+use strict;
+use warnings;
+use Apache2::Access      ();
+use Apache2::Connection  ();
+use Apache2::Const       ();
+use Apache2::Log         ();
+use Apache2::RequestIO   ();
+use Apache2::RequestRec  ();
+use Apache2::RequestUtil ();
+use Apache2::Response    ();
+use Apache2::ServerRec   ();
+use Apache2::ServerUtil  ();
+use Apache2::SubRequest  ();
+use Apache2::URI         ();
+use Apache2::Util        ();
+use APR::Table           ();
+use ModPerl::Util        ();
+
+# Loaded with us, as those who look at %INC expect.
+sub import {
+    require Apache;
+    require Apache::Constants;
+    require Apache::File;
+    require Apache::Table;
+    require Apache::Util;
+    return;
+}
+
+# mod_perl's way to choose for a method with two meanings: here both work.
+sub override_mp2_api { return }
+sub restore_mp2_api  { return }
+
+package Apache2::RequestRec;
+
+use strict;
+use warnings;
+
+sub request { my ($self) = @_; return $self }
+
+sub table_get_set {
+    my ($self, $table, $name, @value) = @_;
+    my $old = $table->get($name);
+    if (@value) { defined $value[0] ? $table->set($name, $value[0]) : $table->unset($name) }
+    return $old;
+}
+
+sub header_in      { my $self = shift; return $self->table_get_set($self->Apache2::RequestRec::headers_in, @_) }
+sub header_out     { my $self = shift; return $self->table_get_set($self->Apache2::RequestRec::headers_out, @_) }
+sub err_header_out { my $self = shift; return $self->table_get_set($self->Apache2::RequestRec::err_headers_out, @_) }
+sub cgi_env        { my $self = shift; return $self->cgi_var(@_) }
+
+sub cgi_var {
+    my $self = shift;
+    return %ENV unless @_;
+    return $self->table_get_set($self->Apache2::RequestRec::subprocess_env, @_);
+}
+
+sub cgi_header_out {
+    my ($self, $name, $value) = @_;
+    return $self->send_cgi_header("$name: $value\n");
+}
+
+# The type of the answer is settled; it goes out with the first text.
+sub send_http_header {
+    my ($self, $type) = @_;
+    $self->content_type(defined $type ? $type : $self->content_type || 'text/html');
+    return;
+}
+
+sub get_remote_host { my ($self, $type) = @_; return $self->connection->get_remote_host($type) }
+
+sub register_cleanup { my ($self, $code, @argument) = @_; return $self->pool->cleanup_register($code, @argument) }
+
+sub post_connection { my ($self, $code, @argument) = @_; return $self->pool->cleanup_register($code, @argument) }
+
+sub parse_args {
+    my ($self, $wants_list, $text) = @_;
+    return unless defined $text && length $text;
+    my @pairs = map {
+        my ($name, $value) = map { defined $_ ? Apache2::URI::unescape_url(tr/+/ /r) : '' } (split /=/, $_, 2)[0, 1];
+        ($name, $value)
+    } split /[&;]/, $text, -1;
+    return $wants_list ? @pairs : {@pairs};
+}
+
+# The body of a form; it can be read once.
+sub content {
+    my ($self) = @_;
+    return if ($self->headers_in->get('Content-Type') // '') !~ m{\Aapplication/x-www-form-urlencoded}i;
+    my $text = '';
+    1 while $self->read($text, 65536, length $text);
+    return wantarray ? $self->parse_args(1, $text) : $text;
+}
+
+# send_fd($handle, $length): the rest of an open file.
+sub send_fd {
+    my ($self, $file, $length) = @_;
+    my $sent = 0;
+    while (!defined $length || $length < 0 || $sent < $length) {
+        my $most = defined $length && $length >= 0 && $length - $sent < 65536 ? $length - $sent : 65536;
+        my $got = read $file, my $part, $most;
+        last unless $got;
+        $self->print($part);
+        $sent += $got;
+    }
+    return $sent;
+}
+
+sub send_fd_length { my $self = shift; return $self->send_fd(@_) }
+
+sub is_main { my ($self) = @_; return !$self->main }
+
+sub current_callback { return ModPerl::Util::current_callback() }
+
+# The server has time limits of its own, and what a worker has open is closed on exec.
+sub soft_timeout     { return }
+sub hard_timeout     { return }
+sub kill_timeout     { return }
+sub reset_timeout    { return }
+sub cleanup_for_exec { return }
+sub clear_rgy_endav  { return }
+sub stash_rgy_endav  { return }
+sub chdir_file       { return }
+sub seqno            { return 1 }
+
+
+1;

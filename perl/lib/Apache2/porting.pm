@@ -1,0 +1,9 @@
+package Apache2::porting;
+
+# mod_perl 1's methods are there: see Apache2::compat.
+
+use strict;
+use warnings;
+use Apache2::compat ();
+
+1;

@@ -1,0 +1,30 @@
+package ModPerl::PerlRun;
+
+# A script compiled for each request, its package emptied after it.
+
+use strict;
+use warnings;
+use ModPerl::RegistryCooker ();
+
+our \@ISA = ('ModPerl::RegistryCooker');
+
+sub handler : method {
+    my $class = @_ >= 2 ? shift : __PACKAGE__;
+    return $class->new(shift)->default_handler;
+}
+
+sub should_compile { $_[0]{RECOMPILES} = 1; return 1 }
+
+sub cache_it { return }
+
+sub should_reset_inc_hash { return 1 }
+
+# At the end of the request as well: `exit` leaves the script without coming back here.
+sub run {
+    my ($self) = @_;
+    my $package = $self->{PACKAGE};
+    $self->{REQ}->pool->cleanup_register(sub { ModPerl::Util::unload_package($package) });
+    return $self->SUPER::run;
+}
+
+1;

@@ -1,0 +1,18 @@
+package ModPerl::PerlRunPrefork;
+
+# As ModPerl::PerlRun, in the script's own folder.
+
+use strict;
+use warnings;
+use ModPerl::PerlRun ();
+
+our @ISA = ('ModPerl::PerlRun');
+
+sub handler : method {
+    my $class = @_ >= 2 ? shift : __PACKAGE__;
+    return $class->new(shift)->default_handler;
+}
+
+sub chdir_file { my ($self, @folder) = @_; return $self->chdir_file_normal(@folder) }
+
+1;

@@ -1,0 +1,258 @@
+package ModPerl::RegistryCooker;
+
+# Runs script files as subs, for subclasses: each step is a method to override. `PerlResponseHandler
+# ModPerl::Registry` itself does not pass here, the server runs it in C on its rung `registry`.
+
+use strict;
+use warnings;
+use APR::Error            ();
+use Apache2::Access       ();
+use Apache2::Const        ();
+use Apache2::Log          ();
+use Apache2::RequestIO    ();
+use Apache2::RequestRec   ();
+use Apache2::RequestUtil  ();
+use Apache2::Response     ();
+use Apache2::ServerRec    ();
+use ModPerl::Const        ();
+use ModPerl::Global       ();
+use ModPerl::Util         ();
+
+our $VERSION   = '1.99';
+our $NameWithVirtualHost = 1;
+
+use constant { NOP => '', TRUE => 1, FALSE => 0 };
+
+# package => { mtime => seconds, code => sub }
+my %common;
+
+sub DEBUG () { 0 }
+
+sub new {
+    my ($class, $r) = @_;
+    my $self = bless {}, ref $class || $class;
+    $self->init($r);
+    return $self;
+}
+
+sub init {
+    my ($self, $r) = @_;
+    @$self{qw(REQ URI FILE)} = ($r, $r->uri, $r->filename);
+    return;
+}
+
+sub handler : method {
+    my $class = @_ >= 2 ? shift : __PACKAGE__;
+    return $class->new(shift)->default_handler;
+}
+
+# The script's return value says nothing; the status it left in `$r` is the answer's.
+sub default_handler {
+    my ($self) = @_;
+    $self->make_namespace;
+    if ($self->should_compile) {
+        my $status = $self->can_compile;
+        return $status unless $status == Apache2::Const::OK;
+        $status = $self->convert_script_to_compiled_handler;
+        return $status unless $status == Apache2::Const::OK;
+    }
+    my $r      = $self->{REQ};
+    my $before = $r->status;
+    my $answer = $self->run;
+    my $after  = $r->status($before);
+    return $answer == Apache2::Const::OK && $before != $after ? $after : $answer;
+}
+
+sub run {
+    my ($self) = @_;
+    my ($r, $package) = @$self{qw(REQ PACKAGE)};
+    $self->set_script_name;
+    $self->chdir_file;
+    my $known = $self->should_reset_inc_hash ? {%INC} : undef;
+    my $code  = $self->{CODE} || do { no strict 'refs'; \&{"${package}::handler"} };
+    my $done  = eval { no warnings FATAL => 'all'; $code->($r); 1 };
+    my $answer = $done ? Apache2::Const::OK : $self->error_check;
+    ModPerl::Global::special_list_call(END => $package);
+    $self->flush_namespace;
+    if ($known) {
+        for (keys %INC) { delete $INC{$_} unless exists $known->{$_} || /\.pm\z/ }
+    }
+    $self->chdir_file('/') if $self->{IN_FOLDER};
+    return $answer;
+}
+
+# ---- whether it may be run ----
+
+sub can_compile {
+    my ($self) = @_;
+    my $r = $self->{REQ};
+    return Apache2::Const::DECLINED unless -f $self->{FILE};
+    return $self->log_denied('Options ExecCGI is off in this directory') unless $r->allow_options & Apache2::Const::OPT_EXECCGI;
+    return Apache2::Const::OK;
+}
+
+sub log_denied {
+    my ($self, $reason) = @_;
+    $self->log_error("$self->{FILE}: $reason");
+    return Apache2::Const::FORBIDDEN;
+}
+
+# ---- names ----
+
+sub namespace_root { return 'ModPerl::ROOT' }
+
+sub namespace_from { return $_[0]->namespace_from_filename }
+
+sub namespace_from_filename { return $_[0]{FILE} }
+
+sub namespace_from_uri {
+    my ($self) = @_;
+    my ($uri, $info) = ($self->{URI}, $self->{REQ}->path_info // '');
+    my $path = length $info && $uri =~ /\Q$info\E\z/ ? substr $uri, 0, length($uri) - length $info : $uri;
+    return $NameWithVirtualHost && $self->{REQ}->server->is_virtual ? join '', $self->{REQ}->get_server_name, $path : $path;
+}
+
+sub make_namespace {
+    my ($self) = @_;
+    my $name = join '_', map { s/([^A-Za-z0-9_])/sprintf '_%2x', ord $1/ger } split m{/}, $self->namespace_from, -1;
+    $self->{PACKAGE} = join '::', $self->namespace_root, ref $self, $name;
+    return;
+}
+
+sub set_script_name { my ($self) = @_; $0 = $self->{FILE}; return }
+
+# ---- the cache ----
+
+sub cache_table { return \%common }
+
+sub cache_table_common { return \%common }
+
+sub cache_table_local { my ($self) = @_; no strict 'refs'; return \%{ (ref $self) . '::RegistryCache' } }
+
+sub cache_it {
+    my ($self) = @_;
+    $self->cache_table->{ $self->{PACKAGE} } = { mtime => $self->{MTIME}, code => $self->{CODE} };
+    return;
+}
+
+sub is_cached {
+    my ($self) = @_;
+    my $known = $self->cache_table->{ $self->{PACKAGE} } or return 0;
+    $self->{CODE} = $known->{code};
+    return 1;
+}
+
+sub uncache_myself { my ($self) = @_; delete $self->cache_table->{ $self->{PACKAGE} }; return }
+
+sub should_compile { return $_[0]->should_compile_if_modified }
+
+sub should_compile_once { return !$_[0]->is_cached }
+
+sub should_compile_if_modified {
+    my ($self) = @_;
+    $self->{MTIME} = (stat $self->{FILE})[9];
+    return 1 unless $self->is_cached;
+    my $known = $self->cache_table->{ $self->{PACKAGE} }{mtime};
+    return !(defined $known && defined $self->{MTIME} && $known == $self->{MTIME});
+}
+
+# ---- compiling ----
+
+sub read_script {
+    my ($self) = @_;
+    open my $in, '<', $self->{FILE} or do {
+        my $error = $! + 0;
+        $self->log_error("$self->{FILE}: $!");
+        return $error == Errno::EACCES() ? Apache2::Const::FORBIDDEN : $error == Errno::ENOENT() ? Apache2::Const::NOT_FOUND : Apache2::Const::SERVER_ERROR;
+    };
+    local $/;
+    my $text = <$in>;
+    $self->{CODE} = \$text;
+    return Apache2::Const::OK;
+}
+
+require Errno;
+
+# `#!perl -w` turns warnings on.
+sub rewrite_shebang {
+    my ($self) = @_;
+    my ($line) = ${ $self->{CODE} } =~ /\A(#!.*perl.*)/ or return;
+    ${ $self->{CODE} } = "use warnings;\n#line 1\n" . ${ $self->{CODE} } if $line =~ /\s-\w*w/;
+    return;
+}
+
+sub strip_end_data_segment { ${ $_[0]{CODE} } =~ s/^__(?:END|DATA)__(?:.*)//ms; return }
+
+sub get_mark_line { my ($self) = @_; return "\n#line 1 " . ($self->{FILE} =~ tr/\n\r"/_/r) . "\n" }
+
+sub convert_script_to_compiled_handler {
+    my ($self) = @_;
+    my $status = $self->read_script;
+    return $status unless $status == Apache2::Const::OK;
+    $self->rewrite_shebang;
+    $self->strip_end_data_segment;
+    $self->set_script_name;
+    $self->chdir_file;
+    my $script = $self->{FILE} =~ s/(['\\])/\\$1/gr;
+    my $nph    = $self->get_script_name =~ m{(?:\A|/)nph-[^/]*\z} ? '$_[0]->assbackwards(1);' : '';
+    my $text   = join '', "package $self->{PACKAGE};sub handler {local \$0 = '$script';$nph", $self->get_mark_line, ${ $self->{CODE} }, "\n}";
+    $status = $self->compile(\$text);
+    return $status unless $status == Apache2::Const::OK;
+    $self->{CODE} = do { no strict 'refs'; \&{"$self->{PACKAGE}::handler"} };
+    $self->cache_it;
+    return $status;
+}
+
+sub get_script_name { return $_[0]{URI} }
+
+sub compile {
+    my ($self, $text) = @_;
+    ModPerl::Global::special_list_register(END => $self->{PACKAGE});
+    ModPerl::Global::special_list_clear(END => $self->{PACKAGE});
+    $self->flush_namespace_normal if $self->{RECOMPILES};
+    _evaluate($text);
+    return $@ ? $self->error_check : Apache2::Const::OK;
+}
+
+# Away from the variables of the rest of this file.
+sub _evaluate { no strict; no warnings; eval ${ $_[0] }; return }
+
+sub error_check {
+    my ($self) = @_;
+    my $error = $@;
+    return Apache2::Const::OK unless $error;
+    $self->log_error($error);
+    $@ = undef unless ref $self && $self->{KEEP_ERROR};
+    return Apache2::Const::SERVER_ERROR;
+}
+
+sub log_error { my ($self, @text) = @_; $self->{REQ}->log_error(@text); return }
+
+sub should_reset_inc_hash { return FALSE }
+
+# ---- what a subclass may choose ----
+
+sub chdir_file { return }
+
+# Into the script's folder, or with '/' back to the server's.
+sub chdir_file_normal {
+    my ($self, $folder) = @_;
+    my ($own) = $self->{FILE} =~ m{\A(.*)/};
+    $self->{IN_FOLDER} = !defined $folder;
+    chdir(defined $folder ? Apache2::ServerUtil::server_root() : length($own // '') ? $own : '/') or $self->log_error("cannot enter the script's folder: $!");
+    return;
+}
+
+sub flush_namespace { return }
+
+sub flush_namespace_normal { ModPerl::Util::unload_package($_[0]{PACKAGE}); return }
+
+# install_aliases(\%names): subs of this class under a subclass's names, as mod_perl's own classes use it.
+sub install_aliases {
+    my ($class, %map) = (shift, %{ $_[0] });
+    no strict 'refs';
+    for my $name (keys %map) { *{"${class}::$name"} = $map{$name} eq NOP ? sub { } : \&{"ModPerl::RegistryCooker::$map{$name}"} }
+    return;
+}
+
+1;

@@ -1,0 +1,34 @@
+package ModPerl::RegistryLoader;
+
+# Compiles scripts at the start, before the workers are forked.
+
+use strict;
+use warnings;
+use Carp ();
+use Mehari ();
+
+# new(package => 'ModPerl::Registry', debug => 1, trans => sub { my $uri = shift; file })
+sub new {
+    my ($class, %option) = @_;
+    return bless { package => 'ModPerl::Registry', %option }, ref $class || $class;
+}
+
+# handler($uri, $filename, $virtual_host): 200, or what the script would answer.
+sub handler {
+    my ($self, $uri, $file) = @_;
+    $self = $self->new unless ref $self;
+    if (!defined $file) {
+        $file = $self->{trans} ? $self->{trans}->($uri) : _below_root($uri);
+    }
+    Carp::croak("RegistryLoader: $file is no file: give the file name, or trans => sub, for $uri") unless -f $file;
+    eval { Mehari::compile_script($file); 1 } or do { warn $@; return 500 };
+    return 200;
+}
+
+sub _below_root {
+    my ($uri) = @_;
+    require Apache2::ServerUtil;
+    return Apache2::ServerUtil::server_root() . $uri;
+}
+
+1;

@@ -1,0 +1,302 @@
+//! `BalancerMember`, `ProxySet`, and the parameters `NAME=VALUE` that they and `ProxyPass` take.
+
+use super::super::row::*;
+use super::url::{self, Url};
+use crate::arguments::duration;
+use crate::{BackEnd, HealthCheck, Method, Site, Standing, Upstream};
+use std::time::Duration;
+
+const MEMBER_NAMES: &[&str] = &[
+    "loadfactor",
+    "max",
+    "smax",
+    "min",
+    "ttl",
+    "timeout",
+    "connectiontimeout",
+    "retry",
+    "route",
+    "status",
+    "slowstart",
+    "failontimeout",
+    "disablereuse",
+    "enablereuse",
+    "keepalive",
+    "flushpackets",
+    "acquire",
+    "ping",
+];
+const BALANCER_NAMES: &[&str] = &[
+    "lbmethod",
+    "stickysession",
+    "nofailover",
+    "backlog",
+    "timeout",
+    "maxattempts",
+    "hcinterval",
+    "hcuri",
+    "hcpasses",
+    "hcfails",
+    "hcmethod",
+];
+
+pub fn member(target: &mut Target, arguments: &Arguments) -> Applied {
+    let (name, at) = balancer(target, arguments)?;
+    let text = arguments.filled(at)?;
+    let url = url::back_end(arguments, at, text)?;
+    let mut member = back_end(url);
+    for index in at + 1..arguments.words.len() {
+        member_parameter(&mut member, arguments, index)?;
+    }
+    let upstream = upstream(target.site, &name);
+    if let Some(other) = upstream.members.first() {
+        if other.speech != member.speech {
+            let message = format!(
+                "expected {}://, which the other members speak",
+                other.speech.scheme()
+            );
+            return Err(arguments.fault(at, message));
+        }
+    }
+    if upstream
+        .members
+        .iter()
+        .any(|known| known.name() == member.name())
+    {
+        let message = format!("expected another back end: `{text}` is a member already");
+        return Err(arguments.fault(at, message));
+    }
+    upstream.members.push(member);
+    Ok(())
+}
+
+pub fn set(target: &mut Target, arguments: &Arguments) -> Applied {
+    let (name, at) = balancer(target, arguments)?;
+    let upstream = upstream(target.site, &name);
+    for index in at..arguments.words.len() {
+        balancer_parameter(upstream, arguments, index)?;
+    }
+    Ok(())
+}
+
+/// The balancer a line is about, and the index of the word behind its name.
+fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), Fault> {
+    let first = arguments.filled(0)?;
+    if first
+        .get(..11)
+        .is_some_and(|start| start.eq_ignore_ascii_case("balancer://"))
+    {
+        return Ok((first.trim_end_matches('/').to_ascii_lowercase(), 1));
+    }
+    match &target.environment.balancer {
+        Some(name) => Ok((name.clone(), 0)),
+        None => Err(arguments.fault(0, format!("expected balancer://NAME before `{first}`, or a section <Proxy balancer://NAME> around it"))),
+    }
+}
+
+/// The upstream of this name, made if there is none.
+pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
+    let known = site.upstreams.iter().position(|known| known.name == name);
+    let place = known.unwrap_or_else(|| {
+        site.upstreams.push(Upstream {
+            name: name.to_string(),
+            members: Vec::new(),
+            method: Method::Random,
+            sticky: None,
+            no_failover: false,
+            queue: 1000,
+            queue_timeout: Duration::from_secs(10),
+            attempts: 3,
+            health: None,
+            program: None,
+        });
+        site.upstreams.len() - 1
+    });
+    &mut site.upstreams[place]
+}
+
+pub fn back_end(url: Url) -> BackEnd {
+    BackEnd {
+        speech: url.speech,
+        address: url.address,
+        path: url.path.trim_end_matches('/').to_string(),
+        host: url.host,
+        route: None,
+        weight: 1.0,
+        max: 0,
+        idle: 32,
+        idle_time: Duration::from_secs(60),
+        reuse: true,
+        retry: Duration::from_secs(10),
+        timeout: None,
+        connect_timeout: Duration::from_secs(5),
+        standing: Standing::Enabled,
+        slow_start: Duration::ZERO,
+        fail_on_timeout: false,
+    }
+}
+
+/// A parameter of one back end.
+pub fn member_parameter(member: &mut BackEnd, arguments: &Arguments, index: usize) -> Applied {
+    let value = Value::of(arguments, index, MEMBER_NAMES)?;
+    match value.name.as_str() {
+        "loadfactor" => {
+            let weight: Option<f64> = value.text.parse().ok();
+            let fits = weight.filter(|weight| (1.0..=100.0).contains(weight));
+            member.weight = fits.ok_or_else(|| value.expected("a load factor from 1 to 100"))?;
+        }
+        "max" => member.max = value.number(0, 100_000)?,
+        "smax" => member.idle = value.number(0, 100_000)?,
+        "ttl" => member.idle_time = value.time()?,
+        "timeout" => member.timeout = Some(value.time()?),
+        "connectiontimeout" => member.connect_timeout = value.time()?,
+        "retry" => member.retry = value.time()?,
+        "route" => member.route = Some(value.text.to_string()),
+        "slowstart" => member.slow_start = value.time()?,
+        "failontimeout" => member.fail_on_timeout = value.flag()?,
+        "disablereuse" => member.reuse = !value.flag()?,
+        "enablereuse" => member.reuse = value.flag()?,
+        "status" => member.standing = standing(&value, member.standing)?,
+        // Connections are kept, and what a back end says goes on at once, without being asked to.
+        _ => {}
+    }
+    Ok(())
+}
+
+pub fn balancer_parameter(upstream: &mut Upstream, arguments: &Arguments, index: usize) -> Applied {
+    let value = Value::of(arguments, index, BALANCER_NAMES)?;
+    if value.name.starts_with("hc") {
+        let health = upstream.health.get_or_insert(HealthCheck {
+            every: Duration::from_secs(30),
+            uri: String::new(),
+            passes: 1,
+            fails: 1,
+        });
+        return health_parameter(health, &value);
+    }
+    match value.name.as_str() {
+        "lbmethod" => {
+            let mut known = Method::NAMES.iter();
+            let method = known.find(|(name, _)| name.eq_ignore_ascii_case(value.text));
+            let names = Method::NAMES.iter().map(|(name, _)| *name);
+            upstream.method = method.map(|(_, method)| *method).ok_or_else(|| {
+                let all: Vec<_> = names.clone().collect();
+                value
+                    .expected(&all.join(", "))
+                    .or_nearest(value.text, names)
+            })?;
+        }
+        "stickysession" => {
+            // Apache allows one name for the cookie and one for the parameter.
+            let name = value.text.split('|').next().unwrap_or_default();
+            upstream.sticky = Some(name.to_string());
+        }
+        "nofailover" => upstream.no_failover = value.flag()?,
+        "backlog" => upstream.queue = value.number(0, 1_000_000)?,
+        "timeout" => upstream.queue_timeout = value.time()?,
+        _ => upstream.attempts = value.number(0, 100)?,
+    }
+    Ok(())
+}
+
+fn health_parameter(health: &mut HealthCheck, value: &Value) -> Applied {
+    match value.name.as_str() {
+        "hcinterval" => {
+            let time = value.time()?;
+            if time.is_zero() {
+                return Err(value.expected("a time above zero"));
+            }
+            health.every = time;
+        }
+        "hcuri" if !value.text.starts_with('/') => {
+            return Err(value.expected("a path that begins with `/`"))
+        }
+        "hcuri" => health.uri = value.text.to_string(),
+        "hcpasses" => health.passes = value.number(1, 1000)? as u32,
+        "hcfails" => health.fails = value.number(1, 1000)? as u32,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `+D`, `-D`, `D`, several letters at once.
+fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
+    let expected = || value.expected("status=[+|-]D, N or H");
+    let (set, letters) = match value.text.strip_prefix('-') {
+        Some(letters) => (false, letters),
+        None => (true, value.text.strip_prefix('+').unwrap_or(value.text)),
+    };
+    let mut standing = before;
+    for letter in letters.chars() {
+        standing = match (letter.to_ascii_uppercase(), set) {
+            ('D' | 'S', true) => Standing::Disabled,
+            ('N', true) => Standing::Draining,
+            ('H', true) => Standing::HotSpare,
+            ('D' | 'S' | 'N' | 'H', false) => Standing::Enabled,
+            _ => return Err(expected()),
+        };
+    }
+    match letters.is_empty() {
+        true => Err(expected()),
+        false => Ok(standing),
+    }
+}
+
+/// `NAME=VALUE`
+struct Value<'a> {
+    arguments: &'a Arguments<'a>,
+    index: usize,
+    /// In lower case, one of those that are known here.
+    name: String,
+    text: &'a str,
+}
+
+impl<'a> Value<'a> {
+    fn of(
+        arguments: &'a Arguments<'a>,
+        index: usize,
+        known: &[&'static str],
+    ) -> Result<Value<'a>, Fault> {
+        let word = arguments.filled(index)?;
+        let Some((name, text)) = word.split_once('=') else {
+            return Err(arguments.fault(index, format!("expected NAME=VALUE, not `{word}`")));
+        };
+        let lower = name.to_ascii_lowercase();
+        if !known.contains(&lower.as_str()) {
+            let message = format!("expected one of {}, not `{name}`", known.join(", "));
+            return Err(arguments
+                .fault(index, message)
+                .or_nearest(name, known.iter().copied()));
+        }
+        Ok(Value {
+            arguments,
+            index,
+            name: lower,
+            text,
+        })
+    }
+
+    fn expected(&self, what: &str) -> Fault {
+        let message = format!("expected {what}, not `{}`", self.text);
+        self.arguments.fault(self.index, message)
+    }
+
+    fn number(&self, least: usize, most: usize) -> Result<usize, Fault> {
+        let number = self.text.parse().ok();
+        let fits = number.filter(|number| (least..=most).contains(number));
+        fits.ok_or_else(|| self.expected(&format!("a number from {least} to {most}")))
+    }
+
+    fn time(&self) -> Result<Duration, Fault> {
+        let time = duration(self.text).filter(|time| *time <= Duration::from_secs(86_400));
+        time.ok_or_else(|| self.expected("seconds, up to 86400 (or 500ms, 2min)"))
+    }
+
+    fn flag(&self) -> Result<bool, Fault> {
+        match self.text.to_ascii_lowercase().as_str() {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(self.expected("On or Off")),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `ProxyPass` and its relatives: from a URL path to a back end and back.
+
+use super::super::row::*;
+use super::members;
+use super::programs;
+use super::url::{self, Place};
+use crate::{BackEnd, HandlerName, Pass, PassFrom, Pattern, Proxied, Scope, Site};
+use std::sync::Arc;
+
+pub fn pass(target: &mut Target, arguments: &Arguments, is_match: bool) -> Applied {
+    let (from, at) = match &target.scope {
+        Some(scope) => (location(scope, arguments)?, 0),
+        None => (path(arguments, is_match)?, 1),
+    };
+    let text = arguments.filled(at)?;
+    let to = match text {
+        "!" => None,
+        _ => Some(Arc::new(proxied(target, arguments, at, from.clone())?)),
+    };
+    match (&target.scope, to) {
+        (None, to) => target.host.passes.push(Pass { from, to }),
+        (Some(_), Some(to)) => target
+            .changes
+            .push(Change::SetHandler(HandlerName::Proxy(to))),
+        (Some(_), None) => target.changes.push(Change::SetHandler(HandlerName::Unset)),
+    }
+    Ok(())
+}
+
+fn path(arguments: &Arguments, is_match: bool) -> Result<PassFrom, Fault> {
+    let text = arguments.filled(0)?;
+    arguments.word(1)?;
+    if is_match {
+        let pattern = Pattern::new(text);
+        return pattern.map(PassFrom::Match).map_err(|why| {
+            let message = format!("expected a regular expression ({why}), not `{text}`");
+            arguments.fault(0, message)
+        });
+    }
+    match text.starts_with('/') {
+        true => Ok(PassFrom::Prefix(text.to_string())),
+        false => {
+            let message = format!("expected a URL path that begins with `/`, not `{text}`");
+            Err(arguments.fault(0, message))
+        }
+    }
+}
+
+fn location(scope: &Scope, arguments: &Arguments) -> Result<PassFrom, Fault> {
+    match scope {
+        Scope::Location(path) => Ok(PassFrom::Prefix(path.clone())),
+        Scope::LocationMatch(pattern) => Ok(PassFrom::Match(pattern.clone())),
+        _ => {
+            let message = format!(
+                "{} stands for a URL path; expected it in <Location> or outside of sections",
+                arguments.name
+            );
+            Err(arguments.fault(0, message))
+        }
+    }
+}
+
+fn proxied(
+    target: &mut Target,
+    arguments: &Arguments,
+    at: usize,
+    from: PassFrom,
+) -> Result<Proxied, Fault> {
+    let text = arguments.filled(at)?;
+    let mut raw = false;
+    let site = &mut *target.site;
+    let (upstream, alone, to) = match url::place(arguments, at, text)? {
+        Place::Balancer(name, path) => {
+            members::upstream(site, &name);
+            (name, false, path)
+        }
+        Place::Program(file) => {
+            let name = programs::name(&file);
+            members::upstream(site, &name);
+            (name, true, String::new())
+        }
+        Place::BackEnd(mut url) => {
+            let path = std::mem::take(&mut url.path);
+            let member = members::back_end(url);
+            (alone(site, member), true, path)
+        }
+    };
+    for index in at + 1..arguments.words.len() {
+        let word = arguments.filled(index)?;
+        if word.eq_ignore_ascii_case("nocanon") {
+            raw = true;
+        } else if !alone {
+            members::balancer_parameter(members::upstream(site, &upstream), arguments, index)?;
+        } else if let Some(member) = members::upstream(site, &upstream).members.first_mut() {
+            members::member_parameter(member, arguments, index)?;
+        }
+    }
+    named(target, arguments, at, &upstream);
+    Ok(Proxied {
+        upstream,
+        from,
+        to: Some(to),
+        raw,
+    })
+}
+
+/// Remembers where an upstream was named, in case nothing says what it is.
+fn named(target: &mut Target, arguments: &Arguments, index: usize, upstream: &str) {
+    let at = arguments
+        .words
+        .get(index)
+        .map_or(arguments.end, |word| word.at);
+    target.environment.named.push((upstream.to_string(), at));
+}
+
+/// The upstream of one back end alone; its name.
+fn alone(site: &mut Site, member: BackEnd) -> String {
+    let name = member.name();
+    let upstream = members::upstream(site, &name);
+    if upstream.members.is_empty() {
+        upstream.members.push(member);
+    }
+    name
+}
+
+/// `SetHandler "proxy:URL"`: the URL behind `proxy:`.
+pub fn handler(target: &mut Target, arguments: &Arguments, text: &str) -> Result<Proxied, Fault> {
+    let site = &mut *target.site;
+    let upstream = match url::place(arguments, 0, text)? {
+        Place::Balancer(name, _) => {
+            members::upstream(site, &name);
+            name
+        }
+        Place::Program(file) => {
+            let name = programs::name(&file);
+            members::upstream(site, &name);
+            name
+        }
+        Place::BackEnd(url) => alone(site, members::back_end(url)),
+    };
+    named(target, arguments, 0, &upstream);
+    Ok(Proxied {
+        upstream,
+        from: PassFrom::Prefix("/".into()),
+        to: None,
+        raw: false,
+    })
+}
+
+pub fn reverse(target: &mut Target, arguments: &Arguments) -> Applied {
+    let (path, at) = match (&target.scope, arguments.words.len()) {
+        (Some(Scope::Location(path)), 1) => (path.clone(), 0),
+        (_, 1) => {
+            let message = format!(
+                "expected a URL path before `{}`, or a section <Location>",
+                arguments.filled(0)?
+            );
+            return Err(arguments.fault(0, message));
+        }
+        _ => (arguments.filled(0)?.to_string(), 1),
+    };
+    if !path.starts_with('/') {
+        let message = format!("expected a URL path that begins with `/`, not `{path}`");
+        return Err(arguments.fault(0, message));
+    }
+    let url = arguments.filled(at)?.to_string();
+    target.changes.push(Change::ProxyReverse(url, path));
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `FastCgiServer`: FastCGI programs that this server starts itself.
+
+use super::super::row::*;
+use super::members;
+use crate::{BackEnd, BackEndAddress, Program, Speech};
+use std::path::Path;
+
+/// The upstream of a program.
+pub fn name(file: &Path) -> String {
+    format!("fcgi://{}", file.display())
+}
+
+pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
+    let file = arguments.path(0, &target.site.server_root)?;
+    let mut program = Program {
+        file: file.clone(),
+        processes: 2,
+        environment: Vec::new(),
+    };
+    let mut index = 1;
+    while index < arguments.words.len() {
+        option(&mut program, arguments, index)?;
+        index += 2;
+    }
+    let upstream = members::upstream(target.site, &name(&file));
+    if upstream.program.is_some() {
+        let message = format!(
+            "expected another program: `{}` is started already",
+            file.display()
+        );
+        return Err(arguments.fault(0, message));
+    }
+    let mut member = members::back_end(super::url::Url {
+        speech: Speech::FastCgi,
+        // Its name; where it listens is decided when it is started.
+        address: BackEndAddress::Unix(file.clone()),
+        host: "localhost".into(),
+        path: String::new(),
+    });
+    // A process of such a program has one connection at a time, and serves nobody else meanwhile.
+    member.max = program.processes;
+    member.idle = program.processes;
+    upstream.members = vec![BackEnd { ..member }];
+    upstream.program = Some(program);
+    Ok(())
+}
+
+fn option(program: &mut Program, arguments: &Arguments, index: usize) -> Applied {
+    const NAMES: &[&str] = &["-processes", "-initial-env"];
+    let name = arguments.filled(index)?;
+    let known = NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
+    let Some(known) = known else {
+        let message = format!("expected {}, not `{name}`", NAMES.join(" or "));
+        return Err(arguments
+            .fault(index, message)
+            .or_nearest(name, NAMES.iter().copied()));
+    };
+    let value = arguments.word(index + 1)?.text.as_str();
+    if *known == "-processes" {
+        let number = value
+            .parse()
+            .ok()
+            .filter(|number| (1..=1000).contains(number));
+        program.processes = number.ok_or_else(|| {
+            arguments.fault(
+                index + 1,
+                format!("expected a number from 1 to 1000, not `{value}`"),
+            )
+        })?;
+        return Ok(());
+    }
+    match value.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            program
+                .environment
+                .push((name.to_string(), value.to_string()));
+            Ok(())
+        }
+        _ => Err(arguments.fault(index + 1, format!("expected NAME=VALUE, not `{value}`"))),
+    }
+}

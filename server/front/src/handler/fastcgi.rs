@@ -1,0 +1,9 @@
+//! FastCGI 1.0 as the server's side speaks it: records, parameters, and the answer in records.
+//!
+//! One request a connection at a time, its id 1; `FCGI_KEEP_CONN` keeps the connection for the next.
+
+pub mod record;
+mod reply;
+pub mod request;
+
+pub use reply::Reply;

@@ -1,0 +1,131 @@
+//! Records (FastCGI specification section 3.3): eight bytes that say what follows, and what follows.
+
+pub const BEGIN_REQUEST: u8 = 1;
+pub const END_REQUEST: u8 = 3;
+pub const PARAMS: u8 = 4;
+pub const STDIN: u8 = 5;
+pub const STDOUT: u8 = 6;
+pub const STDERR: u8 = 7;
+
+pub const HEADER: usize = 8;
+/// Content of one record at most, a multiple of eight so that none is padded but the last.
+pub const LARGEST: usize = 0xfff8;
+
+const VERSION: u8 = 1;
+const ID: u16 = 1;
+
+/// The head of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub kind: u8,
+    pub id: u16,
+    pub length: usize,
+    pub padding: usize,
+}
+
+/// `None`: another version of the protocol.
+pub fn header(bytes: [u8; HEADER]) -> Option<Header> {
+    let [version, kind, id_high, id_low, high, low, padding, _] = bytes;
+    (version == VERSION).then_some(Header {
+        kind,
+        id: u16::from_be_bytes([id_high, id_low]),
+        length: usize::from(u16::from_be_bytes([high, low])),
+        padding: usize::from(padding),
+    })
+}
+
+impl Header {
+    /// Of our request, or of the connection itself.
+    pub fn is_expected(&self) -> bool {
+        self.id == ID || self.id == 0
+    }
+}
+
+/// Appends one record; `content` fits it.
+pub fn push(kind: u8, content: &[u8], into: &mut Vec<u8>) {
+    debug_assert!(content.len() <= LARGEST);
+    push_header(kind, content.len(), into);
+    into.extend_from_slice(content);
+}
+
+fn push_header(kind: u8, length: usize, into: &mut Vec<u8>) {
+    let [id_high, id_low] = ID.to_be_bytes();
+    let [high, low] = (length as u16).to_be_bytes();
+    into.extend_from_slice(&[VERSION, kind, id_high, id_low, high, low, 0, 0]);
+}
+
+/// The empty record that ends a stream.
+pub fn push_end(kind: u8, into: &mut Vec<u8>) {
+    push_header(kind, 0, into);
+}
+
+/// A whole stream: as many records as it needs, and its end.
+pub fn push_stream(kind: u8, content: &[u8], into: &mut Vec<u8>) {
+    for part in content.chunks(LARGEST) {
+        push(kind, part, into);
+    }
+    push_end(kind, into);
+}
+
+/// The role Responder on a connection that is kept.
+pub fn push_begin(into: &mut Vec<u8>) {
+    const RESPONDER: u8 = 1;
+    const KEEP_CONN: u8 = 1;
+    push(
+        BEGIN_REQUEST,
+        &[0, RESPONDER, KEEP_CONN, 0, 0, 0, 0, 0],
+        into,
+    );
+}
+
+/// A name and its value (section 3.4).
+pub fn push_pair(name: &[u8], value: &[u8], into: &mut Vec<u8>) {
+    push_length(name.len(), into);
+    push_length(value.len(), into);
+    into.extend_from_slice(name);
+    into.extend_from_slice(value);
+}
+
+fn push_length(length: usize, into: &mut Vec<u8>) {
+    match length {
+        0..=127 => into.push(length as u8),
+        _ => into.extend_from_slice(&(length as u32 | 0x8000_0000).to_be_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_longer_than_a_record_is_several_and_an_end() {
+        let mut bytes = Vec::new();
+        push_stream(PARAMS, &vec![b'x'; 200_000], &mut bytes);
+        let (mut at, mut lengths) = (0, Vec::new());
+        while at < bytes.len() {
+            let head: [u8; HEADER] = bytes[at..at + HEADER].try_into().expect("eight bytes");
+            let head = header(head).expect("version 1");
+            assert_eq!((head.kind, head.is_expected()), (PARAMS, true));
+            lengths.push(head.length);
+            at += HEADER + head.length + head.padding;
+        }
+        assert_eq!(
+            lengths,
+            [LARGEST, LARGEST, LARGEST, 200_000 - 3 * LARGEST, 0]
+        );
+    }
+
+    #[test]
+    fn lengths_take_one_byte_or_four() {
+        for (length, expected) in [
+            (0, &[0][..]),
+            (127, &[127]),
+            (128, &[0x80, 0, 0, 128]),
+            (70_000, &[0x80, 1, 0x11, 0x70]),
+        ] {
+            let mut bytes = Vec::new();
+            push_length(length, &mut bytes);
+            assert_eq!(bytes, expected);
+        }
+    }
+}

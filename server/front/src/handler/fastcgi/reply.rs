@@ -1,0 +1,192 @@
+//! The answer of a FastCGI program: its output and its errors, mixed, in records.
+
+use super::record::{self, Header, HEADER};
+use crate::handler::proxy::{Asked, Step};
+use crate::handler::Said;
+use mehari_config::LogLevel;
+use mehari_pool::script_head::{self, Form};
+use mehari_upstream::{Connection, Fault};
+
+/// Bytes of one program's errors that reach the log for one request.
+const MOST_ERRORS: usize = 64 * 1024;
+/// Protocol statuses of END_REQUEST.
+const COMPLETE: u8 = 0;
+const CANNOT_MULTIPLEX: u8 = 1;
+const OVERLOADED: u8 = 2;
+
+#[derive(Default)]
+pub struct Reply {
+    /// The record under way: what it is, and bytes of content and padding still to come.
+    kind: u8,
+    content: usize,
+    padding: usize,
+    /// The head so far, and how much of it was searched for its end.
+    head: Vec<u8>,
+    searched: usize,
+    has_head: bool,
+    /// Output that came with the head.
+    early: Vec<u8>,
+    errors: Vec<u8>,
+    logged: usize,
+    end: Vec<u8>,
+    ended: bool,
+    touched: bool,
+}
+
+impl Reply {
+    pub fn is_untouched(&self) -> bool {
+        !self.touched
+    }
+
+    pub fn head(
+        &mut self,
+        connection: &mut Connection,
+        asked: &Asked,
+    ) -> Result<Option<Said>, Fault> {
+        let mut output = std::mem::take(&mut self.head);
+        let moved = self.advance(connection, asked, &mut output, usize::MAX);
+        self.head = output;
+        moved?;
+        if let Some(end) = script_head::end(&self.head, self.searched) {
+            return self.read_head(end, asked).map(Some);
+        }
+        self.searched = self.head.len();
+        match () {
+            _ if self.head.len() > script_head::LONGEST => {
+                Err(Fault::Malformed("its head is too long"))
+            }
+            _ if self.ended => Err(Fault::Malformed("it ended without a head")),
+            _ => Ok(None),
+        }
+    }
+
+    fn read_head(&mut self, end: usize, asked: &Asked) -> Result<Said, Fault> {
+        let parsed = script_head::parse(&self.head[..end], Form::Parsed).map_err(|why| {
+            asked.log(
+                LogLevel::Error,
+                &format!("the FastCGI program's head: {why}"),
+            );
+            Fault::Malformed("its head is no CGI header")
+        })?;
+        self.early = self.head.split_off(end);
+        self.has_head = true;
+        Ok(Said::from(parsed))
+    }
+
+    pub fn body(
+        &mut self,
+        connection: &mut Connection,
+        asked: &Asked,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Result<Step, Fault> {
+        if !self.early.is_empty() {
+            into.append(&mut self.early);
+        }
+        self.advance(connection, asked, into, room)?;
+        Ok(match (self.ended, connection.bytes().is_empty()) {
+            (true, quiet) => Step::Done(quiet),
+            (false, true) => Step::More,
+            (false, false) => Step::Full,
+        })
+    }
+
+    /// Moves output to `output` until `room` bytes of it, the end, or the last byte that has come.
+    fn advance(
+        &mut self,
+        connection: &mut Connection,
+        asked: &Asked,
+        output: &mut Vec<u8>,
+        room: usize,
+    ) -> Result<(), Fault> {
+        let full = output.len().saturating_add(room);
+        while !self.ended && output.len() < full {
+            if self.content > 0 {
+                let bytes = connection.bytes();
+                let count = self.content.min(bytes.len()).min(match self.kind {
+                    record::STDOUT => full - output.len(),
+                    _ => usize::MAX,
+                });
+                if count == 0 {
+                    return Ok(());
+                }
+                let part = &bytes[..count];
+                match self.kind {
+                    record::STDOUT => output.extend_from_slice(part),
+                    record::STDERR => self.errors.extend_from_slice(part),
+                    record::END_REQUEST => self.end.extend_from_slice(part),
+                    _ => {}
+                }
+                self.content -= count;
+                connection.consume(count);
+                if self.kind == record::STDERR {
+                    self.log_lines(asked, false);
+                }
+            } else if self.padding > 0 {
+                let count = self.padding.min(connection.bytes().len());
+                if count == 0 {
+                    return Ok(());
+                }
+                self.padding -= count;
+                connection.consume(count);
+            } else if self.kind == record::END_REQUEST {
+                self.finish(asked)?;
+            } else {
+                let Some(bytes) = connection.bytes().first_chunk::<HEADER>() else {
+                    return Ok(());
+                };
+                let header = record::header(*bytes);
+                let header = header.filter(Header::is_expected);
+                let header = header.ok_or(Fault::Malformed("a record that is not FastCGI's"))?;
+                connection.consume(HEADER);
+                self.touched = true;
+                (self.kind, self.content, self.padding) =
+                    (header.kind, header.length, header.padding);
+                if self.kind == record::END_REQUEST && self.content != 8 {
+                    return Err(Fault::Malformed("an END_REQUEST of another length"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, asked: &Asked) -> Result<(), Fault> {
+        self.log_lines(asked, true);
+        self.ended = true;
+        let Some([a, b, c, d, protocol, ..]) = self.end.first_chunk::<8>() else {
+            return Err(Fault::Malformed("an END_REQUEST of another length"));
+        };
+        let status = u32::from_be_bytes([*a, *b, *c, *d]);
+        match *protocol {
+            COMPLETE => {}
+            CANNOT_MULTIPLEX | OVERLOADED => return Err(Fault::Overloaded),
+            _ => return Err(Fault::Malformed("it does not know the role Responder")),
+        }
+        if status != 0 {
+            let text = format!("the FastCGI program ended with status {}", status as i32);
+            asked.log(LogLevel::Warn, &text);
+        }
+        Ok(())
+    }
+
+    /// Whole lines of its errors, each a line of the log.
+    fn log_lines(&mut self, asked: &Asked, last: bool) {
+        let whole = match last {
+            true => self.errors.len(),
+            false => memchr::memrchr(b'\n', &self.errors).map_or(0, |at| at + 1),
+        };
+        let whole = match self.errors.len() > MOST_ERRORS {
+            true => self.errors.len(),
+            false => whole,
+        };
+        for line in self.errors[..whole].split(|&byte| byte == b'\n') {
+            let line = line.trim_ascii();
+            if line.is_empty() || self.logged >= MOST_ERRORS {
+                continue;
+            }
+            self.logged += line.len();
+            asked.log(LogLevel::Error, &String::from_utf8_lossy(line));
+        }
+        self.errors.drain(..whole);
+    }
+}

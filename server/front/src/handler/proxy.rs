@@ -1,0 +1,71 @@
+//! Back ends: a request is given to one of a group's members, over HTTP/1.1 or FastCGI.
+//!
+//! [`start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's.
+//! Who is asked and over which connection is `mehari_upstream`'s; here is what is said.
+
+mod asked;
+mod exchange;
+mod forwarded;
+mod outgoing;
+mod reader;
+mod reply;
+mod request;
+mod reverse;
+mod sticky;
+pub mod tunnel;
+
+pub use exchange::Exchange;
+pub use reader::{Reader, Step};
+pub use reply::Http;
+
+use crate::dispatch::Dispatch;
+use crate::handler::fastcgi;
+use crate::problem::Problem;
+use crate::request::Request;
+use crate::route::Route;
+use crate::shared::Shared;
+pub use asked::Asked;
+use mehari_config::{Handler, Site, Speech};
+use mehari_pool::Body;
+use mehari_upstream::Wish;
+use outgoing::Outgoing;
+
+const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
+
+/// Gives a complete request to the back ends of its route. `path`: what is asked of them.
+pub fn start<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    path: &[u8],
+    body: Body<'_>,
+) -> Result<Exchange, Problem> {
+    let Handler::Proxy(proxied) = &route.handler else {
+        return Err(UNKNOWN);
+    };
+    let group = shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?;
+    let asked = Asked::new(shared, request, route);
+    let wish = Wish {
+        key: match group.wants_key() {
+            true => Wish::key_of(request.host, request.path()),
+            false => 0,
+        },
+        route: sticky::route(request, &group.settings()),
+        tried: Vec::new(),
+    };
+    let speech = group.settings().speech();
+    let (outgoing, reader) = match speech {
+        Speech::Http => {
+            let (line, lines) = request::head(request, route, path, &body, asked.upgrade);
+            let outgoing = Outgoing::http(line, lines, body);
+            (outgoing, Reader::Http(Http::new(&asked)))
+        }
+        Speech::FastCgi => {
+            let params = fastcgi::request::begin(request, route, site, &body, &shared.cgi);
+            let outgoing = Outgoing::fastcgi(params, body);
+            (outgoing, Reader::FastCgi(Box::default()))
+        }
+    };
+    Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))
+}

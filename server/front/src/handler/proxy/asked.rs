@@ -1,0 +1,59 @@
+//! What an exchange has to remember of its request: the request itself is gone by then.
+
+use crate::dispatch::Dispatch;
+use crate::handler::upgrade;
+use crate::log::{Journal, Origin};
+use crate::request::Request;
+use crate::route::Route;
+use crate::shared::Shared;
+use mehari_config::{LogLevel, Settings};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub struct Asked {
+    pub settings: Arc<Settings>,
+    journal: Rc<dyn Journal>,
+    host: u32,
+    id: u64,
+    target: Vec<u8>,
+    pub is_head: bool,
+    /// It may be asked twice (RFC 9110 section 9.2.2).
+    pub idempotent: bool,
+    /// The client would have the connection speak something else.
+    pub upgrade: bool,
+    /// How long the back end may be silent.
+    pub timeout: Duration,
+}
+
+impl Asked {
+    pub fn new<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, route: &Route) -> Asked {
+        let settings = route.settings.clone();
+        let idempotent = matches!(
+            request.method,
+            b"GET" | b"HEAD" | b"OPTIONS" | b"PUT" | b"DELETE" | b"TRACE"
+        );
+        Asked {
+            timeout: settings.proxy.timeout.unwrap_or(settings.request_timeout),
+            journal: shared.journal.clone(),
+            host: route.host,
+            id: request.id,
+            target: request.path().to_vec(),
+            is_head: request.method == b"HEAD",
+            idempotent,
+            upgrade: upgrade::wanted(request).is_some(),
+            settings,
+        }
+    }
+
+    /// A line about this request for the error log.
+    pub fn log(&self, level: LogLevel, text: &str) {
+        let text = format!("{}: {text}", self.target.escape_ascii());
+        let origin = Origin {
+            pid: None,
+            request: Some(self.id),
+            worker: None,
+        };
+        self.journal.error(self.host, level, origin, &text);
+    }
+}

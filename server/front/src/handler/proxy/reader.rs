@@ -1,0 +1,96 @@
+//! What a back end says, whichever protocol it says it in.
+
+use super::asked::Asked;
+use super::reply::Http;
+use crate::handler::fastcgi::Reply;
+use crate::handler::Said;
+use mehari_config::BackEnd;
+use mehari_pool::Head;
+use mehari_upstream::{Connection, Fault};
+use std::collections::VecDeque;
+
+pub enum Reader {
+    Http(Http),
+    FastCgi(Box<Reply>),
+}
+
+/// How far a body has come.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// More has to arrive.
+    More,
+    /// The room is full.
+    Full,
+    /// That was all. True: the connection can serve another request.
+    Done(bool),
+}
+
+impl Reader {
+    /// The head, once it has arrived whole; interim heads are put aside.
+    pub fn head(
+        &mut self,
+        connection: &mut Connection,
+        asked: &Asked,
+        member: &BackEnd,
+        interim: &mut VecDeque<Head>,
+    ) -> Result<Option<Said>, Fault> {
+        match self {
+            Reader::Http(http) => http.head(connection, asked, member, interim),
+            Reader::FastCgi(reply) => reply.head(connection, asked),
+        }
+    }
+
+    /// Moves what has arrived of the body to `into`.
+    pub fn body(
+        &mut self,
+        connection: &mut Connection,
+        asked: &Asked,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Result<Step, Fault> {
+        match self {
+            Reader::Http(http) => http.body(connection, into, room),
+            Reader::FastCgi(reply) => reply.body(connection, asked, into, room),
+        }
+    }
+
+    /// How much of the body may be read straight into its place; `None`: it has to be looked at.
+    pub fn direct(&self) -> Option<usize> {
+        match self {
+            Reader::Http(http) => http.direct(),
+            Reader::FastCgi(_) => None,
+        }
+    }
+
+    /// So much has been read straight.
+    pub fn read_directly(&mut self, count: usize) -> Step {
+        match self {
+            Reader::Http(http) => http.read_directly(count),
+            Reader::FastCgi(_) => Step::More,
+        }
+    }
+
+    /// The back end says no more. `Ok`: that was how it ends its answer.
+    pub fn ended(&self) -> Result<(), Fault> {
+        match self {
+            Reader::Http(http) => http.ended(),
+            Reader::FastCgi(_) => Err(Fault::CutOff),
+        }
+    }
+
+    /// Nothing of an answer has come.
+    pub fn is_untouched(&self) -> bool {
+        match self {
+            Reader::Http(http) => http.is_untouched(),
+            Reader::FastCgi(reply) => reply.is_untouched(),
+        }
+    }
+
+    /// For the next try.
+    pub fn reset(&mut self) {
+        match self {
+            Reader::Http(http) => http.reset(),
+            Reader::FastCgi(reply) => **reply = Reply::default(),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! An HTTP/1.1 back end's answer, read as strictly as a client's request: whatever two readers could
+//! understand in two ways is refused.
+
+mod head;
+
+use super::asked::Asked;
+use super::reader::Step;
+use crate::handler::Said;
+use crate::http1::chunked::Decoder;
+use crate::status;
+use head::Parsed;
+use mehari_config::BackEnd;
+use mehari_pool::{script_head, Head};
+use mehari_upstream::{Connection, Fault};
+use std::collections::VecDeque;
+
+/// Interim heads one answer may have.
+const INTERIM: usize = 16;
+/// Bytes and lines of a trailer, which is dropped.
+const TRAILER: usize = 16 * 1024;
+const TRAILER_LINES: usize = 100;
+
+#[derive(Debug)]
+enum Body {
+    /// The head has not come yet.
+    Unknown,
+    Length(u64),
+    Chunked(Decoder),
+    /// Until the connection ends.
+    Open,
+}
+
+#[derive(Debug)]
+pub struct Http {
+    is_head: bool,
+    upgrades: bool,
+    /// Bytes of the head that were searched for its end.
+    searched: usize,
+    interim: usize,
+    body: Body,
+    /// The back end keeps the connection.
+    keeps: bool,
+}
+
+impl Http {
+    pub fn new(asked: &Asked) -> Http {
+        Http {
+            is_head: asked.is_head,
+            upgrades: asked.upgrade,
+            searched: 0,
+            interim: 0,
+            body: Body::Unknown,
+            keeps: false,
+        }
+    }
+
+    pub fn reset(&mut self) {
+        (self.searched, self.interim) = (0, 0);
+        (self.body, self.keeps) = (Body::Unknown, false);
+    }
+
+    pub fn is_untouched(&self) -> bool {
+        self.searched == 0 && self.interim == 0 && matches!(self.body, Body::Unknown)
+    }
+
+    pub fn head(
+        &mut self,
+        connection: &mut Connection,
+        asked: &Asked,
+        member: &BackEnd,
+        interim: &mut VecDeque<Head>,
+    ) -> Result<Option<Said>, Fault> {
+        loop {
+            let bytes = connection.bytes();
+            let Some(end) = script_head::end(bytes, self.searched) else {
+                self.searched = bytes.len();
+                return match bytes.len() > script_head::LONGEST {
+                    true => Err(Fault::Malformed("its head is too long")),
+                    false => Ok(None),
+                };
+            };
+            if end > script_head::LONGEST {
+                return Err(Fault::Malformed("its head is too long"));
+            }
+            let parsed = head::parse(&bytes[..end], &asked.settings.proxy, member)?;
+            connection.consume(end);
+            self.searched = 0;
+            if parsed.head.status >= 200 {
+                return self.begin(parsed).map(Some);
+            }
+            if parsed.head.status == 101 {
+                if !self.upgrades {
+                    return Err(Fault::Malformed("a change of protocol nobody asked for"));
+                }
+                return Ok(Some(Said::Upgrade(parsed.head)));
+            }
+            self.interim += 1;
+            if self.interim > INTERIM {
+                return Err(Fault::Malformed("interim answers without end"));
+            }
+            interim.push_back(parsed.head);
+        }
+    }
+
+    /// Decides where the body ends (RFC 9112 section 6.3).
+    fn begin(&mut self, parsed: Parsed) -> Result<Said, Fault> {
+        let bodiless = self.is_head || status::has_no_body(parsed.head.status);
+        self.keeps = parsed.keeps;
+        self.body = match (parsed.chunked, parsed.head.content_length) {
+            (true, Some(_)) => {
+                return Err(Fault::Malformed(
+                    "both Transfer-Encoding and Content-Length",
+                ))
+            }
+            _ if bodiless => Body::Length(0),
+            (true, None) => Body::Chunked(Decoder::new(TRAILER, TRAILER_LINES)),
+            (false, Some(length)) => Body::Length(length),
+            (false, None) => Body::Open,
+        };
+        Ok(Said::Response(parsed.head))
+    }
+
+    pub fn body(
+        &mut self,
+        connection: &mut Connection,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Result<Step, Fault> {
+        let bytes = connection.bytes();
+        let most = bytes.len().min(room);
+        match &mut self.body {
+            Body::Unknown => Err(Fault::Malformed("no head")),
+            Body::Length(left) => {
+                let count = most.min(usize::try_from(*left).unwrap_or(usize::MAX));
+                into.extend_from_slice(&bytes[..count]);
+                *left -= count as u64;
+                let done = *left == 0;
+                connection.consume(count);
+                match done {
+                    true => Ok(self.done(connection)),
+                    false => Ok(full_or_more(connection)),
+                }
+            }
+            Body::Chunked(decoder) => {
+                let taken = decoder.decode(&bytes[..most], into);
+                let taken = taken.map_err(|problem| Fault::Malformed(problem.reason))?;
+                let done = decoder.is_done();
+                connection.consume(taken);
+                match done {
+                    true => Ok(self.done(connection)),
+                    false => Ok(full_or_more(connection)),
+                }
+            }
+            Body::Open => {
+                into.extend_from_slice(&bytes[..most]);
+                connection.consume(most);
+                Ok(full_or_more(connection))
+            }
+        }
+    }
+
+    /// Bytes behind the answer are nobody's: such a connection is not used again.
+    fn done(&self, connection: &Connection) -> Step {
+        Step::Done(self.keeps && connection.bytes().is_empty())
+    }
+
+    pub fn direct(&self) -> Option<usize> {
+        match &self.body {
+            Body::Length(left) => Some(usize::try_from(*left).unwrap_or(usize::MAX)),
+            Body::Open => Some(usize::MAX),
+            _ => None,
+        }
+    }
+
+    pub fn read_directly(&mut self, count: usize) -> Step {
+        match &mut self.body {
+            Body::Length(left) => {
+                *left -= count as u64;
+                match *left {
+                    0 => Step::Done(self.keeps),
+                    _ => Step::More,
+                }
+            }
+            _ => Step::More,
+        }
+    }
+
+    pub fn ended(&self) -> Result<(), Fault> {
+        match &self.body {
+            Body::Open => Ok(()),
+            Body::Unknown => Err(Fault::Closed),
+            _ => Err(Fault::CutOff),
+        }
+    }
+}
+
+fn full_or_more(connection: &Connection) -> Step {
+    match connection.bytes().is_empty() {
+        true => Step::More,
+        false => Step::Full,
+    }
+}

@@ -1,0 +1,122 @@
+//! A request's head as an HTTP/1.1 back end gets it.
+//!
+//! The first line and Host wait until it is known which member is asked; the rest does not depend
+//! on it. Fields that concern the client's connection stay behind.
+
+use super::forwarded;
+use crate::handler::perl::visible_fields;
+use crate::handler::upgrade;
+use crate::http1::push_number;
+use crate::request::{Field, Request};
+use crate::route::Route;
+use mehari_config::BackEnd;
+use mehari_pool::Body;
+
+/// What the first lines are made of.
+pub struct Line {
+    method: Vec<u8>,
+    /// Path and query.
+    target: Vec<u8>,
+    /// The client's Host, when that is kept.
+    host: Option<Vec<u8>>,
+}
+
+impl Line {
+    /// The lines for this member.
+    pub fn push(&self, member: &BackEnd, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.method);
+        into.push(b' ');
+        into.extend_from_slice(member.path.as_bytes());
+        into.extend_from_slice(&self.target);
+        into.extend_from_slice(b" HTTP/1.1\r\nHost: ");
+        let host = self.host.as_deref();
+        into.extend_from_slice(host.unwrap_or(member.host.as_bytes()));
+        into.extend_from_slice(b"\r\n");
+        if !member.reuse {
+            into.extend_from_slice(b"Connection: close\r\n");
+        }
+    }
+}
+
+/// The first line's parts, and all other lines with the empty one.
+pub fn head(
+    request: &Request<'_>,
+    route: &Route,
+    path: &[u8],
+    body: &Body<'_>,
+    upgrades: bool,
+) -> (Line, Vec<u8>) {
+    let settings = &route.settings.proxy;
+    let mut target = Vec::with_capacity(path.len() + 1 + request.query().len());
+    if path.first() != Some(&b'/') {
+        target.push(b'/');
+    }
+    target.extend_from_slice(path);
+    if memchr::memchr(b'?', request.resource).is_some() {
+        target.push(b'?');
+        target.extend_from_slice(request.query());
+    }
+    let line = Line {
+        method: request.method.to_vec(),
+        target,
+        host: (settings.preserve_host && !request.host.is_empty()).then(|| request.host.to_vec()),
+    };
+    let mut lines = Vec::with_capacity(1024);
+    let connection = request.field("connection");
+    for (name, value) in visible_fields(request).filter(|field| goes_on(field, connection)) {
+        if forwarded::is_ours(name, settings) {
+            continue;
+        }
+        lines.extend_from_slice(name);
+        lines.extend_from_slice(b": ");
+        lines.extend_from_slice(value);
+        lines.extend_from_slice(b"\r\n");
+    }
+    forwarded::push(request, settings, request.server(), &mut lines);
+    if let (true, Some(protocols)) = (upgrades, upgrade::wanted(request)) {
+        lines.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: ");
+        lines.extend_from_slice(protocols);
+        lines.extend_from_slice(b"\r\n");
+    }
+    push_length(request.method, body, &mut lines);
+    lines.extend_from_slice(b"\r\n");
+    (line, lines)
+}
+
+/// Host and the body's length are written anew; Expect was answered here, and what `Connection` names
+/// was for us alone. That cannot take away what says who the client is.
+fn goes_on(field: &Field<'_>, connection: Option<&[u8]>) -> bool {
+    let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
+    let ours = match field.0.len() {
+        4 => is("host"),
+        6 => is("expect"),
+        14 => is("content-length"),
+        19 => is("proxy-authorization"),
+        _ => false,
+    };
+    !ours && !connection.is_some_and(|options| is_named(field.0, options))
+}
+
+fn is_named(name: &[u8], options: &[u8]) -> bool {
+    const KEPT: [&str; 4] = ["cookie", "authorization", "content-type", "forwarded"];
+    let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+    let about_client = name.len() > 2 && name[..2].eq_ignore_ascii_case(b"x-");
+    if about_client || KEPT.into_iter().any(is) {
+        return false;
+    }
+    let mut options = options.split(|&byte| byte == b',');
+    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
+}
+
+/// The body has come whole, so it has a length.
+fn push_length(method: &[u8], body: &Body<'_>, lines: &mut Vec<u8>) {
+    let length = match body {
+        Body::Memory(bytes) => bytes.len() as u64,
+        Body::File(_, length) => *length,
+        Body::Empty if matches!(method, b"POST" | b"PUT" | b"PATCH") => 0,
+        Body::Empty => return,
+    };
+    lines.extend_from_slice(b"Content-Length: ");
+    push_number(length, lines);
+    lines.extend_from_slice(b"\r\n");
+}

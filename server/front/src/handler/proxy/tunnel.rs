@@ -1,0 +1,82 @@
+//! A connection that was upgraded: bytes go both ways until one side has enough.
+
+use super::exchange::Talk;
+use std::io;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+/// Bytes on their way at a time, each direction.
+const BUFFER: usize = 16 * 1024;
+
+/// Carries bytes between the client, who has sent `early` already, and the back end. `moved` is
+/// called whenever some have gone either way.
+pub async fn carry<S>(
+    client: &mut S,
+    early: &[u8],
+    mut talk: Talk,
+    moved: impl Fn(),
+) -> io::Result<(u64, u64)>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let said = talk.connection.bytes().to_vec();
+    talk.connection.socket.write_all(early).await?;
+    client.write_all(&said).await?;
+    let mut client = Watched {
+        inner: client,
+        moved: &moved,
+    };
+    let socket = &mut talk.connection.socket;
+    tokio::io::copy_bidirectional_with_sizes(&mut client, socket, BUFFER, BUFFER).await
+}
+
+/// A client whose every byte is noticed.
+struct Watched<'a, S, F> {
+    inner: &'a mut S,
+    moved: &'a F,
+}
+
+mod watched {
+    use super::Watched;
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+    impl<S: AsyncRead + Unpin, F: Fn()> AsyncRead for Watched<'_, S, F> {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            into: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let this = self.get_mut();
+            let read = Pin::new(&mut *this.inner).poll_read(cx, into);
+            if read.is_ready() {
+                (this.moved)();
+            }
+            read
+        }
+    }
+
+    impl<S: AsyncWrite + Unpin, F: Fn()> AsyncWrite for Watched<'_, S, F> {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let this = self.get_mut();
+            let wrote = Pin::new(&mut *this.inner).poll_write(cx, bytes);
+            if wrote.is_ready() {
+                (this.moved)();
+            }
+            wrote
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut *self.get_mut().inner).poll_flush(cx)
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut *self.get_mut().inner).poll_shutdown(cx)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A count of the frames a client sends, taken from the bytes as they pass, before the protocol's library
+//! sees them: what costs it a few bytes and us some work must stand in proportion to what it asks for.
+//!
+//! `Rewound` feeds it; the connection asks for its verdict. It knows frames' headers only (RFC 9113 section 4.1).
+
+use std::time::Duration;
+
+/// What a client may send beside requests: at once, for each request, for each second of the
+/// connection, and for so many bytes it was sent (they are acknowledged by window updates).
+const CONTROL_AT_ONCE: u64 = 1000;
+const CONTROL_A_REQUEST: u64 = 16;
+const CONTROL_A_SECOND: u64 = 20;
+const BYTES_A_CONTROL: u64 = 2048;
+/// Streams it may take back: so many, and half of all.
+const RESETS: u64 = 200;
+/// Frames a header block may be cut into.
+const CONTINUATIONS: u32 = 16;
+
+const HEADER: usize = 9;
+
+#[derive(Default)]
+pub struct Census {
+    /// Of the frame whose header is being read.
+    header: [u8; HEADER],
+    known: usize,
+    /// Bytes of the current frame's payload that have not passed yet.
+    payload: usize,
+    /// Bytes of the client's preface to come.
+    preface: usize,
+    requests: u64,
+    control: u64,
+    resets: u64,
+    continuations: u32,
+    /// Bytes that were written to the client.
+    sent: u64,
+    verdict: Option<&'static str>,
+}
+
+impl Census {
+    /// `preface`: bytes that come before the first frame.
+    pub fn new(preface: usize) -> Census {
+        Census {
+            preface,
+            ..Census::default()
+        }
+    }
+
+    pub fn count_sent(&mut self, bytes: usize) {
+        self.sent += bytes as u64;
+    }
+
+    /// Looks at bytes that have come.
+    pub fn read(&mut self, mut bytes: &[u8]) {
+        let skipped = self.preface.min(bytes.len());
+        self.preface -= skipped;
+        bytes = &bytes[skipped..];
+        while !bytes.is_empty() {
+            let skipped = self.payload.min(bytes.len());
+            self.payload -= skipped;
+            bytes = &bytes[skipped..];
+            let wanted = (HEADER - self.known).min(bytes.len());
+            self.header[self.known..self.known + wanted].copy_from_slice(&bytes[..wanted]);
+            self.known += wanted;
+            bytes = &bytes[wanted..];
+            if self.known == HEADER {
+                self.known = 0;
+                self.frame();
+            }
+        }
+    }
+
+    fn frame(&mut self) {
+        let [a, b, c, kind, flags, ..] = self.header;
+        self.payload = u32::from_be_bytes([0, a, b, c]) as usize;
+        let ends_headers = flags & 4 != 0;
+        match kind {
+            // DATA; without a byte it only keeps us busy.
+            0 if self.payload == 0 && flags & 1 == 0 => self.control += 1,
+            0 => {}
+            // HEADERS
+            1 => {
+                self.requests += 1;
+                self.continuations = 0;
+            }
+            // RST_STREAM
+            3 => {
+                self.resets += 1;
+                self.control += 1;
+            }
+            // CONTINUATION
+            9 => {
+                self.continuations += 1;
+                if self.continuations > CONTINUATIONS && !ends_headers {
+                    self.verdict = Some("a header block in too many pieces");
+                }
+            }
+            // PRIORITY, SETTINGS, PING, WINDOW_UPDATE, and what nobody knows.
+            _ => self.control += 1,
+        }
+    }
+
+    /// What this client overdoes on a connection of this age.
+    pub fn verdict(&self, age: Duration) -> Option<&'static str> {
+        let allowed = CONTROL_AT_ONCE
+            + self.requests * CONTROL_A_REQUEST
+            + age.as_secs() * CONTROL_A_SECOND
+            + self.sent / BYTES_A_CONTROL;
+        match () {
+            () if self.verdict.is_some() => self.verdict,
+            () if self.resets > RESETS + self.requests / 2 => {
+                Some("requests taken back as soon as they are made")
+            }
+            () if self.control > allowed => Some("more control frames than requests warrant"),
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: u8, flags: u8, length: usize) -> Vec<u8> {
+        let size = (length as u32).to_be_bytes();
+        let mut frame = vec![size[1], size[2], size[3], kind, flags, 0, 0, 0, 1];
+        frame.resize(HEADER + length, 0);
+        frame
+    }
+
+    fn of(frames: impl IntoIterator<Item = Vec<u8>>) -> Option<&'static str> {
+        let bytes: Vec<u8> = frames.into_iter().flatten().collect();
+        let mut whole = Census::new(24);
+        whole.read(&[b'P'; 24]);
+        whole.read(&bytes);
+        let mut pieces = Census::new(24);
+        pieces.read(&[b'P'; 24]);
+        bytes.chunks(5).for_each(|piece| pieces.read(piece));
+        let verdict = whole.verdict(Duration::ZERO);
+        assert_eq!(
+            verdict,
+            pieces.verdict(Duration::ZERO),
+            "however it arrives"
+        );
+        verdict
+    }
+
+    fn many(count: usize, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        std::iter::repeat(frames.to_vec())
+            .take(count)
+            .flatten()
+            .collect()
+    }
+
+    #[test]
+    fn usual_clients_pass() {
+        let request = [frame(1, 5, 40), frame(8, 0, 4)];
+        assert_eq!(of(many(100_000, &request)), None);
+        assert_eq!(of(many(100, &[frame(1, 5, 40), frame(3, 0, 4)])), None);
+        assert_eq!(of(many(900, &[frame(6, 0, 8)])), None);
+        assert_eq!(of(many(50_000, &[frame(0, 0, 100)])), None);
+        assert_eq!(
+            of([frame(1, 0, 100), frame(9, 0, 100), frame(9, 4, 100)]),
+            None
+        );
+    }
+
+    #[test]
+    fn floods_are_told_by_name() {
+        let resets = of(many(2_000, &[frame(1, 5, 40), frame(3, 0, 4)]));
+        assert_eq!(resets, Some("requests taken back as soon as they are made"));
+        for frames in [
+            frame(6, 0, 8),
+            frame(4, 0, 6),
+            frame(0, 0, 0),
+            frame(2, 0, 5),
+            frame(8, 0, 4),
+            frame(99, 0, 0),
+        ] {
+            let control = of(many(1_001, &[frames]));
+            assert_eq!(control, Some("more control frames than requests warrant"));
+        }
+        let pieces = many(17, &[frame(9, 0, 1)]);
+        assert_eq!(of(pieces), Some("a header block in too many pieces"));
+    }
+
+    #[test]
+    fn time_and_traffic_warrant_more() {
+        let mut census = Census::new(0);
+        many(3_000, &[frame(8, 0, 4)])
+            .iter()
+            .for_each(|frame| census.read(frame));
+        assert!(census.verdict(Duration::from_secs(99)).is_some());
+        assert_eq!(census.verdict(Duration::from_secs(100)), None);
+        census.count_sent(2_000 * 2048);
+        assert_eq!(census.verdict(Duration::ZERO), None);
+    }
+}

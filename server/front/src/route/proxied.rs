@@ -1,0 +1,83 @@
+//! Routes that lead to back ends: `ProxyPass`, and sections whose handler is one.
+
+use super::locate::{percent_encode, Mapping};
+use super::{Outcome, Route};
+use crate::path::Path;
+use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use std::sync::Arc;
+
+/// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
+pub fn passed(host: &Host, path: &Path) -> Option<Arc<Proxied>> {
+    let mut passes = host.passes.iter();
+    let pass = passes.find(|pass| pass.from.matches(&path.merged))?;
+    pass.to.clone()
+}
+
+/// The route to a back end that stands for a URL path. `raw` is the path as it was sent, unless the
+/// server itself led here. `None`: the path cannot be put as the configuration wants it.
+pub fn route(
+    site: &Site,
+    host: u32,
+    settings: Arc<Settings>,
+    proxied: Arc<Proxied>,
+    path: &Path,
+    raw: Option<&[u8]>,
+    mapping: Mapping,
+) -> Option<Route> {
+    let speech = site.upstream(&proxied.upstream)?.speech();
+    let target = match (proxied.raw || path.encoded_slash, raw) {
+        (true, Some(raw)) => proxied.path(raw)?,
+        (true, None) => return None,
+        (false, _) => encoded(&proxied, path)?,
+    };
+    let (script, file) = match speech {
+        Speech::Http => (0, Vec::new()),
+        Speech::FastCgi => script(&proxied, path, &target, mapping),
+    };
+    Some(Route {
+        host,
+        settings,
+        handler: Handler::Proxy(proxied),
+        file,
+        script_name: path.bytes[..script].to_vec(),
+        path_info: path.bytes[script..].to_vec(),
+        outcome: Outcome::Proxied(target),
+    })
+}
+
+/// The path in its canonical form, as a back end's rules may be written for it.
+fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
+    let to = match &proxied.to {
+        None => return Some(percent_encode(&path.bytes)),
+        Some(to) => to,
+    };
+    let here = [&path.bytes, &path.merged];
+    let rest = here.into_iter().find_map(|bytes| proxied.path(bytes))?;
+    match (&proxied.from, rest.strip_prefix(to.as_bytes())) {
+        (PassFrom::Prefix(_), Some(rest)) => Some([to.as_bytes(), &percent_encode(rest)].concat()),
+        _ => Some(percent_encode(&rest)),
+    }
+}
+
+/// How much of the path is SCRIPT_NAME, and SCRIPT_FILENAME. A `.php` in the path ends the script;
+/// an application without one is mounted where the configuration says.
+fn script(proxied: &Proxied, path: &Path, target: &[u8], mapping: Mapping) -> (usize, Vec<u8>) {
+    let php = memchr::memmem::find(&path.bytes, b".php")
+        .map(|at| at + 4)
+        .filter(|&end| matches!(path.bytes.get(end), None | Some(b'/')));
+    let mount = match &proxied.from {
+        PassFrom::Prefix(prefix) => prefix.trim_end_matches('/').len(),
+        PassFrom::Match(_) => path.bytes.len(),
+    };
+    let script = php.unwrap_or(mount).min(path.bytes.len());
+    let rest = path.bytes.len() - script;
+    let named = proxied.to.as_deref().is_some_and(|to| to.len() > 1);
+    let mut file = match named {
+        true => Path::decode(target).map_or_else(|_| target.to_vec(), |path| path.bytes),
+        false => mapping.file,
+    };
+    if php.is_some() {
+        file.truncate(file.len().saturating_sub(rest));
+    }
+    (script, file)
+}

@@ -1,0 +1,135 @@
+//! Choosing a member: the methods, over those that may be asked now.
+
+use crate::member::Member;
+use mehari_config::Method;
+use std::cell::Cell;
+use std::rc::Rc;
+use tokio::time::Instant;
+
+/// A request's choice among `fit`, which is not empty. `key` is what `carp` hashes.
+pub fn choose(
+    method: Method,
+    fit: &[&Rc<Member>],
+    key: u64,
+    now: Instant,
+    dice: &Dice,
+) -> Rc<Member> {
+    if let [only] = fit {
+        return Rc::clone(only);
+    }
+    let chosen = match method {
+        Method::Random => weighted(fit, now, dice),
+        Method::RoundRobin => round_robin(fit, now),
+        Method::Sqf => least(fit, dice, |member| queue(member, now)),
+        Method::LeastTime => least(fit, dice, |member| queue(member, now) * time(member)),
+        Method::Carp => least(fit, dice, |member| -score(member, key, now)),
+    };
+    Rc::clone(fit[chosen])
+}
+
+/// Requests it would have in flight, for its load factor.
+fn queue(member: &Member, now: Instant) -> f64 {
+    (member.in_flight.get() + 1) as f64 / member.weight(now)
+}
+
+/// A member that never answered is asked, so that its time is known.
+fn time(member: &Member) -> f64 {
+    member.mean().max(1e-6)
+}
+
+/// Rendezvous hashing: a member's score depends on the pair of it and the key alone, so that taking
+/// a member away moves its own keys and no others.
+fn score(member: &Member, key: u64, now: Instant) -> f64 {
+    let mixed = mix(key ^ member.point);
+    let even = ((mixed >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    member.weight(now) / -even.ln()
+}
+
+/// The index of the least; of several one at random, so that the first of the list is no favourite.
+fn least(fit: &[&Rc<Member>], dice: &Dice, measure: impl Fn(&Member) -> f64) -> usize {
+    let (mut best, mut chosen, mut equals) = (f64::INFINITY, 0, 0);
+    for (index, member) in fit.iter().enumerate() {
+        let measured = measure(member);
+        if measured < best {
+            (best, chosen, equals) = (measured, index, 1);
+        } else if measured == best {
+            equals += 1;
+            if dice.roll(equals) == 0 {
+                chosen = index;
+            }
+        }
+    }
+    chosen
+}
+
+fn weighted(fit: &[&Rc<Member>], now: Instant, dice: &Dice) -> usize {
+    let total: f64 = fit.iter().map(|member| member.weight(now)).sum();
+    let mut left = dice.fraction() * total;
+    for (index, member) in fit.iter().enumerate() {
+        left -= member.weight(now);
+        if left < 0.0 {
+            return index;
+        }
+    }
+    fit.len() - 1
+}
+
+/// Each gets its weight as credit; the richest pays for all.
+fn round_robin(fit: &[&Rc<Member>], now: Instant) -> usize {
+    let mut total = 0.0;
+    let (mut richest, mut most) = (0, f64::NEG_INFINITY);
+    for (index, member) in fit.iter().enumerate() {
+        let weight = member.weight(now);
+        total += weight;
+        let credit = member.credit.get() + weight;
+        member.credit.set(credit);
+        if credit > most {
+            (richest, most) = (index, credit);
+        }
+    }
+    fit[richest].credit.set(most - total);
+    richest
+}
+
+/// A small random generator (xorshift64*): for choices, not for secrets.
+pub struct Dice(Cell<u64>);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(Cell::new(mix(seed) | 1))
+    }
+
+    fn next(&self) -> u64 {
+        let mut state = self.0.get();
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        self.0.set(state);
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// 0 up to but not `sides`.
+    pub fn roll(&self, sides: u64) -> u64 {
+        self.next() % sides.max(1)
+    }
+
+    fn fraction(&self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A well-known finaliser: every bit of the input counts for every bit of the result.
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// FNV-1a, mixed. Stable, so that a restart sends the same paths to the same members.
+pub fn hash(bytes: &[u8]) -> u64 {
+    let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    mix(bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+#[cfg(test)]
+mod tests;

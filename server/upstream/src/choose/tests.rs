@@ -1,0 +1,117 @@
+use super::*;
+use mehari_config::{BackEnd, BackEndAddress, Speech, Standing};
+use std::time::Duration;
+
+fn members(weights: &[f64]) -> Vec<Rc<Member>> {
+    let member = |(index, weight): (usize, &f64)| {
+        Rc::new(Member::new(BackEnd {
+            speech: Speech::Http,
+            address: BackEndAddress::Tcp("127.0.0.1".into(), 8000 + index as u16),
+            path: String::new(),
+            host: "localhost".into(),
+            route: None,
+            weight: *weight,
+            max: 0,
+            idle: 1,
+            idle_time: Duration::from_secs(1),
+            reuse: true,
+            retry: Duration::from_secs(1),
+            timeout: None,
+            connect_timeout: Duration::from_secs(1),
+            standing: Standing::Enabled,
+            slow_start: Duration::ZERO,
+            fail_on_timeout: false,
+        }))
+    };
+    weights.iter().enumerate().map(member).collect()
+}
+
+/// How often each member is chosen by `count` requests with keys of their own.
+fn shares(method: Method, members: &[Rc<Member>], count: usize) -> Vec<f64> {
+    let (now, dice) = (Instant::now(), Dice::new(7));
+    let fit: Vec<&Rc<Member>> = members.iter().collect();
+    let mut chosen = vec![0; members.len()];
+    for number in 0..count {
+        let key = hash(format!("/page/{number}").as_bytes());
+        let member = choose(method, &fit, key, now, &dice);
+        let index = members.iter().position(|one| Rc::ptr_eq(one, &member));
+        chosen[index.expect("one of them")] += 1;
+    }
+    chosen
+        .iter()
+        .map(|&times| times as f64 / count as f64)
+        .collect()
+}
+
+#[test]
+fn every_method_without_load_follows_the_load_factors() {
+    for method in [Method::Random, Method::RoundRobin, Method::Carp] {
+        for weights in [&[1.0, 1.0, 1.0][..], &[1.0; 5], &[1.0; 8], &[1.0, 2.0, 5.0]] {
+            let total: f64 = weights.iter().sum();
+            for (share, weight) in shares(method, &members(weights), 100_000)
+                .iter()
+                .zip(weights)
+            {
+                let expected = weight / total;
+                let off = (share - expected).abs() / expected;
+                assert!(
+                    off < 0.05,
+                    "{method:?} {weights:?}: {share} instead of {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn taking_a_member_away_moves_its_own_keys_and_no_others() {
+    let all = members(&[1.0; 5]);
+    let (now, dice) = (Instant::now(), Dice::new(7));
+    let five: Vec<&Rc<Member>> = all.iter().collect();
+    for number in 0..20_000 {
+        let key = hash(format!("/page/{number}").as_bytes());
+        let before = choose(Method::Carp, &five, key, now, &dice);
+        let after = choose(Method::Carp, &five[..4], key, now, &dice);
+        assert!(Rc::ptr_eq(&before, &after) || Rc::ptr_eq(&before, &all[4]));
+    }
+}
+
+#[test]
+fn the_shortest_queue_is_the_one_with_the_fewest_requests_for_its_load_factor() {
+    let all = members(&[1.0, 2.0, 1.0]);
+    for (in_flight, expected) in [([3, 3, 2], 1), ([0, 2, 1], 0), ([4, 9, 3], 2)] {
+        for (member, count) in all.iter().zip(in_flight) {
+            member.in_flight.set(count);
+        }
+        let fit: Vec<&Rc<Member>> = all.iter().collect();
+        let chosen = choose(Method::Sqf, &fit, 0, Instant::now(), &Dice::new(1));
+        assert!(
+            Rc::ptr_eq(&chosen, &all[expected]),
+            "{in_flight:?}: {}",
+            chosen.name
+        );
+    }
+}
+
+#[test]
+fn equal_queues_have_no_favourite() {
+    let shares = shares(Method::Sqf, &members(&[1.0; 4]), 40_000);
+    assert!(
+        shares.iter().all(|share| (share - 0.25).abs() < 0.02),
+        "{shares:?}"
+    );
+}
+
+#[test]
+fn least_time_weighs_what_is_in_flight_with_what_it_takes() {
+    let all = members(&[1.0, 1.0]);
+    all[0].answered(Duration::from_millis(10));
+    all[1].answered(Duration::from_millis(23));
+    let fit: Vec<&Rc<Member>> = all.iter().collect();
+    for (in_flight, expected) in [([0, 0], 0), ([1, 0], 0), ([2, 0], 1), ([2, 1], 0)] {
+        all[0].in_flight.set(in_flight[0]);
+        all[1].in_flight.set(in_flight[1]);
+        let chosen = choose(Method::LeastTime, &fit, 0, Instant::now(), &Dice::new(1));
+        assert!(Rc::ptr_eq(&chosen, &all[expected]), "{in_flight:?}");
+    }
+}

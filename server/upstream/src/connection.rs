@@ -1,0 +1,147 @@
+//! A connection with a back end: its socket, what was read ahead of need, and its timer.
+
+use crate::{Fault, Socket};
+use bytes::BufMut;
+use mehari_config::BackEndAddress;
+use std::future::Future;
+use std::io;
+use std::pin::{pin, Pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::time::{Instant, Sleep};
+
+/// Read at a time while a head or a record is looked for.
+const READ: usize = 16 * 1024;
+
+pub struct Connection {
+    pub socket: Socket,
+    /// Bytes that have come and were not used yet begin at `used`.
+    pub input: Vec<u8>,
+    pub used: usize,
+    /// It has served a request before this one: that it is closed now says nothing about the member.
+    pub reused: bool,
+    /// When it fell idle.
+    pub(crate) idle_since: Instant,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Connection {
+    pub fn new(socket: Socket) -> Connection {
+        Connection {
+            socket,
+            input: Vec::new(),
+            used: 0,
+            reused: false,
+            idle_since: Instant::now(),
+            timer: None,
+        }
+    }
+
+    /// What has come and was not used.
+    pub fn bytes(&self) -> &[u8] {
+        &self.input[self.used..]
+    }
+
+    pub fn consume(&mut self, count: usize) {
+        self.used += count;
+        if self.used == self.input.len() {
+            self.input.clear();
+            self.used = 0;
+        }
+    }
+
+    /// Reads once into the input. `Ok(0)`: the back end says no more.
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.used > READ {
+            self.input.drain(..self.used);
+            self.used = 0;
+        }
+        self.input.reserve(READ);
+        let mut room = (&mut self.input).limit(READ);
+        pin!(self.socket.read_buf(&mut room)).poll(cx)
+    }
+
+    /// Reads once, past the input, into somebody else's buffer.
+    pub fn poll_read_into(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+        most: usize,
+    ) -> Poll<io::Result<usize>> {
+        debug_assert!(self.bytes().is_empty());
+        into.reserve(most);
+        let mut room = into.limit(most);
+        pin!(self.socket.read_buf(&mut room)).poll(cx)
+    }
+
+    /// Gives the back end `limit` from now for its next byte, or to take one.
+    pub fn arm(&mut self, limit: Duration) {
+        let deadline = Instant::now() + limit;
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(deadline),
+            None => self.timer = Some(Box::pin(tokio::time::sleep_until(deadline))),
+        }
+    }
+
+    pub fn poll_late(&mut self, cx: &mut Context<'_>) -> bool {
+        let timer = self.timer.as_mut();
+        timer.is_some_and(|timer| timer.as_mut().poll(cx).is_ready())
+    }
+
+    /// Ready for the pool: whoever used it last is not woken by it any more.
+    pub(crate) fn rest(&mut self) {
+        self.reused = true;
+        self.idle_since = Instant::now();
+        if self.input.capacity() > 4 * READ {
+            self.input = Vec::new();
+        }
+        let _ = self.has_stirred();
+    }
+
+    /// The back end closed it, or spoke unasked: of no use. Costs no system call while the loop has
+    /// seen nothing happen on it.
+    pub(crate) fn has_stirred(&self) -> bool {
+        let nobody = nobody();
+        let mut cx = Context::from_waker(&nobody);
+        match self.socket.poll_read_ready(&mut cx) {
+            Poll::Pending => false,
+            Poll::Ready(Err(_)) => true,
+            Poll::Ready(Ok(())) => {
+                let read = self.socket.try_read(&mut [0]);
+                !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+            }
+        }
+    }
+}
+
+fn nobody() -> Waker {
+    struct Nobody;
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+    thread_local! {
+        static NOBODY: Waker = Arc::new(Nobody).into();
+    }
+    NOBODY.with(Waker::clone)
+}
+
+/// A connection being opened.
+pub struct Connecting(Pin<Box<dyn Future<Output = Result<Connection, Fault>>>>);
+
+impl Connecting {
+    pub fn new(address: BackEndAddress, limit: Duration) -> Connecting {
+        Connecting(Box::pin(async move {
+            match tokio::time::timeout(limit, Socket::connect(&address)).await {
+                Ok(Ok(socket)) => Ok(Connection::new(socket)),
+                Ok(Err(error)) => Err(Fault::Unreachable(error.kind())),
+                Err(_) => Err(Fault::ConnectTimedOut),
+            }
+        }))
+    }
+
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Connection, Fault>> {
+        self.0.as_mut().poll(cx)
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a request got no answer from a back end.
+
+use std::io;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("no back end is there that may be asked")]
+    NoBackEnd,
+    #[error("too many requests wait for a back end")]
+    QueueFull,
+    #[error("no back end became free in time")]
+    QueueTimedOut,
+    #[error("the back end cannot be reached: {0}")]
+    Unreachable(io::ErrorKind),
+    #[error("the back end could not be connected to in time")]
+    ConnectTimedOut,
+    #[error("the connection to the back end broke: {0}")]
+    Broken(io::ErrorKind),
+    #[error("the back end closed the connection without an answer")]
+    Closed,
+    #[error("the back end ended within its response")]
+    CutOff,
+    #[error("the back end was silent for too long")]
+    TimedOut,
+    #[error("the back end said something that is not a response: {0}")]
+    Malformed(&'static str),
+    #[error("the back end has more to do than it can")]
+    Overloaded,
+    #[error("a temporary file of the request could not be read: {0}")]
+    Body(io::ErrorKind),
+}
+
+impl Fault {
+    /// The status the client is told.
+    pub fn status(self) -> u16 {
+        match self {
+            Fault::NoBackEnd | Fault::QueueFull | Fault::QueueTimedOut | Fault::Overloaded => 503,
+            Fault::Unreachable(_) | Fault::Broken(_) | Fault::Closed | Fault::CutOff => 502,
+            Fault::Malformed(_) => 502,
+            Fault::ConnectTimedOut | Fault::TimedOut => 504,
+            Fault::Body(_) => 500,
+        }
+    }
+
+    /// The back end itself is to blame, so that the next request had better go elsewhere.
+    pub fn is_members(self) -> bool {
+        matches!(
+            self,
+            Fault::Unreachable(_) | Fault::ConnectTimedOut | Fault::Broken(_) | Fault::Closed
+        )
+    }
+}

@@ -1,0 +1,201 @@
+//! A balancer: its members, how one of them is chosen, and the requests that wait.
+
+use crate::choose::{self, Dice};
+use crate::lease::Lease;
+use crate::member::Member;
+use crate::queue::{Queue, Seeking};
+use crate::upstreams::Report;
+use crate::Fault;
+use mehari_config::{LogLevel, Method, Standing, Upstream};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Members looked through without an allocation.
+const FEW: usize = 16;
+
+pub struct Group {
+    pub name: String,
+    pub(crate) settings: RefCell<Rc<Upstream>>,
+    pub(crate) members: RefCell<Vec<Rc<Member>>>,
+    pub(crate) queue: Queue,
+    dice: Dice,
+    /// When a member last answered.
+    pub(crate) answered: Cell<Instant>,
+    pub(crate) report: Report,
+}
+
+/// What a request asks of its member.
+#[derive(Default, Clone)]
+pub struct Wish {
+    /// For `carp`, see [`Group::wants_key`].
+    pub key: u64,
+    /// The route its session names.
+    pub route: Option<String>,
+    /// Members that failed it already.
+    pub tried: Vec<Rc<Member>>,
+}
+
+impl Wish {
+    /// The key of a host and a path.
+    pub fn key_of(host: &[u8], path: &[u8]) -> u64 {
+        choose::hash(host) ^ choose::hash(path).rotate_left(1)
+    }
+
+    /// Nothing but the group's own rules decides.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.route.is_none() && self.tried.is_empty()
+    }
+}
+
+impl Group {
+    pub(crate) fn new(settings: Upstream, members: Vec<Rc<Member>>, report: Report) -> Group {
+        let seed = std::process::id() as u64 ^ choose::hash(settings.name.as_bytes());
+        Group {
+            name: settings.name.clone(),
+            settings: RefCell::new(Rc::new(settings)),
+            members: RefCell::new(members),
+            queue: Queue::default(),
+            dice: Dice::new(seed),
+            answered: Cell::new(Instant::now()),
+            report,
+        }
+    }
+
+    pub fn settings(&self) -> Rc<Upstream> {
+        self.settings.borrow().clone()
+    }
+
+    /// How often a request that was sent and not answered may be sent again: once to each other
+    /// member, so that one that kills its back end does not kill them all twice.
+    pub fn resends(&self) -> usize {
+        let others = self.members.borrow().len().saturating_sub(1);
+        others.clamp(1, self.settings.borrow().attempts.max(1))
+    }
+
+    /// Whether [`Wish::key`] counts.
+    pub fn wants_key(&self) -> bool {
+        self.settings.borrow().method == Method::Carp
+    }
+
+    /// A member for a request, at once or later.
+    pub fn seek(self: &Rc<Group>, wish: Wish) -> Seeking {
+        Seeking::new(self.clone(), wish)
+    }
+
+    /// A member for a request now. Those that wait have gone before: a free member is theirs.
+    pub(crate) fn take(self: &Rc<Group>, wish: &Wish) -> Option<Lease> {
+        let now = Instant::now();
+        let member = self.pick(wish, now)?;
+        Some(Lease::new(self.clone(), member, now))
+    }
+
+    fn pick(&self, wish: &Wish, now: Instant) -> Option<Rc<Member>> {
+        let members = self.members.borrow();
+        let settings = self.settings.borrow();
+        if let Some(route) = &wish.route {
+            let stuck = members
+                .iter()
+                .find(|one| one.settings().route.as_ref() == Some(route));
+            if let Some(member) = stuck {
+                let may = matches!(member.standing(), Standing::Enabled | Standing::Draining);
+                if may && member.is_up(now) && member.has_room() && !has(&wish.tried, member) {
+                    return Some(member.clone());
+                }
+                if settings.no_failover {
+                    return None;
+                }
+            }
+        }
+        for standing in [Standing::Enabled, Standing::HotSpare] {
+            let fits = |member: &&Rc<Member>| {
+                member.standing() == standing
+                    && member.has_room()
+                    && member.is_up(now)
+                    && !has(&wish.tried, member)
+            };
+            let mut fit = members.iter().filter(fits);
+            let Some(first) = fit.next() else { continue };
+            // A group of usual size allocates nothing.
+            let mut few = [first; FEW];
+            let mut count = 1;
+            for (place, member) in few[1..].iter_mut().zip(&mut fit) {
+                *place = member;
+                count += 1;
+            }
+            let rest: Vec<&Rc<Member>> = fit.collect();
+            let dice = &self.dice;
+            let method = settings.method;
+            return Some(match rest.is_empty() {
+                true => choose::choose(method, &few[..count], wish.key, now, dice),
+                false => {
+                    let all = [&few[..], &rest].concat();
+                    choose::choose(method, &all, wish.key, now, dice)
+                }
+            });
+        }
+        None
+    }
+
+    /// Whether a request that finds no member may wait for one, and if not, why.
+    pub(crate) fn may_wait(&self) -> Result<(), Fault> {
+        let settings = self.settings.borrow();
+        let members = self.members.borrow();
+        let now = Instant::now();
+        let mut usable = members
+            .iter()
+            .filter(|one| one.standing() != Standing::Disabled);
+        // Nobody is left waiting for members that have been down for long.
+        let recently = now - self.answered.get() < settings.queue_timeout;
+        let alive = usable.any(|one| recently || one.is_up(now) || one.in_flight.get() > 0);
+        match alive {
+            false => Err(Fault::NoBackEnd),
+            true if self.queue.length() >= settings.queue => Err(Fault::QueueFull),
+            true => Ok(()),
+        }
+    }
+
+    pub(crate) fn queue_timeout(&self) -> Duration {
+        self.settings.borrow().queue_timeout
+    }
+
+    /// Something became free, or came back: the oldest request that can use it has it at once.
+    pub(crate) fn hand_on(self: &Rc<Group>) {
+        if self.queue.length() > 0 {
+            self.queue.serve(|wish| self.take(wish));
+        }
+    }
+
+    /// A member failed. Those that wait for it are looked after when it is tried again.
+    pub(crate) fn went_down(self: &Rc<Group>, member: &Rc<Member>, fault: Fault) {
+        let Some(pause) = member.went_down() else {
+            return;
+        };
+        let text = format!(
+            "{}: {}: {fault}; tried again in {pause:?}",
+            self.name, member.name
+        );
+        (self.report)(LogLevel::Error, &text);
+        let group = Rc::downgrade(self);
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(pause + Duration::from_millis(1)).await;
+            if let Some(group) = group.upgrade() {
+                group.hand_on();
+            }
+        });
+    }
+
+    pub(crate) fn came_back(self: &Rc<Group>, member: &Rc<Member>) {
+        self.answered.set(Instant::now());
+        if member.came_back() {
+            let text = format!("{}: {}: answers again", self.name, member.name);
+            (self.report)(LogLevel::Notice, &text);
+            self.hand_on();
+        }
+    }
+}
+
+fn has(tried: &[Rc<Member>], member: &Rc<Member>) -> bool {
+    tried.iter().any(|one| Rc::ptr_eq(one, member))
+}

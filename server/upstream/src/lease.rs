@@ -1,0 +1,78 @@
+//! A request's right to one member: one of its requests in flight, until it is dropped.
+
+use crate::connection::{Connecting, Connection};
+use crate::group::Group;
+use crate::member::Member;
+use crate::Fault;
+use std::rc::Rc;
+use tokio::time::Instant;
+
+pub struct Lease {
+    group: Rc<Group>,
+    member: Rc<Member>,
+    since: Instant,
+    /// It finds out whether a member that failed is back.
+    probe: bool,
+}
+
+impl Lease {
+    pub(crate) fn new(group: Rc<Group>, member: Rc<Member>, now: Instant) -> Lease {
+        member.in_flight.set(member.in_flight.get() + 1);
+        member.requests.set(member.requests.get() + 1);
+        let probe = member.is_failing() && !member.probing.replace(true);
+        Lease {
+            group,
+            member,
+            since: now,
+            probe,
+        }
+    }
+
+    pub fn member(&self) -> &Rc<Member> {
+        &self.member
+    }
+
+    pub fn group(&self) -> &Rc<Group> {
+        &self.group
+    }
+
+    /// A connection that was kept.
+    pub fn take_idle(&self) -> Option<Connection> {
+        self.member.take_idle()
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Connecting {
+        self.member
+            .connections
+            .set(self.member.connections.get() + 1);
+        let limit = self.member.settings().connect_timeout;
+        Connecting::new(self.member.address.borrow().clone(), limit)
+    }
+
+    /// The head of an answer came: the member works.
+    pub fn answered(&self) {
+        self.member.answered(self.since.elapsed());
+        self.group.came_back(&self.member);
+    }
+
+    /// The member did not do its work.
+    pub fn failed(&self, fault: Fault) {
+        self.group.went_down(&self.member, fault);
+    }
+
+    /// The connection can serve another request.
+    pub fn keep(&self, connection: Connection) {
+        self.member.keep_idle(connection);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.member.in_flight.set(self.member.in_flight.get() - 1);
+        if self.probe {
+            self.member.probing.set(false);
+        }
+        self.group.hand_on();
+    }
+}

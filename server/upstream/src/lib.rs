@@ -1,0 +1,29 @@
+//! Back ends: who of them answers, over which connection, and who waits meanwhile.
+//!
+//! A [`Group`] is a balancer and its members. A request [`Group::seek`]s a [`Lease`] of a member, takes
+//! or opens a [`Connection`] with it, and gives both back: what a member becomes free for goes to the
+//! request that waited longest. What is said over the connection is the caller's business: nothing
+//! here knows HTTP's clients. One thread, so cells instead of locks.
+
+mod choose;
+mod connection;
+mod fault;
+mod group;
+mod health;
+mod lease;
+mod member;
+mod program;
+mod queue;
+mod socket;
+mod status;
+mod upstreams;
+
+pub use connection::{Connecting, Connection};
+pub use fault::Fault;
+pub use group::{Group, Wish};
+pub use lease::Lease;
+pub use member::Member;
+pub use queue::Seeking;
+pub use socket::Socket;
+pub use status::{GroupStatus, MemberStatus};
+pub use upstreams::{Report, Upstreams};

@@ -1,0 +1,195 @@
+//! One back end: what it may be given, how it fared lately, and its idle connections.
+
+use crate::connection::Connection;
+use mehari_config::{BackEnd, BackEndAddress, Standing};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The pause after a first failure; each further one doubles it, up to `retry=`.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// What a member that just came back gets of its share.
+const SLOWEST: f64 = 0.05;
+/// What the newest request counts in the mean time.
+const FRESH: f64 = 0.1;
+
+pub struct Member {
+    pub name: String,
+    /// Hash of the name.
+    pub(crate) point: u64,
+    settings: RefCell<Rc<BackEnd>>,
+    /// Where it really listens: a program's socket is not in the configuration.
+    pub(crate) address: RefCell<BackEndAddress>,
+    pub(crate) in_flight: Cell<usize>,
+    idle: RefCell<Vec<Connection>>,
+    /// Failures since it last answered.
+    failures: Cell<u32>,
+    down_until: Cell<Instant>,
+    /// A request is finding out whether it is back.
+    pub(crate) probing: Cell<bool>,
+    /// Said by health checks; their failures and passes in a row.
+    pub(crate) unwell: Cell<bool>,
+    pub(crate) row: Cell<u32>,
+    back_since: Cell<Option<Instant>>,
+    /// Told by the control socket.
+    pub(crate) drained: Cell<bool>,
+    /// Mean time to the head of an answer, seconds; 0 before the first.
+    mean: Cell<f64>,
+    /// For the smooth round robin.
+    pub(crate) credit: Cell<f64>,
+    pub(crate) requests: Cell<u64>,
+    pub(crate) failed: Cell<u64>,
+    pub(crate) connections: Cell<u64>,
+}
+
+impl Member {
+    pub fn new(settings: BackEnd) -> Member {
+        let name = settings.name();
+        Member {
+            point: crate::choose::hash(name.as_bytes()),
+            name,
+            address: RefCell::new(settings.address.clone()),
+            settings: RefCell::new(Rc::new(settings)),
+            in_flight: Cell::new(0),
+            idle: RefCell::default(),
+            failures: Cell::new(0),
+            down_until: Cell::new(Instant::now()),
+            probing: Cell::new(false),
+            unwell: Cell::new(false),
+            row: Cell::new(0),
+            back_since: Cell::new(None),
+            drained: Cell::new(false),
+            mean: Cell::new(0.0),
+            credit: Cell::new(0.0),
+            requests: Cell::new(0),
+            failed: Cell::new(0),
+            connections: Cell::new(0),
+        }
+    }
+
+    pub fn settings(&self) -> Rc<BackEnd> {
+        self.settings.borrow().clone()
+    }
+
+    /// A new configuration of the same back end: what is known of it stays.
+    pub(crate) fn renew(&self, settings: BackEnd) {
+        self.settings.replace(Rc::new(settings));
+    }
+
+    /// Whether requests go there when nothing is the matter.
+    pub(crate) fn standing(&self) -> Standing {
+        match self.drained.get() {
+            true => Standing::Draining,
+            false => self.settings.borrow().standing,
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        let max = self.settings.borrow().max;
+        max == 0 || self.in_flight.get() < max
+    }
+
+    pub(crate) fn is_failing(&self) -> bool {
+        self.failures.get() > 0
+    }
+
+    /// Alive as far as is known, or due for a try that no other request makes just now.
+    pub(crate) fn is_up(&self, now: Instant) -> bool {
+        let due = || now >= self.down_until.get() && !self.probing.get();
+        !self.unwell.get() && (!self.is_failing() || due())
+    }
+
+    /// How long until it is tried again.
+    pub(crate) fn pause(&self, now: Instant) -> Duration {
+        self.down_until.get().saturating_duration_since(now)
+    }
+
+    /// The load factor, less while it starts slowly.
+    pub(crate) fn weight(&self, now: Instant) -> f64 {
+        let settings = self.settings.borrow();
+        let Some(since) = self.back_since.get() else {
+            return settings.weight;
+        };
+        let part = (now - since).as_secs_f64() / settings.slow_start.as_secs_f64();
+        if part >= 1.0 {
+            self.back_since.set(None);
+            return settings.weight;
+        }
+        settings.weight * part.max(SLOWEST)
+    }
+
+    /// Expected seconds to an answer if nothing else is in flight.
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean.get()
+    }
+
+    pub(crate) fn answered(&self, took: Duration) {
+        let (took, mean) = (took.as_secs_f64(), self.mean.get());
+        self.mean.set(match mean == 0.0 {
+            true => took,
+            false => mean + FRESH * (took - mean),
+        });
+    }
+
+    /// It works. True: it did not before.
+    pub(crate) fn came_back(&self) -> bool {
+        let came = self.failures.replace(0) > 0;
+        if came && !self.settings.borrow().slow_start.is_zero() {
+            self.back_since.set(Some(Instant::now()));
+        }
+        came
+    }
+
+    /// Leaves it alone for a while. `Some`: how long; many requests that fail together are one failure.
+    pub(crate) fn went_down(&self) -> Option<Duration> {
+        let retry = self.settings.borrow().retry;
+        let now = Instant::now();
+        self.failed.set(self.failed.get() + 1);
+        if retry.is_zero() || (self.is_failing() && now < self.down_until.get()) {
+            return None;
+        }
+        let failures = self.failures.get() + 1;
+        self.failures.set(failures);
+        let pause = FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16));
+        let pause = pause.min(retry);
+        self.down_until.set(now + pause);
+        self.idle.borrow_mut().clear();
+        Some(pause)
+    }
+
+    /// The idle connection used last that is still one.
+    pub(crate) fn take_idle(&self) -> Option<Connection> {
+        let mut idle = self.idle.borrow_mut();
+        while let Some(connection) = idle.pop() {
+            if !connection.has_stirred() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    pub(crate) fn keep_idle(&self, mut connection: Connection) {
+        let settings = self.settings.borrow();
+        let mut idle = self.idle.borrow_mut();
+        if settings.reuse && idle.len() < settings.idle && !self.is_failing() {
+            connection.rest();
+            idle.push(connection);
+        }
+    }
+
+    /// Closes what was idle for too long, or was closed by the back end.
+    pub(crate) fn sweep(&self, now: Instant) {
+        let longest = self.settings.borrow().idle_time;
+        let mut idle = self.idle.borrow_mut();
+        idle.retain(|one| now - one.idle_since < longest && !one.has_stirred());
+    }
+
+    pub(crate) fn idle(&self) -> usize {
+        self.idle.borrow().len()
+    }
+
+    pub(crate) fn close_idle(&self) {
+        self.idle.borrow_mut().clear();
+    }
+}

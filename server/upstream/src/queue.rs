@@ -1,0 +1,170 @@
+//! Requests that wait for a member: first in, first out, bounded in number and time.
+
+use crate::group::{Group, Wish};
+use crate::lease::Lease;
+use crate::Fault;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+#[derive(Default)]
+pub struct Queue {
+    waiting: RefCell<VecDeque<Rc<Waiter>>>,
+    /// Those that have not given up.
+    length: Cell<usize>,
+}
+
+struct Waiter {
+    wish: Wish,
+    /// What it was given.
+    lease: RefCell<Option<Lease>>,
+    waker: RefCell<Option<Waker>>,
+    /// It is served, or gave up.
+    left: Cell<bool>,
+}
+
+impl Queue {
+    pub fn length(&self) -> usize {
+        self.length.get()
+    }
+
+    /// Serves the oldest first, until there is nothing more to take.
+    pub fn serve(&self, mut take: impl FnMut(&Wish) -> Option<Lease>) {
+        let mut at = 0;
+        loop {
+            let waiter = match self.waiting.borrow().get(at) {
+                Some(waiter) => waiter.clone(),
+                None => return,
+            };
+            if waiter.left.get() {
+                self.waiting.borrow_mut().remove(at);
+                continue;
+            }
+            match take(&waiter.wish) {
+                Some(lease) => {
+                    self.waiting.borrow_mut().remove(at);
+                    self.leave(&waiter);
+                    waiter.lease.replace(Some(lease));
+                    if let Some(waker) = waiter.waker.take() {
+                        waker.wake();
+                    }
+                }
+                // What the group cannot give to one without wishes it has for nobody.
+                None if waiter.wish.is_plain() => return,
+                None => at += 1,
+            }
+        }
+    }
+
+    fn join(&self, wish: Wish) -> Rc<Waiter> {
+        let waiter = Rc::new(Waiter {
+            wish,
+            lease: RefCell::new(None),
+            waker: RefCell::new(None),
+            left: Cell::new(false),
+        });
+        let mut waiting = self.waiting.borrow_mut();
+        // Who gave up at the front has been in nobody's way; behind it they would add up.
+        if waiting.len() > 2 * self.length.get() + 64 {
+            waiting.retain(|waiter| !waiter.left.get());
+        }
+        waiting.push_back(waiter.clone());
+        self.length.set(self.length.get() + 1);
+        waiter
+    }
+
+    fn leave(&self, waiter: &Waiter) {
+        if !waiter.left.replace(true) {
+            self.length.set(self.length.get() - 1);
+        }
+    }
+}
+
+/// A request on its way to a member.
+pub struct Seeking {
+    group: Rc<Group>,
+    wish: Option<Wish>,
+    place: Option<Place>,
+    began: Instant,
+    waited: Duration,
+}
+
+struct Place {
+    group: Rc<Group>,
+    waiter: Rc<Waiter>,
+    limit: Pin<Box<Sleep>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.group.queue.leave(&self.waiter);
+        // Given at the last moment and not wanted any more: the next in line has it.
+        drop(self.waiter.lease.take());
+    }
+}
+
+impl Seeking {
+    pub(crate) fn new(group: Rc<Group>, wish: Wish) -> Seeking {
+        Seeking {
+            group,
+            wish: Some(wish),
+            place: None,
+            began: Instant::now(),
+            waited: Duration::ZERO,
+        }
+    }
+
+    pub fn group(&self) -> &Rc<Group> {
+        &self.group
+    }
+
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Lease, Fault>> {
+        if let Some(mut wish) = self.wish.take() {
+            if self.group.queue.length() == 0 || !wish.is_plain() {
+                if let Some(lease) = self.group.take(&wish) {
+                    return Poll::Ready(Ok(lease));
+                }
+            }
+            // Nobody else is there: whoever failed this request may serve it after all.
+            if !wish.tried.is_empty() {
+                wish.tried.clear();
+                if let Some(lease) = self.group.take(&wish) {
+                    return Poll::Ready(Ok(lease));
+                }
+            }
+            if let Err(fault) = self.group.may_wait() {
+                return Poll::Ready(Err(fault));
+            }
+            self.place = Some(Place {
+                waiter: self.group.queue.join(wish),
+                group: self.group.clone(),
+                limit: Box::pin(tokio::time::sleep(self.group.queue_timeout())),
+            });
+        }
+        let Some(place) = &mut self.place else {
+            return Poll::Ready(Err(Fault::NoBackEnd));
+        };
+        if let Some(lease) = place.waiter.lease.take() {
+            self.waited = self.began.elapsed();
+            self.place = None;
+            return Poll::Ready(Ok(lease));
+        }
+        if place.limit.as_mut().poll(cx).is_ready() {
+            self.waited = self.began.elapsed();
+            self.place = None;
+            return Poll::Ready(Err(Fault::QueueTimedOut));
+        }
+        place.waiter.waker.replace(Some(cx.waker().clone()));
+        Poll::Pending
+    }
+
+    /// How long it had to wait.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+}

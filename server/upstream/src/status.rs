@@ -1,0 +1,73 @@
+//! What `mehari status` shows of back ends.
+
+use crate::group::Group;
+use crate::member::Member;
+use mehari_config::Standing;
+use serde::Serialize;
+use tokio::time::Instant;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct GroupStatus {
+    pub name: String,
+    pub method: &'static str,
+    /// Requests that wait for a member.
+    pub waiting: usize,
+    pub members: Vec<MemberStatus>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct MemberStatus {
+    pub name: String,
+    /// `up`, `down`, `unwell`, `disabled`, `draining` or `spare`.
+    pub state: &'static str,
+    pub in_flight: usize,
+    pub idle: usize,
+    pub requests: u64,
+    pub failed: u64,
+    /// Connections opened so far.
+    pub connections: u64,
+    /// Mean time to the head of an answer, microseconds.
+    pub mean_us: u64,
+    /// Until it is tried again, milliseconds.
+    pub retry_ms: u64,
+}
+
+impl Group {
+    pub fn status(&self) -> GroupStatus {
+        let members = self.members.borrow();
+        GroupStatus {
+            name: self.name.clone(),
+            method: self.settings().method.name(),
+            waiting: self.queue.length(),
+            members: members.iter().map(|member| member.status()).collect(),
+        }
+    }
+}
+
+impl Member {
+    fn status(&self) -> MemberStatus {
+        let now = Instant::now();
+        let state = match self.standing() {
+            Standing::Disabled => "disabled",
+            Standing::Draining => "draining",
+            _ if self.unwell.get() => "unwell",
+            _ if self.is_failing() => "down",
+            Standing::HotSpare => "spare",
+            Standing::Enabled => "up",
+        };
+        MemberStatus {
+            name: self.name.clone(),
+            state,
+            in_flight: self.in_flight.get(),
+            idle: self.idle(),
+            requests: self.requests.get(),
+            failed: self.failed.get(),
+            connections: self.connections.get(),
+            mean_us: (self.mean() * 1e6) as u64,
+            retry_ms: match self.is_failing() {
+                true => self.pause(now).as_millis() as u64,
+                false => 0,
+            },
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! All groups of a site. A reload keeps what is known of the back ends that stay.
+
+use crate::group::Group;
+use crate::health;
+use crate::member::Member;
+use crate::program::Fleet;
+use crate::status::GroupStatus;
+use mehari_config::{BackEndAddress, LogLevel, Upstream};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use tokio::time::Instant;
+
+/// Where what happens to back ends is told.
+pub type Report = Rc<dyn Fn(LogLevel, &str)>;
+
+pub struct Upstreams {
+    groups: RefCell<HashMap<String, Rc<Group>>>,
+    report: Report,
+    checks: RefCell<Vec<health::Checks>>,
+    fleets: RefCell<Vec<Fleet>>,
+    /// Programs the configuration has no more, and who may still be at work in them.
+    retired: RefCell<Vec<(Fleet, Vec<Rc<Member>>)>>,
+}
+
+impl Upstreams {
+    pub fn new(upstreams: &[Upstream], report: Report) -> Upstreams {
+        let all = Upstreams {
+            groups: RefCell::default(),
+            report,
+            checks: RefCell::default(),
+            fleets: RefCell::default(),
+            retired: RefCell::default(),
+        };
+        all.renew(upstreams);
+        all
+    }
+
+    /// From now on these. Requests under way end with the member they have; those that wait in a
+    /// group that stays go on waiting in it.
+    pub fn renew(&self, upstreams: &[Upstream]) {
+        let mut groups = self.groups.borrow_mut();
+        let mut old = std::mem::take(&mut *groups);
+        for settings in upstreams {
+            let before = old.remove(&settings.name);
+            let group = match before {
+                Some(group) => {
+                    let members = members(settings, &group.members.borrow());
+                    group.members.replace(members);
+                    group.settings.replace(Rc::new(settings.clone()));
+                    group
+                }
+                None => {
+                    let members = members(settings, &[]);
+                    Rc::new(Group::new(settings.clone(), members, self.report.clone()))
+                }
+            };
+            group.hand_on();
+            groups.insert(settings.name.clone(), group);
+        }
+        for group in old.values() {
+            group
+                .members
+                .borrow()
+                .iter()
+                .for_each(|member| member.close_idle());
+        }
+    }
+
+    /// Starts the programs of the configuration, and asks members how they are where it wants that.
+    /// Must run inside a `LocalSet`, after each [`Upstreams::renew`].
+    pub fn watch(&self) {
+        self.start_programs();
+        let groups = self.groups.borrow();
+        let checks = groups.values().filter_map(health::Checks::begin);
+        self.checks.replace(checks.collect());
+    }
+
+    /// A program that stays goes on; one that changed is started beside its old self, which ends
+    /// when nobody is at work in it.
+    fn start_programs(&self) {
+        let mut old = self.fleets.take();
+        let mut fleets = Vec::new();
+        for group in self.groups.borrow().values() {
+            let Some(program) = group.settings().program.clone() else {
+                continue;
+            };
+            let known = old.iter().position(|fleet| fleet.program == program);
+            let fleet = match known {
+                Some(index) => old.swap_remove(index),
+                None => match Fleet::start(&program, &self.report) {
+                    Ok(fleet) => fleet,
+                    Err(error) => {
+                        let text = format!("{}: cannot be started: {error}", group.name);
+                        (self.report)(LogLevel::Error, &text);
+                        continue;
+                    }
+                },
+            };
+            for member in group.members.borrow().iter() {
+                let address = BackEndAddress::Unix(fleet.socket.clone());
+                if *member.address.borrow() != address {
+                    member.close_idle();
+                    member.address.replace(address);
+                }
+            }
+            fleets.push(fleet);
+        }
+        self.fleets.replace(fleets);
+        let members = self.all_members();
+        let mut retired = self.retired.borrow_mut();
+        retired.extend(old.into_iter().map(|fleet| (fleet, members.clone())));
+    }
+
+    fn all_members(&self) -> Vec<Rc<Member>> {
+        let groups = self.groups.borrow();
+        let members = groups.values().map(|group| group.members.borrow().clone());
+        members.flatten().collect()
+    }
+
+    pub fn group(&self, name: &str) -> Option<Rc<Group>> {
+        self.groups.borrow().get(name).cloned()
+    }
+
+    /// Called a few times a second: closes connections that were idle for too long, or are closed.
+    pub fn sweep(&self) {
+        let groups = self.groups.borrow();
+        if groups.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let busy = |member: &Rc<Member>| member.in_flight.get() > 0;
+        let mut retired = self.retired.borrow_mut();
+        retired.retain(|(_, members)| members.iter().any(busy));
+        for group in groups.values() {
+            group
+                .members
+                .borrow()
+                .iter()
+                .for_each(|member| member.sweep(now));
+        }
+    }
+
+    /// In order of their names.
+    pub fn status(&self) -> Vec<GroupStatus> {
+        let groups = self.groups.borrow();
+        let mut all: Vec<GroupStatus> = groups.values().map(|group| group.status()).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Gives a member no more requests, or gives it some again. The names of the members meant.
+    pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
+        let mut meant = Vec::new();
+        for group in self.groups.borrow().values() {
+            for member in group.members.borrow().iter().filter(|one| one.name == name) {
+                member.drained.set(drained);
+                meant.push(format!("{} in {}", member.name, group.name));
+            }
+            group.hand_on();
+        }
+        meant
+    }
+}
+
+/// The members of a group, those of them that were there before with what is known of them.
+fn members(settings: &Upstream, before: &[Rc<Member>]) -> Vec<Rc<Member>> {
+    let member = |back_end: &mehari_config::BackEnd| {
+        let name = back_end.name();
+        match before.iter().find(|known| known.name == name) {
+            Some(known) => {
+                known.renew(back_end.clone());
+                known.clone()
+            }
+            None => Rc::new(Member::new(back_end.clone())),
+        }
+    };
+    let stay: Vec<Rc<Member>> = settings.members.iter().map(member).collect();
+    let gone = |known: &&Rc<Member>| !stay.iter().any(|one| Rc::ptr_eq(one, known));
+    before
+        .iter()
+        .filter(gone)
+        .for_each(|member| member.close_idle());
+    stay
+}
