@@ -73,6 +73,11 @@ static void add_record(pTHX_ mehari_settings *into, char kind, mehari_text name,
     into->options_on = atoi(name.at);
     into->options_off = atoi(value.at);
     break;
+  case 'e':
+    if (!into->documents)
+      into->documents = newHV();
+    (void)hv_store(into->documents, name.at, name.length, newSVpvn(value.at, value.length), 0);
+    break;
   case 't':
     if (!into->texts)
       into->texts = newHV();

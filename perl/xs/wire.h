@@ -11,14 +11,17 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 2u
+#define MEHARI_VERSION 3u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
 #define MEHARI_SLOTS_OFFSET 4096u
 #define MEHARI_RING_SIZE 262144u
 #define MEHARI_RING_OFFSET (MEHARI_SLOTS_OFFSET + MEHARI_SLOTS * MEHARI_SLOT_SIZE)
-#define MEHARI_MAILBOX_SIZE (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
+/* Where the front answers what a worker asks within a request: a request frame. */
+#define MEHARI_ANSWER_OFFSET (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
+#define MEHARI_ANSWER_SIZE 65536u
+#define MEHARI_MAILBOX_SIZE (MEHARI_ANSWER_OFFSET + MEHARI_ANSWER_SIZE)
 
 /* The longest payload of one ring record, bytes. */
 #define MEHARI_RECORD_LIMIT 65536u
@@ -43,6 +46,8 @@ typedef struct {
   _Atomic uint64_t finished;
   /* The process that serves for the worker on the rung `fork`; 0: none. Between the worker and its template only. */
   _Atomic uint32_t child;
+  /* Answers the front has ever given, a futex. */
+  _Alignas(64) _Atomic uint32_t answered;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };
@@ -116,8 +121,11 @@ enum {
   /* The rest comes through a pipe whose reading end is in the descriptor socket. Detail: the status so far and
    * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
-  MEHARI_RECORD_PASS          /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
+  MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
+  MEHARI_RECORD_ASK           /* what would answer this path here (detail: the server)? MEHARI_ASK_*, then the path and query */
 };
+#define MEHARI_ASK_PATH 'u'
+#define MEHARI_ASK_FILE 'f' /* the path, NUL, a file that a handler chose for it */
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */
 #define MEHARI_PASS_FILE 'f'     /* the file to send instead of the one the path was mapped to */

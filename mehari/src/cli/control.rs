@@ -32,6 +32,12 @@ impl Reply {
                 "active_requests": front.active_requests,
                 "connections": front.connections,
                 "refused_connections": front.refused_connections,
+                "traffic_rules": {
+                    "too_many_at_once": front.too_many_at_once,
+                    "too_fast": front.too_fast,
+                    "held_back": front.held_back,
+                    "too_many_connections": front.too_many_connections,
+                },
                 "requests": front.requests,
                 "bytes": front.bytes,
             },

@@ -22,6 +22,14 @@ fn show(answer: &Value) -> String {
         pool["queue"],
         pool["plan"]["reasoning"].as_str().unwrap_or_default(),
     );
+    let rules = &front["traffic_rules"];
+    let acted = rules.as_object().into_iter().flatten();
+    if acted.clone().any(|(_, count)| count.as_u64() > Some(0)) {
+        let told: Vec<String> = acted
+            .map(|(rule, count)| format!("{} {count}", rule.replace('_', " ")))
+            .collect();
+        let _ = writeln!(text, "traffic rules: {}\n", told.join(", "));
+    }
     let _ = writeln!(
         text,
         "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}",

@@ -20,6 +20,7 @@ pub enum HandlerName {
     /// `default-handler`: the file itself.
     File,
     CgiScript,
+    Report(crate::Report),
     PerlScript,
     Modperl,
     Psgi,
@@ -123,6 +124,8 @@ pub enum Change {
     CookiePath(String, String),
     SendFile(bool),
     SendFileRoot(PathBuf),
+    /// `MaxConcurrentReqs`, `ClientRequestRate`.
+    Traffic(crate::TrafficRule),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

@@ -19,11 +19,13 @@ mod proxy;
 mod rewriting;
 mod server;
 mod tls;
+mod traffic;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     tls::GROUP,
+    traffic::GROUP,
     files::GROUP,
     access::GROUP,
     rewriting::GROUP,

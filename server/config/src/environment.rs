@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::problem::At;
-use crate::{NoteKind, Preload};
+use crate::{AccessFormat, NoteKind, Preload};
 
 /// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
@@ -95,6 +95,8 @@ pub(crate) struct Environment {
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preload)>,
+    /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
+    pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
     pub loaded_here: usize,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.

@@ -1,7 +1,8 @@
 //! Perl's part of the settings: handlers by phase, options, and the text a worker is told them by.
 //!
 //! The text is a list of records, each a kind, then a name and a value that end with NUL: `h` a handler
-//! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `t` a text by name.
+//! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `e` an error document of
+//! this server, `t` a text by name.
 //! perl/xs/settings.c reads it, once for each [`crate::Settings::id`].
 
 use std::sync::Arc;
@@ -242,6 +243,12 @@ impl Settings {
                 &perl.options_on.to_string(),
                 &perl.options_off.to_string(),
             );
+        }
+        // A program of this server's may answer in the same worker.
+        for (status, document) in &self.error_documents {
+            if document.starts_with('/') {
+                text.put(b'e', &status.to_string(), document);
+            }
         }
         if text.0.is_empty() {
             return text.0;

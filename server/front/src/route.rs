@@ -15,9 +15,11 @@ pub mod table;
 mod views;
 mod walk;
 
+pub use locate::{DENIED, HIDDEN};
+
 use crate::handler::file::FileTarget;
 use crate::problem::Problem;
-use mehari_config::{Handler, Settings};
+use mehari_config::{Handler, Report, Settings};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub enum Outcome {
     Program,
     /// `Route::handler` is a back end; the path it is asked for, percent-encoded.
     Proxied(Vec<u8>),
+    /// The server says something about itself.
+    Report(Report),
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
     /// A folder without an index, to be listed.

@@ -35,6 +35,7 @@ impl Zygote {
             .args(switches(&site.perl, perl))
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
+            .args(facts(site))
             .env_clear()
             .envs(environment_of(site))
             .stdin(Stdio::null())
@@ -120,6 +121,16 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
             Err(_would_block) => continue,
         }
     }
+}
+
+/// What Perl may ask of the server as a whole, as names and values; Mehari::Server has them.
+fn facts(site: &Site) -> Vec<OsString> {
+    let is_configured = !site.files.is_empty();
+    let mut facts = vec!["server_root".into(), site.server_root.clone().into()];
+    if is_configured {
+        facts.extend(["configured".into(), "1".into()]);
+    }
+    facts
 }
 
 /// The switches of a perl of the site's, and where it finds our side. PERL5LIB becomes -I, so that scripts do not

@@ -38,9 +38,7 @@ pub struct Fleet {
 impl Fleet {
     /// Must run inside a `LocalSet`, on the thread that lives as long as the server.
     pub fn start(program: &Program, report: &Report) -> io::Result<Fleet> {
-        if !program.file.is_file() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
+        rustix::fs::access(&program.file, rustix::fs::Access::EXEC_OK)?;
         let folder = tempfile::Builder::new().prefix("mehari-fcgi-").tempdir()?;
         let socket = folder.path().join("socket");
         let listener = Rc::new(OwnedFd::from(UnixListener::bind(&socket)?));

@@ -2,6 +2,7 @@
 //! What does not load is reported and thrown away.
 
 use super::journal::Logs;
+use super::service::Notify;
 use super::{Options, Refusal};
 use mehari_config::Site;
 use mehari_front::{GroupStatus, Handle, Stats};
@@ -21,6 +22,7 @@ pub struct Reloader {
     turn: Mutex<()>,
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
+    notify: Rc<Notify>,
 }
 
 fn files(site: &Site) -> Vec<PathBuf> {
@@ -32,10 +34,17 @@ fn files(site: &Site) -> Vec<PathBuf> {
 }
 
 impl Reloader {
-    pub fn new(options: Options, pool: Pool, front: Handle<Pool>, logs: Rc<Logs>) -> Reloader {
+    pub fn new(
+        options: Options,
+        pool: Pool,
+        front: Handle<Pool>,
+        logs: Rc<Logs>,
+        notify: Rc<Notify>,
+    ) -> Reloader {
         let watched_certificates = RefCell::new(files(&front.site()));
         Reloader {
             watched_certificates,
+            notify,
             options,
             pool,
             front,
@@ -61,7 +70,9 @@ impl Reloader {
     pub async fn reload(&self, who: &str) -> Result<u32, String> {
         let _turn = self.turn.lock().await;
         self.waiting.set(0);
+        self.notify.reloading();
         let outcome = self.load().await;
+        self.notify.ready();
         match &outcome {
             Ok(number) => self
                 .logs

@@ -10,9 +10,11 @@ use crate::problem::{bad, Problem};
 use crate::request::{Request, Table};
 use crate::route::Route;
 use crate::socket::Stream;
+use crate::traffic::Verdict;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use mehari_pool::Body;
+use std::rc::Rc;
 use std::time::Duration;
 
 impl<S: Stream, D: Dispatch> Connection<S, D> {
@@ -90,8 +92,26 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         }
     }
 
-    async fn work(&mut self, turn: &mut Current, route: &Route) -> Result<Work<D>, Gone> {
-        turn.settings = Some(route.settings.clone());
+    async fn work(&mut self, turn: &mut Current, route: &Rc<Route>) -> Result<Work<D>, Gone> {
+        turn.turn.note_route(&self.shared, route);
+        let method = self.head.method.of(self.input.bytes());
+        let client = &self.peer.remote_addr;
+        match work::admit(&self.shared, &mut turn.turn, method, client) {
+            Verdict::Pass => {}
+            Verdict::Wait(time) => {
+                let clock = &self.shared.clock;
+                self.seat.enter(clock, Phase::Work, Duration::MAX);
+                tokio::time::sleep(time).await;
+            }
+            Verdict::Refused(status, after) => {
+                self.skip_body(turn).await?;
+                let settings = turn.settings.clone();
+                return Ok(self.with_request(turn, |request| {
+                    let settings = settings.as_deref();
+                    work::come_back(&self.shared, request, settings, (status, after))
+                }));
+            }
+        }
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {
@@ -103,6 +123,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Err(problem) => self.refusal(turn, problem),
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
+                turn.received += gathered.length();
                 self.seat
                     .enter(&self.shared.clock, Phase::Work, Duration::MAX);
                 self.begin(turn, route, gathered)

@@ -172,7 +172,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             keep: turn.keep,
             time: turn.time,
         };
+        let start = self.output.bytes.len();
         reply.push(&self.shared.clock, &mut self.output.bytes);
+        turn.turn
+            .note_head(&self.shared, &self.output.bytes[start..]);
         stream.push_known(
             &mut self.shared.scratch.borrow_mut(),
             &mut self.output.bytes,

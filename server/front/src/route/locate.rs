@@ -20,8 +20,8 @@ use walk::Found;
 const INDEXES: usize = 4;
 
 const NOT_FOUND: Problem = Problem::refused(404, "no such file");
-const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
-const DENIED: Problem = Problem::refused(403, "denied by the configuration");
+pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
+pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const LINK: Problem =
     Problem::refused(403, "a symbolic link that Options does not let be followed");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
@@ -97,7 +97,10 @@ impl<'s> Search<'s> {
         if route.settings.runs_phases() && route.script_name.is_empty() {
             // Perl's handlers are asked before the refusal, and want to know what for.
             let path = Path::decode(raw)?;
-            (route.file, _) = map(self.host, &path.merged);
+            route.file = match file {
+                Some(file) => file.to_vec(),
+                None => map(self.host, &path.merged).0,
+            };
             route.script_name = path.merged;
         }
         if route.file.is_empty() {
@@ -126,6 +129,14 @@ impl<'s> Search<'s> {
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {
             return Ok(self.mounted(settings, handler, path, mapped));
+        }
+        if let Some(Handler::Report(report)) = settings.handler {
+            return Ok(Route {
+                handler: Handler::Report(report),
+                script_name: path.bytes.to_vec(),
+                outcome: Outcome::Report(report),
+                ..self.refused(settings, NOT_FOUND)
+            });
         }
         let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
             Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
