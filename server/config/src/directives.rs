@@ -16,6 +16,7 @@ mod logs;
 mod perl;
 mod phases;
 mod proxy;
+mod remote;
 mod rewriting;
 mod server;
 mod tls;
@@ -26,6 +27,7 @@ pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     tls::GROUP,
     traffic::GROUP,
+    remote::GROUP,
     files::GROUP,
     access::GROUP,
     rewriting::GROUP,

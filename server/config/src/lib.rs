@@ -28,6 +28,7 @@ mod network;
 mod pattern;
 mod phase;
 mod problem;
+mod remote;
 mod rewrite;
 mod rules;
 
@@ -55,6 +56,7 @@ pub use network::Network;
 pub use pattern::{Groups, Pattern};
 pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use problem::{Note, NoteKind, Problem, Problems};
+pub use remote::RemoteAddress;
 pub use rewrite::{Check, Flags, RewriteCondition, RewriteMap, RewriteRule, Rewriting};
 pub use rules::{
     Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,

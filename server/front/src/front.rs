@@ -7,9 +7,10 @@ use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
 use crate::oracle;
+use crate::proxied;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Listener, Socket, Stream};
+use crate::socket::{Acceptor, Door, Listener, Socket, Stream};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use crate::traffic::Connected;
 use mehari_config::{LogLevel, Site};
@@ -295,6 +296,9 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         },
     };
     match socket {
+        Socket::Tcp(stream, door) if shared.site().limits.proxy_protocol => drop(spawn_local(
+            counting(counted, serve_proxied(shared.clone(), stream, peer, door)),
+        )),
         Socket::Tcp(stream, door) if door.secure => drop(spawn_local(counting(
             counted,
             serve_secure(shared.clone(), stream, peer),
@@ -326,6 +330,34 @@ fn turn_away_greedy(socket: Socket) {
 async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
     served.await;
     drop(counted);
+}
+
+/// A connection that a proxy made for somebody it names first.
+async fn serve_proxied<D: Dispatch>(
+    shared: Rc<Shared<D>>,
+    mut socket: TcpStream,
+    mut peer: Peer,
+    door: Door,
+) {
+    let seat = shared.registry.enter(&shared.clock);
+    let limit = shared.site().limits.header_timeout;
+    seat.enter(&shared.clock, Phase::Head, limit);
+    let read = proxied::read_header(&mut socket, &seat, &mut peer).await;
+    if let Err(reason) = read {
+        let text = format!(
+            "PROXY header of {}: {reason}; the connection is closed",
+            peer.remote_addr
+        );
+        let journal = &shared.journal;
+        return journal.error(0, LogLevel::Warn, Origin::default(), &text);
+    }
+    match door.secure {
+        true => {
+            drop(seat);
+            serve_secure(shared, socket, peer).await;
+        }
+        false => serve(shared, socket, peer, seat).await,
+    }
 }
 
 /// A connection that begins with TLS.

@@ -29,6 +29,7 @@ mod passwords;
 mod path;
 pub mod probe;
 mod problem;
+mod proxied;
 mod report;
 mod request;
 mod rewrite;
