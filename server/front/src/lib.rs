@@ -34,6 +34,7 @@ mod status;
 mod tls;
 mod traffic;
 mod turn;
+mod uploads;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};

@@ -4,7 +4,7 @@ use super::files::suffix;
 use super::proxy::passes;
 use super::row::*;
 use crate::environment::PreloadStage;
-use crate::{HandlerName, Phase, Preload, Report};
+use crate::{HandlerName, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
 
 pub const GROUP: Group = Group {
@@ -87,6 +87,9 @@ fn handler_name(
         "metrics",
         "health-live",
         "health-ready",
+        "upload-progress",
+        "upload-progress-xml",
+        "upload-progress-json",
         "None",
     ];
     let text = arguments.text(0)?;
@@ -104,6 +107,9 @@ fn handler_name(
         "metrics" => HandlerName::Report(Report::Metrics),
         "health-live" => HandlerName::Report(Report::Live),
         "health-ready" => HandlerName::Report(Report::Ready),
+        "upload-progress" => HandlerName::Report(Report::Uploads(UploadFormat::Script)),
+        "upload-progress-xml" => HandlerName::Report(Report::Uploads(UploadFormat::Xml)),
+        "upload-progress-json" => HandlerName::Report(Report::Uploads(UploadFormat::Json)),
         "none" if may_be_unset => HandlerName::Unset,
         _ => {
             let message = format!("expected {}, not `{text}`", NAMES.join(", "));
