@@ -50,6 +50,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("TraceEnable", "TRACE is never served"),
+        Directive::ignored("ProxyStatus", "`mehari status` always says all"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
         Directive::ignored(
             "TypesConfig",
