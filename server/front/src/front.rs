@@ -8,15 +8,16 @@ use crate::http2;
 use crate::log::{Journal, Origin};
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Listener, Socket, Stream};
+use crate::socket::{Acceptor, Listener, Socket, Stream, Unwatched};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use mehari_config::{LogLevel, Site};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -187,10 +188,7 @@ async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {
                 // Out of descriptors, usually: what is open must close before it helps to try again.
-                let text = format!("accepting a connection: {error}");
-                shared
-                    .journal
-                    .error(0, LogLevel::Error, Origin::default(), &text);
+                cannot_accept(&shared, &error);
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -210,24 +208,40 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         match socket {
             // Not worth a handshake.
             Socket::Tcp(_, door) if door.secure => {}
-            Socket::Tcp(stream, _) => drop(spawn_local(turn_away(stream, FULL))),
-            Socket::Unix(stream) => drop(spawn_local(turn_away(stream, FULL))),
+            Socket::Tcp(socket, _) => drop(spawn_local(turn_away(tcp(socket), FULL))),
+            Socket::Unix(socket) => drop(spawn_local(turn_away(unix(socket), FULL))),
         }
         return;
     }
     match socket {
-        Socket::Tcp(stream, door) if door.secure => {
-            drop(spawn_local(serve_secure(shared.clone(), stream, peer)))
-        }
-        Socket::Tcp(stream, _) => {
+        Socket::Tcp(socket, door) if door.secure => match TcpStream::from_std(socket.into()) {
+            Ok(stream) => drop(spawn_local(serve_secure(shared.clone(), stream, peer))),
+            Err(error) => cannot_accept(shared, &error),
+        },
+        Socket::Tcp(socket, _) => {
             let seat = shared.registry.enter(&shared.clock);
-            drop(spawn_local(serve(shared.clone(), stream, peer, seat)))
+            drop(spawn_local(serve(shared.clone(), tcp(socket), peer, seat)))
         }
-        Socket::Unix(stream) => {
+        Socket::Unix(socket) => {
             let seat = shared.registry.enter(&shared.clock);
-            drop(spawn_local(serve(shared.clone(), stream, peer, seat)))
+            drop(spawn_local(serve(shared.clone(), unix(socket), peer, seat)))
         }
     }
+}
+
+fn tcp(socket: OwnedFd) -> Unwatched<TcpStream> {
+    Unwatched::new(socket)
+}
+
+fn unix(socket: OwnedFd) -> Unwatched<UnixStream> {
+    Unwatched::new(socket)
+}
+
+fn cannot_accept<D: Dispatch>(shared: &Shared<D>, error: &io::Error) {
+    let text = format!("accepting a connection: {error}");
+    shared
+        .journal
+        .error(0, LogLevel::Error, Origin::default(), &text);
 }
 
 /// A connection that begins with TLS.

@@ -28,6 +28,7 @@ mod spool;
 mod status;
 mod tls;
 mod turn;
+mod watched;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};
