@@ -13,9 +13,11 @@ BOOT:
     mehari_request_boot(aTHX);
     mehari_psgi_boot(aTHX);
     mehari_table_boot(aTHX);
+    mehari_subrequest_boot(aTHX);
     mehari_form_boot(aTHX);
     mehari_io_boot(aTHX);
     mehari_api_request_boot(aTHX);
+    mehari_server_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)
@@ -191,15 +193,6 @@ custom_response(SV *self, int status, SV *document)
     (void)hv_store_ent(rec->documents, sv_2mortal(newSViv(status)), newSVsv(document), 0);
 
 void
-internal_redirect(SV *self, SV *target)
-  PREINIT:
-    mehari_rec *rec;
-  CODE:
-    rec = mehari_rec_of(aTHX_ self);
-    SvREFCNT_dec(rec->redirect);
-    rec->redirect = newSVsv(target);
-
-void
 register_cleanup(SV *self, SV *code, SV *argument = &PL_sv_undef)
   PREINIT:
     mehari_rec *rec;
@@ -210,7 +203,7 @@ register_cleanup(SV *self, SV *code, SV *argument = &PL_sv_undef)
     av_push(rec->cleanups, newSVsv(code));
     av_push(rec->cleanups, newSVsv(argument));
 
-bool
+int
 header_only(SV *self)
   CODE:
     mehari_rec_of(aTHX_ self);

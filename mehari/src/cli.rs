@@ -16,6 +16,7 @@ mod compare;
 mod control;
 mod crashme;
 mod directives;
+mod drain;
 mod http_load;
 mod httperf;
 mod record;
@@ -58,6 +59,16 @@ pub const COMMANDS: &[Command] = &[
         name: "status",
         about: "what the front and each worker are doing",
         run: status::run,
+    },
+    Command {
+        name: "drain",
+        about: "give a back end no new requests",
+        run: drain::drain,
+    },
+    Command {
+        name: "resume",
+        about: "give a drained back end requests again",
+        run: drain::resume,
     },
     Command {
         name: "directives",

@@ -15,6 +15,10 @@ our @ISA     = ('Apache2::RequestRec');
 
 # ---- of the class ----
 
+# Handlers of their own: `PerlTransHandler Apache::OK`.
+sub OK       { return 0 }
+sub DECLINED { return -1 }
+
 sub request { my $r = Apache2::RequestUtil->request or return; return bless $r, __PACKAGE__ }
 
 sub server { my ($self) = @_; return ref $self ? $self->SUPER::server : Apache2::ServerUtil->server }

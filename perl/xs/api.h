@@ -29,7 +29,7 @@ mehari_table *mehari_table_new(void);
 void mehari_table_release(mehari_table *table);
 void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value);
 void mehari_table_set(mehari_table *table, mehari_text name, mehari_text value);
-void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value, const char *separator); /* of two characters */
 void mehari_table_unset(mehari_table *table, mehari_text name);
 void mehari_table_clear(mehari_table *table);
 const mehari_entry *mehari_table_find(const mehari_table *table, mehari_text name);
@@ -37,8 +37,10 @@ SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash
 bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
 mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
+void mehari_subrequest_boot(pTHX); /* api_subrequest.c */
 
 /* environment.c */
+void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */
 bool mehari_environment_is_bare(void); /* it has nothing of a request */
 /* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
 void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
@@ -46,8 +48,9 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 /* Dies when `self` is not the `$r` of the request being served. */
 #define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
 
-/* api_request.c, api_io.c */
+/* api_request.c, api_server.c, api_io.c */
 void mehari_api_request_boot(pTHX);
+void mehari_server_boot(pTHX);
 void mehari_io_boot(pTHX);
 
 /* A string argument; the bytes live as long as the argument. */

@@ -191,7 +191,7 @@ static SV *joined(pTHX_ source **sources, int count)
   return object;
 }
 
-/* Each name once, in order: pushed on the stack. */
+/* Each name once, in order and without regard to case, as values are found: pushed on the stack. */
 static void push_names(pTHX_ source **sources, int count)
 {
   dSP;
@@ -199,11 +199,13 @@ static void push_names(pTHX_ source **sources, int count)
   for (int i = 0; i < count; i++)
     for (int j = 0; j < sources[i]->table->count; j++) {
       const mehari_entry *entry = &sources[i]->table->entries[j];
-      SV *name = newSVpvn_flags(entry->name, entry->name_length, SVs_TEMP);
-      if (hv_exists_ent(seen, name, 0))
+      SV *folded = newSVpvn_flags(entry->name, entry->name_length, SVs_TEMP);
+      for (char *at = SvPVX(folded); at < SvEND(folded); at++)
+        *at = toLOWER_A(*at);
+      if (hv_exists_ent(seen, folded, 0))
         continue;
-      (void)hv_store_ent(seen, name, newSV(0), 0);
-      XPUSHs(name);
+      (void)hv_store_ent(seen, folded, newSV(0), 0);
+      mXPUSHp(entry->name, entry->name_length);
     }
   PUTBACK;
 }

@@ -81,7 +81,7 @@ void mehari_table_set(mehari_table *table, mehari_text name, mehari_text value)
   replace(table, at, value);
 }
 
-void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value)
+void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value, const char *separator)
 {
   int at = position(table, name);
   if (at < 0) {
@@ -92,7 +92,7 @@ void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value
   STRLEN length = old->value_length + 2 + value.length;
   char *joined = safemalloc(length);
   memcpy(joined, old->value, old->value_length);
-  memcpy(joined + old->value_length, ", ", 2);
+  memcpy(joined + old->value_length, separator, 2);
   memcpy(joined + old->value_length + 2, value.at, value.length);
   replace(table, at, (mehari_text){joined, length});
   Safefree(joined);

@@ -1,5 +1,6 @@
 /* Methods of `$r` that are asked for in nearly every request: notes, variables, what belongs to it. */
 #include "api.h"
+#include <time.h>
 
 /* ---- tables that are asked for by name, too ---- */
 
@@ -232,7 +233,20 @@ XS_INTERNAL(number)
   XSRETURN_IV(old);
 }
 
-/* no_cache($on): Pragma and Cache-Control with it. */
+/* The date of this second, as HTTP writes it. */
+static mehari_text date_now(void)
+{
+  static char text[30];
+  time_t now = time(NULL);
+  struct tm parts;
+  static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  gmtime_r(&now, &parts);
+  int length = snprintf(text, sizeof text, "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * parts.tm_wday, parts.tm_mday,
+                        months + 3 * parts.tm_mon, parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  return (mehari_text){text, length};
+}
+
+/* no_cache($on): Pragma, Cache-Control and Expires say so to the client. */
 XS_INTERNAL(no_cache)
 {
   dXSARGS;
@@ -241,12 +255,14 @@ XS_INTERNAL(no_cache)
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   IV old = rec->numbers[MEHARI_NUMBER_NO_CACHE];
   if (items == 2) {
-    static const mehari_text pragma = {"Pragma", 6}, control = {"Cache-Control", 13}, none = {"no-cache", 8};
+    static const mehari_text pragma = {"Pragma", 6}, control = {"Cache-control", 13}, none = {"no-cache", 8}, expires = {"Expires", 7};
     mehari_table *out = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT);
     rec->numbers[MEHARI_NUMBER_NO_CACHE] = SvTRUE(ST(1));
     if (SvTRUE(ST(1))) {
       mehari_table_set(out, pragma, none);
       mehari_table_set(out, control, none);
+      if (!mehari_table_find(out, expires))
+        mehari_table_set(out, expires, date_now());
     } else {
       mehari_table_unset(out, pragma);
       mehari_table_unset(out, control);

@@ -105,7 +105,7 @@ XS_INTERNAL(table_store)
   else if (ix == SET)
     mehari_table_set(table, name, value);
   else
-    mehari_table_merge(table, name, value);
+    mehari_table_merge(table, name, value, ", ");
   XSRETURN_EMPTY;
 }
 
@@ -215,7 +215,7 @@ static void compress(mehari_table *table, bool merge)
     mehari_text name = {whole.entries[i].name, whole.entries[i].name_length};
     mehari_text value = {whole.entries[i].value, whole.entries[i].value_length};
     if (merge)
-      mehari_table_merge(table, name, value);
+      mehari_table_merge(table, name, value, ", ");
     else
       mehari_table_set(table, name, value);
     Safefree(whole.entries[i].name);

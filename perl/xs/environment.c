@@ -29,13 +29,13 @@ static const char *const fixed_names[FIXED] = {
   "GATEWAY_INTERFACE", "SERVER_SOFTWARE", "SERVER_PROTOCOL", "SERVER_NAME", "SERVER_ADDR", "SERVER_PORT", "REMOTE_ADDR", "REMOTE_PORT",
   "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
 };
-static pin fixed[FIXED], path_info, path_translated, https;
+static pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
 
 #define SPELLINGS 256 /* a power of two; half of it is used */
 static spelling spellings[SPELLINGS];
 static pin field_pins[SPELLINGS / 2];
 static int spelling_count, field_pin_count;
-static pin *live[SPELLINGS / 2 + 3]; /* the optional variables that %ENV has now */
+static pin *live[SPELLINGS / 2 + 5]; /* the optional variables that %ENV has now */
 static int live_count;
 
 static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
@@ -330,6 +330,10 @@ static void set_script_filename(pTHX_ HV *env)
   SvREFCNT_dec(path);
 }
 
+/* What programs ask for to know that their API is there. */
+#define MOD_PERL "mod_perl/2.0.12"
+static bool is_in_mod_perl(void) { return !(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD); }
+
 static void set_request(pTHX_ HV *env)
 {
   set(aTHX_ env, &fixed[GATEWAY_INTERFACE], "CGI/1.1", 7);
@@ -352,6 +356,10 @@ static void set_request(pTHX_ HV *env)
     set_optional(aTHX_ env, &https, "on", 2);
   set_fields(aTHX_ env);
   set_content_length(aTHX_ env);
+  if (is_in_mod_perl()) {
+    set_optional(aTHX_ env, &mod_perl, MOD_PERL, sizeof MOD_PERL - 1);
+    set_optional(aTHX_ env, &mod_perl_version, "2", 1);
+  }
 }
 
 void mehari_environment_begin(pTHX)
@@ -385,8 +393,12 @@ bool mehari_environment_is_bare(void) { return is_bare; }
 
 void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
 {
-  if (set_up && is_bare)
+  if (set_up && is_bare) {
     mehari_environment_begin(aTHX);
+    for (int i = 0; i < table->count; i++)
+      mehari_environment_set(aTHX_ (mehari_text){table->entries[i].name, table->entries[i].name_length},
+                             (mehari_text){table->entries[i].value, table->entries[i].value_length});
+  }
   HV *env = GvHVn(PL_envgv);
   hv_iterinit(env);
   HE *entry;
@@ -416,8 +428,19 @@ void mehari_environment_forget(pTHX)
   av_clear(loose);
   live_count = 0;
   store_base(aTHX_ env);
+  store(aTHX_ env, mod_perl.key, mod_perl.hash, MOD_PERL, sizeof MOD_PERL - 1);
+  store(aTHX_ env, mod_perl_version.key, mod_perl_version.hash, "2", 1);
   is_bare = true;
   SvFLAGS(env) |= magic;
+}
+
+void mehari_environment_without_request(pTHX)
+{
+  mehari_environment_forget(aTHX);
+  if (!mehari_now.frame->variable_count)
+    return;
+  set_variables(aTHX_ GvHVn(PL_envgv));
+  is_bare = false;
 }
 
 /* Between export and restore `environ` is ours; perl and C libraries change theirs in between at no time. */
@@ -484,6 +507,8 @@ void mehari_environment_open(pTHX)
   make_pin(aTHX_ &path_info, "PATH_INFO", 9);
   make_pin(aTHX_ &path_translated, "PATH_TRANSLATED", 15);
   make_pin(aTHX_ &https, "HTTPS", 5);
+  make_pin(aTHX_ &mod_perl, "MOD_PERL", 8);
+  make_pin(aTHX_ &mod_perl_version, "MOD_PERL_API_VERSION", 20);
   loose = newAV();
   hv_iterinit(env);
   HE *entry;

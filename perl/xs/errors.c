@@ -13,17 +13,42 @@ static GP *stderr_gp;
 static IO *stderr_io;
 static int error_file = -1;
 static bool descriptor_replaced, silent;
+static char last[512]; /* the line put last */
+static size_t last_length;
 
 void mehari_errors_quiet(bool quiet) { silent = quiet; }
 bool mehari_errors_are_quiet(void) { return silent; }
 
 static void put_line(void)
 {
-  if (filled)
+  if (filled) {
     mehari_log(MEHARI_LOG_ERROR, line, filled);
+    last_length = filled < sizeof last ? filled : sizeof last;
+    memcpy(last, line, last_length);
+  }
   if (memmem(line, filled, "will not stay shared", 20))
     mehari_logf(MEHARI_LOG_WARN, "hint: a named sub keeps the variable of the first request; make it `our`, pass it as an argument, or run the script on the rung `auto`");
   filled = 0;
+}
+
+/* `HASH(0x55d0c8a3f2a8)`, with or without a class before it. */
+static bool is_reference(void)
+{
+  char text[sizeof last + 1], kind[32];
+  unsigned long address;
+  int end = 0;
+  const char *equals = memchr(last, '=', last_length), *from = equals ? equals + 1 : last;
+  size_t length = last + last_length - from;
+  memcpy(text, from, length);
+  text[length] = '\0';
+  return sscanf(text, "%31[A-Z](0x%lx)%n", kind, &address, &end) == 2 && (size_t)end == length;
+}
+
+void mehari_errors_name_script(const char *file)
+{
+  put_line();
+  if (last_length && !memmem(last, last_length, file, strlen(file)))
+    mehari_logf(MEHARI_LOG_ERROR, "%s died with %.*s%s", file, (int)last_length, last, is_reference() ? ", a reference and no text" : "");
 }
 
 static IV layer_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, PerlIO_funcs *table)
@@ -124,7 +149,7 @@ void mehari_errors_open(pTHX)
 
 void mehari_errors_replaced(void) { descriptor_replaced = true; }
 
-void mehari_errors_begin(pTHX) { PERL_UNUSED_CONTEXT; filled = 0; }
+void mehari_errors_begin(pTHX) { PERL_UNUSED_CONTEXT; filled = last_length = 0; }
 
 void mehari_errors_end(pTHX)
 {

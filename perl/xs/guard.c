@@ -88,10 +88,14 @@ mehari_outcome mehari_call_list(pTHX_ AV *subs)
 void mehari_log_exception(pTHX_ const char *where)
 {
   STRLEN length;
-  const char *text = SvPV(ERRSV, length);
+  const char *text = SvPV(ERRSV, length), *end = text + length;
   PERL_UNUSED_ARG(where);
-  if (length)
-    mehari_log(MEHARI_LOG_ERROR, text, length);
+  while (text < end) {
+    const char *feed = memchr(text, '\n', end - text), *stop = feed ? feed : end;
+    if (stop > text)
+      mehari_log(MEHARI_LOG_ERROR, text, stop - text);
+    text = stop + 1;
+  }
 }
 
 /* A script forked and its child came back to us: it must end as a program does, not become a second worker. */

@@ -90,9 +90,9 @@ static int receive_body_file(uint64_t id)
   }
 }
 
-static bool frame_is_sound(const mehari_request *frame)
+static bool frame_is_sound(const mehari_request *frame, uint32_t most)
 {
-  if (frame->length < sizeof *frame || frame->length > MEHARI_SLOT_SIZE)
+  if (frame->length < sizeof *frame || frame->length > most)
     return false;
   size_t pairs = (size_t)frame->field_count + frame->variable_count;
   return sizeof *frame + pairs * sizeof(mehari_pair) <= frame->length;
@@ -142,7 +142,7 @@ bool mehari_mailbox_take(void)
       continue;
     uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
     const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
-    if (!frame_is_sound(frame))
+    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE))
       _exit(71);
     mehari_serving = true;
     atomic_store_explicit(&box->request_id, frame->request_id, memory_order_relaxed);
@@ -165,7 +165,7 @@ static bool has_pending(void)
   return (uint32_t)word != (uint32_t)(word >> 32);
 }
 
-void mehari_mailbox_wait(void)
+bool mehari_mailbox_wait(void)
 {
   static const struct timespec patience = {.tv_sec = 5};
   /* Dekker with the front's "publish, then look whether the worker sleeps". */
@@ -173,8 +173,7 @@ void mehari_mailbox_wait(void)
   if (!has_pending())
     futex(&box->worker_sleeps, FUTEX_WAIT, 1, &patience);
   atomic_store(&box->worker_sleeps, 0);
-  if (!has_pending() && front_is_gone())
-    _exit(0);
+  return has_pending() || !front_is_gone();
 }
 
 void mehari_mailbox_forget(void)
@@ -198,13 +197,18 @@ void mehari_mailbox_done(uint16_t detail)
   mehari_ring_publish();
 }
 
-mehari_text mehari_span_text(mehari_span span)
+mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
 {
   static const mehari_text nothing = {"", 0};
-  uint32_t length = mehari_now.frame->length;
+  uint32_t length = job->frame->length;
   if (span.offset > length || span.length > length - span.offset)
     return nothing;
-  return (mehari_text){mehari_now.base + span.offset, span.length};
+  return (mehari_text){job->base + span.offset, span.length};
+}
+
+mehari_text mehari_span_text(mehari_span span)
+{
+  return mehari_job_text(&mehari_now, span);
 }
 
 mehari_text mehari_request_text(int which)
@@ -278,6 +282,23 @@ void mehari_ring_publish(void)
     return;
   uint64_t one = 1;
   (void)!write(bell_event, &one, sizeof one);
+}
+
+const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
+{
+  static const struct timespec patience = {.tv_sec = 5};
+  if (!mehari_serving || mehari_in_child)
+    return NULL;
+  uint32_t before = atomic_load(&box->answered);
+  mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
+  mehari_ring_publish();
+  while (atomic_load(&box->answered) == before) {
+    futex(&box->answered, FUTEX_WAIT, before, &patience);
+    if (atomic_load(&box->answered) == before && front_is_gone())
+      _exit(0);
+  }
+  const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_ANSWER_OFFSET);
+  return frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
 }
 
 /* One line for the error log, tagged by the front with the request and this worker. */

@@ -37,7 +37,7 @@ extern bool mehari_in_child; /* a script forked and this is the child */
 void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
 extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
 bool mehari_mailbox_take(void);  /* true: mehari_now is set */
-void mehari_mailbox_wait(void);  /* until there may be work; ends the process when the front is gone */
+bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
 void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
 void mehari_mailbox_forget(void); /* the request's process has said it is done */
 void mehari_mailbox_state(uint32_t state);
@@ -51,6 +51,9 @@ void mehari_mailbox_map_body(void);
 /* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
 mehari_text mehari_span_text(mehari_span span);
+mehari_text mehari_job_text(const mehari_job *job, mehari_span span);
+/* Asks the front and waits; NULL: it has no answer. The frame lasts until the next question. */
+const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
 mehari_text mehari_request_text(int which);
 /* Blocks while the ring is full. `parts` are joined into one record. */
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
@@ -83,6 +86,10 @@ void mehari_output_flush(void);   /* to the client, if the head is complete */
 void mehari_output_share(pTHX);   /* somebody else is about to write on descriptor 1 */
 void mehari_output_spill(void);   /* to descriptor 1, which is shared */
 void mehari_output_detach(void);  /* children that live on are not waited for */
+bool mehari_output_is_complete(void); /* the response is: nothing more can be added */
+/* A response within the response: its body goes where the one around it goes, its head nowhere. */
+void mehari_output_enter(pTHX_ bool parse_headers);
+int mehari_output_leave(pTHX); /* 0, or the status it ended with */
 bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
 size_t mehari_output_bytes(void);
 bool mehari_output_has_body(pTHX); /* something of the body was printed */
@@ -129,6 +136,7 @@ void mehari_errors_open(pTHX);
 void mehari_errors_begin(pTHX);
 void mehari_errors_end(pTHX);
 bool mehari_errors_are_quiet(void);
+void mehari_errors_name_script(const char *file); /* it died: the log says which, if its message did not */
 void mehari_errors_replaced(void);
 void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
 
@@ -185,6 +193,7 @@ typedef struct mehari_script {
   ino_t inode;
   struct timespec changed;
   off_t size;
+  unsigned mark; /* bytes of a byte order mark before its text */
   CV *code;
   HV *stash;
   AV *ends;
@@ -200,7 +209,7 @@ typedef struct mehari_script {
   int rebind_count;
 } mehari_script;
 typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
-/* NULL: `status` says what to answer (403, 404, 500) and the log why. */
+/* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
 bool mehari_script_unchanged(const mehari_script *script, int *status);
@@ -257,11 +266,17 @@ typedef struct {
   AV *handlers[MEHARI_PHASE_COUNT]; /* names as configured; NULL: none */
   AV *variables;                    /* PerlSetVar, PerlAddVar: name, value, name, value ... ; NULL: none */
   HV *texts;                        /* "location" and the like; NULL: none */
+  HV *documents;                    /* ErrorDocument: status => path of this server; NULL: none */
   U8 options_on, options_off;
   bool runs_phases; /* handlers of other phases than the response */
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
 const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text); /* NULL: an empty text */
+/* The servers of the configuration by number, 0 the main one: known before anything is preloaded. `$s->push_handlers`
+ * may change their handlers while the server starts. */
+void mehari_server_told(pTHX_ uint32_t number, mehari_text text);
+uint32_t mehari_server_count(void);
+mehari_settings *mehari_server(uint32_t number); /* NULL: there is none */
 SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name); /* NULL: not said */
 
 /* request.c: `$r`. One record for the request being served, one for each sub-request and internal redirect of it. */
@@ -292,9 +307,13 @@ struct mehari_rec {
   mehari_rec *prev, *next; /* internal redirects */
   mehari_rec *older; /* all that live, the newest first */
   SV *object; /* its `$r`; NULL: nobody asked */
+  mehari_job job; /* the frame it came with; of the current one it is mehari_now */
+  mehari_request *own_frame; /* made here, not the front's slot; NULL: none */
   const mehari_settings *settings; /* NULL: nothing is configured for Perl here */
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not asked for yet, or undef; use mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
+  U32 held; /* a bit for each text that is there */
+  bool has_handlers; /* some of its own */
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
   int status; /* 0: nobody set it, 200 */
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
@@ -308,6 +327,12 @@ struct mehari_rec {
 extern mehari_rec *mehari_rec_now; /* what Apache2::RequestUtil->request answers; NULL: no request is served */
 void mehari_request_boot(pTHX);
 mehari_rec *mehari_rec_begin(pTHX); /* for mehari_now */
+/* What would answer `target` (path and query), or `file` for it if that is not NULL; like that request otherwise. NULL:
+ * nothing can be said. `is_same`: it is the same request, under another path. Free it, or give it to a record. */
+mehari_request *mehari_lookup(mehari_rec *like, mehari_text target, const mehari_text *file, bool is_same);
+void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame); /* the record is from now on of this frame */
+mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* a further one */
+void mehari_rec_enter(mehari_rec *rec); /* it is the current one */
 SV *mehari_rec_object(pTHX_ mehari_rec *rec); /* its `$r`, not mortal and not counted up */
 mehari_rec *mehari_rec_of(pTHX_ SV *self); /* dies when `self` is not the `$r` of a request that is still served */
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which); /* NULL: undef; belongs to the record */
@@ -330,8 +355,14 @@ void mehari_request_complete_head(pTHX); /* what $r says beside a printed head *
 /* phases.c: Perl's handlers in Apache's order, within one dispatch. */
 extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
 bool mehari_phases_serve(pTHX); /* false: not begun */
+/* Sub-requests and internal redirects. A sub-request comes through its phases up to the response when it is made. */
+mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method); /* NULL: refused by the front */
+int mehari_rec_run(pTHX_ mehari_rec *sub); /* its body follows what was printed; OK or a status */
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status); /* another answers; status: why, 0 for no error */
+void mehari_rec_fail(pTHX_ int status); /* the current request answers this status instead of what was printed */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
-int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments); /* OK, or what the first to object answered; $@ says more */
+/* Runs the handlers of every server; NULL, or why one of them objects. */
+const char *mehari_run_server_phase(pTHX_ int phase);
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));

@@ -4,6 +4,10 @@
  * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
  */
 #include "api_form.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 const char *mehari_phase_now;
 
@@ -55,7 +59,7 @@ static void note_error(pTHX_ mehari_rec *rec)
   static const mehari_text name = {"error-notes", 11};
   mehari_text reason;
   reason.at = SvPV(ERRSV, reason.length);
-  mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason);
+  mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason, ", ");
 }
 
 static void call_handler(pTHX_ void *argument)
@@ -129,15 +133,64 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
 
 /* ---- before the response ---- */
 
+static bool is_changed(const mehari_rec *rec, int which) { return rec->changed & (1u << which); }
+
+static mehari_text text_of(pTHX_ SV *sv)
+{
+  mehari_text text = {"", 0};
+  if (sv)
+    text.at = SvPV(sv, text.length);
+  return text;
+}
+
+/* A path as it would stand in a request line, with the query. */
+static SV *encoded(pTHX_ SV *path, SV *query)
+{
+  static const char kept[] = "/-._~!$&'()*+,;=:@";
+  mehari_text text = text_of(aTHX_ path);
+  SV *target = newSVpvs_flags("", SVs_TEMP);
+  for (STRLEN i = 0; i < text.length; i++) {
+    U8 byte = text.at[i];
+    if (isALPHANUMERIC_A(byte) || (byte && strchr(kept, byte)))
+      sv_catpvn(target, (char *)&byte, 1);
+    else
+      sv_catpvf(target, "%%%02X", byte);
+  }
+  if (query && SvOK(query) && SvCUR(query)) {
+    sv_catpvs(target, "?");
+    sv_catsv(target, query);
+  }
+  return target;
+}
+
+/* A PerlTransHandler named another path, or the file itself: what is configured for that holds from here on. */
+static int follow_translation(pTHX_ mehari_rec *rec, int answered)
+{
+  bool has_file = is_changed(rec, MEHARI_REC_FILENAME) && rec->texts[MEHARI_REC_FILENAME];
+  if (!has_file && !is_changed(rec, MEHARI_REC_URI))
+    return OK;
+  SV *target = encoded(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
+  mehari_text file = text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
+  mehari_request *frame = mehari_lookup(rec, text_of(aTHX_ target), has_file && answered == OK ? &file : NULL, true);
+  if (!frame)
+    return 404;
+  mehari_rec_adopt(aTHX_ rec, frame);
+  return OK;
+}
+
 /* DECLINED: go on to the response. DONE: it is complete. Else a status. */
 static int before_response(pTHX_ mehari_rec *rec)
 {
-  for (int phase = 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
+  for (int phase = rec->main ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
+    if (phase == MEHARI_PHASE_HEADER_PARSER && rec->main)
+      continue;
     int status = mehari_run_phase(aTHX_ rec, phase);
+    if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
+      status = follow_translation(aTHX_ rec, status);
     if (status != OK && status != DECLINED)
       return status;
-    if (phase == MEHARI_PHASE_ACCESS && mehari_now.frame->access_status)
-      return mehari_now.frame->access_status;
+    if (phase == MEHARI_PHASE_ACCESS && rec->job.frame->access_status)
+      return rec->job.frame->access_status;
   }
   return DECLINED;
 }
@@ -148,14 +201,14 @@ static int before_response(pTHX_ mehari_rec *rec)
 static bool is_set_to(pTHX_ mehari_rec *rec, const char *name)
 {
   SV *handler = rec->texts[MEHARI_REC_HANDLER];
-  return handler && (rec->changed & (1u << MEHARI_REC_HANDLER)) && strEQ(SvPV_nolen(handler), name);
+  return handler && is_changed(rec, MEHARI_REC_HANDLER) && strEQ(SvPV_nolen(handler), name);
 }
 
 static bool is_perl_script(pTHX_ mehari_rec *rec)
 {
-  if (rec->changed & (1u << MEHARI_REC_HANDLER))
+  if (is_changed(rec, MEHARI_REC_HANDLER))
     return is_set_to(aTHX_ rec, "perl-script");
-  return mehari_now.frame->flags & MEHARI_FLAG_PERL_SCRIPT;
+  return rec->job.frame->flags & MEHARI_FLAG_PERL_SCRIPT;
 }
 
 bool mehari_rec_option(mehari_rec *rec, U8 option)
@@ -171,7 +224,7 @@ bool mehari_rec_option(mehari_rec *rec, U8 option)
 /* Perl's response handlers run: because the front says so, or because a handler before did. */
 static bool is_perls(pTHX_ mehari_rec *rec, U8 task)
 {
-  if (rec->changed & (1u << MEHARI_REC_HANDLER))
+  if (is_changed(rec, MEHARI_REC_HANDLER))
     return (is_set_to(aTHX_ rec, "modperl") || is_set_to(aTHX_ rec, "perl-script")) && mehari_rec_handlers(rec, MEHARI_PHASE_RESPONSE);
   return task == MEHARI_TASK_HANDLER || rec->handlers[MEHARI_PHASE_RESPONSE];
 }
@@ -194,6 +247,24 @@ static void add_text(pTHX_ SV *payload, char kind, mehari_rec *rec, int which)
   add_part(payload, kind, text, length);
 }
 
+/* Where it is not the path the front has routed that is to be answered: the file, or a path for what is none. */
+static void add_place(pTHX_ SV *payload, mehari_rec *rec)
+{
+  struct stat found;
+  SV *file = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  if (!is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
+    return;
+  mehari_text text = text_of(aTHX_ file);
+  bool is_file = rec->job.frame->task == MEHARI_TASK_FRONT && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
+  if (is_file || !rec->own_frame) {
+    add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
+    return;
+  }
+  text = text_of(aTHX_ encoded(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
+  add_part(payload, MEHARI_PASS_TARGET, text.at, text.length);
+}
+#define TEXT_TYPE "text/html; charset=iso-8859-1"
+
 /* The front answers: with the page of a status, or as it would have by itself (0). */
 static void hand_back(pTHX_ mehari_rec *rec, int status)
 {
@@ -208,8 +279,11 @@ static void hand_back(pTHX_ mehari_rec *rec, int status)
     const char *text = document ? SvPV(document, length) : NULL;
     if (text)
       add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
+    /* A text is HTML to Apache; a path or an address is somebody else's answer. */
+    if (text && *text != '/' && !memmem(text, length, "://", 3))
+      add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
-    add_text(aTHX_ payload, MEHARI_PASS_FILE, rec, MEHARI_REC_FILENAME);
+    add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
   }
   if (rec->redirect) {
@@ -220,10 +294,35 @@ static void hand_back(pTHX_ mehari_rec *rec, int status)
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
 }
 
+static bool is_of_a_worker(const mehari_request *frame)
+{
+  return frame->task == MEHARI_TASK_HANDLER || frame->task == MEHARI_TASK_REGISTRY || frame->task == MEHARI_TASK_PERLRUN;
+}
+
+static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
+
+/* An error document that Perl makes, here and now: it can ask `$r->prev` what happened. */
+static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
+{
+  SV *document = mehari_rec_document(aTHX_ rec, status);
+  mehari_text target = text_of(aTHX_ document);
+  if (!target.length || *target.at != '/' || rec->prev)
+    return false;
+  mehari_request *frame = mehari_lookup(rec, target, NULL, false);
+  if (!frame || !is_of_a_worker(frame)) {
+    Safefree(frame);
+    return false;
+  }
+  follow(aTHX_ rec, frame, status);
+  return true;
+}
+
 /* As Apache's ap_die: what was printed goes out as it is; else the front has a page for the status. */
 static void end_with(pTHX_ mehari_rec *rec, int status)
 {
   bool died = status >= 400;
+  if (mehari_output_is_complete())
+    return;
   if (status == OK || status == DONE) {
     if (rec->redirect && !mehari_output_sent())
       hand_back(aTHX_ rec, 0);
@@ -240,11 +339,26 @@ static void end_with(pTHX_ mehari_rec *rec, int status)
     rec->status = status;
   if (mehari_output_sent())
     died ? mehari_output_error(status) : mehari_output_end(aTHX);
-  else if (died || (status >= 300 && !mehari_output_bytes())) {
+  else if (status == 304) {
+    /* No page, but what the handler said of the one the client has. */
     mehari_output_discard();
-    hand_back(aTHX_ rec, status);
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, &PL_sv_undef);
+    mehari_output_end(aTHX);
+  } else if (died || (status >= 300 && !mehari_output_bytes())) {
+    mehari_output_discard();
+    if (!answer_with_document(aTHX_ rec, status))
+      hand_back(aTHX_ rec, status);
   } else
     mehari_output_end(aTHX);
+}
+
+void mehari_rec_fail(pTHX_ int status)
+{
+  mehari_output_discard();
+  if (mehari_rec_now->main)
+    mehari_output_error(status);
+  else
+    end_with(aTHX_ mehari_rec_now, status);
 }
 
 /* `subprocess_env` as handlers before the response left it. */
@@ -268,6 +382,15 @@ static void open_environment(pTHX_ mehari_rec *rec)
     mehari_environment_forget(aTHX);
 }
 
+static void open_script_environment(pTHX_ mehari_rec *rec)
+{
+  if (rec->settings && rec->settings->options_off & MEHARI_OPTION_SETUP_ENV)
+    mehari_environment_without_request(aTHX);
+  else
+    mehari_environment_begin(aTHX);
+  export_variables(aTHX_ rec);
+}
+
 static void run_handlers(pTHX_ mehari_rec *rec)
 {
   open_environment(aTHX_ rec);
@@ -278,30 +401,28 @@ static void run_handlers(pTHX_ mehari_rec *rec)
     mehari_output_end(aTHX);
   else {
     mehari_output_discard();
-    mehari_now.frame->task == MEHARI_TASK_HANDLER && !rec->settings ? end_with(aTHX_ rec, 404) : hand_back(aTHX_ rec, 0);
+    hand_back(aTHX_ rec, 0);
   }
 }
 
 static bool respond(pTHX_ mehari_rec *rec)
 {
-  U8 task = mehari_now.frame->task;
+  U8 task = rec->job.frame->task;
   if (is_perls(aTHX_ rec, task)) {
     run_handlers(aTHX_ rec);
     return true;
   }
-  if (rec->changed & (1u << MEHARI_REC_HANDLER) && !is_set_to(aTHX_ rec, "modperl") && !is_set_to(aTHX_ rec, "perl-script"))
+  if (is_changed(rec, MEHARI_REC_HANDLER) && !is_set_to(aTHX_ rec, "modperl") && !is_set_to(aTHX_ rec, "perl-script"))
     task = MEHARI_TASK_FRONT;
   switch (task) {
   case MEHARI_TASK_FORK:
     return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
-    mehari_environment_begin(aTHX);
-    export_variables(aTHX_ rec);
+    open_script_environment(aTHX_ rec);
     mehari_registry_serve(aTHX);
     break;
   case MEHARI_TASK_PERLRUN:
-    mehari_environment_begin(aTHX);
-    export_variables(aTHX_ rec);
+    open_script_environment(aTHX_ rec);
     mehari_perlrun_serve(aTHX);
     break;
   case MEHARI_TASK_PSGI:
@@ -314,6 +435,147 @@ static bool respond(pTHX_ mehari_rec *rec)
     mehari_output_error(500);
   }
   return true;
+}
+
+/* ---- internal redirects ---- */
+
+/* As Apache: what a handler set for the request before is known to the next with REDIRECT_ in front. */
+static void inherit_variables(pTHX_ mehari_rec *rec, int status)
+{
+  mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  char name[256], digits[12];
+  for (int i = 0; i < from->count; i++) {
+    int length = snprintf(name, sizeof name, "REDIRECT_%s", from->entries[i].name);
+    if (length < (int)sizeof name)
+      mehari_table_set(into, (mehari_text){name, length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
+  }
+  int length = snprintf(digits, sizeof digits, "%d", status ? status : 200);
+  mehari_table_set(into, (mehari_text){"REDIRECT_STATUS", 15}, (mehari_text){digits, length});
+  mehari_table_set(into, (mehari_text){"REDIRECT_URL", 12}, text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_URI)));
+  mehari_text query = text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_ARGS));
+  if (query.length)
+    mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
+}
+
+/* The request goes on as another one; `rec` is over but for its log and cleanup. */
+static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
+{
+  mehari_rec *next = mehari_rec_new(aTHX_ frame);
+  const char *before = mehari_phase_now;
+  next->prev = rec;
+  rec->next = next;
+  next->status = status;
+  mehari_rec_enter(next);
+  inherit_variables(aTHX_ next, status);
+  int outcome = next->settings && next->settings->runs_phases ? before_response(aTHX_ next) : DECLINED;
+  if (outcome == DECLINED)
+    respond(aTHX_ next);
+  else
+    end_with(aTHX_ next, outcome);
+  rec->job.body_file = mehari_now.body_file;
+  mehari_rec_enter(rec);
+  mehari_phase_now = before;
+}
+
+enum { MOST_REDIRECTS = 10 }; /* Apache's LimitInternalRecursion */
+
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
+{
+  int count = 0;
+  for (mehari_rec *before = rec; before; before = before->prev)
+    count++;
+  if (count > MOST_REDIRECTS) {
+    mehari_logf(MEHARI_LOG_ERROR, "redirected within the server more than %d times: %.*s", MOST_REDIRECTS, (int)target.length, target.at);
+    end_with(aTHX_ rec, 500);
+    return;
+  }
+  mehari_request *frame = mehari_lookup(rec, target, NULL, false);
+  if (frame)
+    follow(aTHX_ rec, frame, status);
+  else
+    end_with(aTHX_ rec, 404);
+}
+
+/* ---- sub-requests ---- */
+
+mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
+{
+  mehari_request *frame = mehari_lookup(main, target, file, false);
+  if (!frame)
+    return NULL;
+  mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
+  sub->main = main;
+  if (method.length)
+    mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
+  mehari_rec_enter(sub);
+  int status = sub->settings && sub->settings->runs_phases ? before_response(aTHX_ sub) : frame->access_status ? frame->access_status : DECLINED;
+  if (status > OK)
+    sub->status = status;
+  mehari_rec_enter(before);
+  return sub;
+}
+
+/* A file within a response: its bytes. */
+static int print_file(pTHX_ mehari_rec *rec)
+{
+  char window[16384];
+  struct stat found;
+  SV *name = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  int file = name ? open(SvPV_nolen(name), O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0 || fstat(file, &found) < 0 || !S_ISREG(found.st_mode)) {
+    int status = file < 0 && errno == EACCES ? 403 : 404;
+    if (file >= 0)
+      close(file);
+    return status;
+  }
+  ssize_t got;
+  while ((got = read(file, window, sizeof window)) > 0 || (got < 0 && errno == EINTR))
+    if (got > 0)
+      mehari_output_write(window, got);
+  close(file);
+  return OK;
+}
+
+static int run_within(pTHX_ mehari_rec *sub)
+{
+  U8 task = sub->job.frame->task;
+  if (is_perls(aTHX_ sub, task)) {
+    open_environment(aTHX_ sub);
+    int status = mehari_run_phase(aTHX_ sub, MEHARI_PHASE_RESPONSE);
+    return status == DECLINED ? print_file(aTHX_ sub) : status == DONE ? OK : status;
+  }
+  switch (task) {
+  case MEHARI_TASK_REGISTRY:
+  case MEHARI_TASK_PERLRUN:
+    mehari_environment_begin(aTHX);
+    export_variables(aTHX_ sub);
+    task == MEHARI_TASK_REGISTRY ? mehari_registry_serve(aTHX) : mehari_perlrun_serve(aTHX);
+    return OK;
+  case MEHARI_TASK_FRONT:
+    return print_file(aTHX_ sub);
+  default:
+    mehari_logf(MEHARI_LOG_ERROR, "a sub-request can run a handler or a script of the rungs registry and perlrun, or send a file: not %s",
+                task == MEHARI_TASK_PSGI ? "a PSGI application" : "a script of the rung fork");
+    return 500;
+  }
+}
+
+int mehari_rec_run(pTHX_ mehari_rec *sub)
+{
+  mehari_rec *before = mehari_rec_now;
+  const char *phase = mehari_phase_now;
+  bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || is_of_a_worker(before->job.frame);
+  mehari_output_enter(aTHX_ sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS);
+  mehari_rec_enter(sub);
+  int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
+  int within = mehari_output_leave(aTHX);
+  mehari_rec_enter(before);
+  mehari_phase_now = phase;
+  if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {
+    mehari_environment_begin(aTHX);
+    export_variables(aTHX_ before);
+  }
+  return status ? status : within;
 }
 
 /* ---- after the response ---- */
@@ -383,52 +645,53 @@ bool mehari_phases_serve(pTHX)
 /* ---- phases of the server's life ---- */
 
 typedef struct {
+  int phase;
+  uint32_t server;
   SV *handler;
-  AV *arguments;
-  IV returned;
+  SV *refusal; /* undef: none */
 } server_call;
 
+/* In Perl: none of this is in a request's way. */
 static void call_server_handler(pTHX_ void *argument)
 {
   server_call *this = argument;
-  SV *code = this->handler, *invocant = NULL;
-  this->returned = 500;
-  if (!SvROK(code)) {
-    AV *pair = resolve(aTHX_ code);
-    if (!pair)
-      return;
-    code = AvARRAY(pair)[0];
-    invocant = av_top_index(pair) > 0 ? AvARRAY(pair)[1] : NULL;
-  }
   dSP;
   ENTER;
   SAVETMPS;
   PUSHMARK(SP);
-  if (invocant)
-    XPUSHs(invocant);
-  for (SSize_t i = 0; i <= av_top_index(this->arguments); i++)
-    XPUSHs(AvARRAY(this->arguments)[i]);
+  mXPUSHp(mehari_phases[this->phase].name, strlen(mehari_phases[this->phase].name));
+  mXPUSHu(this->server);
+  XPUSHs(this->handler);
   PUTBACK;
-  int count = call_sv(code, G_SCALAR | G_EVAL);
+  int count = call_pv("Mehari::Handler::run_for_server", G_SCALAR | G_EVAL);
   SPAGAIN;
-  SV *result = count ? POPs : &PL_sv_undef;
+  sv_setsv(this->refusal, SvTRUE(ERRSV) ? ERRSV : count ? TOPs : &PL_sv_undef);
+  SP -= count;
   PUTBACK;
-  if (!SvTRUE(ERRSV))
-    this->returned = SvOK(result) ? SvIV(result) : OK;
   FREETMPS;
   LEAVE;
 }
 
-int mehari_run_server_phase(pTHX_ int phase, AV *handlers, AV *arguments)
+const char *mehari_run_server_phase(pTHX_ int phase)
 {
-  int status = OK;
+  static SV *refusal;
   const char *before = mehari_phase_now;
+  if (!refusal)
+    refusal = newSV(0);
+  sv_setsv(refusal, &PL_sv_undef);
   mehari_phase_now = mehari_phases[phase].name;
-  for (SSize_t i = 0; handlers && i <= av_top_index(handlers) && (status == OK || status == DECLINED); i++) {
-    server_call this = {AvARRAY(handlers)[i], arguments, OK};
-    mehari_guard(aTHX_ call_server_handler, &this, NULL);
-    status = this.returned;
+  for (uint32_t number = 0; number < mehari_server_count(); number++) {
+    mehari_settings *server = mehari_server(number);
+    AV *handlers = server ? server->handlers[phase] : NULL;
+    for (SSize_t i = 0; handlers && i <= av_top_index(handlers) && !SvOK(refusal); i++) {
+      /* A virtual host has the main server's handlers too: those run once. */
+      if (number && !SvROK(AvARRAY(handlers)[i]) && mehari_server(0) && mehari_server(0)->handlers[phase] && i <= av_top_index(mehari_server(0)->handlers[phase]) &&
+          sv_eq(AvARRAY(handlers)[i], AvARRAY(mehari_server(0)->handlers[phase])[i]))
+        continue;
+      server_call this = {phase, number, AvARRAY(handlers)[i], refusal};
+      mehari_guard(aTHX_ call_server_handler, &this, NULL);
+    }
   }
   mehari_phase_now = before;
-  return status;
+  return SvOK(refusal) ? SvPV_nolen(refusal) : NULL;
 }

@@ -51,9 +51,11 @@ void mehari_end_program(pTHX_ void *argument)
   if (mehari_tap_is_open())
     mehari_output_spill(); /* comes before what the processes of open pipes say at their end */
   CvDEPTH(PL_main_cv) = 0;
-  if (due || mehari_destructors_due(aTHX))
+  if (due || mehari_destructors_due(aTHX)) {
+    dounwind(-1);
+    PL_perl_destruct_level = 0; /* objects end; memory need not */
     perl_destruct(aTHX);
-  else
+  } else
     PerlIO_flush((PerlIO *)NULL);
 }
 
@@ -124,9 +126,12 @@ static int run_script(pTHX_ mehari_script *script)
   }
   CvROOT(script->code)->op_ppaddr = end_of_program;
   mehari_script_open_data(aTHX_ script);
-  mehari_guard(aTHX_ run_as_main, script, &status);
+  mehari_exit_called = false;
+  mehari_outcome outcome = mehari_guard(aTHX_ run_as_main, script, &status);
   if (mehari_in_child)
     mehari_child_leave(aTHX_ status);
+  if (outcome == MEHARI_EXITED && !mehari_exit_called && status)
+    mehari_errors_name_script(script->file);
   mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
   if (mehari_in_child) {
     mehari_output_spill();
@@ -148,7 +153,9 @@ void mehari_program_run(pTHX_ mehari_script *script, const char *file)
     run_own_perl(aTHX_ script->own_perl, file);
   else if (script)
     run_script(aTHX_ script);
-  if (!script && !mehari_output_bytes())
+  else if (!status || mehari_output_bytes())
+    mehari_guard(aTHX_ mehari_end_program, NULL, NULL);
+  if (!script && status && !mehari_output_bytes())
     mehari_output_error(status);
   else
     mehari_output_end(aTHX);

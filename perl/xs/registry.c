@@ -6,6 +6,45 @@
 
 static bool lives_in_cgi_world(void) { return mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD; }
 
+/* The handler that the configuration names for the script: several share a rung. */
+static mehari_text handler_name(pTHX)
+{
+  AV *handlers = mehari_rec_now ? mehari_rec_handlers(mehari_rec_now, MEHARI_PHASE_RESPONSE) : NULL;
+  SV **first = handlers ? av_fetch(handlers, 0, 0) : NULL;
+  mehari_text name = {"", 0};
+  if (first && SvPOK(*first))
+    name.at = SvPV(*first, name.length);
+  if (name.length && (*name.at == '+' || *name.at == '-')) {
+    name.at++;
+    name.length--;
+  }
+  return name;
+}
+
+static bool is_of_mod_perl_1(pTHX)
+{
+  mehari_text name = handler_name(aTHX);
+  return name.length > 8 && memEQ(name.at, "Apache::", 8);
+}
+
+/* mod_perl 1 ran a script in its own folder, and mod_perl 2's Prefork classes do. */
+static bool enters_folder(pTHX)
+{
+  mehari_text name = handler_name(aTHX);
+  return lives_in_cgi_world() || is_of_mod_perl_1(aTHX) || (name.length > 7 && memEQ(name.at + name.length - 7, "Prefork", 7));
+}
+
+/* The script's `$r`: under mod_perl 1's handlers it is of mod_perl 1's class. */
+static SV *script_request(pTHX)
+{
+  SV *r = mehari_rec_object(aTHX_ mehari_rec_now);
+  if (is_of_mod_perl_1(aTHX)) {
+    load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Apache"), NULL);
+    sv_bless(r, gv_stashpvs("Apache", GV_ADD));
+  }
+  return r;
+}
+
 static HV *compiled; /* file (and world) => mehari_script * */
 
 static mehari_script *cached(pTHX_ const char *key, STRLEN length)
@@ -64,13 +103,13 @@ typedef struct {
 static void call_script(pTHX_ void *argument)
 {
   run *this = argument;
+  SV *r = lives_in_cgi_world() ? NULL : script_request(aTHX);
   dSP;
   ENTER;
   SAVETMPS;
   PUSHMARK(SP);
-  if (!(mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD)) {
-    XPUSHs(mehari_rec_object(aTHX_ mehari_rec_now));
-  }
+  if (r)
+    XPUSHs(r);
   PUTBACK;
   /* Not under G_EVAL: to the script, and to CGI::Carp, a `die` is not inside an eval. Perl writes its message
    * to STDERR and leaves as exit does; `mehari_exit_called` tells the two apart. */
@@ -121,7 +160,7 @@ static void name_program(pTHX_ mehari_text file)
 static void serve(pTHX_ mehari_script *script, bool ephemeral)
 {
   run this = {script};
-  mehari_enter_directory(lives_in_cgi_world() ? script->file : NULL);
+  mehari_enter_directory(enters_folder(aTHX) ? script->file : NULL);
   mehari_set_program_name(aTHX_ script->file);
   mehari_script_open_data(aTHX_ script);
   if (script->rebind_count)
@@ -133,13 +172,25 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
     mehari_child_leave(aTHX_ outcome == MEHARI_EXITED ? exit_status : 0);
   if (outcome == MEHARI_EXITED && !mehari_exit_called && exit_status)
     outcome = MEHARI_DIED;
+  if (outcome == MEHARI_DIED)
+    mehari_errors_name_script(script->file);
   mehari_call_list(aTHX_ script->ends);
   if (mehari_tap_is_open())
     mehari_pipes_conclude(aTHX_ !ephemeral);
   /* As mod_perl: what was printed of a body before goes out; with a head alone the answer is a clean 500. */
   if (outcome == MEHARI_DIED && !mehari_output_has_body(aTHX)) {
-    mehari_output_discard();
-    mehari_output_error(500);
+    mehari_rec_fail(aTHX_ 500);
+  } else
+    mehari_output_end(aTHX);
+}
+
+/* `status` as mehari_script_compile leaves it. */
+static void answer_without_running(pTHX_ int status)
+{
+  if (mehari_in_child)
+    mehari_child_leave(aTHX_ status ? 255 : 0);
+  if (status) {
+    mehari_rec_fail(aTHX_ status);
   } else
     mehari_output_end(aTHX);
 }
@@ -152,10 +203,8 @@ void mehari_registry_serve(pTHX)
   mehari_script *script = find(aTHX_ task, &status);
   if (script)
     serve(aTHX_ script, lives_in_cgi_world());
-  else {
-    mehari_output_discard();
-    mehari_output_error(status);
-  }
+  else
+    answer_without_running(aTHX_ status);
 }
 
 void mehari_registry_preload(pTHX_ const char *file)
@@ -214,17 +263,15 @@ void mehari_perlrun_serve(pTHX)
   if (task.length < sizeof file) {
     memcpy(file, task.at, task.length);
     file[task.length] = '\0';
-    mehari_enter_directory(lives_in_cgi_world() ? file : NULL);
+    mehari_enter_directory(enters_folder(aTHX) ? file : NULL);
     mehari_set_program_name(aTHX_ file);
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PERLRUN, &status);
   }
   if (script) {
     serve(aTHX_ script, true);
     flush_namespace(aTHX_ script);
-  } else {
-    mehari_output_discard();
-    mehari_output_error(status);
-  }
+  } else
+    answer_without_running(aTHX_ status);
   if (HvUSEDKEYS(inc) != known)
     forget_local_files(aTHX_ before);
   SvREFCNT_dec((SV *)before);

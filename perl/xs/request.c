@@ -20,9 +20,54 @@ void mehari_request_boot(pTHX)
 mehari_rec *mehari_rec_begin(pTHX)
 {
   served.serial = served.object ? SvUV(SvRV(served.object)) : ++serial;
+  served.job = mehari_now;
   served.settings = mehari_settings_find(aTHX_ mehari_now.frame->settings_id, mehari_request_text(MEHARI_TEXT_SETTINGS));
   newest = mehari_rec_now = &served;
   return &served;
+}
+
+void mehari_rec_enter(mehari_rec *rec)
+{
+  mehari_rec_now = rec;
+  mehari_now = rec->job;
+}
+
+static mehari_text sent(const mehari_rec *rec, int which) { return mehari_job_text(&rec->job, rec->job.frame->text[which]); }
+
+static void forget_text(pTHX_ mehari_rec *rec, int which)
+{
+  SvREFCNT_dec(rec->texts[which]);
+  rec->texts[which] = NULL;
+  rec->changed &= ~(1u << which);
+}
+
+void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame)
+{
+  static const int of_the_path[] = {MEHARI_REC_URI, MEHARI_REC_FILENAME, MEHARI_REC_PATH_INFO, MEHARI_REC_HANDLER};
+  rec->job.frame = frame;
+  rec->job.base = (const char *)frame;
+  rec->job.fields = (const mehari_pair *)(frame + 1);
+  rec->job.variables = rec->job.fields + frame->field_count;
+  rec->settings = mehari_settings_find(aTHX_ frame->settings_id, sent(rec, MEHARI_TEXT_SETTINGS));
+  for (size_t i = 0; i < C_ARRAY_LENGTH(of_the_path); i++)
+    forget_text(aTHX_ rec, of_the_path[i]);
+  /* The frame before may be read until here. */
+  Safefree(rec->own_frame);
+  rec->own_frame = frame;
+  if (rec == mehari_rec_now)
+    mehari_now = rec->job;
+}
+
+mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame)
+{
+  mehari_rec *rec;
+  Newxz(rec, 1, mehari_rec);
+  rec->serial = ++serial;
+  rec->job.body_file = -1;
+  mehari_rec_adopt(aTHX_ rec, frame);
+  rec->older = newest;
+  newest = rec;
+  return rec;
 }
 
 SV *mehari_rec_object(pTHX_ mehari_rec *rec)
@@ -65,29 +110,29 @@ static SV *joined(pTHX_ mehari_text first, mehari_text second)
 }
 
 /* The file of a handler is the path it was mapped to, without what is PATH_INFO of it. */
-static SV *file_name(pTHX)
+static SV *file_name(pTHX_ const mehari_rec *rec)
 {
-  mehari_text file = mehari_request_text(MEHARI_TEXT_FILE), info = mehari_request_text(MEHARI_TEXT_PATH_INFO);
+  mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
   if (!file.length)
-    return copy(aTHX_ mehari_request_text(MEHARI_TEXT_TASK));
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_TASK));
   if (info.length && file.length > info.length && memEQ(file.at + file.length - info.length, info.at, info.length))
     file.length -= info.length;
   return copy(aTHX_ file);
 }
 
-static SV *the_request(pTHX)
+static SV *the_request(pTHX_ const mehari_rec *rec)
 {
-  mehari_text method = mehari_request_text(MEHARI_TEXT_METHOD), target = mehari_request_text(MEHARI_TEXT_TARGET),
-              protocol = mehari_request_text(MEHARI_TEXT_PROTOCOL);
+  mehari_text method = sent(rec, MEHARI_TEXT_METHOD), target = sent(rec, MEHARI_TEXT_TARGET),
+              protocol = sent(rec, MEHARI_TEXT_PROTOCOL);
   return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
 }
 
 /* As `SetHandler` would have to say it. */
-static const char *handler_name(void)
+static const char *handler_name(const mehari_rec *rec)
 {
-  switch (mehari_now.frame->task) {
+  switch (rec->job.frame->task) {
   case MEHARI_TASK_HANDLER:
-    return mehari_now.frame->flags & MEHARI_FLAG_PERL_SCRIPT ? "perl-script" : "modperl";
+    return rec->job.frame->flags & MEHARI_FLAG_PERL_SCRIPT ? "perl-script" : "modperl";
   case MEHARI_TASK_REGISTRY:
   case MEHARI_TASK_PERLRUN:
   case MEHARI_TASK_FORK:
@@ -99,31 +144,31 @@ static const char *handler_name(void)
   }
 }
 
-static SV *as_sent(pTHX_ int which)
+static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
 {
   mehari_text text;
   switch (which) {
   case MEHARI_REC_URI:
-    return joined(aTHX_ mehari_request_text(MEHARI_TEXT_SCRIPT_NAME), mehari_request_text(MEHARI_TEXT_PATH_INFO));
+    return joined(aTHX_ sent(rec, MEHARI_TEXT_SCRIPT_NAME), sent(rec, MEHARI_TEXT_PATH_INFO));
   case MEHARI_REC_FILENAME:
-    return file_name(aTHX);
+    return file_name(aTHX_ rec);
   case MEHARI_REC_PATH_INFO:
-    return copy(aTHX_ mehari_request_text(MEHARI_TEXT_PATH_INFO));
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_PATH_INFO));
   case MEHARI_REC_ARGS:
-    text = mehari_request_text(MEHARI_TEXT_QUERY);
+    text = sent(rec, MEHARI_TEXT_QUERY);
     return text.length ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_METHOD:
-    return copy(aTHX_ mehari_request_text(MEHARI_TEXT_METHOD));
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_METHOD));
   case MEHARI_REC_PROTOCOL:
-    return copy(aTHX_ mehari_request_text(MEHARI_TEXT_PROTOCOL));
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_PROTOCOL));
   case MEHARI_REC_UNPARSED_URI:
-    return copy(aTHX_ mehari_request_text(MEHARI_TEXT_TARGET));
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_TARGET));
   case MEHARI_REC_HOSTNAME:
-    return copy(aTHX_ mehari_request_text(MEHARI_TEXT_SERVER_NAME));
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_SERVER_NAME));
   case MEHARI_REC_THE_REQUEST:
-    return the_request(aTHX);
+    return the_request(aTHX_ rec);
   case MEHARI_REC_HANDLER:
-    return newSVpv(handler_name(), 0);
+    return newSVpv(handler_name(rec), 0);
   default:
     return NULL;
   }
@@ -131,18 +176,16 @@ static SV *as_sent(pTHX_ int which)
 
 SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
 {
-  if (!rec->texts[which] && !(rec->changed & (1u << which))) {
-    mehari_rec *from = rec;
-    while (from->main)
-      from = from->main;
-    rec->texts[which] = rec->main ? (from->texts[which] ? newSVsv(from->texts[which]) : NULL) : as_sent(aTHX_ which);
-  }
+  if (!rec->texts[which] && !(rec->changed & (1u << which)))
+    rec->texts[which] = as_sent(aTHX_ rec, which);
+  rec->held |= 1u << which;
   return rec->texts[which];
 }
 
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
 {
   rec->changed |= 1u << which;
+  rec->held |= 1u << which;
   if (value && !SvOK(value))
     value = NULL;
   if (value && rec->texts[which])
@@ -163,10 +206,17 @@ mehari_table *mehari_rec_table(mehari_rec *rec, int which)
   if (held->is_filled)
     return held->table;
   held->is_filled = true;
-  int count = which == MEHARI_TABLE_HEADERS_IN ? mehari_now.frame->field_count : which == MEHARI_TABLE_SUBPROCESS_ENV ? mehari_now.frame->variable_count : 0;
-  const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? mehari_now.fields : mehari_now.variables;
-  for (int i = 0; i < count; i++)
-    mehari_table_add(held->table, mehari_span_text(pairs[i].name), mehari_span_text(pairs[i].value));
+  const mehari_job *job = &rec->job;
+  int count = which == MEHARI_TABLE_HEADERS_IN ? job->frame->field_count : which == MEHARI_TABLE_SUBPROCESS_ENV ? job->frame->variable_count : 0;
+  const mehari_pair *pairs = which == MEHARI_TABLE_HEADERS_IN ? job->fields : job->variables;
+  for (int i = 0; i < count; i++) {
+    mehari_text name = mehari_job_text(job, pairs[i].name), value = mehari_job_text(job, pairs[i].value);
+    /* A field that is there twice is one, as in Apache; cookies have a separator of their own (RFC 9113, 8.2.3). */
+    if (which == MEHARI_TABLE_HEADERS_IN)
+      mehari_table_merge(held->table, name, value, name.length == 6 && !strncasecmp(name.at, "Cookie", 6) ? "; " : ", ");
+    else
+      mehari_table_add(held->table, name, value);
+  }
   return held->table;
 }
 
@@ -185,6 +235,7 @@ AV *mehari_rec_own_handlers(pTHX_ mehari_rec *rec, int phase)
   if (!rec->handlers[phase]) {
     AV *configured = mehari_rec_handlers(rec, phase);
     rec->handlers[phase] = newAV();
+    rec->has_handlers = true;
     for (SSize_t i = 0; configured && i <= av_top_index(configured); i++)
       av_push(rec->handlers[phase], SvREFCNT_inc_NN(AvARRAY(configured)[i]));
   }
@@ -244,21 +295,24 @@ static void forget_table(pTHX_ mehari_held_table *held)
 
 static void clear(pTHX_ mehari_rec *rec)
 {
-  for (int i = 0; i < MEHARI_REC_TEXT_COUNT; i++)
-    if (rec->texts[i])
-      forget(aTHX_ &rec->texts[i]);
+  for (U32 held = rec->held; held; held &= held - 1)
+    forget(aTHX_ &rec->texts[__builtin_ctz(held)]);
+  rec->held = 0;
   for (int i = 0; i < MEHARI_TABLE_COUNT; i++)
     if (rec->tables[i].table)
       forget_table(aTHX_ &rec->tables[i]);
-  for (int i = 0; i < MEHARI_PHASE_COUNT; i++)
+  for (int i = 0; rec->has_handlers && i < MEHARI_PHASE_COUNT; i++)
     if (rec->handlers[i])
       forget(aTHX_ (SV **)&rec->handlers[i]);
+  rec->has_handlers = false;
   forget(aTHX_ (SV **)&rec->cleanups);
   forget(aTHX_ (SV **)&rec->pnotes);
   forget(aTHX_ (SV **)&rec->slots);
   Zero(rec->numbers, MEHARI_NUMBER_COUNT, IV);
   forget(aTHX_ (SV **)&rec->documents);
   forget(aTHX_ &rec->redirect);
+  Safefree(rec->own_frame);
+  rec->own_frame = NULL;
   rec->changed = 0;
   rec->status = 0;
 }
@@ -269,6 +323,11 @@ void mehari_request_drop(pTHX)
     mehari_rec *gone = newest;
     newest = gone->older;
     clear(aTHX_ gone);
+    for (int i = 0; i < MEHARI_TABLE_COUNT; i++)
+      if (gone->tables[i].table) {
+        SvREFCNT_dec(gone->tables[i].object);
+        mehari_table_release(gone->tables[i].table);
+      }
     forget(aTHX_ &gone->object);
     Safefree(gone);
   }
@@ -276,7 +335,7 @@ void mehari_request_drop(pTHX)
   mehari_form_forget(aTHX);
   SV *object = served.object;
   /* One nobody kept serves again: its number is the only thing in it. */
-  if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1))
+  if (object && (SvREFCNT(object) > 1 || SvREFCNT(SvRV(object)) > 1 || SvSTASH(SvRV(object)) != request_stash))
     forget(aTHX_ &served.object);
   else if (object)
     sv_setuv(SvRV(object), ++serial);
@@ -297,12 +356,12 @@ static void add_pairs(const mehari_table *table, const char *only)
   }
 }
 
-static void add_content_type(pTHX_ mehari_rec *rec)
+static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
 {
   STRLEN length;
-  const char *type = rec->texts[MEHARI_REC_CONTENT_TYPE] ? SvPV(rec->texts[MEHARI_REC_CONTENT_TYPE], length) : NULL;
-  if (type)
-    mehari_head_add(&mehari_response, "Content-Type", 12, type, length);
+  const char *text = rec->texts[which] ? SvPV(rec->texts[which], length) : NULL;
+  if (text)
+    mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
 static void add_tables(mehari_rec *rec)
@@ -311,18 +370,31 @@ static void add_tables(mehari_rec *rec)
   add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 
+/* Whose head it is: a sub-request's is its main request's. */
+static mehari_rec *answering(void)
+{
+  mehari_rec *rec = mehari_rec_now ? mehari_rec_now : &served;
+  while (rec->main)
+    rec = rec->main;
+  return rec;
+}
+
 void mehari_request_fill_head(pTHX)
 {
-  mehari_response.status = served.status;
-  add_content_type(aTHX_ &served);
-  add_tables(&served);
+  mehari_rec *rec = answering();
+  mehari_response.status = rec->status;
+  add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, "Content-Type");
+  add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
+  add_tables(rec);
 }
 
 void mehari_request_complete_head(pTHX)
 {
+  PERL_UNUSED_CONTEXT;
+  mehari_rec *rec = answering();
   if (!mehari_response.status)
-    mehari_response.status = served.status;
-  add_tables(&served);
+    mehari_response.status = rec->status;
+  add_tables(rec);
 }
 
 /* A page of the front's has its own type and length: of what the handlers set, what is meant for errors,
@@ -340,6 +412,11 @@ SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status)
 {
   char digits[12];
   int length = snprintf(digits, sizeof digits, "%d", status);
-  SV **found = rec->documents ? hv_fetch(rec->documents, digits, length, 0) : NULL;
-  return found && SvOK(*found) ? *found : NULL;
+  HV *const places[] = {rec->documents, rec->settings ? rec->settings->documents : NULL};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(places); i++) {
+    SV **found = places[i] ? hv_fetch(places[i], digits, length, 0) : NULL;
+    if (found && SvOK(*found))
+      return *found;
+  }
+  return NULL;
 }

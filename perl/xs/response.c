@@ -15,6 +15,19 @@ void (*mehari_output_fill_head)(pTHX);
 static char *buffer;
 static size_t filled, capacity, body_bytes;
 static enum { HEAD_OPEN, HEAD_SENT, HEAD_REFUSED } phase;
+static bool complete;
+
+/* The responses around the one that is made now: a sub-request's body is part of its main request's. */
+typedef struct outer {
+  struct outer *next;
+  char *buffer;
+  size_t filled, capacity, body_bytes;
+  int phase;
+  bool parse_headers;
+  mehari_head head;
+} outer;
+static outer *around;
+static int status_within; /* what the one within ended with */
 
 static void reserve(size_t more)
 {
@@ -90,6 +103,8 @@ static void send_head(void)
 /* Sends what is buffered if the head is settled. */
 static void pass_on(void)
 {
+  if (around)
+    return;
   size_t skip = 0;
   if (phase == HEAD_OPEN) {
     ssize_t head = settle_head();
@@ -106,6 +121,8 @@ static void pass_on(void)
 
 static void take(const char *bytes, size_t length)
 {
+  if (complete)
+    return;
   if (filled + length > FLUSH_AT) {
     if (filled)
       pass_on();
@@ -244,8 +261,49 @@ bool mehari_output_has_body(pTHX)
 
 void mehari_output_discard(void) { filled = 0; }
 
+bool mehari_output_is_complete(void) { return complete; }
+
+void mehari_output_enter(pTHX_ bool parse_headers)
+{
+  mehari_stdout_flush(aTHX);
+  drain_descriptor();
+  outer *this = safemalloc(sizeof *this);
+  *this = (outer){around, buffer, filled, capacity, body_bytes, phase, mehari_parse_headers, mehari_response};
+  around = this;
+  buffer = NULL;
+  filled = capacity = 0;
+  phase = HEAD_OPEN;
+  mehari_parse_headers = parse_headers;
+  mehari_response = (mehari_head){0};
+  status_within = 0;
+}
+
+int mehari_output_leave(pTHX)
+{
+  mehari_stdout_flush(aTHX);
+  drain_descriptor();
+  outer *this = around;
+  char *body = buffer;
+  size_t length = filled, skip = mehari_parse_headers ? mehari_head_measure(buffer, filled) : 0;
+  Safefree(mehari_response.lines);
+  around = this->next;
+  buffer = this->buffer;
+  filled = this->filled;
+  capacity = this->capacity;
+  body_bytes = this->body_bytes;
+  phase = this->phase;
+  mehari_parse_headers = this->parse_headers;
+  mehari_response = this->head;
+  Safefree(this);
+  if (body)
+    take(body + skip, length - skip);
+  Safefree(body);
+  return status_within;
+}
+
 static void finish(void)
 {
+  complete = true;
   mehari_ring_put(MEHARI_RECORD_END, detached ? MEHARI_END_DETACHED : 0, NULL, 0);
   atomic_store(mehari_mailbox_progress(), 2);
 }
@@ -254,6 +312,11 @@ void mehari_output_error(int status)
 {
   dTHX;
   filled = 0;
+  if (around) {
+    status_within = status;
+    return;
+  }
+  complete = true;
   mehari_tap_close(aTHX);
   if (phase == HEAD_SENT) {
     mehari_ring_put(MEHARI_RECORD_END, MEHARI_END_BROKEN, NULL, 0);
@@ -269,6 +332,7 @@ void mehari_output_pass(int status, const char *parts, size_t length)
 {
   mehari_text payload = {parts, length};
   filled = 0;
+  complete = true;
   mehari_ring_put(MEHARI_RECORD_PASS, status, &payload, 1);
   phase = HEAD_SENT;
   atomic_store(mehari_mailbox_progress(), 2);
@@ -279,6 +343,7 @@ static void finish_at_once(size_t skip)
   uint32_t lines = mehari_response.length;
   mehari_text parts[] = {{(char *)&lines, sizeof lines}, {mehari_response.lines, lines}, {buffer + skip, filled - skip}};
   body_bytes = filled - skip;
+  complete = true;
   mehari_ring_put(MEHARI_RECORD_RESPONSE, mehari_response.status, parts, 3);
   atomic_store(mehari_mailbox_progress(), 2);
   filled = 0;
@@ -301,6 +366,8 @@ static void end_tapped(pTHX)
 void mehari_output_end(pTHX)
 {
   mehari_stdout_flush(aTHX);
+  if (around || complete)
+    return;
   if (mehari_tap_is_open()) {
     end_tapped(aTHX);
     return;
@@ -338,6 +405,7 @@ void mehari_output_begin(pTHX)
   mehari_head_clear(&mehari_response);
   mehari_output_fill_head = mehari_request_fill_head;
   phase = HEAD_OPEN;
+  complete = false;
   filled = 0;
   body_bytes = 0;
   detached = mehari_now.frame->task == MEHARI_TASK_HANDLER;

@@ -116,6 +116,10 @@ static SV *read_text(pTHX_ mehari_script *script, int *status)
   }
   *SvEND(text) = '\0';
   close(file);
+  if (SvCUR(text) >= 3 && memEQ(SvPVX(text), "\xEF\xBB\xBF", 3)) {
+    sv_chop(text, SvPVX(text) + 3);
+    script->mark = 3;
+  }
   return text;
 }
 
@@ -298,6 +302,46 @@ static bool adopt_code(pTHX_ mehari_script *script, mehari_manner manner)
   return script->code != NULL;
 }
 
+/* ---- a compilation that failed ---- */
+
+/* To perl and to CGI::Carp the error is not inside an eval; perl prints its message and leaves as exit does. */
+static void call_die_hook(pTHX_ void *message)
+{
+  dSP;
+  SV *hook = PL_diehook;
+  COP place = PL_compiling; /* where it is called from, to whoever asks */
+  CopFILE_set(&place, compiling_name);
+  ENTER;
+  SAVETMPS;
+  SAVEVPTR(PL_curcop);
+  PL_curcop = &place;
+  SAVESPTR(PL_diehook);
+  PL_diehook = NULL;
+  PUSHMARK(SP);
+  XPUSHs((SV *)message);
+  PUTBACK;
+  call_sv(hook, G_VOID | G_DISCARD);
+  FREETMPS;
+  LEAVE;
+}
+
+/* A perl that runs the script calls $SIG{__DIE__} with the errors, as its last act. Ours did not, for to it the
+ * script is text in an eval. What the hook prints is the response. */
+static void report_failure(pTHX_ const char *file, size_t printed_before)
+{
+  SV *message = sv_mortalcopy(ERRSV);
+  if (!SvROK(message) && !strstr(SvPV_nolen(message), "compilation aborted"))
+    sv_catpvf(message, "Execution of %s aborted due to compilation errors.\n", file);
+  mehari_exit_called = false;
+  mehari_outcome outcome = MEHARI_RAN;
+  if (PL_diehook && mehari_serving && mehari_output_bytes() == printed_before)
+    outcome = mehari_guard(aTHX_ call_die_hook, message, NULL);
+  if (outcome == MEHARI_RAN || mehari_exit_called) {
+    sv_setsv(ERRSV, message);
+    mehari_log_exception(aTHX_ file);
+  }
+}
+
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status)
 {
   mehari_script *script;
@@ -334,19 +378,21 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   if (!script->warnings)
     PL_dowarn = warn;
   SvREFCNT_dec(this.source);
-  SvREFCNT_dec(line);
+  sv_2mortal(line);
   bool compiled = outcome == MEHARI_RAN && !this.failed && adopt_code(aTHX_ script, manner);
   if (!compiled) {
     if (this.failed)
-      mehari_log_exception(aTHX_ script->file);
-    else
-      mehari_logf(MEHARI_LOG_ERROR, "%s: the script ended while it was compiled", script->file);
+      report_failure(aTHX_ script->file, printed);
+    if (outcome == MEHARI_EXITED || mehari_output_bytes() > printed)
+      *status = 0;
+    if (manner != MEHARI_AS_PROGRAM)
+      mehari_call_list(aTHX_ script->ends);
     SvREFCNT_dec(text);
     mehari_script_free(aTHX_ script);
     return NULL;
   }
   script->has_data = data_found;
-  script->data_offset = SvCUR(text) - data_rest;
+  script->data_offset = script->mark + SvCUR(text) - data_rest;
   if (data_found)
     script->data_handle = gv_fetchpv(Perl_form(aTHX_ "%s::DATA", HvNAME(script->stash)), GV_ADD, SVt_PVIO);
   if (manner == MEHARI_AS_REGISTRY && cgi_world)

@@ -73,6 +73,11 @@ static void add_record(pTHX_ mehari_settings *into, char kind, mehari_text name,
     into->options_on = atoi(name.at);
     into->options_off = atoi(value.at);
     break;
+  case 'e':
+    if (!into->documents)
+      into->documents = newHV();
+    (void)hv_store(into->documents, name.at, name.length, newSVpvn(value.at, value.length), 0);
+    break;
   case 't':
     if (!into->texts)
       into->texts = newHV();
@@ -112,6 +117,27 @@ const mehari_settings *mehari_settings_find(pTHX_ uint32_t id, mehari_text text)
     sv_setiv(*slot, PTR2IV(mehari_settings_parse(aTHX_ id, text)));
   return last = INT2PTR(mehari_settings *, SvIV(*slot));
 }
+
+/* ---- servers ---- */
+
+static mehari_settings **servers;
+static uint32_t server_count;
+
+void mehari_server_told(pTHX_ uint32_t number, mehari_text text)
+{
+  if (number > UINT16_MAX)
+    return;
+  if (number >= server_count) {
+    Renew(servers, number + 1, mehari_settings *);
+    Zero(servers + server_count, number + 1 - server_count, mehari_settings *);
+    server_count = number + 1;
+  }
+  servers[number] = mehari_settings_parse(aTHX_ number, text);
+}
+
+uint32_t mehari_server_count(void) { return server_count; }
+
+mehari_settings *mehari_server(uint32_t number) { return number < server_count ? servers[number] : NULL; }
 
 SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name)
 {

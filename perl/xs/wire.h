@@ -11,14 +11,17 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 2u
+#define MEHARI_VERSION 3u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
 #define MEHARI_SLOTS_OFFSET 4096u
 #define MEHARI_RING_SIZE 262144u
 #define MEHARI_RING_OFFSET (MEHARI_SLOTS_OFFSET + MEHARI_SLOTS * MEHARI_SLOT_SIZE)
-#define MEHARI_MAILBOX_SIZE (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
+/* Where the front answers what a worker asks within a request: a request frame. */
+#define MEHARI_ANSWER_OFFSET (MEHARI_RING_OFFSET + MEHARI_RING_SIZE)
+#define MEHARI_ANSWER_SIZE 65536u
+#define MEHARI_MAILBOX_SIZE (MEHARI_ANSWER_OFFSET + MEHARI_ANSWER_SIZE)
 
 /* The longest payload of one ring record, bytes. */
 #define MEHARI_RECORD_LIMIT 65536u
@@ -43,6 +46,8 @@ typedef struct {
   _Atomic uint64_t finished;
   /* The process that serves for the worker on the rung `fork`; 0: none. Between the worker and its template only. */
   _Atomic uint32_t child;
+  /* Answers the front has ever given, a futex. */
+  _Alignas(64) _Atomic uint32_t answered;
 } mehari_mailbox;
 
 enum { MEHARI_STATE_STARTING, MEHARI_STATE_IDLE, MEHARI_STATE_BUSY, MEHARI_STATE_CLEANUP };
@@ -116,8 +121,11 @@ enum {
   /* The rest comes through a pipe whose reading end is in the descriptor socket. Detail: the status so far and
    * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
-  MEHARI_RECORD_PASS          /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
+  MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
+  MEHARI_RECORD_ASK           /* what would answer this path here (detail: the server)? MEHARI_ASK_*, then the path and query */
 };
+#define MEHARI_ASK_PATH 'u'
+#define MEHARI_ASK_FILE 'f' /* the path, NUL, a file that a handler chose for it */
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */
 #define MEHARI_PASS_FILE 'f'     /* the file to send instead of the one the path was mapped to */
@@ -135,7 +143,8 @@ enum {
 };
 enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_LOG_INFO = 6 };
 
-/* Control messages between front and zygote: one datagram each, descriptors beside it. */
+/* Control messages between front and zygote: one datagram each, descriptors beside it. A text that is longer
+ * than one holds comes in several: `status` is 1 in all but the last. */
 enum {
   MEHARI_CONTROL_PRELOAD = 1, /* front: kind in `slot`, name in the text */
   MEHARI_CONTROL_READY,       /* front: nothing more to load; zygote: everything is loaded */
@@ -143,9 +152,11 @@ enum {
   MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
   MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
   MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
-  MEHARI_CONTROL_LOADED       /* zygote: a file of the site's own it loaded; before READY */
+  MEHARI_CONTROL_LOADED,      /* zygote: a file of the site's own it loaded; before READY */
+  MEHARI_CONTROL_SERVER       /* front: what Perl has to know of the server of number `slot`; before preloads */
 };
-enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER };
+enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
+       MEHARI_PRELOAD_SECTION /* FILE:LINE, NUL, the code of a <Perl> section */ };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

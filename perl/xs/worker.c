@@ -211,6 +211,20 @@ void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, i
   mehari_touched = 0;
 }
 
+/* The end of a worker that nobody needs any more: its handlers, then the END blocks of modules. */
+static void leave(pTHX) __attribute__((noreturn));
+static void leave(pTHX)
+{
+  const char *refusal = mehari_run_server_phase(aTHX_ MEHARI_PHASE_CHILD_EXIT);
+  if (refusal)
+    mehari_logf(MEHARI_LOG_ERROR, "%s", refusal);
+  AV *ends = PL_endav;
+  PL_endav = NULL;
+  mehari_call_list(aTHX_ ends);
+  PerlIO_flush((PerlIO *)NULL);
+  _exit(0);
+}
+
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event)
 {
   setpgid(0, 0);
@@ -220,11 +234,14 @@ void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_ev
   mehari_watch_open();
   mehari_watch_loaded(aTHX);
   mehari_descriptor_claim(mehari_stem_socket);
+  const char *refusal = mehari_run_server_phase(aTHX_ MEHARI_PHASE_CHILD_INIT);
+  if (refusal)
+    mehari_logf(MEHARI_LOG_ERROR, "%s", refusal);
   for (;;) {
     mehari_mailbox_state(MEHARI_STATE_IDLE);
     if (mehari_mailbox_take())
       serve(aTHX);
-    else
-      mehari_mailbox_wait();
+    else if (!mehari_mailbox_wait())
+      leave(aTHX);
   }
 }

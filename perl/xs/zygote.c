@@ -50,6 +50,7 @@ static bool receive(int socket, message *in)
     return false;
   size_t length = got - sizeof in->head;
   in->text[length] = '\0';
+  in->head.length = length;
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
   if (header && header->cmsg_type == SCM_RIGHTS) {
     in->file_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -60,31 +61,76 @@ static bool receive(int socket, message *in)
 
 /* ---- preloading ---- */
 
+/* The parts of a long text, until its last has come. */
+static SV *gather(pTHX_ message *in)
+{
+  static SV *gathered;
+  if (!gathered)
+    gathered = newSVpvs("");
+  sv_catpvn(gathered, in->text, in->head.length);
+  if (in->head.status)
+    return NULL;
+  SV *whole = gathered;
+  gathered = NULL;
+  return whole;
+}
+
+typedef struct {
+  uint32_t manner;
+  SV *text;
+  bool failed;
+} preloading;
+
 static void preload(pTHX_ void *argument)
 {
-  message *in = argument;
+  preloading *this = argument;
   dSP;
   ENTER;
   SAVETMPS;
   PUSHMARK(SP);
-  mXPUSHu(in->head.slot);
-  mXPUSHp(in->text, strlen(in->text));
+  mXPUSHu(this->manner);
+  XPUSHs(this->text);
   PUTBACK;
   call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
-  in->head.status = SvTRUE(ERRSV);
+  this->failed = SvTRUE(ERRSV);
   FREETMPS;
   LEAVE;
 }
 
 static void run_preload(pTHX_ message *in)
 {
-  mehari_outcome outcome = mehari_guard(aTHX_ preload, in, NULL);
+  SV *whole = gather(aTHX_ in);
+  if (!whole)
+    return;
+  preloading this = {in->head.slot, whole, false};
+  mehari_outcome outcome = mehari_guard(aTHX_ preload, &this, NULL);
+  SvREFCNT_dec(whole);
   if (outcome == MEHARI_EXITED)
     report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, "it called exit", 14);
-  else if (in->head.status) {
+  else if (this.failed) {
     STRLEN length;
     const char *text = SvPV(ERRSV, length);
     report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, text, length);
+  }
+}
+
+static void learn_server(pTHX_ message *in)
+{
+  SV *whole = gather(aTHX_ in);
+  if (!whole)
+    return;
+  mehari_server_told(aTHX_ in->head.slot, (mehari_text){SvPVX(whole), SvCUR(whole)});
+  SvREFCNT_dec(whole);
+}
+
+/* Everything is loaded: the handlers that may still say no. */
+static void run_last_phases(pTHX)
+{
+  static const int phases[] = {MEHARI_PHASE_OPEN_LOGS, MEHARI_PHASE_POST_CONFIG};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(phases); i++) {
+    const char *refusal = mehari_run_server_phase(aTHX_ phases[i]);
+    if (refusal)
+      report(MEHARI_CONTROL_FAILED, 0, 0, 0, refusal, strlen(refusal));
   }
 }
 
@@ -281,12 +327,16 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     case MEHARI_CONTROL_PRELOAD:
       run_preload(aTHX_ &in);
       break;
+    case MEHARI_CONTROL_SERVER:
+      learn_server(aTHX_ &in);
+      break;
     case MEHARI_CONTROL_READY:
       if (ends < 0) {
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         mehari_pages_enlarge();
       }
+      run_last_phases(aTHX);
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
       break;

@@ -38,6 +38,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-record", &[]),
     ("mehari-harness", &[]),
     ("mehari-tests", &["mehari-harness"]),
+    (
+        "mehari-fuzz",
+        &[
+            "mehari-config",
+            "mehari-wire",
+            "mehari-pool",
+            "mehari-front",
+            "mehari-harness",
+        ],
+    ),
 ];
 
 #[test]

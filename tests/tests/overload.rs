@@ -214,3 +214,31 @@ fn ticks(pid: i32) -> u64 {
         .filter_map(|word| word.parse::<u64>().ok())
         .sum()
 }
+
+#[test]
+fn server_out_of_descriptors_closes_idle_connections_and_says_so_once() {
+    let mut server = Server::builder()
+        .file("htdocs/file.txt", "text")
+        .conf("MaxConnections 4096\nKeepAliveTimeout 60\n")
+        .start();
+    let room = rustix::process::Rlimit {
+        current: Some(100),
+        maximum: Some(1024),
+    };
+    let pid = rustix::process::Pid::from_raw(server.pid());
+    rustix::process::prlimit(pid, rustix::process::Resource::Nofile, room).expect("a limit");
+    let mut kept = Vec::new();
+    for number in 0..150 {
+        let mut connection = server.connect();
+        let answer = connection.send(&Request::get("/file.txt"));
+        assert!(
+            answer.is_ok_and(|answer| answer.status == 200),
+            "connection {number}\n{}",
+            server.log.text()
+        );
+        kept.push(connection);
+    }
+    assert_eq!(server.log.count("accepting a connection"), 1);
+    drop(kept);
+    server.rebase();
+}

@@ -164,10 +164,26 @@ fn threads(plan: &Plan) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = plan.threads.unwrap_or(match plan.schedule {
         Schedule::Closed { connections } => cores.min(connections.div_ceil(CONNECTIONS_A_THREAD)),
-        _ => cores,
+        _ => cores.min(threads_for_rate(plan)),
     });
     wanted.clamp(1, plan.most_at_once())
 }
+
+/// Threads that an open loop is worth: each further one is another that may have to wait for a core, which a
+/// server on this machine wants too.
+fn threads_for_rate(plan: &Plan) -> usize {
+    let secure = plan.requests.iter().any(|request| request.endpoint.tls);
+    if secure {
+        // What a handshake costs is beyond any rule of thumb.
+        return usize::MAX;
+    }
+    let calls = plan.sessions.iter().map(|session| session.calls());
+    let calls = calls.max().unwrap_or(1);
+    (plan.schedule.highest_rate() * calls as f64 / RATE_A_THREAD).ceil() as usize
+}
+
+/// Requests a second that one thread sends with a fifth of a core or so, and on time.
+const RATE_A_THREAD: f64 = 25_000.0;
 
 /// Fewer than these are served cheaper by one thread, which then finds more of them ready at once.
 const CONNECTIONS_A_THREAD: usize = 64;

@@ -60,6 +60,20 @@ pub enum Schedule {
     },
 }
 
+impl Schedule {
+    /// Arrivals a second at the most; nothing where users set the pace.
+    pub fn highest_rate(&self) -> f64 {
+        match self {
+            Schedule::Closed { .. } => 0.0,
+            Schedule::Open { rate, .. } => *rate,
+            Schedule::Stages { stages, .. } => stages
+                .iter()
+                .map(|stage| stage.from.max(stage.to))
+                .fold(0.0, f64::max),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     Constant,

@@ -37,6 +37,10 @@ pub struct Burst {
 }
 
 impl Session {
+    pub fn calls(&self) -> usize {
+        self.bursts.iter().map(|burst| burst.calls.len()).sum()
+    }
+
     /// A session of single calls with the same think time between them.
     pub fn of_calls(calls: impl IntoIterator<Item = usize>, think: Duration) -> Session {
         let bursts = calls

@@ -18,6 +18,7 @@ pub mod session;
 pub mod statistics;
 mod steadiness;
 mod timeline;
+pub mod trust;
 mod verdict;
 pub mod versus;
 pub mod wall_clock;

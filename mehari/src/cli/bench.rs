@@ -11,10 +11,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use mehari_load::live::{Watched, Window};
 use mehari_load::{measure, report, Control, Measurement};
-use mehari_record::export::{self, Format};
 use mehari_record::{Judgement, Record};
 
-use super::records;
+use super::records::{self, Outputs};
 use arguments::Arguments;
 
 pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
@@ -61,6 +60,7 @@ fn one_line(error: &clap::Error) -> String {
 /// An error here means that no load was sent.
 fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let plan = plan::from(arguments)?;
+    let outputs = Outputs::check(&arguments.output)?;
     let control = Control::new();
     if let Some(time) = arguments.start_at {
         control.start_at(time);
@@ -80,21 +80,18 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
         view.finish();
     }
     let record = result?;
-    Ok(deliver(arguments, &record))
+    Ok(deliver(arguments, &outputs, &record))
 }
 
 /// Prints and saves; after the load, so a failure here is 1, not 2. A server that answered nothing is a failure.
-fn deliver(arguments: &Arguments, record: &Record) -> ExitCode {
+fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCode {
     match arguments.json {
         true => print!("{}", record.to_json()),
         false => print!("{}", report::text(record)),
     }
-    if let Some(path) = &arguments.output {
-        let format = Format::of_path(path).unwrap_or(Format::Json);
-        if let Err(error) = export::write(record, format, path) {
-            eprintln!("mehari bench: {error}");
-            return ExitCode::FAILURE;
-        }
+    if let Err(error) = outputs.write(record) {
+        eprintln!("mehari bench: {error}");
+        return ExitCode::FAILURE;
     }
     let unfit = arguments.strict && record.verdict.judgement != Judgement::Valid;
     match unfit || record.counts.completed == 0 {

@@ -48,7 +48,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Err(error) => return usage(&error),
     };
     let checked = match (&options.conf, &options.path) {
-        (Some(conf), _) => Site::load(conf, &options.define).map_err(Refused::Problems),
+        (Some(conf), _) => {
+            let mut perl = mehari_pool::Configurator::default();
+            Site::load_with(conf, &options.define, &mut perl).map_err(Refused::Problems)
+        }
         (None, Some(path)) => Site::zero(path, None).map_err(Refused::Path),
         (None, None) => return ExitCode::from(2),
     };

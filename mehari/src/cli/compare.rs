@@ -165,7 +165,7 @@ impl Options {
         if self.load.url_file.is_some() || self.load.session_file.is_some() {
             return refuse("give request files as A and B, not with --urls or --session");
         }
-        if self.load.output.is_some() || self.load.strict || self.load.start_at.is_some() {
+        if !self.load.output.is_empty() || self.load.strict || self.load.start_at.is_some() {
             return refuse("--output, --strict and --start-at are for `mehari bench`");
         }
         Ok(())

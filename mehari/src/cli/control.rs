@@ -1,7 +1,7 @@
 //! Talking to a running server through its control socket: what `status`, `reload` and `stop` share.
 
 use clap::Parser;
-use mehari_front::Stats;
+use mehari_front::{GroupStatus, Stats};
 use mehari_pool::PoolStatus;
 use serde_json::{json, Value};
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ impl Reply {
         Reply(json!({ "ok": false, "message": reason }))
     }
 
-    pub fn status(pool: PoolStatus, front: Stats) -> Reply {
+    pub fn status(pool: PoolStatus, front: Stats, back_ends: Vec<GroupStatus>) -> Reply {
         Reply(json!({
             "ok": true,
             "pid": std::process::id(),
@@ -32,10 +32,17 @@ impl Reply {
                 "active_requests": front.active_requests,
                 "connections": front.connections,
                 "refused_connections": front.refused_connections,
+                "traffic_rules": {
+                    "too_many_at_once": front.too_many_at_once,
+                    "too_fast": front.too_fast,
+                    "held_back": front.held_back,
+                    "too_many_connections": front.too_many_connections,
+                },
                 "requests": front.requests,
                 "bytes": front.bytes,
             },
             "pool": pool,
+            "back_ends": back_ends,
         }))
     }
 
@@ -76,6 +83,26 @@ struct Options {
     json: bool,
 }
 
+#[derive(Parser)]
+struct NamedOptions {
+    /// The back end, as `mehari status` names it.
+    name: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Runs one command about one back end.
+pub fn named_command(word: &'static str, arguments: Vec<OsString>) -> ExitCode {
+    let name = OsString::from(format!("mehari {word}"));
+    match NamedOptions::try_parse_from(std::iter::once(name).chain(arguments)) {
+        Ok(named) => run(&format!("{word} {}", named.name), &named.options, message),
+        Err(error) => {
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+        }
+    }
+}
+
 /// Runs one command against the running server and prints what it says.
 pub fn command(
     word: &'static str,
@@ -90,7 +117,12 @@ pub fn command(
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    match ask(options.control.as_deref(), word) {
+    run(word, &options, show)
+}
+
+fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
+    let word = line.split(' ').next().unwrap_or_default();
+    match ask(options.control.as_deref(), line) {
         Ok(answer) => {
             let ok = answer["ok"] == true;
             let text = if options.json {

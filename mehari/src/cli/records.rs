@@ -2,7 +2,7 @@
 //! `export` writes one in other forms. Both are called by `bench`.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -79,30 +79,48 @@ pub fn run_export(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn write_all(command: &str, record: &Record, paths: &[PathBuf]) -> ExitCode {
-    // All forms are known before the first is written.
-    let known = paths.iter().map(|path| (path, Format::of_path(path)));
-    let mut forms: Vec<(&Path, Format)> = Vec::new();
-    for (path, format) in known {
-        match format {
-            Some(format) => forms.push((path, format)),
-            None => {
-                let name = path.display();
-                return refuse(
-                    command,
-                    &format!(
-                        "the form of `{name}` is not known by its extension; expected {FORMS}"
-                    ),
-                );
-            }
-        }
-    }
-    for (path, format) in forms {
-        if let Err(cause) = export::write(record, format, path) {
+    let outputs = match Outputs::check(paths) {
+        Ok(outputs) => outputs,
+        Err(why) => return refuse(command, &why),
+    };
+    match outputs.write(record) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(cause) => {
             eprintln!("{command}: {cause}");
-            return ExitCode::FAILURE;
+            ExitCode::FAILURE
         }
     }
-    ExitCode::SUCCESS
+}
+
+/// Where a record is to be saved and in which form, found fit before there is one to save.
+pub struct Outputs(Vec<(PathBuf, Format)>);
+
+impl Outputs {
+    /// An error is one line that says which path will not do.
+    pub fn check(paths: &[PathBuf]) -> Result<Outputs, String> {
+        let forms = paths.iter().map(|path| {
+            let name = path.display();
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+                return Err(format!(
+                    "cannot write {name}: expected a file in a folder that is there"
+                ));
+            }
+            let form = Format::of_path(path).ok_or_else(|| {
+                format!("the form of `{name}` is not known by its extension; expected {FORMS}")
+            })?;
+            Ok((path.clone(), form))
+        });
+        forms.collect::<Result<_, _>>().map(Outputs)
+    }
+
+    pub fn write(&self, record: &Record) -> Result<(), Error> {
+        self.0
+            .iter()
+            .try_for_each(|(path, form)| export::write(record, *form, path))
+    }
 }
 
 fn refuse(command: &str, why: &str) -> ExitCode {

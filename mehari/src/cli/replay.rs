@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use mehari_record::export::{self, Format};
 use mehari_record::session::har::Archive;
 use mehari_record::session::replay::{play, Checks, Report, Settings};
 use mehari_record::session::{Target, Trust};
 
 use super::arguments;
+use super::records::Outputs;
 
 #[derive(Parser)]
 #[command(
@@ -44,9 +44,9 @@ struct Options {
     /// Seconds to wait for an answer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     timeout: Duration,
-    /// Save the replay as a record, in the form of the extension: json, csv, gnuplot, hlog or html.
+    /// Save the replay as a record, in the form of the extension: json, csv, gnuplot, hlog or html; may be repeated.
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Vec<PathBuf>,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
@@ -57,14 +57,13 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => options,
         Err(status) => return status,
     };
-    let (json, output) = (options.json, options.output.clone());
-    match replay(options) {
-        Ok(report) => {
+    let json = options.json;
+    let played = Outputs::check(&options.output)
+        .and_then(|outputs| replay(options).map(|report| (report, outputs)));
+    match played {
+        Ok((report, outputs)) => {
             print(&report, json);
-            let saved = output.map_or(Ok(()), |path| {
-                let format = Format::of_path(&path).unwrap_or(Format::Json);
-                export::write(&report.record, format, &path)
-            });
+            let saved = outputs.write(&report.record);
             if let Err(cause) = &saved {
                 eprintln!("mehari replay: {cause}");
             }

@@ -13,6 +13,7 @@ mod journal;
 mod listen;
 mod reload;
 mod run;
+mod service;
 mod signals;
 mod watch;
 
@@ -49,6 +50,9 @@ pub struct Options {
     /// Roll over by itself when the configuration or a loaded module changes.
     #[arg(long)]
     watch: bool,
+    /// The service manager brings the sockets.
+    #[arg(skip)]
+    sockets_given: bool,
     /// The control socket, for `mehari reload|stop|status`.
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
@@ -57,7 +61,10 @@ pub struct Options {
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let command = std::iter::once(OsString::from("mehari serve"));
     let options = match Options::try_parse_from(command.chain(arguments)) {
-        Ok(options) => options,
+        Ok(options) => Options {
+            sockets_given: service::brings_sockets(),
+            ..options
+        },
         Err(error) => {
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
@@ -94,8 +101,12 @@ impl Options {
     pub fn site(&self) -> Result<Site, Refusal> {
         let rung = self.rung.as_deref().map(rung).transpose()?;
         let mut site = match &self.conf {
-            Some(conf) => Site::load(conf, &self.define)
-                .map_err(|problems| Refusal::Site(problems.to_string()))?,
+            Some(conf) => Site::load_with(
+                conf,
+                &self.define,
+                &mut mehari_pool::Configurator::default(),
+            )
+            .map_err(|problems| Refusal::Site(problems.to_string()))?,
             None => {
                 let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
                 Site::zero(&path, rung)
@@ -106,7 +117,7 @@ impl Options {
         site.any_port = !self.listen.is_empty() || site.listen.is_empty();
         if !self.listen.is_empty() {
             site.listen = self.listen.iter().map(|text| Listen::parse(text)).collect();
-        } else if site.listen.is_empty() {
+        } else if site.listen.is_empty() && !self.sockets_given {
             let address = match std::env::var("PORT") {
                 Ok(port) => match port.parse::<u16>() {
                     Ok(port) => format!("0.0.0.0:{port}"),

@@ -22,6 +22,14 @@ fn show(answer: &Value) -> String {
         pool["queue"],
         pool["plan"]["reasoning"].as_str().unwrap_or_default(),
     );
+    let rules = &front["traffic_rules"];
+    let acted = rules.as_object().into_iter().flatten();
+    if acted.clone().any(|(_, count)| count.as_u64() > Some(0)) {
+        let told: Vec<String> = acted
+            .map(|(rule, count)| format!("{} {count}", rule.replace('_', " ")))
+            .collect();
+        let _ = writeln!(text, "traffic rules: {}\n", told.join(", "));
+    }
     let _ = writeln!(
         text,
         "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}",
@@ -39,5 +47,38 @@ fn show(answer: &Value) -> String {
             worker["age_s"].to_string(),
         );
     }
+    for group in answer["back_ends"].as_array().into_iter().flatten() {
+        back_ends(group, &mut text);
+    }
     text
+}
+
+fn back_ends(group: &Value, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "\n{} ({}): {} waiting\n{:<40} {:<9} {:>9} {:>5} {:>10} {:>7} {:>9}",
+        group["name"].as_str().unwrap_or_default(),
+        group["method"].as_str().unwrap_or_default(),
+        group["waiting"],
+        "back end",
+        "state",
+        "in flight",
+        "idle",
+        "requests",
+        "failed",
+        "mean",
+    );
+    for member in group["members"].as_array().into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "{:<40} {:<9} {:>9} {:>5} {:>10} {:>7} {:>6} us",
+            member["name"].as_str().unwrap_or_default(),
+            member["state"].as_str().unwrap_or_default(),
+            member["in_flight"].to_string(),
+            member["idle"].to_string(),
+            member["requests"].to_string(),
+            member["failed"].to_string(),
+            member["mean_us"].to_string(),
+        );
+    }
 }

@@ -4,6 +4,7 @@ package Apache::Connection;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::Connection ();
 
 our @ISA = ('Apache2::Connection');

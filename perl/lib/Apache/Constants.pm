@@ -4,6 +4,7 @@ package Apache::Constants;
 
 use strict;
 use warnings;
+use Apache ();
 use Mehari::Constants ();
 use Apache2::Const    ();
 

@@ -4,6 +4,7 @@ package Apache::File;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::RequestIO   ();
 use Apache2::RequestUtil ();
 use Apache2::Response    ();

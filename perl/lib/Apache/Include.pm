@@ -4,6 +4,7 @@ package Apache::Include;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::SubRequest  ();
 use Apache2::RequestUtil ();
 

@@ -4,6 +4,7 @@ package Apache::Log;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::Log ();
 
 1;

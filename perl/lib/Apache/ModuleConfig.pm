@@ -2,6 +2,7 @@ package Apache::ModuleConfig;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::Module ();
 
 # get($r or $server, $class): what a module's own directives left.

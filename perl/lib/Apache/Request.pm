@@ -28,8 +28,9 @@ sub param {
     return $self->SUPER::param($name);
 }
 
-sub parms  { my ($self) = @_; return scalar $self->SUPER::param }
-sub params { my ($self) = @_; return scalar $self->SUPER::param }
+# The table of all parameters; params($name): the values of one.
+sub parms  { my ($self, @name) = @_; return @name ? $self->SUPER::param($name[0]) : scalar $self->SUPER::param }
+sub params { my ($self, @name) = @_; return $self->parms(@name) }
 sub query_params { my ($self) = @_; return scalar $self->_table(0) }
 sub post_params  { my ($self) = @_; return scalar $self->_table(1) }
 

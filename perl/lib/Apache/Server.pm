@@ -4,6 +4,7 @@ package Apache::Server;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::ServerRec  ();
 use Apache2::ServerUtil ();
 

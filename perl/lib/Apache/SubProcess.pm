@@ -4,6 +4,7 @@ package Apache::SubProcess;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::SubProcess ();
 
 1;

@@ -4,6 +4,7 @@ package Apache::SubRequest;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::SubRequest ();
 
 1;

@@ -2,6 +2,7 @@ package Apache::Table;
 
 use strict;
 use warnings;
+use Apache ();
 use APR::Table ();
 
 # Apache::Table->new($r, $size): mod_perl 1's name for an APR::Table.

@@ -4,6 +4,7 @@ package Apache::URI;
 
 use strict;
 use warnings;
+use Apache ();
 use Apache2::URI ();
 use APR::URI     ();
 

@@ -4,6 +4,7 @@ package Apache::Util;
 
 use strict;
 use warnings;
+use Apache ();
 use Exporter 'import';
 use Apache2::Util ();
 use APR::Date   ();

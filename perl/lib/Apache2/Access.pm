@@ -17,6 +17,36 @@ my %METHOD;
 @METHOD{qw(GET PUT POST DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK)} = 0 .. 14;
 $METHOD{HEAD} = 0;
 
+# What the configuration says, where it says it; a setter is for the rest of the request.
+for my $name (qw(auth_name auth_type)) {
+    no strict 'refs';
+    *$name = sub {
+        my $self  = shift;
+        my $slots = $self->_slots;
+        my $old   = $slots->{$name} // $self->_setting($name);
+        $slots->{$name} = $_[0] if @_;
+        return $old;
+    };
+}
+
+# Apache2::Const::OPT_*; the server runs no script without `Options +ExecCGI`.
+sub allow_options { my ($self) = @_; return $self->_setting('options') // 1 | 2 | 4 | 8 }
+
+sub allow_overrides     { return 0 }
+sub allow_override_opts { return 0 }
+
+# Apache2::Const::SATISFY_ALL 0, SATISFY_ANY 1, SATISFY_NOSPEC 2
+sub satisfies { my ($self) = @_; my $said = lc($self->_setting('satisfy') // ''); return $said eq 'any' ? 1 : $said eq 'all' ? 0 : 2 }
+
+sub some_auth_required { my ($self) = @_; return defined $self->_setting('require') ? 1 : 0 }
+
+# mod_perl 1's and 2.2's: a list of { requirement => 'valid-user', method_mask => -1 }.
+sub requires {
+    my ($self) = @_;
+    my $said = $self->_setting('require') // return;
+    return [map { { requirement => $_, method_mask => -1 } } split /\n/, $said];
+}
+
 # get_basic_auth_pw: status and password; sets the user.
 sub get_basic_auth_pw {
     my ($self) = @_;

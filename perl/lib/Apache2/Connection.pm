@@ -40,7 +40,7 @@ sub keepalive  { my $self = shift; my $old = $self->{keepalive} // 0; $self->{ke
 sub keepalives { return 0 }
 sub id         { return $_[0]{remote_port} }
 sub log_id     { return undef }
-sub fileno     { return -1 }
+sub fileno     { return undef }
 
 sub base_server { return $_[0]{r}->server }
 

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Mehari ();
 use Apache2::RequestRec ();
+use Apache2::ServerRec ();
 use APR::Error ();
 
 my %LEVEL = (emerg => 0, alert => 1, crit => 2, error => 3, warn => 4, notice => 5, info => 6, debug => 7);
@@ -32,8 +33,8 @@ sub _with_status {
     return;
 }
 
-*Apache2::RequestRec::log_rerror = \&_with_status;
-*Apache2::ServerRec::log_serror  = \&_with_status;
+sub Apache2::RequestRec::log_rerror { return _with_status(@_) }
+sub Apache2::ServerRec::log_serror  { return _with_status(@_) }
 
 sub Apache2::RequestRec::log { return bless \(my $self = $_[0]), 'Apache2::Log::Request' }
 
@@ -45,10 +46,6 @@ sub Apache2::RequestRec::log_reason {
 }
 
 sub Apache2::ServerRec::log { return bless \(my $self = $_[0]), 'Apache2::Log::Server' }
-
-# Methods of a server, or functions for the server that runs.
-sub Apache2::ServerRec::log_error { shift if ref $_[0]; Mehari::log_line(3, _text(@_)); return }
-sub Apache2::ServerRec::warn      { shift if ref $_[0]; Mehari::log_line(4, _text(@_)); return }
 
 sub log_pid { return }
 

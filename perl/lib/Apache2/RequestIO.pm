@@ -12,11 +12,17 @@ use strict;
 use warnings;
 
 # As a tied handle: `tie *STDOUT, $r`.
-sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
 sub BINMODE { return 1 }
 sub CLOSE   { return 1 }
 sub UNTIE   { return 1 }
-sub OPEN    { my ($self, @how) = @_; no warnings 'once'; return open *STDOUT, (@how > 1 ? ($how[0], @how[1 .. $#how]) : $how[0]) }
+
+# Opening a handle that is tied to the request unties it and opens it as what it is.
+sub OPEN {
+    my ($self, $mode, @rest) = @_;
+    untie *STDOUT;
+    return @rest ? open(STDOUT, $mode, $rest[0]) : open(STDOUT, $mode);
+}
+
 sub FILENO  { return 1 }
 
 sub discard_request_body { my ($self) = @_; 1 while $self->read(my $part, 65536); return 0 }

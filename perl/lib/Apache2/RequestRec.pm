@@ -39,7 +39,7 @@ sub content_languages {
     my $old  = $self->_slots->{content_languages};
     if (@_) {
         $self->_slots->{content_languages} = $_[0];
-        $self->headers_out->set('Content-Language' => join ', ', @{ $_[0] || [] });
+        $self->headers_out->set('Content-Language' => join ',', @{ $_[0] || [] });
     }
     return $old;
 }
@@ -53,17 +53,6 @@ sub per_dir_config { my ($self) = @_; return $self }
 
 sub allowed_methods  { my ($self) = @_; return $self->allowed }
 sub allowed_xmethods { return undef }
-
-# mod_perl 1's.
-sub header_in  { my $table = shift->headers_in;  @_ > 1 ? $table->set(@_) : $table->get(@_) }
-sub header_out { my $table = shift->headers_out; @_ > 1 ? $table->set(@_) : $table->get(@_) }
-
-# mod_perl 1: says the headers are complete. Here they go out with the first text.
-sub send_http_header {
-    my ($self, $type) = @_;
-    $self->content_type(defined $type ? $type : $self->content_type || 'text/html');
-    return;
-}
 
 sub TIEHANDLE { my ($class, $self) = @_; return ref $class ? $class : $self }
 sub READ { my $self = shift; $self->read(@_) }

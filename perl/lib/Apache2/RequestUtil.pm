@@ -16,13 +16,13 @@ sub get_server_name { my ($self) = @_; return $self->_server_name }
 sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
 
 # "404 Not Found"
-sub get_status_line { my ($self, $status) = @_; $status = $_[0] unless defined $status; require Mehari::Reasons; return Mehari::Reasons::line($status) }
+sub Apache2::RequestUtil::get_status_line { my ($status) = @_; require Mehari::Reasons; return Mehari::Reasons::line($status) }
 
 sub as_string {
     my ($self) = @_;
     my $text = $self->the_request . "\n";
     $self->headers_in->do(sub { $text .= "$_[0]: $_[1]\n"; 1 });
-    $text .= "\n" . $self->protocol . ' ' . get_status_line(undef, $self->status) . "\n";
+    $text .= "\n" . $self->protocol . ' ' . Apache2::RequestUtil::get_status_line($self->status) . "\n";
     for my $table ($self->headers_out, $self->err_headers_out) { $table->do(sub { $text .= "$_[0]: $_[1]\n"; 1 }) }
     return "$text\n";
 }
@@ -51,8 +51,10 @@ sub get_limit_req_body { return 0 }
 
 sub location_merge { return 0 }
 
-# $r->add_config(\@lines): the configuration of one request is settled before Perl sees it.
-sub add_config { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" }
+# The configuration of a request is settled before Perl sees it; while the server starts Mehari::Configuration has one.
+unless (defined &add_config) {
+    *add_config = sub { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" };
+}
 
 sub psignature { my ($self, $prefix) = @_; return '' }
 

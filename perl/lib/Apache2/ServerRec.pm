@@ -5,29 +5,33 @@ package Apache2::ServerRec;
 use strict;
 use warnings;
 use Mehari ();
+use Mehari::Server ();
 
-my $main;
+# One object for each, by its number; 0 is the main server.
+my @servers;
 
-# The main server. `%of`: what is known of it.
-sub main { my ($class) = @_; return $main ||= bless { is_virtual => 0 }, $class }
+sub of_number {
+    my ($class, $number) = @_;
+    return $servers[$number] ||= bless { number => $number }, $class;
+}
+
+sub main { return of_number(__PACKAGE__, 0) }
 
 # For $r->server.
 sub of_request {
     my ($class, $r) = @_;
-    my $port = ($r->_addresses)[3];
-    my $name = $r->_setting('server_name') // $r->_server_name;
-    my $key  = "$name:$port";
-    return main($class)->{hosts}{$key} ||= bless {
-        server_hostname => $name, port => $port,
-        is_virtual => $r->_setting('virtual') ? 1 : 0,
-        server_admin => $r->_setting('server_admin'), error_fname => $r->_setting('error_log'),
-        document_root => $r->document_root,
-    }, $class;
+    my $self = of_number($class, Mehari::Server::number_of_request());
+    # Without a ServerName the name and the port are those the request came to.
+    $self->{server_hostname} = $r->_server_name unless defined $self->_said('server_hostname');
+    $self->{port} = ($r->_addresses)[3];
+    return $self;
 }
 
-# Texts and numbers that a setter may change for this worker.
+sub _said { my ($self, $name) = @_; return Mehari::Server::text($self->{number}, $name) }
+
+# What a setter changes, it changes for this worker.
 my %DEFAULT = (
-    server_admin => '[no address given]', server_hostname => undef, port => 0, is_virtual => 0, error_fname => undef, path => undef,
+    server_admin => '[no address given]', server_hostname => undef, port => 0, error_fname => undef, path => undef, document_root => undef,
     timeout => 60, keep_alive => 1, keep_alive_max => 100, keep_alive_timeout => 5,
     limit_req_line => 8190, limit_req_fieldsize => 8190, limit_req_fields => 100, loglevel => 4, server_scheme => '',
 );
@@ -36,22 +40,25 @@ for my $name (keys %DEFAULT) {
     no strict 'refs';
     *$name = sub {
         my $self = shift;
-        my $old  = $self->{$name} // $DEFAULT{$name};
+        my $old  = $self->{$name} // $self->_said($name) // $DEFAULT{$name};
         $self->{$name} = $_[0] if @_;
         return $old;
     };
 }
 
-sub names      { return [] }
-sub wild_names { return [] }
+sub is_virtual { my ($self) = @_; return $self->_said('is_virtual') ? 1 : 0 }
+
+sub names      { my ($self) = @_; return [grep { !/[*?]/ } split ' ', $self->_said('names') // ''] }
+sub wild_names { my ($self) = @_; return [grep { /[*?]/ } split ' ', $self->_said('names') // ''] }
 sub addrs      { return [] }
+
+# The main server, then the virtual hosts.
+sub next { my ($self) = @_; my $next = $self->{number} + 1; return $next < Mehari::Server::count() ? of_number(ref $self, $next) : undef }
 
 # What Apache's modules in C keep for a server.
 sub module_config   { return undef }
 sub lookup_defaults { return undef }
 sub context         { return 0 }
-
-sub next { return undef }
 
 sub process { require Apache2::Process; my ($self) = @_; return $self->{process} ||= Apache2::Process->new }
 

@@ -73,8 +73,6 @@ sub send_http_header {
 
 sub get_remote_host { my ($self, $type) = @_; return $self->connection->get_remote_host($type) }
 
-sub register_cleanup { my ($self, $code, @argument) = @_; return $self->pool->cleanup_register($code, @argument) }
-
 sub post_connection { my ($self, $code, @argument) = @_; return $self->pool->cleanup_register($code, @argument) }
 
 sub parse_args {
@@ -102,7 +100,8 @@ sub send_fd {
     my $sent = 0;
     while (!defined $length || $length < 0 || $sent < $length) {
         my $most = defined $length && $length >= 0 && $length - $sent < 65536 ? $length - $sent : 65536;
-        my $got = read $file, my $part, $most;
+        my $part;
+        my $got = CORE::read($file, $part, $most);
         last unless $got;
         $self->print($part);
         $sent += $got;

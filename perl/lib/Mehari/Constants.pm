@@ -50,7 +50,8 @@ sub constant {
     if (exists $stash->{$name}) {
         no strict 'refs';
         no warnings 'redefine';
-        *{"${namespace}::$name"} = sub () { $value };
+        my $copy = $value;
+        *{"${namespace}::$name"} = sub () { $copy };
     }
     else {
         Internals::SvREADONLY($value, 1);

@@ -19,6 +19,28 @@ sub resolve {
     return _sub($plain);
 }
 
+# A handler of the server's own life, for the server of this number. Answers undef, or why the server shall not
+# go on: only PerlOpenLogsHandler and PerlPostConfigHandler may say so.
+sub run_for_server {
+    my ($phase, $number, $handler) = @_;
+    my $named = ref $handler ? 'a sub' : "`$handler`";
+    my ($code, @invocant) = eval { ref $handler ? $handler : @{ resolve($handler) } } or return "$phase $named: $@";
+    my $answer = eval { $code->(@invocant, _server_arguments($phase, $number)) };
+    return "$phase $named: $@" if $@;
+    return undef if $phase =~ /\APerlChild/ || (defined $answer && $answer =~ /\A0/);
+    $answer = 'nothing' unless defined $answer;
+    return "$phase $named answered $answer; expected 0 (Apache2::Const::OK)";
+}
+
+# As mod_perl: pools, then the server.
+sub _server_arguments {
+    my ($phase, $number) = @_;
+    my $server = eval { require Apache2::ServerUtil; Apache2::ServerUtil->server };
+    my $pool = sub { eval { require APR::Pool; APR::Pool->new } };
+    return ($pool->(), $server) if $phase =~ /\APerlChild/;
+    return ($pool->(), $pool->(), $pool->(), $server);
+}
+
 sub _anonymous {
     my ($text) = @_;
     my $code = eval "package main; no strict; no warnings; $text";

@@ -8,11 +8,13 @@ use warnings;
 use Config ();
 use Mehari;
 use Mehari::Handler ();
+use Mehari::Server  ();
 
-my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler);
+my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section);
 
 sub run {
-    my ($control, $bell, $event) = @_;
+    my ($control, $bell, $event, %facts) = @_;
+    %Mehari::Server::fact = %facts;
     @ARGV = ();
     $0 = 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
@@ -22,6 +24,8 @@ sub run {
 sub preload {
     my ($manner, $name) = @_;
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
+    # A site's own start-up files ask for these before they use the API.
+    local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $Mehari::Server::fact{configured};
     $load->($name);
     return;
 }
@@ -48,6 +52,14 @@ sub _psgi {
 sub _handler {
     my ($name) = @_;
     Mehari::Handler::resolve($name);
+}
+
+# Its lines were read with the configuration; what else it does is done here.
+sub _section {
+    my ($name, $code) = split /\0/, $_[0], 2;
+    require Mehari::Configuration;
+    Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
+    Mehari::Configuration::section($name, $code);
 }
 
 # Scripts of the other rungs are compiled by the process that runs them.

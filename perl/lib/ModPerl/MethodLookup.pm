@@ -119,3 +119,4 @@ ModPerl::Interpreter: current mip num_requests perl refcnt
 ModPerl::TiPool: cfg in_use size
 ModPerl::TiPoolConfig: max max_requests max_spare min_spare start
 ModPerl::Util: current_callback current_perl_id unload_package_xs untaint
+Apache2::compat: cgi_env cgi_header_out cgi_var chdir_file cleanup_for_exec content current_callback err_header_out hard_timeout header_in header_out is_main kill_timeout parse_args post_connection reset_timeout send_fd send_fd_length send_http_header seqno soft_timeout table_get_set

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use ModPerl::RegistryCooker ();
 
-our \@ISA = ('ModPerl::RegistryCooker');
+our @ISA = ('ModPerl::RegistryCooker');
 
 sub handler : method {
     my $class = @_ >= 2 ? shift : __PACKAGE__;

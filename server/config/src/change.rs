@@ -17,6 +17,7 @@ pub enum HandlerName {
     /// `default-handler`: the file itself.
     File,
     CgiScript,
+    Report(crate::Report),
     PerlScript,
     Modperl,
     Psgi,
@@ -80,6 +81,8 @@ pub enum Change {
     CookiePath(String, String),
     SendFile(bool),
     SendFileRoot(PathBuf),
+    /// `MaxConcurrentReqs`, `ClientRequestRate`.
+    Traffic(crate::TrafficRule),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

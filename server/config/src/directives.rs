@@ -17,11 +17,13 @@ mod phases;
 mod proxy;
 mod server;
 mod tls;
+mod traffic;
 mod workers;
 
 pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     tls::GROUP,
+    traffic::GROUP,
     files::GROUP,
     access::GROUP,
     handlers::GROUP,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::problem::At;
-use crate::{NoteKind, Preload};
+use crate::{AccessFormat, NoteKind, Preload};
 
 /// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
@@ -66,6 +66,8 @@ pub(crate) struct IncludeRequest {
 /// When a preload is loaded; mod_perl's order, whatever the order of the lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PreloadStage {
+    /// Loaded while the configuration was read: in the order of the lines.
+    Loaded,
     ConfigRequire,
     Require,
     Module,
@@ -81,6 +83,10 @@ pub(crate) struct Environment {
     loaded: BTreeSet<String>,
     pub include: Option<IncludeRequest>,
     pub preloads: Vec<(PreloadStage, Preload)>,
+    /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
+    pub log_formats: BTreeMap<String, AccessFormat>,
+    /// How many of them perl has loaded already, for `<Perl>` sections.
+    pub loaded_here: usize,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.

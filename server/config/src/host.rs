@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::{
-    glob, AccessFormat, Alias, LogLevel, LogTarget, Pass, Section, Settings, Site, TlsSettings,
+    glob, AccessLogSettings, Alias, LogLevel, LogTarget, Pass, Section, Settings, Site, TlsSettings,
 };
 
 /// What one host answers with.
@@ -39,10 +39,10 @@ pub struct Host {
     pub(crate) merged: crate::merge::Merged,
 }
 
-/// Logs of a virtual host's own; `None` is the main server's.
+/// Logs of a virtual host's own; `None` and empty are the main server's.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct HostLogs {
-    pub access: Option<(LogTarget, AccessFormat)>,
+    pub access: Vec<AccessLogSettings>,
     pub error: Option<LogTarget>,
     pub level: Option<LogLevel>,
 }

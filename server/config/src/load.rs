@@ -12,12 +12,14 @@ use crate::environment::{Environment, IncludeRequest};
 use crate::include::{self, MOST_FILES};
 use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
-use crate::{Change, Host, Note, NoteKind, Problem, Problems, Site};
+use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
 
 mod finish;
+mod perl;
 mod sections;
 mod unknown;
 
+use perl::PerlBlock;
 use sections::{Open, OpenKind};
 
 /// No configuration file is longer; a device or a database might be.
@@ -27,13 +29,20 @@ impl Site {
     /// Reads `conf` with the names of `-D` defined (`NAME` or `NAME=VALUE`). `ServerRoot` is the
     /// folder of `conf` until the directive says otherwise.
     pub fn load(conf: &Path, defines: &[String]) -> Result<Site, Problems> {
-        let mut reader = Reader::new(defines);
-        reader.read_first(conf);
-        reader.finish()
+        Reader::new(defines, None).load(conf)
+    }
+
+    /// The same, with a perl for `<Perl>` sections and for files that call `add_config`.
+    pub fn load_with(
+        conf: &Path,
+        defines: &[String],
+        interpreter: &mut dyn Interpreter,
+    ) -> Result<Site, Problems> {
+        Reader::new(defines, Some(interpreter)).load(conf)
     }
 }
 
-struct Reader {
+struct Reader<'a> {
     site: Site,
     main: Draft,
     /// The `<VirtualHost>` that is open.
@@ -53,6 +62,8 @@ struct Reader {
     named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
+    perl_block: Option<PerlBlock>,
+    interpreter: Option<&'a mut dyn Interpreter>,
 }
 
 /// A host that is being read, and what its lines outside of sections change.
@@ -70,8 +81,13 @@ impl Draft {
     }
 }
 
-impl Reader {
-    fn new(defines: &[String]) -> Reader {
+impl<'a> Reader<'a> {
+    fn load(mut self, conf: &Path) -> Result<Site, Problems> {
+        self.read_first(conf);
+        self.finish()
+    }
+
+    fn new(defines: &[String], interpreter: Option<&'a mut dyn Interpreter>) -> Reader<'a> {
         let mut environment = Environment::default();
         for define in defines {
             let (name, value) = define.split_once('=').unwrap_or((define, ""));
@@ -94,6 +110,8 @@ impl Reader {
             without_app: Vec::new(),
             named: Vec::new(),
             foreign_until: None,
+            perl_block: None,
+            interpreter,
         }
     }
 
@@ -141,6 +159,10 @@ impl Reader {
                 self.refuse(fault);
             }
         }
+        if let Some(block) = self.perl_block.take() {
+            let message = "<Perl> is not closed; expected </Perl> on a line of its own";
+            self.refuse(Fault::new(block.at, message));
+        }
         self.foreign_until = None;
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
@@ -161,8 +183,10 @@ impl Reader {
         match self.foreign_until {
             Some("=cut") if begins(&["=over apache", "=cut"]) => self.foreign_until = None,
             Some("</perl>") if text.trim_start().starts_with("</perl>") => {
-                self.foreign_until = None
+                self.foreign_until = None;
+                self.run_perl();
             }
+            Some("</perl>") => self.collect_perl(characters),
             Some(_) => {}
             None if begins(&["=pod", "=head", "=back", "=begin"]) => {
                 self.foreign_until = Some("=cut")
@@ -222,8 +246,12 @@ impl Reader {
             self.add_note(row.name, name.at, NoteKind::Ignored, message);
             return Ok(());
         }
+        let preloads = self.environment.preloads.len();
         self.apply(row, &arguments)?;
         self.note(row, name.at);
+        if self.environment.preloads.len() > preloads {
+            self.preload_was_read(name.at);
+        }
         for (upstream, at) in self.environment.named.drain(..) {
             self.named.push((upstream, self.file.clone(), at));
         }

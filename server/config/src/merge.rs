@@ -165,6 +165,7 @@ impl HandlerWords {
         Some(match name {
             HandlerName::Unset => return None,
             HandlerName::File => Handler::File,
+            HandlerName::Report(report) => Handler::Report(*report),
             HandlerName::CgiScript => Handler::Script(Rung::Cgi),
             HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
             HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),
@@ -219,6 +220,10 @@ impl Settings {
             Change::CookiePath(from, to) => put(&mut self.proxy.cookie_path, from, to.clone()),
             Change::SendFile(on) => self.proxy.send_file = *on,
             Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
+            Change::Traffic(rule) => {
+                self.traffic.retain(|outer| !outer.is_replaced_by(rule));
+                self.traffic.push(rule.clone());
+            }
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,

@@ -1,12 +1,13 @@
 //! Perl's part of the settings: handlers by phase, options, and the text a worker is told them by.
 //!
 //! The text is a list of records, each a kind, then a name and a value that end with NUL: `h` a handler
-//! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `t` a text by name.
+//! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `e` an error document of
+//! this server, `t` a text by name.
 //! perl/xs/settings.c reads it, once for each [`crate::Settings::id`].
 
 use std::sync::Arc;
 
-use crate::{Change, Settings};
+use crate::{Change, Host, Settings};
 
 /// When a Perl handler runs, in the order of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -243,10 +244,33 @@ impl Settings {
                 &perl.options_off.to_string(),
             );
         }
+        // A program of this server's may answer in the same worker.
+        for (status, document) in &self.error_documents {
+            if document.starts_with('/') {
+                text.put(b'e', &status.to_string(), document);
+            }
+        }
         if text.0.is_empty() {
             return text.0;
         }
         text.put(b't', "location", &perl.location);
+        text.0
+    }
+}
+
+impl Host {
+    /// What Perl is told of the server itself, when its zygote starts: handlers of its life, variables
+    /// for `$s->dir_config`, names. Records as in the settings' text.
+    pub fn perl_text(&self) -> Vec<u8> {
+        let mut text = Text(self.base.perl_text());
+        let mut say = |name: &str, value: &str| text.put(b't', name, value);
+        say("server_hostname", self.server_name.as_deref().unwrap_or(""));
+        say("server_admin", self.server_admin.as_deref().unwrap_or(""));
+        say("document_root", &self.document_root.to_string_lossy());
+        say("names", &self.names.join(" "));
+        let port = self.addresses.iter().find_map(|address| address.port);
+        say("port", &port.map_or(String::new(), |port| port.to_string()));
+        say("is_virtual", if self.number > 0 { "1" } else { "" });
         text.0
     }
 }

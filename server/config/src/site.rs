@@ -89,6 +89,8 @@ pub enum Handler {
         /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
         perl_script: bool,
     },
+    /// The server itself, about itself.
+    Report(Report),
     /// `SetHandler psgi` with this application file.
     Psgi(PathBuf),
     /// A back end.
@@ -104,11 +106,39 @@ impl Handler {
     }
 }
 
+/// What the server says about itself, by its `SetHandler`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// `server-status`: Apache's page, and its `?auto`.
+    Status,
+    /// `metrics`: for Prometheus and OpenMetrics collectors.
+    Metrics,
+    /// `health-live`: it answers.
+    Live,
+    /// `health-ready`: there are workers, and it is not stopping.
+    Ready,
+}
+
+impl Report {
+    pub const ALL: [Report; 4] = [Report::Status, Report::Metrics, Report::Live, Report::Ready];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Report::Status => "server-status",
+            Report::Metrics => "metrics",
+            Report::Live => "health-live",
+            Report::Ready => "health-ready",
+        }
+    }
+}
+
 /// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
 impl std::fmt::Display for Handler {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Handler::File => out.write_str("file"),
+            Handler::Report(report) => out.write_str(report.name()),
             Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
             Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
             Handler::Proxy(proxied) => proxied.fmt(out),
@@ -153,6 +183,8 @@ pub struct Settings {
     /// `ErrorDocument`: status and a local path or a text.
     pub error_documents: Vec<(u16, String)>,
     pub proxy: ProxySettings,
+    /// `MaxConcurrentReqs`, `ClientRequestRate`.
+    pub traffic: Vec<crate::TrafficRule>,
     /// `SSLRequireSSL`: without TLS it is answered 403.
     pub require_tls: bool,
     /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
@@ -221,6 +253,8 @@ pub enum Preload {
     Script(Rung, PathBuf),
     /// A PSGI application file.
     Psgi(PathBuf),
+    /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
+    Section { name: String, code: String },
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
@@ -280,6 +314,8 @@ pub struct ConnectionLimits {
     pub keep_alive_requests: u64,
     /// `MaxConnections`: open client connections.
     pub connections: usize,
+    /// `MaxConnectionsPerClient`; 0 is no limit.
+    pub connections_per_client: u32,
     /// `ListenBacklog`.
     pub backlog: u32,
 }
@@ -290,19 +326,59 @@ pub enum LogTarget {
     Stderr,
     Off,
     File(PathBuf),
+    /// A program that is given the lines on its standard input.
+    Pipe(LogProgram),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LogProgram {
+    pub command: String,
+    /// `|$command`: the shell reads it.
+    pub by_shell: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessFormat {
     Combined,
     Json,
+    Custom(
+        #[serde(serialize_with = "crate::log_format::as_text")] std::sync::Arc<crate::LogFormat>,
+    ),
+}
+
+impl AccessFormat {
+    pub fn needs(&self) -> crate::LogNeeds {
+        match self {
+            AccessFormat::Custom(format) => format.needs(),
+            _ => crate::LogNeeds::default(),
+        }
+    }
+}
+
+/// One `CustomLog`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct AccessLogSettings {
+    pub target: LogTarget,
+    pub format: AccessFormat,
+    /// `env=NAME` (true: it is set) or `env=!NAME`.
+    pub condition: Option<(bool, String)>,
+}
+
+impl AccessLogSettings {
+    pub fn combined(target: LogTarget) -> AccessLogSettings {
+        AccessLogSettings {
+            target,
+            format: AccessFormat::Combined,
+            condition: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct LogSettings {
-    pub access: LogTarget,
-    pub access_format: AccessFormat,
+    /// Each is given every request; empty: there is no access log.
+    pub access: Vec<AccessLogSettings>,
     pub error: LogTarget,
     pub level: LogLevel,
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::{Alias, Handler, LogTarget, Preload, Rung, Settings, Site};
+use crate::{AccessLogSettings, Alias, Handler, LogTarget, Preload, Rung, Settings, Site};
 
 /// Why a path cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ impl Site {
         let mut site = Site::defaults();
         site.main.base.exec_cgi = true;
         site.main.base.parse_headers = true;
-        site.logs.access = LogTarget::Stderr;
+        site.logs.access = vec![AccessLogSettings::combined(LogTarget::Stderr)];
         if kind.is_dir() {
             site.main.document_root = real.clone();
             site.server_root = real;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use mehari_config::{
-    AccessFormat, Handler, LogTarget, NoteKind, Preload, Problems, Rung, Settings, Site,
+    AccessFormat, AccessLogSettings, Handler, LogTarget, NoteKind, Preload, Problems, Rung,
+    Settings, Site,
 };
 
 struct Files(tempfile::TempDir);
@@ -124,7 +125,7 @@ fn a_stock_debian_configuration_loads() {
     assert_eq!(site.limits.write_timeout, Duration::from_secs(300));
     assert_eq!(site.files.len(), 5);
     assert!(
-        matches!(&host.own_logs.access, Some((LogTarget::File(file), _)) if file.ends_with("logs/access.log"))
+        matches!(&host.own_logs.access[..], [AccessLogSettings { target: LogTarget::File(file), .. }] if file.ends_with("logs/access.log"))
     );
     let denied = |file: &str| host.settings("/x", Some(Path::new(file))).denied;
     assert!(denied("/etc/passwd"));
@@ -460,10 +461,10 @@ fn logs_go_to_files_or_to_stderr_in_known_formats() {
     );
     assert_eq!(site.logs.error, LogTarget::Stderr);
     assert_eq!(
-        site.logs.access,
+        site.logs.access[0].target,
         LogTarget::File("/var/log/access.json".into())
     );
-    assert_eq!(site.logs.access_format, AccessFormat::Json);
+    assert_eq!(site.logs.access[0].format, AccessFormat::Json);
     let remarks = site
         .notes
         .iter()

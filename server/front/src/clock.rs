@@ -2,6 +2,7 @@
 //!
 //! The tick moves when `deadline`'s sweep moves it, so arming a deadline costs no system call.
 
+use http::HeaderValue;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +11,7 @@ pub struct Clock {
     tick: Cell<Duration>,
     second: Cell<u64>,
     date: RefCell<[u8; DATE_LINE]>,
+    value: RefCell<(u64, HeaderValue)>,
 }
 
 /// `Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n`
@@ -22,6 +24,7 @@ impl Clock {
             tick: Cell::new(Duration::ZERO),
             second: Cell::new(u64::MAX),
             date: RefCell::new([0; DATE_LINE]),
+            value: RefCell::new((u64::MAX, HeaderValue::from_static(""))),
         }
     }
 
@@ -32,6 +35,19 @@ impl Clock {
 
     pub fn advance(&self) {
         self.tick.set(self.start.elapsed());
+    }
+
+    /// The value of `Date`, for HTTP/2.
+    pub fn date(&self, now: SystemTime) -> HeaderValue {
+        let second = seconds(now);
+        let mut known = self.value.borrow_mut();
+        if known.0 != second {
+            let text = httpdate::fmt_http_date(now);
+            // A date is ASCII; without one the field would be empty.
+            let value = HeaderValue::try_from(text);
+            *known = (second, value.unwrap_or(HeaderValue::from_static("")));
+        }
+        known.1.clone()
     }
 
     /// Appends the `Date` line of `now`.

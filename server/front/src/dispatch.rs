@@ -9,6 +9,11 @@ pub trait Dispatch: Clone + 'static {
     type Exchange: Exchange;
 
     fn submit(&self, call: Call<'_>) -> Self::Exchange;
+
+    /// What its workers are doing; `None`: there are none to speak of.
+    fn status(&self) -> Option<mehari_pool::PoolStatus> {
+        None
+    }
 }
 
 /// The meaning of each function is `mehari_pool::Exchange`'s.
@@ -31,6 +36,10 @@ impl Dispatch for mehari_pool::Pool {
 
     fn submit(&self, call: Call<'_>) -> mehari_pool::Exchange {
         mehari_pool::Pool::submit(self, call)
+    }
+
+    fn status(&self) -> Option<mehari_pool::PoolStatus> {
+        Some(mehari_pool::Pool::status(self))
     }
 }
 

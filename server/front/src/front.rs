@@ -6,11 +6,15 @@ use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
+use crate::oracle;
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Listener, Socket, Stream, Unwatched};
 use crate::tls::{self, Hosts, Refusal, Trouble};
+use crate::traffic::Connected;
 use mehari_config::{LogLevel, Site};
+use mehari_pool::Oracle;
+use mehari_upstream::GroupStatus;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -40,6 +44,11 @@ pub struct Stats {
     pub connections: u64,
     /// Answered 503 because `MaxConnections` were open.
     pub refused_connections: u64,
+    /// By traffic rules: answered 503, answered 429, delayed, connections answered 429.
+    pub too_many_at_once: u64,
+    pub too_fast: u64,
+    pub held_back: u64,
+    pub too_many_connections: u64,
     pub requests: u64,
     /// Bytes of response bodies.
     pub bytes: u64,
@@ -78,17 +87,45 @@ impl<D: Dispatch> Handle<D> {
         current.map(load).transpose()
     }
 
+    /// Answers what workers ask, for as long as the front lives.
+    pub fn oracle(&self) -> Oracle
+    where
+        D: 'static,
+    {
+        let shared = Rc::downgrade(&self.0);
+        Rc::new(move |question, give| {
+            if let Some(shared) = shared.upgrade() {
+                oracle::answer(&shared, question, give);
+            }
+        })
+    }
+
     pub fn site(&self) -> Arc<Site> {
         self.0.site()
     }
 
+    /// Who of the back ends is up, and what they did.
+    pub fn back_ends(&self) -> Vec<GroupStatus> {
+        self.0.upstreams.status()
+    }
+
+    /// Gives a back end no new requests, or some again; the members that were meant.
+    pub fn drain(&self, name: &str, drained: bool) -> Vec<String> {
+        self.0.upstreams.drain(name, drained)
+    }
+
     pub fn stats(&self) -> Stats {
         let counts = &self.0.counts;
+        let traffic = &self.0.traffic.counts;
         Stats {
             open_connections: self.0.registry.open(),
             active_requests: counts.active.get(),
             connections: counts.connections.get(),
             refused_connections: counts.refused_connections.get(),
+            too_many_at_once: traffic.too_many_at_once.get(),
+            too_fast: traffic.too_fast.get(),
+            held_back: traffic.held_back.get(),
+            too_many_connections: traffic.too_many_connections.get(),
             requests: counts.requests.get(),
             bytes: counts.bytes.get(),
         }
@@ -182,13 +219,30 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
     }
 }
 
+/// How often the log hears that connections cannot be accepted.
+const COMPLAIN: Duration = Duration::from_secs(60);
+/// Idle connections that make room at a time when descriptors have run out.
+const ROOM: usize = 32;
+
 async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
+    let mut complained: Option<tokio::time::Instant> = None;
     loop {
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {
                 // Out of descriptors, usually: what is open must close before it helps to try again.
-                cannot_accept(&shared, &error);
+                let dismissed = (0..ROOM)
+                    .take_while(|_| shared.registry.dismiss_idle())
+                    .count();
+                if !complained.is_some_and(|since| since.elapsed() < COMPLAIN) {
+                    complained = Some(tokio::time::Instant::now());
+                    let text = format!(
+                        "accepting a connection: {error}; {dismissed} idle connections are closed to make room (said once a minute at most)"
+                    );
+                    shared
+                        .journal
+                        .error(0, LogLevel::Error, Origin::default(), &text);
+                }
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -213,14 +267,34 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         }
         return;
     }
+    let limit = shared.site().limits.connections_per_client;
+    let counted = match limit {
+        0 => None,
+        limit => match shared.traffic.connect(&peer.remote_addr, limit) {
+            Some(counted) => Some(counted),
+            None => return turn_away_greedy(socket),
+        },
+    };
     match socket {
         Socket::Tcp(socket, door) if door.secure => match TcpStream::from_std(socket.into()) {
-            Ok(stream) => drop(spawn_local(serve_secure(shared.clone(), stream, peer))),
-            Err(error) => cannot_accept(shared, &error),
+            Ok(stream) => drop(spawn_local(counting(
+                counted,
+                serve_secure(shared.clone(), stream, peer),
+            ))),
+            Err(error) => {
+                let text = format!("accepting a connection: {error}");
+                shared
+                    .journal
+                    .error(0, LogLevel::Error, Origin::default(), &text);
+            }
         },
         Socket::Tcp(socket, _) => {
             let seat = shared.registry.enter(&shared.clock);
-            drop(spawn_local(serve(shared.clone(), tcp(socket), peer, seat)))
+            let served = serve(shared.clone(), tcp(socket), peer, seat);
+            match counted {
+                None => drop(spawn_local(served)),
+                counted => drop(spawn_local(counting(counted, served))),
+            }
         }
         Socket::Unix(socket) => {
             let seat = shared.registry.enter(&shared.clock);
@@ -237,11 +311,20 @@ fn unix(socket: OwnedFd) -> Unwatched<UnixStream> {
     Unwatched::new(socket)
 }
 
-fn cannot_accept<D: Dispatch>(shared: &Shared<D>, error: &io::Error) {
-    let text = format!("accepting a connection: {error}");
-    shared
-        .journal
-        .error(0, LogLevel::Error, Origin::default(), &text);
+/// An address that has as many connections as it may have.
+fn turn_away_greedy(socket: Socket) {
+    match socket {
+        Socket::Tcp(socket, door) if !door.secure => {
+            drop(spawn_local(turn_away(tcp(socket), GREEDY)))
+        }
+        _ => {}
+    }
+}
+
+/// The connection counts for its client until it is over.
+async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
+    served.await;
+    drop(counted);
 }
 
 /// A connection that begins with TLS.
@@ -297,6 +380,8 @@ where
 }
 
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
+    Content-Length: 0\r\nConnection: close\r\n\r\n";
+const GREEDY: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nServer: Mehari\r\nRetry-After: 1\r\n\
     Content-Length: 0\r\nConnection: close\r\n\r\n";
 const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
     Content-Type: text/plain; charset=utf-8\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\

@@ -8,10 +8,10 @@ use crate::dispatch::Dispatch;
 use crate::handler::file::{self, FileTarget};
 use crate::problem::Problem;
 use crate::request::Request;
-use crate::route;
+use crate::route::{self, Outcome, Route};
 use crate::shared::Shared;
 use crate::work::{self, Work};
-use mehari_config::Settings;
+use mehari_config::{Handler, Rung, Settings};
 use mehari_pool::{Body, Passed};
 
 /// What is to be done now.
@@ -44,11 +44,23 @@ pub fn work<D: Dispatch>(
     work
 }
 
+/// As it would have been without Perl. Where Perl itself was to answer and declined, the file is sent.
 fn as_routed<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Work<D> {
     match shared.route(request.virtual_host, request.path()) {
+        Ok(route) if is_perls(&route) => {
+            sent_file(shared, request, Some(&route.settings), &route.file)
+        }
         Ok(route) => work::by_itself(shared, request, &route, Body::Empty),
         Err(problem) => work::refusal(shared, request, None, problem.status),
     }
+}
+
+fn is_perls(route: &Route) -> bool {
+    let by_the_front = matches!(
+        route.handler,
+        Handler::File | Handler::Script(Rung::Cgi) | Handler::Proxy(_)
+    );
+    matches!(route.outcome, Outcome::Program) && !by_the_front
 }
 
 fn sent_file<D: Dispatch>(

@@ -5,6 +5,7 @@ pub mod fastcgi;
 pub mod file;
 pub mod perl;
 pub mod proxy;
+pub mod send_file;
 mod upgrade;
 
 use crate::dispatch::Exchange;

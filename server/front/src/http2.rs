@@ -97,10 +97,15 @@ where
         }
         let working = Working::begin(&host.shared, &host.presence);
         let stream = Stream::new(host.shared.clone(), peer.clone(), respond);
-        tokio::task::spawn_local(async move {
+        let mut work = Box::pin(async move {
             stream.serve(request).await;
             drop(working);
         });
+        // What can be answered at once is, without a task of its own.
+        let at_once = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready()));
+        if !at_once.await {
+            tokio::task::spawn_local(work);
+        }
     }
 }
 

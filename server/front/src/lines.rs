@@ -13,6 +13,17 @@ pub struct Lines {
     pub dropped: Vec<Range<usize>>,
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
+    /// The value of a field that names a file to be sent; kept, as a server before us may be meant.
+    pub send_file: Option<(Named, Range<usize>)>,
+}
+
+/// How a file to be sent is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// By its path: X-Sendfile, X-LIGHTTPD-send-file.
+    File,
+    /// By a URL path: X-Accel-Redirect.
+    Path,
 }
 
 /// `Err`: a CR, LF or NUL inside a line, or a name that is not a token, or a length that is not a number.
@@ -69,6 +80,9 @@ fn note(
         }
         7 if is(b"upgrade") => lines.dropped.push(whole),
         10 if is(b"connection") || is(b"keep-alive") => lines.dropped.push(whole),
+        10 if is(b"x-sendfile") => send_file(lines, text, colon, whole.end, Named::File),
+        16 if is(b"x-accel-redirect") => send_file(lines, text, colon, whole.end, Named::Path),
+        20 if is(b"x-lighttpd-send-file") => send_file(lines, text, colon, whole.end, Named::File),
         17 if is(b"transfer-encoding") => lines.dropped.push(whole),
         8 if is(b"location") => {
             let value = text[colon + 1..].trim_ascii();
@@ -78,6 +92,12 @@ fn note(
         _ => {}
     }
     Ok(())
+}
+
+fn send_file(lines: &mut Lines, text: &[u8], colon: usize, end: usize, named: Named) {
+    let value = text[colon + 1..].trim_ascii();
+    let end = end - 2 - trailing_blanks(&text[colon + 1..]);
+    lines.send_file = Some((named, end - value.len()..end));
 }
 
 fn trailing_blanks(value: &[u8]) -> usize {

@@ -2,7 +2,7 @@
 
 use mehari_config::LogLevel;
 
-pub use mehari_observe::{Entry, Origin};
+pub use mehari_observe::{Ending, Entry, Lookup, More, Origin};
 
 pub trait Journal {
     /// `host` is the number of the host that answered; 0 is the main server.

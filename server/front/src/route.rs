@@ -11,9 +11,11 @@ mod proxied;
 pub mod table;
 mod walk;
 
+pub use locate::{DENIED, HIDDEN};
+
 use crate::handler::file::FileTarget;
 use crate::problem::Problem;
-use mehari_config::{Handler, Settings};
+use mehari_config::{Handler, Report, Settings};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -39,10 +41,12 @@ pub enum Outcome {
     Program,
     /// `Route::handler` is a back end; the path it is asked for, percent-encoded.
     Proxied(Vec<u8>),
+    /// The server says something about itself.
+    Report(Report),
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
     Refused(Problem),
 }
 
-pub use locate::find;
+pub use locate::{find, find_file};
 pub use walk::{is_file, stat};

@@ -5,15 +5,18 @@ use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
 use crate::log::{Journal, Origin};
+use crate::meters::Meters;
 use crate::problem::Problem;
 use crate::request::Peer;
 use crate::route::hosts::HostTable;
 use crate::route::table::RouteTable;
 use crate::route::Route;
 use crate::tls::Hosts;
-use mehari_config::Site;
+use crate::traffic::Traffic;
+use mehari_config::{LogLevel, LogNeeds, Site};
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,6 +40,12 @@ pub struct Shared<D: Dispatch> {
     pub stopping: Cell<bool>,
     pub counts: Counts,
     tls: RefCell<Option<Rc<Hosts>>>,
+    /// What the site's access logs want kept of a request.
+    pub log_needs: Cell<LogNeeds>,
+    /// Counted where the site reports them.
+    pub meters: RefCell<Option<Meters>>,
+    pub started: std::time::SystemTime,
+    pub traffic: Rc<Traffic>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -50,10 +59,28 @@ pub struct Counts {
 }
 
 impl<D: Dispatch> Shared<D> {
+    /// What a request is answered whose body cannot be kept; the log says where and why.
+    pub fn cannot_spool(&self, error: &io::Error) -> Problem {
+        let folder = std::env::temp_dir();
+        let text = format!(
+            "a request's body does not go into a temporary file in {} (TMPDIR): {error}",
+            folder.display()
+        );
+        self.journal
+            .error(0, LogLevel::Error, Origin::default(), &text);
+        let status = match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => 507,
+            _ => 500,
+        };
+        Problem::malformed(status, "a temporary file for the body failed")
+    }
+
     pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
         let told = journal.clone();
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
+        let log_needs = site.log_needs();
+        let meters = site.is_metered().then(Meters::default);
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
@@ -71,6 +98,10 @@ impl<D: Dispatch> Shared<D> {
             stopping: Cell::new(false),
             counts: Counts::default(),
             tls: RefCell::default(),
+            log_needs: Cell::new(log_needs),
+            meters: RefCell::new(meters),
+            started: std::time::SystemTime::now(),
+            traffic: Rc::default(),
         }
     }
 
@@ -81,6 +112,14 @@ impl<D: Dispatch> Shared<D> {
     pub fn replace_site(&self, site: Arc<Site>) {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
+        self.log_needs.set(site.log_needs());
+        let mut meters = self.meters.borrow_mut();
+        match (site.is_metered(), meters.is_some()) {
+            (true, false) => *meters = Some(Meters::default()),
+            (false, true) => *meters = None,
+            _ => {}
+        }
+        drop(meters);
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();

@@ -202,3 +202,12 @@ pub enum Spooled {
     Memory(Vec<u8>),
     File(File, u64),
 }
+
+impl Spooled {
+    pub fn length(&self) -> u64 {
+        match self {
+            Spooled::Memory(bytes) => bytes.len() as u64,
+            Spooled::File(_, length) => *length,
+        }
+    }
+}

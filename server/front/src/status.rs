@@ -87,6 +87,7 @@ pub fn explanation(status: u16) -> &'static str {
         416 => "The file has no such range.",
         417 => "The expectation of the request cannot be met.",
         421 => "This connection was made for another host.",
+        429 => "There were too many requests from your address. Please try again in a moment.",
         431 => "The header of the request is too large.",
         500 => "The program behind this address failed. The error log says why.",
         501 => "This server does not do what the request asks for.",

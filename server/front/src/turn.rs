@@ -2,10 +2,13 @@
 
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
-use crate::log::{Entry, Origin};
-use crate::request::{path_of, Field, Peer, Protocol, Redirect, REDIRECTS};
+use crate::log::{Ending, Entry, Lookup, More, Origin};
+use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS};
+use crate::route::Route;
 use crate::shared::Shared;
+use crate::traffic::Held;
 use mehari_config::{LogLevel, Settings};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -27,6 +30,18 @@ pub struct Turn {
     /// Where the server itself led the request, if it did.
     pub redirect: Option<Redirect>,
     queued: Duration,
+    /// For the access log: bytes of the request, of the response's header, requests before this one
+    /// on its connection, and what became of that.
+    pub received: u64,
+    pub head_bytes: u64,
+    pub kept: u64,
+    pub ends: Ending,
+    /// Kept only where `LogNeeds` says so.
+    pub response: Vec<u8>,
+    pub route: Option<Rc<Route>>,
+    head_after: Option<Duration>,
+    /// What it counts in, under traffic rules.
+    pub held: Vec<Held>,
 }
 
 /// The client went before it was answered: nginx's number for it.
@@ -47,6 +62,14 @@ impl Turn {
             settings: None,
             redirect: None,
             queued: Duration::ZERO,
+            received: 0,
+            head_bytes: 0,
+            kept: 0,
+            ends: Ending::Closed,
+            response: Vec::new(),
+            route: None,
+            head_after: None,
+            held: Vec::new(),
         }
     }
 
@@ -70,6 +93,25 @@ impl Turn {
         match &self.redirect {
             Some(redirect) if status == 200 => redirect.status,
             _ => status,
+        }
+    }
+
+    /// The head of the response is there: its lines, for logs that want them.
+    pub fn note_head<D: Dispatch>(&mut self, shared: &Shared<D>, head: &[u8]) {
+        self.head_bytes = head.len() as u64;
+        let needs = shared.log_needs.get();
+        if needs.response_fields {
+            self.response = head.to_vec();
+        }
+        if needs.backend_time {
+            self.head_after = Some(self.began.elapsed());
+        }
+    }
+
+    pub fn note_route<D: Dispatch>(&mut self, shared: &Shared<D>, route: &Rc<Route>) {
+        self.settings = Some(route.settings.clone());
+        if shared.log_needs.get().route {
+            self.route = Some(route.clone());
         }
     }
 
@@ -108,10 +150,17 @@ impl Turn {
         shared: &Shared<D>,
         peer: &Peer,
         line: Option<(&[u8], &[u8])>,
-        fields: impl Iterator<Item = Field<'a>>,
+        fields: impl Iterator<Item = Field<'a>> + Clone,
     ) {
         shared.request_ends(self.sent);
         let (mut referer, mut user_agent) = (None, None);
+        let needs = shared.log_needs.get();
+        let all: Table;
+        let mut known: &[Field] = &[];
+        if needs.request_fields {
+            all = fields.clone().collect();
+            known = all.as_slice();
+        }
         for (name, value) in fields {
             match name.len() {
                 7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
@@ -120,6 +169,41 @@ impl Turn {
             }
         }
         let (method, target) = line.unwrap_or_default();
+        if let Some(meters) = &mut *shared.meters.borrow_mut() {
+            meters.record(method, self.status, self.began.elapsed());
+        }
+        let site = needs.route.then(|| shared.site());
+        let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);
+        let server_name = server_name.and_then(|name| name.as_deref());
+        let route = self.route.as_deref();
+        let handler = route.map(|route| route.handler.to_string());
+        let backend = self.head_after.unwrap_or_default();
+        let more = More {
+            peer: peer.remote_addr.as_bytes(),
+            peer_port: peer.remote_port,
+            server_addr: peer.server_addr.as_bytes(),
+            server_port: peer.server_port,
+            server_name: server_name.unwrap_or(&peer.server_addr).as_bytes(),
+            fields: known,
+            response: &self.response,
+            environment: self
+                .settings
+                .as_ref()
+                .map_or(&[], |settings| &settings.set_env),
+            tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
+            file: route.map_or(&[], |route| &route.file),
+            handler: handler.as_deref().unwrap_or_default(),
+            first_status: self.redirect.as_ref().map_or(0, |redirect| redirect.status),
+            resource: self
+                .redirect
+                .as_ref()
+                .map_or(&[], |redirect| &redirect.target),
+            kept: self.kept,
+            ends: self.ends,
+            bytes_in: self.received,
+            bytes_out: self.head_bytes + self.sent,
+            backend_us: backend.saturating_sub(self.queued).as_micros() as u64,
+        };
         let entry = Entry {
             remote: peer.remote_addr.as_bytes(),
             user: None,
@@ -139,6 +223,7 @@ impl Turn {
             worker: self.worker,
             queue_us: self.queued.as_micros() as u64,
             total_us: self.began.elapsed().as_micros() as u64,
+            more,
         };
         shared.journal.access(self.host, &entry);
     }

@@ -3,12 +3,16 @@
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::handler::{cgi, file, perl, proxy, Backend};
+use crate::log::Origin;
 use crate::page;
 use crate::problem::Problem;
+use crate::report;
 use crate::request::{path_of, Peer, Request};
-use crate::route::{Outcome, Route};
+use crate::route::{Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
-use mehari_config::{Handler, Rung, Settings, Site};
+use crate::traffic::Verdict;
+use crate::turn::Turn;
+use mehari_config::{Handler, LogLevel, Rung, Settings, Site};
 use mehari_pool::Body;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -37,6 +41,39 @@ pub fn check_trust<D: Dispatch>(shared: &Shared<D>, peer: &Peer, host: u32) -> R
             Problem::refused(421, "the connection is for a host with other rules"),
         ),
         _ => Ok(()),
+    }
+}
+
+/// What the traffic rules of its place say to a request.
+pub fn admit<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    method: &[u8],
+    client: &str,
+) -> Verdict {
+    let rules = match &turn.settings {
+        Some(settings) if !settings.traffic.is_empty() => settings.clone(),
+        _ => return Verdict::Pass,
+    };
+    let (traffic, clock) = (&shared.traffic, &shared.clock);
+    traffic.admit(&rules.traffic, method, client, clock, &mut turn.held)
+}
+
+/// The page for a client that is to come back later.
+pub fn come_back<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: Option<&Settings>,
+    (status, seconds): (u16, u64),
+) -> Work<D> {
+    match refusal(shared, request, settings, status) {
+        // The page of a 503 says it already.
+        Work::Answer(mut answer) if status != 503 => {
+            let line = format!("Retry-After: {seconds}\r\n");
+            answer.lines.extend_from_slice(line.as_bytes());
+            Work::Answer(answer)
+        }
+        other => other,
     }
 }
 
@@ -92,6 +129,7 @@ pub fn by_itself<D: Dispatch>(
         Outcome::File(target) => {
             file::answer(request, target, &route.settings, shared.rounds.current())
         }
+        Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Refused(problem) => Err(*problem),
     };
@@ -99,8 +137,40 @@ pub fn by_itself<D: Dispatch>(
         if let Outcome::File(_) = route.outcome {
             shared.routes.forget(route.host, request.path());
         }
+        log_refusal(shared, request, route, problem);
         refusal(shared, request, Some(&route.settings), problem.status)
     })
+}
+
+/// Why somebody who asked for a file got none; what is merely not there is for those who want to know all.
+fn log_refusal<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    problem: Problem,
+) {
+    let level = match problem.status {
+        _ if problem == HIDDEN => LogLevel::Error,
+        403 => LogLevel::Error,
+        404 => LogLevel::Info,
+        _ => return,
+    };
+    let place = match route.file.is_empty() {
+        true => request.path(),
+        false => &route.file,
+    };
+    // Apache's words, which tools look for.
+    let words = match problem == DENIED {
+        true => "client denied by server configuration",
+        false => problem.reason,
+    };
+    let origin = Origin {
+        pid: None,
+        request: Some(request.id),
+        worker: None,
+    };
+    let text = format!("{words}: {}", place.escape_ascii());
+    shared.journal.error(route.host, level, origin, &text);
 }
 
 /// A program goes to the pool, or is a CGI program: a process of its own.

@@ -3,19 +3,33 @@
 //! Records in bursts of 64 with the writer free to work between them, as the front does, and prints
 //! the mean and the median burst for both formats.
 
-use mehari_observe::{AccessFormat, AccessLog, Entry, ErrorLog, LogLevel, LogTarget};
+use mehari_config::LogFormat;
+use mehari_observe::{
+    AccessFormat, AccessLog, AccessLogSettings, Entry, ErrorLog, LogLevel, LogTarget, More,
+};
 use std::time::{Duration, Instant, SystemTime};
 
 const BURST: u32 = 64;
 const BURSTS: usize = 10_000;
+const COMBINED_IO: &str = "%h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\" %D %k";
 
 fn main() -> std::io::Result<()> {
     let file = std::env::args_os()
         .nth(1)
         .unwrap_or_else(|| "/dev/null".into());
     let errors = ErrorLog::open(&LogTarget::Stderr, LogLevel::Info)?;
-    for format in [AccessFormat::Combined, AccessFormat::Json] {
-        let log = AccessLog::open(&LogTarget::File(file.clone().into()), format, &errors)?;
+    let own = LogFormat::parse(COMBINED_IO).map_err(std::io::Error::other)?;
+    let formats = [
+        AccessFormat::Combined,
+        AccessFormat::Json,
+        AccessFormat::Custom(own),
+    ];
+    for format in formats {
+        let settings = AccessLogSettings {
+            format: format.clone(),
+            ..AccessLogSettings::combined(LogTarget::File(file.clone().into()))
+        };
+        let log = AccessLog::open(&settings, &errors)?;
         let mut costs: Vec<f64> = (0..BURSTS).map(|turn| burst(&log, turn as u64)).collect();
         log.flush(Duration::from_secs(10));
         let mean = costs.iter().sum::<f64>() / costs.len() as f64;
@@ -28,6 +42,15 @@ fn main() -> std::io::Result<()> {
     }
     Ok(())
 }
+
+const FIELDS: &[(&[u8], &[u8])] = &[
+    (b"Host", b"www.example.test"),
+    (
+        b"User-Agent",
+        b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+    ),
+    (b"Referer", b"https://www.example.test/guestbook.pl?page=11"),
+];
 
 /// Nanoseconds an entry; the pause before gives the writer the time that serving requests would.
 fn burst(log: &AccessLog, turn: u64) -> f64 {
@@ -52,6 +75,10 @@ fn burst(log: &AccessLog, turn: u64) -> f64 {
             worker: Some(12_345),
             queue_us: 17,
             total_us: 1_234,
+            more: More {
+                fields: FIELDS,
+                ..More::default()
+            },
         });
     }
     begun.elapsed().as_nanos() as f64 / f64::from(BURST)

@@ -7,13 +7,14 @@ use crate::clock::{Clock, Style};
 use crate::error::{ErrorLog, Origin};
 use crate::sink::Sink;
 use crate::spool::{Complaint, Spool};
-use mehari_config::{AccessFormat, LogLevel, LogTarget};
+use mehari_config::{AccessFormat, AccessLogSettings, LogLevel};
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 mod combined;
+mod custom;
 mod json;
 
 /// How long a recorded line may wait in memory.
@@ -44,8 +45,55 @@ pub struct Entry<'a> {
     pub worker: Option<u32>,
     /// Microseconds the request waited for a worker.
     pub queue_us: u64,
+    /// What formats of a site's own may ask for besides.
+    pub more: More<'a>,
     /// Microseconds from the request's arrival to the end of its response.
     pub total_us: u64,
+}
+
+/// The rest of an [`Entry`]. What [`mehari_config::LogNeeds`] names is there only when a log asks for it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct More<'a> {
+    /// The address of the other end of the connection, where `remote` is somebody behind it.
+    pub peer: &'a [u8],
+    pub peer_port: u16,
+    pub server_addr: &'a [u8],
+    pub server_port: u16,
+    pub server_name: &'a [u8],
+    /// Of the request's own header, in order.
+    pub fields: &'a [(&'a [u8], &'a [u8])],
+    /// The header lines of the response, each `Name: value\r\n`.
+    pub response: &'a [u8],
+    pub environment: &'a [(String, String)],
+    pub tls: Option<&'a dyn Lookup>,
+    pub file: &'a [u8],
+    pub handler: &'a str,
+    /// The status before an error document or a script's redirect within the server.
+    pub first_status: u16,
+    /// The target that answered, when it is not the one asked for.
+    pub resource: &'a [u8],
+    /// Requests this connection served before.
+    pub kept: u64,
+    pub ends: Ending,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    /// Microseconds from the worker's begin to the head of its response.
+    pub backend_us: u64,
+}
+
+/// What became of the connection (`%X`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// The client went before its response was complete.
+    Aborted,
+    Kept,
+    #[default]
+    Closed,
+}
+
+/// Variables by name.
+pub trait Lookup: std::fmt::Debug {
+    fn value(&self, name: &str) -> Option<&str>;
 }
 
 /// The access log of the front's thread; share it there with `Rc`.
@@ -53,21 +101,18 @@ pub struct AccessLog {
     /// `None`: the log is off.
     spool: Option<Spool>,
     format: AccessFormat,
+    condition: Option<(bool, String)>,
     clock: RefCell<Clock>,
 }
 
 impl AccessLog {
     /// Opens (and creates) the target for appending and starts the writer. `error_log` hears of lines lost.
-    pub fn open(
-        target: &LogTarget,
-        format: AccessFormat,
-        error_log: &ErrorLog,
-    ) -> io::Result<AccessLog> {
-        let style = match format {
-            AccessFormat::Combined => Style::Combined,
+    pub fn open(settings: &AccessLogSettings, error_log: &ErrorLog) -> io::Result<AccessLog> {
+        let style = match settings.format {
+            AccessFormat::Combined | AccessFormat::Custom(_) => Style::Combined,
             AccessFormat::Json => Style::Rfc3339,
         };
-        let spool = match Sink::open(target)? {
+        let spool = match Sink::open(&settings.target)? {
             Some(sink) => Some(Spool::start(
                 "access-log",
                 sink,
@@ -79,7 +124,8 @@ impl AccessLog {
         };
         Ok(AccessLog {
             spool,
-            format,
+            format: settings.format.clone(),
+            condition: settings.condition.clone(),
             clock: RefCell::new(Clock::new(style)),
         })
     }
@@ -87,11 +133,18 @@ impl AccessLog {
     /// Writes the entry's line into memory. Never waits for the disk.
     pub fn record(&self, entry: &Entry<'_>) {
         let Some(spool) = &self.spool else { return };
+        if let Some((wanted, name)) = &self.condition {
+            let mut set = entry.more.environment.iter();
+            if set.any(|(known, _)| known == name) != *wanted {
+                return;
+            }
+        }
         let mut clock = self.clock.borrow_mut();
         let time = clock.text(entry.time);
-        spool.append(|line| match self.format {
+        spool.append(|line| match &self.format {
             AccessFormat::Combined => combined::write(line, entry, time),
             AccessFormat::Json => json::write(line, entry, time),
+            AccessFormat::Custom(format) => custom::write(line, &format.items, entry, time),
         });
     }
 

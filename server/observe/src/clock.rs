@@ -99,6 +99,27 @@ impl Clock {
     }
 }
 
+/// As strftime(3) writes it in local time; at most 255 bytes.
+pub fn formatted(time: SystemTime, format: &str) -> Vec<u8> {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let parts = break_down(since.as_secs() as i64, true);
+    let Ok(format) = std::ffi::CString::new(format) else {
+        return Vec::new();
+    };
+    let mut text = vec![0u8; 256];
+    // SAFETY: the buffer is as long as is said, the format ends in NUL, `parts` is a whole `tm`.
+    let length = unsafe {
+        libc::strftime(
+            text.as_mut_ptr().cast(),
+            text.len(),
+            format.as_ptr(),
+            &parts,
+        )
+    };
+    text.truncate(length);
+    text
+}
+
 fn month(parts: &libc::tm) -> &'static [u8; 3] {
     MONTHS[parts.tm_mon as usize % 12]
 }

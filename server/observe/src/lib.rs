@@ -9,11 +9,12 @@ mod counters;
 mod error;
 mod escape;
 mod latency;
+mod program;
 mod sink;
 mod spool;
 
-pub use access::{AccessLog, Entry};
+pub use access::{AccessLog, Ending, Entry, Lookup, More};
 pub use counters::Counters;
 pub use error::{ErrorLog, Lines, Origin};
 pub use latency::Latency;
-pub use mehari_config::{AccessFormat, LogLevel, LogTarget};
+pub use mehari_config::{AccessFormat, AccessLogSettings, LogLevel, LogTarget};

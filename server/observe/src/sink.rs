@@ -1,5 +1,6 @@
 //! Where a log's bytes end: a file opened for appending, or stderr.
 
+use crate::program::Program;
 use mehari_config::LogTarget;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,6 +10,7 @@ use std::time::Duration;
 pub enum Sink {
     Stderr,
     File { path: PathBuf, file: File },
+    Pipe(Program),
 }
 
 impl Sink {
@@ -17,6 +19,7 @@ impl Sink {
         Ok(match target {
             LogTarget::Off => None,
             LogTarget::Stderr => Some(Sink::Stderr),
+            LogTarget::Pipe(program) => Some(Sink::Pipe(Program::start(program)?)),
             LogTarget::File(path) => Some(Sink::File {
                 path: path.clone(),
                 file: append_to(path)?,
@@ -38,6 +41,7 @@ impl Sink {
             // The lock keeps lines of two logs on one stderr whole.
             Sink::Stderr => write_whole(&mut io::stderr().lock(), bytes),
             Sink::File { file, .. } => write_whole(file, bytes),
+            Sink::Pipe(program) => program.write(bytes),
         }
     }
 
@@ -45,11 +49,12 @@ impl Sink {
         match self {
             Sink::Stderr => "stderr".to_string(),
             Sink::File { path, .. } => path.display().to_string(),
+            Sink::Pipe(program) => program.name(),
         }
     }
 }
 
-fn write_whole(to: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+pub(crate) fn write_whole(to: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
     let mut done = 0;
     while done < bytes.len() {
         match to.write(&bytes[done..]) {

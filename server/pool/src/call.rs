@@ -89,6 +89,20 @@ pub struct Head {
     pub has_server: bool,
 }
 
+/// What a worker asks within a request: what would answer this?
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The number of the virtual host.
+    pub server: u32,
+    /// Path and query.
+    pub target: &'a [u8],
+    /// The file that a handler chose for the path; `None`: as it is mapped.
+    pub file: Option<&'a [u8]>,
+}
+
+/// Answers a question with the call it would be, given to the function. Never waits.
+pub type Oracle = std::rc::Rc<dyn Fn(Question<'_>, &mut dyn FnMut(Call<'_>))>;
+
 /// Perl's handlers have run and the front answers, as they say.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Passed {

@@ -1,8 +1,9 @@
 //! From ring records to what the front sees of a response. The worker is not trusted: a head that
 //! could split a response, or records out of order, end that worker and answer 502.
 
-use crate::call::{Fault, Head, Passed};
+use crate::call::{Fault, Head, Passed, Question};
 use crate::exchange::Arrived;
+use crate::frame::encode;
 use crate::inner::Inner;
 use crate::script_head::ScriptHead;
 use crate::tap::{About, Header, Said, Unread};
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 pub const BODY_AHEAD: usize = 256 * 1024;
 
 /// What the worker wrote is no response.
-struct Broken(&'static str);
+pub struct Broken(pub &'static str);
 
 impl Inner {
     /// Looks at every mailbox that may hold something. True: something had arrived.
@@ -94,6 +95,9 @@ impl Inner {
             self.log.log_bytes(level(record.detail), origin, payload);
             return Ok(());
         }
+        if record.kind == record::ASK {
+            return self.answer_question(index, record.detail, payload);
+        }
         if held.answered {
             return Err(Broken("a record after the end of its response"));
         }
@@ -118,6 +122,26 @@ impl Inner {
             take(arrived, record, payload)?;
             arrived.wake();
         }
+        Ok(())
+    }
+
+    /// The worker waits until it has its answer: a request frame, or none of length 0.
+    fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
+        let question = question(server, payload)?;
+        let oracle = self.oracle.clone();
+        let Some(worker) = self.worker(index) else {
+            return Ok(());
+        };
+        let room = worker.mailbox.answer_room();
+        room[..4].fill(0);
+        if let Some(oracle) = oracle {
+            oracle(question, &mut |call| {
+                if encode(&call, room).is_err() {
+                    room[..4].fill(0);
+                }
+            });
+        }
+        worker.mailbox.answer();
         Ok(())
     }
 
@@ -228,7 +252,7 @@ fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
         .ok_or(Broken("a record shorter than it says"))
 }
 
-fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
+pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
     match record.kind {
         record::RESPONSE => {
             let (lines, body) = split_lines(payload)?;
@@ -274,6 +298,25 @@ fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Bro
         _ => return Err(Broken("a record of no known kind")),
     }
     Ok(())
+}
+
+/// What `ASK` says.
+fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
+    const WRONG: Broken = Broken("a question that is none");
+    let (kind, rest) = payload.split_first().ok_or(WRONG)?;
+    let (target, file) = match *kind {
+        b'u' => (rest, None),
+        b'f' => {
+            let end = memchr::memchr(0, rest).ok_or(WRONG)?;
+            (&rest[..end], Some(&rest[end + 1..]))
+        }
+        _ => return Err(WRONG),
+    };
+    Ok(Question {
+        server: server.into(),
+        target,
+        file,
+    })
 }
 
 /// The parts of a request handed back, each checked.
@@ -351,7 +394,8 @@ fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Brok
         if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
             return Err(Broken("a header name that is no token"));
         }
-        if memchr::memchr2(b'\r', 0, value).is_some() {
+        // In the whole line: blanks are no part of a value, and a CR counts as one.
+        if memchr::memchr2(b'\r', 0, text).is_some() {
             return Err(Broken("a header value that could split the response"));
         }
         if note(head, name, value, &mut location)? {

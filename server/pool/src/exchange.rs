@@ -38,6 +38,25 @@ pub struct Arrived {
 }
 
 impl Arrived {
+    pub fn nothing(submitted: Instant) -> Arrived {
+        Arrived {
+            serial: 0,
+            waker: None,
+            interim: VecDeque::new(),
+            head: None,
+            body: Vec::new(),
+            complete: false,
+            fault: None,
+            tap: None,
+            tapped: false,
+            said: Said::Nothing,
+            tap_left: None,
+            worker: None,
+            submitted,
+            queued: Duration::ZERO,
+        }
+    }
+
     pub fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -67,22 +86,7 @@ impl Table {
                 serial: arrived.serial,
             };
         }
-        self.places.push(Arrived {
-            serial: 0,
-            waker: None,
-            interim: VecDeque::new(),
-            head: None,
-            body: Vec::new(),
-            complete: false,
-            fault: None,
-            tap: None,
-            tapped: false,
-            said: Said::Nothing,
-            tap_left: None,
-            worker: None,
-            submitted: now,
-            queued: Duration::ZERO,
-        });
+        self.places.push(Arrived::nothing(now));
         Ticket {
             place: self.places.len() as u32 - 1,
             serial: 0,

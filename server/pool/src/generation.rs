@@ -129,6 +129,7 @@ impl Pool {
             let log = self.borrow().log.clone();
             tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
         }
+        zygote.send_servers(site).map_err(|_| LoadError::Died)?;
         for preload in &site.perl.preloads {
             zygote.send_preload(preload).map_err(|_| LoadError::Died)?;
         }

@@ -1,6 +1,6 @@
 //! The pool's state, and the calls the front makes on it.
 
-use crate::call::{Call, Fault};
+use crate::call::{Call, Fault, Oracle};
 use crate::exchange::{Exchange, Table, Ticket};
 use crate::generation::Generation;
 use crate::policy::Plan;
@@ -44,6 +44,8 @@ pub(crate) struct Inner {
     pub site: Arc<Site>,
     pub plan: Plan,
     pub log: ErrorLog,
+    /// Who knows what a path is; `None`: nobody.
+    pub oracle: Option<Oracle>,
     pub bell: Bell,
     pub exchanges: Table,
     /// By index; a place is reused when its worker has ended.
@@ -80,6 +82,7 @@ impl Pool {
             site,
             plan,
             log,
+            oracle: None,
             bell: Bell::create()?,
             exchanges: Table::default(),
             workers: Vec::new(),
@@ -103,6 +106,11 @@ impl Pool {
 
     pub(crate) fn borrow(&self) -> RefMut<'_, Inner> {
         self.0.inner.borrow_mut()
+    }
+
+    /// Who answers what workers ask within a request.
+    pub fn ask(&self, oracle: Oracle) {
+        self.borrow().oracle = Some(oracle);
     }
 
     /// Takes a complete request. Never blocks: it goes to a worker, to the queue, or is refused in `poll_head`.

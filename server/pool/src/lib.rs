@@ -4,6 +4,7 @@
 //! polls the [`Exchange`] it gets; nothing here knows HTTP.
 
 mod call;
+mod configurator;
 mod deadline;
 mod deliver;
 mod dispatch;
@@ -15,6 +16,7 @@ mod hooks;
 mod inner;
 mod perl_side;
 mod policy;
+pub mod probe;
 mod readiness;
 mod reports;
 mod roster;
@@ -26,7 +28,8 @@ pub mod variables;
 mod worker;
 mod zygote;
 
-pub use call::{Body, Call, Fault, Head, Passed, Task};
+pub use call::{Body, Call, Fault, Head, Oracle, Passed, Question, Task};
+pub use configurator::Configurator;
 pub use exchange::Exchange;
 pub use generation::LoadError;
 pub use hooks::runtime;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
-use mehari_config::{Handler, Preload, Rung, Site};
+use mehari_config::{Handler, PerlSettings, Preload, Rung, Site};
 use mehari_wire::layout::control;
 use mehari_wire::{Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -31,19 +31,13 @@ impl Zygote {
         let event = rustix::io::dup(bell.event_file())?;
         let inherited = [theirs, page, event];
         let mut command = Command::new(&site.perl.interpreter);
-        command.args(&site.perl.switches);
-        for folder in &perl.folders {
-            command.arg(format!("-I{}", folder.display()));
-        }
-        let own = std::env::var_os("PERL5LIB").unwrap_or_default();
-        for folder in std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty()) {
-            command.arg(format!("-I{}", folder.display()));
-        }
         command
+            .args(switches(&site.perl, perl))
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
+            .args(facts(site))
             .env_clear()
-            .envs(environment(site))
+            .envs(environment_of(site))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -67,7 +61,12 @@ impl Zygote {
     }
 
     pub fn send_preload(&self, preload: &Preload) -> io::Result<()> {
+        let section;
         let (kind, text): (u32, &[u8]) = match preload {
+            Preload::Section { name, code } => {
+                section = format!("{name}\0{code}");
+                (control::SECTION, section.as_bytes())
+            }
             Preload::Module(name) => (control::MODULE, name.as_bytes()),
             Preload::Require(file) => (control::REQUIRE, file.as_os_str().as_bytes()),
             Preload::Psgi(file) => (control::PSGI, file.as_os_str().as_bytes()),
@@ -82,7 +81,17 @@ impl Zygote {
         };
         self.control
             .get_ref()
-            .send(control::PRELOAD, kind, text, &[])
+            .send_long(control::PRELOAD, kind, text)
+    }
+
+    /// What Perl has to know of each host, before anything is loaded.
+    pub fn send_servers(&self, site: &Site) -> io::Result<()> {
+        let hosts = std::iter::once(&site.main).chain(&site.hosts);
+        for host in hosts {
+            let control = self.control.get_ref();
+            control.send_long(control::SERVER, host.number, &host.perl_text())?;
+        }
+        Ok(())
     }
 
     pub fn ask_ready(&self) -> io::Result<()> {
@@ -114,29 +123,56 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
     }
 }
 
-/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
-/// An application served without a configuration has no other way to be told things: it gets everything.
-/// PERL5LIB becomes -I (see `spawn`), so that scripts do not see it.
-fn environment(site: &Site) -> Vec<(OsString, OsString)> {
-    let set = site
-        .perl
-        .set_env
+/// What Perl may ask of the server as a whole, as names and values; Mehari::Server has them.
+fn facts(site: &Site) -> Vec<OsString> {
+    let is_configured = !site.files.is_empty();
+    let mut facts = vec!["server_root".into(), site.server_root.clone().into()];
+    if is_configured {
+        facts.extend(["configured".into(), "1".into()]);
+    }
+    facts
+}
+
+/// The switches of a perl of the site's, and where it finds our side. PERL5LIB becomes -I, so that scripts do not
+/// see it.
+pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
+    let own = std::env::var_os("PERL5LIB").unwrap_or_default();
+    let of_the_server = std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty());
+    let folders = perl.folders.iter().cloned().chain(of_the_server);
+    let included = folders.map(|folder| {
+        let mut switch = OsString::from("-I");
+        switch.push(folder);
+        switch
+    });
+    settings
+        .switches
         .iter()
-        .map(|(name, value)| (name.into(), value.into()));
+        .map(OsString::from)
+        .chain(included)
+        .collect()
+}
+
+/// What a zygote gets. An application served without a configuration has no other way to be told things: it gets
+/// everything.
+fn environment_of(site: &Site) -> Vec<(OsString, OsString)> {
     if site.files.is_empty() && matches!(site.main.base.handler, Some(Handler::Psgi(_))) {
+        let set = site.perl.set_env.iter();
+        let set = set.map(|(name, value)| (name.into(), value.into()));
         return std::env::vars_os().chain(set).collect();
     }
-    let hosts_psgi = site
-        .perl
-        .preloads
-        .iter()
-        .any(|preload| matches!(preload, Preload::Psgi(_)));
+    environment(&site.perl)
+}
+
+/// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
+pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
+    let set = settings.set_env.iter();
+    let hosts_psgi = (settings.preloads.iter()).any(|preload| matches!(preload, Preload::Psgi(_)));
     ["PATH", "TZ"]
         .into_iter()
         .chain(hosts_psgi.then_some("PLACK_ENV"))
-        .chain(site.perl.pass_env.iter().map(String::as_str))
+        .chain(settings.pass_env.iter().map(String::as_str))
         .filter_map(|name| std::env::var_os(name).map(|value| (name.into(), value)))
-        .chain(set)
+        .chain(set.map(|(name, value)| (name.into(), value.into())))
         .collect()
 }
 

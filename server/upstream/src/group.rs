@@ -67,6 +67,13 @@ impl Group {
         self.settings.borrow().clone()
     }
 
+    /// How often a request that was sent and not answered may be sent again: once to each other
+    /// member, so that one that kills its back end does not kill them all twice.
+    pub fn resends(&self) -> usize {
+        let others = self.members.borrow().len().saturating_sub(1);
+        others.clamp(1, self.settings.borrow().attempts.max(1))
+    }
+
     /// Whether [`Wish::key`] counts.
     pub fn wants_key(&self) -> bool {
         self.settings.borrow().method == Method::Carp

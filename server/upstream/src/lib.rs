@@ -12,6 +12,7 @@ mod group;
 mod health;
 mod lease;
 mod member;
+mod program;
 mod queue;
 mod socket;
 mod status;

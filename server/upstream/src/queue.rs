@@ -91,6 +91,7 @@ pub struct Seeking {
     wish: Option<Wish>,
     place: Option<Place>,
     began: Instant,
+    waited: Duration,
 }
 
 struct Place {
@@ -114,6 +115,7 @@ impl Seeking {
             wish: Some(wish),
             place: None,
             began: Instant::now(),
+            waited: Duration::ZERO,
         }
     }
 
@@ -128,8 +130,13 @@ impl Seeking {
                     return Poll::Ready(Ok(lease));
                 }
             }
-            // Whoever failed this request may serve it after all, when its turn comes.
-            wish.tried.clear();
+            // Nobody else is there: whoever failed this request may serve it after all.
+            if !wish.tried.is_empty() {
+                wish.tried.clear();
+                if let Some(lease) = self.group.take(&wish) {
+                    return Poll::Ready(Ok(lease));
+                }
+            }
             if let Err(fault) = self.group.may_wait() {
                 return Poll::Ready(Err(fault));
             }
@@ -143,10 +150,12 @@ impl Seeking {
             return Poll::Ready(Err(Fault::NoBackEnd));
         };
         if let Some(lease) = place.waiter.lease.take() {
+            self.waited = self.began.elapsed();
             self.place = None;
             return Poll::Ready(Ok(lease));
         }
         if place.limit.as_mut().poll(cx).is_ready() {
+            self.waited = self.began.elapsed();
             self.place = None;
             return Poll::Ready(Err(Fault::QueueTimedOut));
         }
@@ -154,11 +163,8 @@ impl Seeking {
         Poll::Pending
     }
 
-    /// How long it has taken so far.
+    /// How long it had to wait.
     pub fn waited(&self) -> Duration {
-        match self.place {
-            Some(_) => self.began.elapsed(),
-            None => Duration::ZERO,
-        }
+        self.waited
     }
 }

@@ -3,25 +3,24 @@
 use crate::group::Group;
 use crate::health;
 use crate::member::Member;
+use crate::program::Fleet;
 use crate::status::GroupStatus;
-use mehari_config::{LogLevel, Upstream};
-use std::cell::{Cell, RefCell};
+use mehari_config::{BackEndAddress, LogLevel, Upstream};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
 use tokio::time::Instant;
 
 /// Where what happens to back ends is told.
 pub type Report = Rc<dyn Fn(LogLevel, &str)>;
 
-/// How often idle connections are looked at.
-const SWEEP: Duration = Duration::from_secs(1);
-
 pub struct Upstreams {
     groups: RefCell<HashMap<String, Rc<Group>>>,
     report: Report,
-    swept: Cell<Option<Instant>>,
     checks: RefCell<Vec<health::Checks>>,
+    fleets: RefCell<Vec<Fleet>>,
+    /// Programs the configuration has no more, and who may still be at work in them.
+    retired: RefCell<Vec<(Fleet, Vec<Rc<Member>>)>>,
 }
 
 impl Upstreams {
@@ -29,8 +28,9 @@ impl Upstreams {
         let all = Upstreams {
             groups: RefCell::default(),
             report,
-            swept: Cell::new(None),
             checks: RefCell::default(),
+            fleets: RefCell::default(),
+            retired: RefCell::default(),
         };
         all.renew(upstreams);
         all
@@ -67,28 +67,71 @@ impl Upstreams {
         }
     }
 
-    /// Asks members how they are, where the configuration wants that. Must run inside a `LocalSet`.
+    /// Starts the programs of the configuration, and asks members how they are where it wants that.
+    /// Must run inside a `LocalSet`, after each [`Upstreams::renew`].
     pub fn watch(&self) {
+        self.start_programs();
         let groups = self.groups.borrow();
         let checks = groups.values().filter_map(health::Checks::begin);
         self.checks.replace(checks.collect());
+    }
+
+    /// A program that stays goes on; one that changed is started beside its old self, which ends
+    /// when nobody is at work in it.
+    fn start_programs(&self) {
+        let mut old = self.fleets.take();
+        let mut fleets = Vec::new();
+        for group in self.groups.borrow().values() {
+            let Some(program) = group.settings().program.clone() else {
+                continue;
+            };
+            let known = old.iter().position(|fleet| fleet.program == program);
+            let fleet = match known {
+                Some(index) => old.swap_remove(index),
+                None => match Fleet::start(&program, &self.report) {
+                    Ok(fleet) => fleet,
+                    Err(error) => {
+                        let text = format!("{}: cannot be started: {error}", group.name);
+                        (self.report)(LogLevel::Error, &text);
+                        continue;
+                    }
+                },
+            };
+            for member in group.members.borrow().iter() {
+                let address = BackEndAddress::Unix(fleet.socket.clone());
+                if *member.address.borrow() != address {
+                    member.close_idle();
+                    member.address.replace(address);
+                }
+            }
+            fleets.push(fleet);
+        }
+        self.fleets.replace(fleets);
+        let members = self.all_members();
+        let mut retired = self.retired.borrow_mut();
+        retired.extend(old.into_iter().map(|fleet| (fleet, members.clone())));
+    }
+
+    fn all_members(&self) -> Vec<Rc<Member>> {
+        let groups = self.groups.borrow();
+        let members = groups.values().map(|group| group.members.borrow().clone());
+        members.flatten().collect()
     }
 
     pub fn group(&self, name: &str) -> Option<Rc<Group>> {
         self.groups.borrow().get(name).cloned()
     }
 
-    /// Called now and then: closes connections that were idle for too long.
+    /// Called a few times a second: closes connections that were idle for too long, or are closed.
     pub fn sweep(&self) {
         let groups = self.groups.borrow();
         if groups.is_empty() {
             return;
         }
         let now = Instant::now();
-        if self.swept.get().is_some_and(|last| now - last < SWEEP) {
-            return;
-        }
-        self.swept.set(Some(now));
+        let busy = |member: &Rc<Member>| member.in_flight.get() > 0;
+        let mut retired = self.retired.borrow_mut();
+        retired.retain(|(_, members)| members.iter().any(busy));
         for group in groups.values() {
             group
                 .members

@@ -52,9 +52,32 @@ impl ControlSocket {
                 format!("a control text is at most {CONTROL_TEXT} bytes"),
             ));
         }
+        self.send_part(kind, slot, 0, text, files)
+    }
+
+    /// A text of any length, in as many messages as it takes: `status` is 1 in all but the last.
+    pub fn send_long(&self, kind: u32, slot: u32, text: &[u8]) -> io::Result<()> {
+        let mut rest = text;
+        while rest.len() > CONTROL_TEXT {
+            let (part, behind) = rest.split_at(CONTROL_TEXT);
+            self.send_part(kind, slot, 1, part, &[])?;
+            rest = behind;
+        }
+        self.send_part(kind, slot, 0, rest, &[])
+    }
+
+    fn send_part(
+        &self,
+        kind: u32,
+        slot: u32,
+        status: i32,
+        text: &[u8],
+        files: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         let mut head = [0u8; HEAD];
         head[0..4].copy_from_slice(&kind.to_ne_bytes());
         head[4..8].copy_from_slice(&slot.to_ne_bytes());
+        head[12..16].copy_from_slice(&status.to_ne_bytes());
         head[16..20].copy_from_slice(&(text.len() as u32).to_ne_bytes());
         send_with_files(
             &self.socket,

@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
 pub const RING_SIZE: usize = 262_144;
 pub const RING_OFFSET: usize = SLOTS_OFFSET + SLOTS as usize * SLOT_SIZE;
-pub const MAILBOX_SIZE: usize = RING_OFFSET + RING_SIZE;
+/// Where the front answers what a worker asks within a request: a request frame.
+pub const ANSWER_OFFSET: usize = RING_OFFSET + RING_SIZE;
+pub const ANSWER_SIZE: usize = 65_536;
+pub const MAILBOX_SIZE: usize = ANSWER_OFFSET + ANSWER_SIZE;
 /// The longest payload of one ring record, bytes.
 pub const RECORD_LIMIT: usize = 65_536;
 /// The longest text of a control message, bytes.
@@ -30,6 +33,8 @@ pub struct Mailbox {
     pub ring_read: Line<AtomicU64>,
     pub worker_waits_for_room: Line<AtomicU32>,
     pub scoreboard: Line<Scoreboard>,
+    /// Answers the front has ever given, a futex.
+    pub answered: Line<AtomicU32>,
 }
 
 /// What the worker says it is doing; for the status page only.
@@ -162,6 +167,8 @@ pub mod record {
     pub const TAP_PARSE: u16 = 0x8000;
     /// The front answers: detail is the status (0: as it would have by itself), the payload its parts.
     pub const PASS: u16 = 9;
+    /// What would answer this path here (detail: the server)? A kind, then the path and query.
+    pub const ASK: u16 = 10;
     /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
     pub const PASS_LINES: u8 = b'l';
     /// The file to send instead of the one the path was mapped to.
@@ -189,6 +196,7 @@ pub mod control {
     pub const FORKED: u32 = 5;
     pub const ENDED: u32 = 6;
     pub const LOADED: u32 = 7;
+    pub const SERVER: u32 = 8;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;
@@ -196,6 +204,8 @@ pub mod control {
     pub const PERLRUN: u32 = 5;
     pub const FORK_SCRIPT: u32 = 6;
     pub const HANDLER: u32 = 7;
+    /// `FILE:LINE`, NUL, and the code of a `<Perl>` section.
+    pub const SECTION: u32 = 8;
 }
 
 /// The header of a control message; `length` bytes of text follow.

@@ -145,6 +145,21 @@ impl Mailbox {
         self.words().scoreboard.0.child.load(Relaxed)
     }
 
+    /// Where the answer to the worker's question goes. The worker waits, and reads it after `answer`.
+    pub fn answer_room(&mut self) -> &mut [u8] {
+        let at = self.memory.at(layout::ANSWER_OFFSET, layout::ANSWER_SIZE);
+        // SAFETY: inside the mapping; a sound worker does not touch it before it is answered, and a broken one can
+        // change bytes only.
+        unsafe { std::slice::from_raw_parts_mut(at, layout::ANSWER_SIZE) }
+    }
+
+    /// The answer is there.
+    pub fn answer(&self) {
+        let answered = &self.words().answered.0;
+        answered.fetch_add(1, SeqCst);
+        futex_wake(answered);
+    }
+
     /// What the worker says it is doing: state, request, requests finished.
     pub fn scoreboard(&self) -> (u32, u64, u64) {
         let board = &self.words().scoreboard.0;

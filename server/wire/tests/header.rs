@@ -17,6 +17,8 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_SLOTS_OFFSET", layout::SLOTS_OFFSET),
         ("MEHARI_RING_SIZE", layout::RING_SIZE),
         ("MEHARI_RING_OFFSET", layout::RING_OFFSET),
+        ("MEHARI_ANSWER_OFFSET", layout::ANSWER_OFFSET),
+        ("MEHARI_ANSWER_SIZE", layout::ANSWER_SIZE),
         ("MEHARI_MAILBOX_SIZE", layout::MAILBOX_SIZE),
         ("MEHARI_RECORD_LIMIT", layout::RECORD_LIMIT),
         ("MEHARI_CONTROL_TEXT", layout::CONTROL_TEXT),
@@ -56,6 +58,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         (
             "offsetof(mehari_mailbox, child)",
             scoreboard + offset_of!(Scoreboard, child),
+        ),
+        (
+            "offsetof(mehari_mailbox, answered)",
+            offset_of!(Mailbox, answered),
         ),
         ("sizeof(mehari_request)", size_of::<Request>()),
         ("offsetof(mehari_request, task)", offset_of!(Request, task)),
@@ -112,6 +118,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_RECORD_RESPONSE", record::RESPONSE.into()),
         ("MEHARI_RECORD_DONE", record::DONE.into()),
         ("MEHARI_RECORD_PASS", record::PASS.into()),
+        ("MEHARI_RECORD_ASK", record::ASK.into()),
         ("MEHARI_PASS_LINES", record::PASS_LINES.into()),
         ("MEHARI_PASS_FILE", record::PASS_FILE.into()),
         ("MEHARI_PASS_TYPE", record::PASS_TYPE.into()),
@@ -124,8 +131,10 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_DONE_AGAIN", record::DONE_AGAIN.into()),
         ("MEHARI_CONTROL_PRELOAD", control::PRELOAD as usize),
         ("MEHARI_CONTROL_LOADED", control::LOADED as usize),
+        ("MEHARI_CONTROL_SERVER", control::SERVER as usize),
         ("MEHARI_PRELOAD_MODULE", control::MODULE as usize),
         ("MEHARI_PRELOAD_HANDLER", control::HANDLER as usize),
+        ("MEHARI_PRELOAD_SECTION", control::SECTION as usize),
     ]
 }
 

@@ -21,6 +21,13 @@ TypesConfig /etc/mime.types
 ErrorLog /dev/stderr
 ";
 
+/// True when Apache and mod_perl are installed.
+pub fn is_installed() -> bool {
+    ["/usr/sbin/apache2", "/usr/lib/apache2/modules/mod_perl.so"]
+        .iter()
+        .all(|file| std::path::Path::new(file).exists())
+}
+
 pub(crate) fn command(site: &Site, conf: &str) -> Command {
     let root = site.root().display().to_string();
     let port = free_port();

@@ -20,6 +20,8 @@ pub struct Builder {
     /// Lines of the log that would otherwise fail the test.
     pub(crate) expected: Vec<String>,
     pub(crate) leaves_processes: bool,
+    /// Apache and mod_perl get the configuration in Mehari's place.
+    pub(crate) on_apache: bool,
 }
 
 impl Builder {
@@ -87,6 +89,13 @@ impl Builder {
         self
     }
 
+    /// Starts Apache with mod_perl instead, as the original to compare with.
+    pub fn on_apache(mut self) -> Builder {
+        self.site.open_to_all();
+        self.on_apache = true;
+        self
+    }
+
     pub fn start(self) -> Server {
         match self.try_start() {
             Ok(server) => server,
@@ -101,7 +110,7 @@ impl Builder {
 
     pub(crate) fn command(&self) -> Command {
         let root = self.site.root();
-        if crate::against_apache() {
+        if self.on_apache || crate::against_apache() {
             return crate::apache::command(&self.site, self.conf.as_deref().unwrap_or_default());
         }
         let program = self.program.clone();

@@ -29,7 +29,7 @@ impl Server {
                 faults.push(format!("stray processes: {left:?}"));
             }
         }
-        if self.ready && !crate::against_apache() && self.stdout.lines().len() != 1 {
+        if self.ready && !self.on_apache && self.stdout.lines().len() != 1 {
             faults.push(format!("stdout is not one line: {:?}", self.stdout.lines()));
         }
         for line in self.log.lines() {
@@ -47,7 +47,7 @@ impl Server {
             faults.push(format!("it ended before it was stopped: {status}"));
             return;
         }
-        if crate::against_apache() {
+        if self.on_apache {
             return;
         }
         let mut now = BTreeMap::new();

@@ -9,6 +9,7 @@
 
 pub mod answer;
 pub mod apache;
+pub mod back_end;
 pub mod binary;
 pub mod builder;
 pub mod client;
@@ -26,6 +27,7 @@ mod session;
 pub mod site;
 
 pub use answer::Answer;
+pub use back_end::BackEnd;
 pub use builder::Builder;
 pub use client::Connection;
 pub use request::Request;

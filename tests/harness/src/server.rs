@@ -28,6 +28,8 @@ pub struct Server {
     /// False until the line of readiness has come.
     pub(crate) ready: bool,
     pub(crate) stopped: bool,
+    /// It is Apache.
+    pub(crate) on_apache: bool,
 }
 
 impl Server {
@@ -62,6 +64,7 @@ impl Server {
             leaves_processes: builder.leaves_processes,
             ready: false,
             stopped: false,
+            on_apache: builder.on_apache || crate::against_apache(),
             site: builder.site,
         };
         server.ready = server.wait_until_ready();
@@ -206,7 +209,7 @@ impl Server {
     }
 
     fn wait_until_ready(&mut self) -> bool {
-        if crate::against_apache() {
+        if self.on_apache {
             return match crate::apache::wait_until_ready(&self.site, &mut self.child) {
                 Some(address) => {
                     self.address = address;

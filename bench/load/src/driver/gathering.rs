@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// Nanoseconds from an answer's coming to its reading that sleeps aim at, on average: figures are to be
-/// true within 50 µs.
-const LATEST: u64 = 30_000;
+/// Nanoseconds from an answer's coming to its reading that sleeps aim at, on average. No time holds them, but the
+/// user asks again so much later.
+const LATEST: u64 = 40_000;
 /// A sleep is at most this part of the mean time of an answer: the server keeps enough to do meanwhile.
-const PART_OF_AN_ANSWER: u64 = 8;
+const PART_OF_AN_ANSWER: u64 = 6;
 /// Fewer answers than these are not worth a sleep.
 const WORTHWHILE: u64 = 2;
 
@@ -90,12 +90,12 @@ mod tests {
 
     #[test]
     fn sleeps_while_answers_come_fast_and_few_at_a_time() {
-        // 32 users, an answer each 6 µs: it takes 192 µs, an eighth of which is 24 µs.
+        // 32 users, an answer each 6 µs: it takes 192 µs, a sixth of which is 32 µs.
         let sleep = settled(6_000, 1, 32);
-        assert!((23_000..=25_000).contains(&sleep), "{sleep} ns");
+        assert!((31_000..=33_000).contains(&sleep), "{sleep} ns");
         // An answer each 3 µs takes 96 µs.
         let sleep = settled(6_000, 2, 32);
-        assert!((11_000..=13_000).contains(&sleep), "{sleep} ns");
+        assert!((15_000..=17_000).contains(&sleep), "{sleep} ns");
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
             // The server ends one each 3 µs, each costs us 2 µs.
             let answers = sleep.div_ceil(3_000).max(1);
             let work = 2_000 * answers;
-            assert!(sleep + work <= 50_000, "{sleep} + {work} ns");
+            assert!(sleep + work <= 70_000, "{sleep} + {work} ns");
             (now, completed) = (now + sleep + work, completed + answers);
         }
     }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(settled(25_000, 1, 32), 0);
         assert_eq!(settled(2_000_000, 4, 4), 0);
         // Few users: what one waits for comes from the server's last work, not from a queue.
-        assert_eq!(settled(6_000, 1, 15), 0);
+        assert_eq!(settled(6_000, 1, 11), 0);
         assert_eq!(settled(6_000, 1, 1), 0);
         // The turns are long without.
         assert_eq!(settled(50_000, 9, 32), 0);

@@ -1,13 +1,12 @@
-//! Which certificates are believed: those that the system's roots vouch for, or any, for test
-//! sites that sign their own. Signatures of the handshake are checked in both cases.
+//! How recording and replaying make their TLS connections.
 
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{ring, verify_tls12_signature, verify_tls13_signature, CryptoProvider};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::crypto::ring;
+use rustls::ClientConfig;
 use tokio_rustls::TlsConnector;
+
+use crate::trust;
 
 /// How to make TLS connections; made once, cheap to copy.
 #[derive(Clone)]
@@ -23,14 +22,11 @@ impl Trust {
         let config = match anyone {
             true => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+                .with_custom_certificate_verifier(Arc::new(trust::AnyCertificate(provider)))
                 .with_no_client_auth(),
-            false => {
-                let mut roots = RootCertStore::empty();
-                let found = rustls_native_certs::load_native_certs();
-                roots.add_parsable_certificates(found.certs);
-                builder.with_root_certificates(roots).with_no_client_auth()
-            }
+            false => builder
+                .with_root_certificates(trust::of_the_system())
+                .with_no_client_auth(),
         };
         Trust(TlsConnector::from(Arc::new(config)))
     }
@@ -43,45 +39,5 @@ impl Trust {
 impl std::fmt::Debug for Trust {
     fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
         out.write_str("Trust")
-    }
-}
-
-#[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mehari_config::{Host, NoteKind, Preload, Section, Site};
+use mehari_config::{AccessFormat, AccessLogSettings, Host, NoteKind, Preload, Section, Site};
 use serde_json::json;
 
 use super::settings;
@@ -154,13 +154,9 @@ fn server(page: &mut Page, site: &Site) {
     );
     page.line(
         "access log",
-        match site.logs.access {
-            mehari_config::LogTarget::Off => "off".to_string(),
-            ref file => format!(
-                "{}, {}",
-                target(file),
-                format!("{:?}", site.logs.access_format).to_lowercase()
-            ),
+        match site.logs.access.is_empty() {
+            true => "off".to_string(),
+            false => access_logs(&site.logs.access),
         },
     );
 }
@@ -178,6 +174,7 @@ fn listen(site: &Site) -> String {
 
 fn preload(preload: &Preload) -> String {
     match preload {
+        Preload::Section { name, .. } => format!("<Perl> of {name}"),
         Preload::Module(name) => format!("module {name}"),
         Preload::Require(file) => format!("file {}", file.display()),
         Preload::Psgi(file) => format!("application {}", file.display()),
@@ -208,11 +205,24 @@ fn workers(page: &mut Page, site: &Site) {
     }
 }
 
+fn access_logs(logs: &[AccessLogSettings]) -> String {
+    let each = logs.iter().map(|log| {
+        let format = match &log.format {
+            AccessFormat::Custom(format) => format.text.as_str(),
+            AccessFormat::Combined => "combined",
+            AccessFormat::Json => "json",
+        };
+        format!("{}, {format}", target(&log.target))
+    });
+    each.collect::<Vec<String>>().join("; ")
+}
+
 fn target(log: &mehari_config::LogTarget) -> String {
     match log {
         mehari_config::LogTarget::Stderr => "stderr".into(),
         mehari_config::LogTarget::Off => "off".into(),
         mehari_config::LogTarget::File(file) => file.display().to_string(),
+        mehari_config::LogTarget::Pipe(program) => format!("|{}", program.command),
     }
 }
 

@@ -83,13 +83,13 @@ async fn answer(
         return Ok(());
     }
     let mut line = String::new();
-    BufReader::new((&mut stream).take(256))
+    BufReader::new((&mut stream).take(1024))
         .read_line(&mut line)
         .await?;
     let reply = match line.trim_end() {
         "status" => {
-            let (pool, front) = reloader.status();
-            Reply::status(pool, front)
+            let (pool, front, back_ends) = reloader.status();
+            Reply::status(pool, front, back_ends)
         }
         "reload" => match reloader.reload("reload").await {
             Ok(number) => Reply::done(format!("generation {number} serves")),
@@ -99,9 +99,24 @@ async fn answer(
             let _ = stop.send(Stop::Gracefully);
             Reply::done("finishing the requests under way".to_owned())
         }
-        other => Reply::failed(format!(
-            "`{other}` is no command; expected status, reload or stop"
-        )),
+        other => match drained(other) {
+            Some((name, drained)) => match reloader.drain(name, drained) {
+                Ok(text) => Reply::done(text),
+                Err(reason) => Reply::failed(reason),
+            },
+            None => Reply::failed(format!(
+                "`{other}` is no command; expected status, reload, stop, drain or resume"
+            )),
+        },
     };
     stream.write_all(reply.to_json().as_bytes()).await
+}
+
+/// `drain NAME` and `resume NAME`.
+fn drained(line: &str) -> Option<(&str, bool)> {
+    match line.split_once(' ')? {
+        ("drain", name) => Some((name, true)),
+        ("resume", name) => Some((name, false)),
+        _ => None,
+    }
 }

@@ -1,6 +1,6 @@
 //! The front's logs: access lines and errors to where the configuration says, for each host.
 
-use mehari_config::{AccessFormat, Host, LogLevel, LogTarget, Site};
+use mehari_config::{AccessLogSettings, Host, LogLevel, LogTarget, Site};
 use mehari_front::{Entry, Journal, Origin};
 use mehari_observe::{AccessLog, ErrorLog};
 use std::cell::RefCell;
@@ -9,20 +9,20 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub struct Logs {
-    pub access: AccessLog,
+    access: RefCell<Vec<Access>>,
     pub error: ErrorLog,
     /// Of virtual hosts with logs of their own: `hosts[N - 1]` is host number N's.
     hosts: RefCell<Vec<HostLogs>>,
 }
 
-/// `None`: the main server's.
+/// None, or empty: the main server's.
 #[derive(Default)]
 struct HostLogs {
-    access: Option<Access>,
+    access: Vec<Access>,
     error: Option<Errors>,
 }
 
-type Access = Rc<Shared<(LogTarget, AccessFormat), AccessLog>>;
+type Access = Rc<Shared<AccessLogSettings, AccessLog>>;
 type Errors = Rc<Shared<(LogTarget, LogLevel), ErrorLog>>;
 
 /// A log that several hosts may write to.
@@ -34,9 +34,8 @@ struct Shared<K, L> {
 impl Logs {
     pub fn open(site: &Site) -> io::Result<Logs> {
         let error = ErrorLog::open(&site.logs.error, site.logs.level)?;
-        let access = AccessLog::open(&site.logs.access, site.logs.access_format, &error)?;
         let logs = Logs {
-            access,
+            access: RefCell::default(),
             error,
             hosts: RefCell::default(),
         };
@@ -44,35 +43,45 @@ impl Logs {
         Ok(logs)
     }
 
-    /// Opens the logs of this site's virtual hosts; what is open already and goes on stays open.
+    /// Opens the access logs of this site and all logs of its virtual hosts; what is open already
+    /// and goes on stays open.
     pub fn follow(&self, site: &Site) -> io::Result<()> {
         let before = self.hosts.borrow();
+        let open: Vec<Access> = self.access.borrow().clone();
+        let main = self.access_of(&site.logs.access, open.iter())?;
         let mut hosts: Vec<HostLogs> = Vec::with_capacity(site.hosts.len());
         for host in &site.hosts {
             let known = || before.iter().chain(&hosts);
-            let access = self.access_of(host, known())?;
+            let open = main.iter().chain(&open);
+            let open = open.chain(known().flat_map(|logs| &logs.access));
+            let access = self.access_of(&host.own_logs.access, open)?;
             let error = self.error_of(host, site, known())?;
             hosts.push(HostLogs { access, error });
         }
         drop(before);
+        self.access.replace(main);
         self.hosts.replace(hosts);
         Ok(())
     }
 
     fn access_of<'h>(
         &self,
-        host: &Host,
-        known: impl Iterator<Item = &'h HostLogs>,
-    ) -> io::Result<Option<Access>> {
-        let Some(of) = host.own_logs.access.clone() else {
-            return Ok(None);
-        };
-        let mut known = known.filter_map(|logs| logs.access.as_ref());
-        if let Some(open) = known.find(|open| open.of == of) {
-            return Ok(Some(open.clone()));
-        }
-        let log = AccessLog::open(&of.0, of.1, &self.error)?;
-        Ok(Some(Rc::new(Shared { of, log })))
+        wanted: &[AccessLogSettings],
+        open: impl Iterator<Item = &'h Access> + Clone,
+    ) -> io::Result<Vec<Access>> {
+        let wanted = wanted.iter().filter(|of| of.target != LogTarget::Off);
+        let each = wanted.map(|of| {
+            // One writer for each target and format, whoever asks for it.
+            if let Some(same) = open.clone().find(|open| open.of == *of) {
+                return Ok(same.clone());
+            }
+            let log = AccessLog::open(of, &self.error)?;
+            Ok(Rc::new(Shared {
+                of: of.clone(),
+                log,
+            }))
+        });
+        each.collect()
     }
 
     fn error_of<'h>(
@@ -96,14 +105,12 @@ impl Logs {
     }
 
     pub fn reopen(&self) {
-        self.access.reopen();
         self.error.reopen();
         self.each(|access| access.reopen(), |error| error.reopen());
     }
 
     pub fn flush(&self) {
         let limit = Duration::from_secs(2);
-        self.access.flush(limit);
         self.error.flush(limit);
         self.each(
             |access| {
@@ -116,6 +123,8 @@ impl Logs {
     }
 
     fn each(&self, access: impl Fn(&AccessLog), error: impl Fn(&ErrorLog)) {
+        let main = self.access.borrow();
+        main.iter().for_each(|shared| access(&shared.log));
         for logs in &*self.hosts.borrow() {
             logs.access.iter().for_each(|shared| access(&shared.log));
             logs.error.iter().for_each(|shared| error(&shared.log));
@@ -126,8 +135,14 @@ impl Logs {
 impl Journal for Logs {
     fn access(&self, host: u32, entry: &Entry<'_>) {
         let hosts = self.hosts.borrow();
-        let own = own(&hosts, host).and_then(|logs| logs.access.as_ref());
-        own.map_or(&self.access, |shared| &shared.log).record(entry);
+        let own = own(&hosts, host).map(|logs| &logs.access);
+        match own.filter(|own| !own.is_empty()) {
+            Some(own) => own.iter().for_each(|shared| shared.log.record(entry)),
+            None => {
+                let main = self.access.borrow();
+                main.iter().for_each(|shared| shared.log.record(entry));
+            }
+        }
     }
 
     fn error(&self, host: u32, level: LogLevel, request: Origin, text: &str) {

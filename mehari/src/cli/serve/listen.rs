@@ -1,12 +1,16 @@
 //! Binding the addresses to listen on, and naming them for the ready line.
 
+use super::service::Inherited;
+use mehari_config::Listen;
 use mehari_front::{Door, Listener};
 use rustix::net::{
     sockopt, AddressFamily, SocketAddrAny, SocketAddrV4, SocketAddrV6, SocketFlags, SocketType,
 };
+use std::ffi::OsStr;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// A listener and the URL that reaches it.
 pub struct Bound {
@@ -35,14 +39,71 @@ pub fn bind(address: &str, door: Door, backlog: u32) -> Result<Bound, String> {
         _ => format!("cannot listen on {address}: {error}"),
     })?;
     let local = listener.local_addr().map_err(|error| error.to_string())?;
-    Ok(Bound {
+    Ok(bound(listener, local, door))
+}
+
+/// The socket that a service manager opened for this address, if it did.
+pub fn inherited_for(listen: &Listen, inherited: &mut Vec<Inherited>) -> Option<Inherited> {
+    let is_it = |socket: &Inherited| match listen.address.strip_prefix("unix:") {
+        Some(path) => unix_path(socket).is_some_and(|known| known == Path::new(path)),
+        None => {
+            let wanted = listen.address.to_socket_addrs().ok();
+            let local = tcp_address(socket);
+            wanted.into_iter().flatten().any(|one| Some(one) == local)
+        }
+    };
+    let at = inherited.iter().position(is_it)?;
+    Some(inherited.remove(at))
+}
+
+fn tcp_address(socket: &Inherited) -> Option<SocketAddr> {
+    match rustix::net::getsockname(&socket.socket).ok()? {
+        SocketAddrAny::V4(address) => {
+            Some(SocketAddr::from((address.ip().octets(), address.port())))
+        }
+        SocketAddrAny::V6(address) => {
+            Some(SocketAddr::from((address.ip().octets(), address.port())))
+        }
+        _ => None,
+    }
+}
+
+fn unix_path(socket: &Inherited) -> Option<PathBuf> {
+    match rustix::net::getsockname(&socket.socket).ok()? {
+        SocketAddrAny::Unix(address) => {
+            let path = address.path()?.to_bytes();
+            Some(PathBuf::from(OsStr::from_bytes(path)))
+        }
+        _ => None,
+    }
+}
+
+/// A socket that listens already.
+pub fn adopt(socket: Inherited, door: Door) -> Result<Bound, String> {
+    if let Some(path) = unix_path(&socket) {
+        let listener = std::os::unix::net::UnixListener::from(socket.socket);
+        let prepared = listener.set_nonblocking(true);
+        prepared.map_err(|error| error.to_string())?;
+        return Ok(Bound {
+            listener: listener.into(),
+            url: format!("unix:{}", path.display()),
+            port: None,
+        });
+    }
+    let local = tcp_address(&socket).ok_or("an inherited socket is neither TCP nor Unix")?;
+    let listener = std::net::TcpListener::from(socket.socket);
+    Ok(bound(listener, local, door))
+}
+
+fn bound(listener: std::net::TcpListener, local: SocketAddr, door: Door) -> Bound {
+    Bound {
         listener: Listener::Tcp(listener, door),
         url: match door.secure {
             true => format!("https://{local}/"),
             false => format!("http://{local}/"),
         },
         port: Some(local.port()),
-    })
+    }
 }
 
 fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListener> {
@@ -69,6 +130,8 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListen
         )),
     };
     rustix::net::bind_any(&socket, &any)?;
+    // A connection inherits it when it is made, which may be before the front looks at the listener.
+    rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
     Ok(socket.into())
 }

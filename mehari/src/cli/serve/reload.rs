@@ -2,9 +2,10 @@
 //! What does not load is reported and thrown away.
 
 use super::journal::Logs;
+use super::service::Notify;
 use super::{Options, Refusal};
 use mehari_config::Site;
-use mehari_front::{Handle, Stats};
+use mehari_front::{GroupStatus, Handle, Stats};
 use mehari_pool::{Plan, Pool, PoolStatus};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub struct Reloader {
     turn: Mutex<()>,
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
+    notify: Rc<Notify>,
 }
 
 fn files(site: &Site) -> Vec<PathBuf> {
@@ -32,10 +34,17 @@ fn files(site: &Site) -> Vec<PathBuf> {
 }
 
 impl Reloader {
-    pub fn new(options: Options, pool: Pool, front: Handle<Pool>, logs: Rc<Logs>) -> Reloader {
+    pub fn new(
+        options: Options,
+        pool: Pool,
+        front: Handle<Pool>,
+        logs: Rc<Logs>,
+        notify: Rc<Notify>,
+    ) -> Reloader {
         let watched_certificates = RefCell::new(files(&front.site()));
         Reloader {
             watched_certificates,
+            notify,
             options,
             pool,
             front,
@@ -61,7 +70,9 @@ impl Reloader {
     pub async fn reload(&self, who: &str) -> Result<u32, String> {
         let _turn = self.turn.lock().await;
         self.waiting.set(0);
+        self.notify.reloading();
         let outcome = self.load().await;
+        self.notify.ready();
         match &outcome {
             Ok(number) => self
                 .logs
@@ -127,8 +138,25 @@ impl Reloader {
         self.watched_certificates.borrow().clone()
     }
 
-    pub fn status(&self) -> (PoolStatus, Stats) {
-        (self.pool.status(), self.front.stats())
+    pub fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
+        let back_ends = self.front.back_ends();
+        (self.pool.status(), self.front.stats(), back_ends)
+    }
+
+    /// Gives a back end no new requests, or some again.
+    pub fn drain(&self, name: &str, drained: bool) -> Result<String, String> {
+        let meant = self.front.drain(name, drained);
+        let what = if drained { "drained" } else { "resumed" };
+        match meant.is_empty() {
+            true => Err(format!(
+                "there is no back end `{name}`; `mehari status` names them"
+            )),
+            false => {
+                let text = format!("{what}: {}", meant.join(", "));
+                self.logs.error.notice(&text);
+                Ok(text)
+            }
+        }
     }
 
     /// The files whose change means a new generation.

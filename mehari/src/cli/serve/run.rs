@@ -3,6 +3,7 @@
 use super::control::Control;
 use super::journal::Logs;
 use super::reload::Reloader;
+use super::service::{self, Notify};
 use super::{certificates, listen, signals, watch, Options};
 use mehari_config::Site;
 use mehari_front::handler::cgi::{Cgi, Limits};
@@ -15,6 +16,7 @@ use tokio::task::{spawn_local, LocalSet};
 
 /// Answers when the server has ended; an error is why it never served.
 pub fn serve(options: Options, site: Site) -> Result<(), String> {
+    let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
     let mut bound = Vec::new();
     // Before anything is bound or started: a certificate that cannot be used is told at once.
@@ -22,10 +24,18 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
         true => Some(Hosts::load(&site, None).map_err(|trouble| trouble.to_string())?),
         false => None,
     };
+    let mut inherited = service::sockets()?;
     for listen in &site.listen {
         let secure = site.is_secure(listen);
         let door = Door { secure };
-        bound.push(listen::bind(&listen.address, door, site.limits.backlog)?);
+        bound.push(match listen::inherited_for(listen, &mut inherited) {
+            Some(socket) => listen::adopt(socket, door)?,
+            None => listen::bind(&listen.address, door, site.limits.backlog)?,
+        });
+    }
+    for socket in inherited {
+        let secure = socket.name == "https";
+        bound.push(listen::adopt(socket, Door { secure })?);
     }
     let logs =
         Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
@@ -34,7 +44,8 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
     let tasks = LocalSet::new();
-    let served = runtime.block_on(tasks.run_until(run(options, site, bound, hosts, logs.clone())));
+    let served =
+        runtime.block_on(tasks.run_until(run(options, site, bound, hosts, logs.clone(), notify)));
     logs.flush();
     served
 }
@@ -45,6 +56,7 @@ async fn run(
     bound: Vec<listen::Bound>,
     hosts: Option<Hosts>,
     logs: Rc<Logs>,
+    notify: Rc<Notify>,
 ) -> Result<(), String> {
     let plan = Plan::of(&site);
     let limits = Limits {
@@ -67,6 +79,7 @@ async fn run(
         .unzip();
     let listeners = bound.into_iter().map(|bound| bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
+    pool.ask(front.handle().oracle());
     let secure = hosts.is_some();
     if let Some(hosts) = hosts {
         front.handle().replace_tls(hosts);
@@ -76,6 +89,7 @@ async fn run(
         pool.clone(),
         front.handle(),
         logs.clone(),
+        notify.clone(),
     ));
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
     let control = Control::open(
@@ -96,6 +110,16 @@ async fn run(
     }
     let pid_file = PidFile::write(&site)?;
     announce(&urls)?;
+    notify.ready();
+    let alive = notify.clone();
+    spawn_local(async move { alive.keep_alive().await });
+    let mut ending = stopped.clone();
+    let told = notify.clone();
+    spawn_local(async move {
+        if ending.wait_for(|stop| *stop != Stop::No).await.is_ok() {
+            told.stopping();
+        }
+    });
     let served = front.run(stopped).await.map_err(|error| error.to_string());
     pool.end().await;
     drop(pid_file);

@@ -41,7 +41,7 @@ sub _write {
     return;
 }
 
-# Everything but the start of a zygote is for the real perl.
+# Everything but the start of a zygote is for the real perl. Its descriptors come behind `-e` and the code.
 sub _interpreter {
     my ($socket) = map { _quoted($_) } @_;
     my $perl = _quoted($^X);
@@ -49,7 +49,7 @@ sub _interpreter {
 #!$^X
 my (\$at) = grep { \$ARGV[\$_] eq '-MMehari::Zygote' } 0 .. \$#ARGV;
 exec { $perl } $perl, \@ARGV unless defined \$at;
-exec { $perl } $perl, \@ARGV[0 .. \$at - 1], '-MMehari::PSGI::Keeper', '-e', 'Mehari::PSGI::Keeper::relay(\@ARGV)', $socket, \@ARGV[-3 .. -1];
+exec { $perl } $perl, \@ARGV[0 .. \$at - 1], '-MMehari::PSGI::Keeper', '-e', 'Mehari::PSGI::Keeper::relay(\@ARGV)', $socket, \@ARGV[\$at + 3 .. \$at + 5];
 END
 }
 

@@ -4,7 +4,7 @@ use super::files::suffix;
 use super::proxy::passes;
 use super::row::*;
 use crate::environment::PreloadStage;
-use crate::{HandlerName, Phase, Preload};
+use crate::{HandlerName, Phase, Preload, Report};
 use std::sync::Arc;
 
 pub const GROUP: Group = Group {
@@ -83,6 +83,10 @@ fn handler_name(
         "modperl",
         "psgi",
         "default-handler",
+        "server-status",
+        "metrics",
+        "health-live",
+        "health-ready",
         "None",
     ];
     let text = arguments.text(0)?;
@@ -96,6 +100,10 @@ fn handler_name(
         "modperl" => HandlerName::Modperl,
         "psgi" => HandlerName::Psgi,
         "default-handler" => HandlerName::File,
+        "server-status" => HandlerName::Report(Report::Status),
+        "metrics" => HandlerName::Report(Report::Metrics),
+        "health-live" => HandlerName::Report(Report::Live),
+        "health-ready" => HandlerName::Report(Report::Ready),
         "none" if may_be_unset => HandlerName::Unset,
         _ => {
             let message = format!("expected {}, not `{text}`", NAMES.join(", "));

@@ -88,7 +88,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("DefaultIcon", NOT_LISTED),
         Directive::ignored("HeaderName", NOT_LISTED),
         Directive::ignored("ReadmeName", NOT_LISTED),
-        Directive::ignored("LogFormat", "an access line is `combined` or `json`"),
         Directive::ignored("PerlInterpStart", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpMax", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpMinSpare", NO_INTERPRETER_POOL),

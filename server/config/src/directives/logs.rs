@@ -1,7 +1,7 @@
 //! Logs: where they go, how an access line looks, what is worth an error line.
 
 use super::row::*;
-use crate::{AccessFormat, LogLevel, LogTarget};
+use crate::{AccessFormat, AccessLogSettings, LogFormat, LogLevel, LogProgram, LogTarget};
 
 pub const GROUP: Group = Group {
     title: "Logs",
@@ -9,7 +9,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ErrorLog",
             Shape::Path,
-            "The file errors are written to; `stderr` and `off` are not files.",
+            "The file, or `|PROGRAM`, that errors are written to; `stderr` and `off` are not files.",
             |target, arguments| {
                 let log = log_target(target, arguments)?;
                 match target.in_host {
@@ -20,7 +20,7 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("stderr")
-        .example("logs/error_log", "|/usr/bin/rotatelogs"),
+        .example("logs/error_log", "syslog:local7"),
         Directive::host(
             "LogLevel",
             words("emerg|alert|crit|error|warn|notice|info|debug", 1, ANY),
@@ -31,13 +31,20 @@ pub const GROUP: Group = Group {
         .example("info", "loud"),
         Directive::host(
             "CustomLog",
-            words("FILE [combined|json]", 1, 3),
-            "The file every request is written to; `stderr` and `off` are not files.",
+            words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME]", 1, 3),
+            "A file, or a program's input, that every request is written to, in a format of its own (combined, common, json, vhost_combined, or a LogFormat). Several each get every request. `stderr` and `off` are not files.",
             custom_log,
         )
         .aliases(&["TransferLog"])
         .otherwise("none; stderr for `mehari serve PATH`")
-        .example("logs/access_log combined", "logs/access_log \"%h %t\""),
+        .example("logs/access_log \"%h %t %>s\"", "logs/access_log \"%h %z\""),
+        Directive::host(
+            "LogFormat",
+            words("FORMAT [NICKNAME]", 1, 2),
+            "A line of an access log by Apache's escapes; docs/logs.md has them all. Without a nickname it is TransferLog's.",
+            log_format,
+        )
+        .example("\"%h %l %u %t %>s %b %D\" timed", "\"%h %z\" broken"),
     ],
 };
 
@@ -48,9 +55,18 @@ fn log_target(target: &Target, arguments: &Arguments) -> Result<LogTarget, Fault
         "off" | "/dev/null" => return Ok(LogTarget::Off),
         _ => {}
     }
-    if text.starts_with('|') || text.starts_with("syslog") {
-        let message = format!("expected a file, `stderr` or `off`, not `{text}`: logs are not piped; USR1 reopens files");
+    if text.starts_with("syslog") {
+        let message = format!("expected a file, `|PROGRAM`, `stderr` or `off`, not `{text}`: `|logger` reaches syslog");
         return Err(arguments.fault(0, message));
+    }
+    if let Some(command) = text.strip_prefix('|') {
+        let by_shell = command.starts_with('$');
+        let command = command.trim_start_matches(['|', '$']).trim();
+        if command.is_empty() {
+            return Err(arguments.fault(0, "expected a program behind `|`"));
+        }
+        let command = command.to_string();
+        return Ok(LogTarget::Pipe(LogProgram { command, by_shell }));
     }
     Ok(LogTarget::File(
         arguments.path(0, &target.site.server_root)?,
@@ -94,40 +110,90 @@ fn log_level(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
-    let log = log_target(target, arguments)?;
-    if let Some(condition) = arguments.words.get(2) {
-        let message = format!(
-            "`{}`: every request is logged; expected no condition",
-            condition.text
-        );
-        return Err(Fault::new(condition.at, message));
+const COMBINED: &str = "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\"";
+const COMMON: &str = "%h %l %u %t \"%r\" %>s %b";
+
+fn log_format(target: &mut Target, arguments: &Arguments) -> Applied {
+    let format = parse_format(arguments, 0)?;
+    let nickname = arguments.words.get(1).map_or("", |word| &word.text);
+    if nickname.contains('%') {
+        return Err(arguments.fault(1, format!("expected a nickname, not `{nickname}`")));
     }
-    let nickname = arguments.words.get(1).map_or("combined", |word| &word.text);
-    let format = match nickname.to_ascii_lowercase().as_str() {
-        "combined" => AccessFormat::Combined,
-        "json" => AccessFormat::Json,
-        "common" | "vhost_combined" => {
-            target
-                .environment
-                .remark(format!("`{nickname}` is written as `combined`"));
-            AccessFormat::Combined
-        }
-        _ => {
-            let fault = arguments.fault(1, format!("expected combined or json, not `{nickname}`"));
-            return Err(fault.or_nearest(nickname, ["combined", "json"].into_iter()));
-        }
-    };
-    if target.in_host {
-        target.host.own_logs.access = Some((log, format));
-        return Ok(());
-    }
-    if target.site.logs.access != LogTarget::Off {
-        target
-            .environment
-            .remark("there is one access log: this one takes the place of the one before");
-    }
-    target.site.logs.access = log;
-    target.site.logs.access_format = format;
+    let formats = &mut target.environment.log_formats;
+    formats.insert(nickname.to_string(), format);
     Ok(())
+}
+
+fn parse_format(arguments: &Arguments, index: usize) -> Result<AccessFormat, Fault> {
+    let text = arguments.filled(index)?;
+    if text == COMBINED {
+        return Ok(AccessFormat::Combined);
+    }
+    let parsed = LogFormat::parse(text).map_err(|message| arguments.fault(index, message))?;
+    Ok(AccessFormat::Custom(parsed))
+}
+
+fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
+    let log = AccessLogSettings {
+        target: log_target(target, arguments)?,
+        format: named_format(target, arguments)?,
+        condition: condition(arguments)?,
+    };
+    let logs = match target.in_host {
+        true => &mut target.host.own_logs.access,
+        false => &mut target.site.logs.access,
+    };
+    logs.push(log);
+    Ok(())
+}
+
+/// By nickname, as it is written, or what `LogFormat` without a nickname said.
+fn named_format(target: &Target, arguments: &Arguments) -> Result<AccessFormat, Fault> {
+    let known = &target.environment.log_formats;
+    let Some(word) = arguments.words.get(1) else {
+        return Ok(known.get("").cloned().unwrap_or(AccessFormat::Combined));
+    };
+    if word.text.contains('%') {
+        return parse_format(arguments, 1);
+    }
+    if let Some(format) = known.get(&word.text) {
+        return Ok(format.clone());
+    }
+    match word.text.to_ascii_lowercase().as_str() {
+        "combined" => Ok(AccessFormat::Combined),
+        "json" => Ok(AccessFormat::Json),
+        "common" => built_in(COMMON, arguments),
+        "vhost_combined" => built_in(&format!("%v:%p {COMBINED}"), arguments),
+        "combinedio" => built_in(&format!("{COMBINED} %I %O"), arguments),
+        _ => {
+            let message = format!(
+                "there is no format `{0}`; expected combined, common, json or a `LogFormat ... {0}` before it",
+                word.text
+            );
+            let names = known.keys().map(String::as_str);
+            let names = names.chain(["combined", "common", "json"]);
+            Err(arguments.fault(1, message).or_nearest(&word.text, names))
+        }
+    }
+}
+
+fn built_in(text: &str, arguments: &Arguments) -> Result<AccessFormat, Fault> {
+    let parsed = LogFormat::parse(text).map_err(|message| arguments.fault(1, message))?;
+    Ok(AccessFormat::Custom(parsed))
+}
+
+fn condition(arguments: &Arguments) -> Result<Option<(bool, String)>, Fault> {
+    let Some(word) = arguments.words.get(2) else {
+        return Ok(None);
+    };
+    match word.text.strip_prefix("env=") {
+        Some(name) => Ok(Some(match name.strip_prefix('!') {
+            Some(name) => (false, name.to_string()),
+            None => (true, name.to_string()),
+        })),
+        None => {
+            let message = format!("expected env=NAME or env=!NAME, not `{}`", word.text);
+            Err(arguments.fault(2, message))
+        }
+    }
 }

@@ -19,7 +19,7 @@ impl Draft {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     /// What can only be known at the end.
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();

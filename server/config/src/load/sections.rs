@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{finish, Draft, Reader};
+use super::{finish, Draft, PerlBlock, Reader};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
 use crate::{condition, section, Change};
-use crate::{Host, Scope, Section, SECTIONS};
+use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
 /// An opened section that waits for its closing line.
 pub(super) struct Open {
@@ -30,7 +30,7 @@ pub(super) enum OpenKind {
     Proxy(Vec<Change>),
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn section_line(&mut self, content: &[Character]) -> Result<(), Fault> {
         let at = content[0].1;
         let [_, inner @ .., ('>', _)] = content else {
@@ -149,12 +149,14 @@ impl Reader {
     /// condition does not hold.
     fn perl_block(&mut self, name: &Word) -> Result<(), Fault> {
         self.foreign_until = Some("</perl>");
-        let message =
-            "<Perl> is not read yet; expected `PerlPostConfigRequire FILE` with the same code";
-        match self.is_skipping() {
-            true => Ok(()),
-            false => Err(Fault::new(name.at, message)),
+        if !self.is_skipping() {
+            self.perl_block = Some(PerlBlock {
+                at: name.at,
+                code: String::new(),
+            });
+            self.add_note("Perl", name.at, NoteKind::Honoured, String::new());
         }
+        Ok(())
     }
 
     fn virtual_host(&mut self, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {

@@ -57,6 +57,12 @@ pub fn with_call<T>(
             named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
         }
     }
+    if let Some(parent) = request
+        .field("traceparent")
+        .filter(|text| is_traceparent(text))
+    {
+        variables.push((b"TRACEPARENT", parent));
+    }
     let status;
     if let Some(redirect) = request.redirect {
         status = redirect.status.to_string();
@@ -95,7 +101,7 @@ pub fn with_call<T>(
 fn told(route: &Route) -> (u32, &[u8]) {
     let settings = &route.settings;
     let is_asked = match &route.handler {
-        Handler::Psgi(_) | Handler::Proxy(_) => false,
+        Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) => false,
         Handler::Script(Rung::Fork | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
@@ -103,6 +109,16 @@ fn told(route: &Route) -> (u32, &[u8]) {
         true => (settings.id, &settings.perl.told.text),
         false => (0, &[]),
     }
+}
+
+/// `00-<32 hex>-<16 hex>-<2 hex>` (W3C Trace Context section 3.2): what a program may hand on as it is.
+fn is_traceparent(text: &[u8]) -> bool {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 55
+        && text.iter().enumerate().all(|(at, byte)| match at {
+            2 | 35 | 52 => *byte == b'-',
+            _ => is_digit(byte),
+        })
 }
 
 pub fn scheme(request: &Request<'_>) -> &'static [u8] {
@@ -130,7 +146,7 @@ fn task(route: &Route) -> Task<'_> {
             rung: *rung,
             file: &route.file,
         },
-        Handler::File | Handler::Proxy(_) => Task::Script {
+        Handler::File | Handler::Proxy(_) | Handler::Report(_) => Task::Script {
             rung: Rung::Cgi,
             file: &route.file,
         },

@@ -9,6 +9,7 @@ use crate::problem::{bad, Problem};
 use crate::request::{path_of, Request, Table};
 use crate::route::Route;
 use crate::socket::Stream;
+use crate::traffic::Verdict;
 use crate::work::{self, Work};
 use mehari_pool::Body;
 use std::rc::Rc;
@@ -58,8 +59,26 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         }
     }
 
-    async fn work(&mut self, turn: &mut Current, route: &Route) -> Result<Work<D>, Gone> {
-        turn.settings = Some(route.settings.clone());
+    async fn work(&mut self, turn: &mut Current, route: &Rc<Route>) -> Result<Work<D>, Gone> {
+        turn.turn.note_route(&self.shared, route);
+        let method = self.head.method.of(self.input.bytes());
+        let client = &self.peer.remote_addr;
+        match work::admit(&self.shared, &mut turn.turn, method, client) {
+            Verdict::Pass => {}
+            Verdict::Wait(time) => {
+                let clock = &self.shared.clock;
+                self.seat.enter(clock, Phase::Work, Duration::MAX);
+                tokio::time::sleep(time).await;
+            }
+            Verdict::Refused(status, after) => {
+                self.skip_body(turn).await?;
+                let settings = turn.settings.clone();
+                return Ok(self.with_request(turn, |request| {
+                    let settings = settings.as_deref();
+                    work::come_back(&self.shared, request, settings, (status, after))
+                }));
+            }
+        }
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {
@@ -71,6 +90,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Err(problem) => self.refusal(turn, problem),
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
+                turn.received += gathered.length();
                 // One that is not watched is as soon as its answer does not come at once.
                 let glance = match self.socket.is_unwatched() {
                     true => Duration::ZERO,

@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::socket::Stream;
 use crate::spool::{Spool, Spooled, IN_MEMORY};
 use std::fs::File;
+use std::io;
 
 /// A body nobody wants is read up to this size to keep the connection.
 const SKIPPED: u64 = 64 * 1024;
@@ -19,7 +20,6 @@ const CHUNK: usize = 64 * 1024;
 
 const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
-const NO_SPACE: Problem = Problem::malformed(500, "a temporary file for the body failed");
 const CUT_OFF: Problem = Problem::malformed(400, "the client ended within a body");
 
 /// A complete body.
@@ -32,6 +32,15 @@ pub enum Gathered {
 }
 
 impl Gathered {
+    pub fn length(&self) -> u64 {
+        match self {
+            Gathered::Empty => 0,
+            Gathered::InInput(length) => *length as u64,
+            Gathered::Memory(memory) => memory.len() as u64,
+            Gathered::File(_, length) => *length,
+        }
+    }
+
     /// Bytes of the body that are still in the input.
     pub fn in_input(&self) -> usize {
         match self {
@@ -124,11 +133,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             let take = left.min(body.len() as u64) as usize;
             spool.memory().extend_from_slice(&body[..take]);
             self.cut_body(take);
-            if spool.settle().await.is_err() {
-                return Ok(Err(NO_SPACE));
+            if let Err(error) = spool.settle().await {
+                return Ok(Err(self.shared.cannot_spool(&error)));
             }
             if spool.length() == length {
-                return Ok(gathered(spool).await);
+                let gathered = gathered(spool).await;
+                return Ok(gathered.map_err(|error| self.shared.cannot_spool(&error)));
             }
             if let Some(problem) = self.fill_body().await? {
                 return Ok(Err(problem));
@@ -150,11 +160,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             if spool.length() > limit {
                 return Ok(Err(TOO_LARGE));
             }
-            if spool.settle().await.is_err() {
-                return Ok(Err(NO_SPACE));
+            if let Err(error) = spool.settle().await {
+                return Ok(Err(self.shared.cannot_spool(&error)));
             }
             if decoder.is_done() {
-                return Ok(gathered(spool).await);
+                let gathered = gathered(spool).await;
+                return Ok(gathered.map_err(|error| self.shared.cannot_spool(&error)));
             }
             if let Some(problem) = self.fill_body().await? {
                 return Ok(Err(problem));
@@ -191,10 +202,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     }
 }
 
-async fn gathered(spool: Spool) -> Result<Gathered, Problem> {
-    match spool.finish().await {
-        Ok(Spooled::Memory(memory)) => Ok(Gathered::Memory(memory)),
-        Ok(Spooled::File(file, length)) => Ok(Gathered::File(file, length)),
-        Err(_) => Err(NO_SPACE),
-    }
+async fn gathered(spool: Spool) -> io::Result<Gathered> {
+    Ok(match spool.finish().await? {
+        Spooled::Memory(memory) => Gathered::Memory(memory),
+        Spooled::File(file, length) => Gathered::File(file, length),
+    })
 }

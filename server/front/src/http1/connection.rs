@@ -7,6 +7,7 @@ use super::receive::Arrival;
 use super::scan::Scan;
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
+use crate::log::Ending;
 use crate::pace::Pace;
 use crate::page;
 use crate::problem::Problem;
@@ -157,6 +158,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     async fn answer(&mut self) -> Result<Next, Gone> {
         let mut turn = self.current();
         let result = self.answer_in(&mut turn).await;
+        turn.ends = match (&result, turn.keep) {
+            (Err(_), _) => Ending::Aborted,
+            (Ok(_), true) => Ending::Kept,
+            (Ok(_), false) => Ending::Closed,
+        };
         self.record(&turn);
         result?;
         self.served += 1;
@@ -185,6 +191,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let is_head = self.head.method.of(bytes) == b"HEAD";
         let mut turn = Turn::begin(&self.shared, protocol, is_head);
         let host = self.head.host.map_or(&[][..], |host| host.of(bytes));
+        turn.received = self.head.length as u64;
+        turn.kept = self.served;
         turn.host = self.shared.host(&self.peer, host);
         Current {
             turn,

@@ -6,7 +6,7 @@ use super::stream::Stream as Body;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handed_back;
-use crate::handler::{Backend, Fault, Said};
+use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
@@ -45,6 +45,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
             Ok(lines) if (200..=999).contains(&head.status) => {
+                if lines.send_file.is_some() {
+                    if let Some(work) = self.sent_file(turn, &head, &lines) {
+                        return Ok(Some(work));
+                    }
+                }
                 self.send_program(turn, backend, head, lines).await?;
                 Ok(None)
             }
@@ -60,6 +65,23 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     fn hand_back(&self, turn: &Current, passed: Passed) -> Work<D> {
         self.with_request(turn, |request| {
             handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
+    }
+
+    /// What comes of a head that names a file, where that is allowed.
+    fn sent_file(&self, turn: &Current, head: &Head, lines: &Lines) -> Option<Work<D>> {
+        let settings = turn.settings.as_deref()?;
+        let site = self.shared.site();
+        let round = self.shared.rounds.current();
+        let answer = self.with_request(turn, |request| {
+            send_file::answer(request, site.host(turn.host), settings, head, lines, round)
+        });
+        Some(match answer? {
+            Ok(answer) => Work::Answer(answer),
+            Err(problem) => {
+                self.log(turn, problem.reason);
+                self.page(turn, problem.status)
+            }
         })
     }
 
@@ -155,7 +177,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             keep: turn.keep,
             time: turn.time,
         };
+        let start = self.output.bytes.len();
         reply.push(&self.shared.clock, &mut self.output.bytes);
+        turn.turn
+            .note_head(&self.shared, &self.output.bytes[start..]);
         stream.push_known(
             &mut self.shared.scratch.borrow_mut(),
             &mut self.output.bytes,

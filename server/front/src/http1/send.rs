@@ -68,7 +68,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             keep: turn.keep,
             time: turn.time,
         };
+        let start = self.output.bytes.len();
         reply.push(&self.shared.clock, &mut self.output.bytes);
+        turn.turn
+            .note_head(&self.shared, &self.output.bytes[start..]);
         if turn.is_head || length == Length::Unsaid {
             return self.flush_if_large().await;
         }

@@ -7,7 +7,7 @@ use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::handed_back;
-use crate::handler::{Backend, Fault, Said};
+use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::status;
 use crate::turn::Turn;
@@ -47,6 +47,11 @@ impl<D: Dispatch> Stream<D> {
         said.status = turn.status_for(said.status);
         match lines::examine(&said.lines) {
             Ok(lines) if (200..=999).contains(&said.status) => {
+                if lines.send_file.is_some() {
+                    if let Some(work) = self.sent_file(turn, head, &said, &lines) {
+                        return Ok(Some(work));
+                    }
+                }
                 self.send_program(turn, head, backend, said, lines).await?;
                 Ok(None)
             }
@@ -93,6 +98,29 @@ impl<D: Dispatch> Stream<D> {
     fn hand_back(&self, turn: &Turn, head: &Head, passed: Passed) -> Work<D> {
         self.with_request(turn, head, |request| {
             handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+        })
+    }
+
+    /// What comes of a head that names a file, where that is allowed.
+    fn sent_file(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        said: &mehari_pool::Head,
+        lines: &Lines,
+    ) -> Option<Work<D>> {
+        let settings = turn.settings.as_deref()?;
+        let site = self.shared.site();
+        let round = self.shared.rounds.current();
+        let answer = self.with_request(turn, head, |request| {
+            send_file::answer(request, site.host(turn.host), settings, said, lines, round)
+        });
+        Some(match answer? {
+            Ok(answer) => Work::Answer(answer),
+            Err(problem) => {
+                self.log(turn, head, problem.reason);
+                self.page(turn, head, problem.status)
+            }
         })
     }
 

@@ -13,7 +13,6 @@ use std::task::{Context, Poll};
 
 const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
-const NO_SPACE: Problem = Problem::malformed(500, "a temporary file for the body failed");
 
 impl<D: Dispatch> Stream<D> {
     pub(super) async fn read_body(
@@ -38,14 +37,15 @@ impl<D: Dispatch> Stream<D> {
             if spool.length() > largest {
                 return Ok(Err(TOO_LARGE));
             }
-            if spool.settle().await.is_err() {
-                return Ok(Err(NO_SPACE));
+            if let Err(error) = spool.settle().await {
+                return Ok(Err(self.shared.cannot_spool(&error)));
             }
             body.flow_control()
                 .release_capacity(piece.len())
                 .map_err(|_| Gone)?;
         }
-        Ok(spool.finish().await.map_err(|_| NO_SPACE))
+        let spooled = spool.finish().await;
+        Ok(spooled.map_err(|error| self.shared.cannot_spool(&error)))
     }
 
     fn poll_piece(&self, cx: &mut Context<'_>, body: &mut RecvStream) -> Poll<Result<Piece, Gone>> {

@@ -1,18 +1,27 @@
-//! A socket with some of its input put back in front, and a count of the frames that pass.
+//! The socket as HTTP/2's library sees it: some of its input put back in front, a count of the frames that
+//! come, and frames that leave gathered.
 
 use super::census::Census;
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Bytes that gather at most before they leave, flush or not.
+const GATHERED: usize = 32 * 1024;
+/// A buffer that grew beyond this is given back.
+const KEPT: usize = 64 * 1024;
 
 pub struct Rewound<S> {
     before: Vec<u8>,
     at: usize,
     socket: S,
     census: Rc<RefCell<Census>>,
+    /// Bytes on their way out, and how many of them the socket has taken.
+    gathered: Vec<u8>,
+    written: usize,
 }
 
 impl<S> Rewound<S> {
@@ -20,17 +29,11 @@ impl<S> Rewound<S> {
         census.borrow_mut().read(&before);
         Rewound {
             census,
+            gathered: Vec::new(),
+            written: 0,
             before,
             at: 0,
             socket,
-        }
-    }
-}
-
-impl<S> Rewound<S> {
-    fn count(&self, wrote: &Poll<io::Result<usize>>) {
-        if let Poll::Ready(Ok(bytes)) = wrote {
-            self.census.borrow_mut().count_sent(*bytes);
         }
     }
 }
@@ -55,15 +58,37 @@ impl<S: AsyncRead + Unpin> AsyncRead for Rewound<S> {
     }
 }
 
+impl<S: AsyncWrite + Unpin> Rewound<S> {
+    /// Writes what has gathered.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.gathered.len() {
+            let rest = &self.gathered[self.written..];
+            let count = ready!(Pin::new(&mut self.socket).poll_write(cx, rest))?;
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += count;
+        }
+        self.census.borrow_mut().count_sent(self.written);
+        self.gathered.clear();
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The library writes a frame at a time and flushes when it has no more: what comes between two
+/// flushes leaves together, in as few records and system calls as it fits.
 impl<S: AsyncWrite + Unpin> AsyncWrite for Rewound<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.socket).poll_write(cx, bytes);
-        self.count(&wrote);
-        wrote
+        if self.gathered.len() >= GATHERED {
+            ready!(self.poll_drain(cx))?;
+        }
+        self.gathered.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
     }
 
     fn poll_write_vectored(
@@ -71,20 +96,30 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Rewound<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.socket).poll_write_vectored(cx, slices);
-        self.count(&wrote);
-        wrote
+        if self.gathered.len() >= GATHERED {
+            ready!(self.poll_drain(cx))?;
+        }
+        let before = self.gathered.len();
+        slices
+            .iter()
+            .for_each(|slice| self.gathered.extend_from_slice(slice));
+        Poll::Ready(Ok(self.gathered.len() - before))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
+        true
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        if self.gathered.capacity() > KEPT {
+            self.gathered = Vec::new();
+        }
         Pin::new(&mut self.socket).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
         Pin::new(&mut self.socket).poll_shutdown(cx)
     }
 }

@@ -8,11 +8,14 @@ use crate::status;
 use crate::turn::Turn;
 use bytes::Bytes;
 use h2::SendStream;
-use http::{HeaderName, HeaderValue, Response};
+use http::{header, HeaderName, HeaderValue, Response};
 use mehari_config::LogLevel;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
+
+/// Room for those of a usual response.
+const FIELDS: usize = 12;
 
 impl<D: Dispatch> Stream<D> {
     pub(super) async fn send_answer(
@@ -38,10 +41,7 @@ impl<D: Dispatch> Stream<D> {
         }
         match answer.content {
             Content::Bytes(bytes) => self.send(turn, &mut stream, bytes.into(), true).await,
-            Content::Cached(resource) => {
-                let bytes = Bytes::copy_from_slice(resource.body());
-                self.send(turn, &mut stream, bytes, true).await
-            }
+            Content::Cached(resource) => self.send(turn, &mut stream, resource.bytes(), true).await,
             Content::File(mut body) => loop {
                 let mut window = Vec::new();
                 let more = body.read(&mut window).await;
@@ -112,24 +112,44 @@ impl<D: Dispatch> Stream<D> {
 
     pub(super) fn response(
         &self,
-        turn: &Turn,
+        turn: &mut Turn,
         lines: &[u8],
         has_date: bool,
         has_server: bool,
     ) -> Result<Response<()>, Gone> {
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(turn.status).map_err(|_| Gone)?;
+        let fields = response.headers_mut();
+        fields.reserve(FIELDS);
         if !has_server {
-            push_lines(&mut response, b"server: Mehari\r\n")?;
+            fields.insert(header::SERVER, HeaderValue::from_static("Mehari"));
         }
         if !has_date {
-            let mut date = Vec::new();
-            self.shared.clock.push_date(turn.time, &mut date);
-            push_lines(&mut response, &date)?;
+            fields.insert(header::DATE, self.shared.clock.date(turn.time));
         }
         push_lines(&mut response, lines)?;
         push_lines(&mut response, turn.own_lines(&self.peer))?;
+        self.note_head(turn, &response);
         Ok(response)
+    }
+
+    /// The header as it would be in HTTP/1, for logs that want it.
+    fn note_head(&self, turn: &mut Turn, response: &Response<()>) {
+        let fields = response.headers().iter();
+        if !self.shared.log_needs.get().response_fields {
+            turn.note_head(&self.shared, &[]);
+            let lengths = fields.map(|(name, value)| name.as_str().len() + value.len() + 4);
+            turn.head_bytes = lengths.sum::<usize>() as u64;
+            return;
+        }
+        let mut lines = Vec::new();
+        for (name, value) in fields {
+            lines.extend_from_slice(name.as_str().as_bytes());
+            lines.extend_from_slice(b": ");
+            lines.extend_from_slice(value.as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+        turn.note_head(&self.shared, &lines);
     }
 
     pub(super) fn log(&self, turn: &Turn, head: &Head, text: &str) {

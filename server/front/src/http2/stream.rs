@@ -3,11 +3,13 @@
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::http1::head::check_host;
+use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::shared::Shared;
 use crate::spool::Spooled;
+use crate::traffic::Verdict;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use bytes::Bytes;
@@ -59,6 +61,9 @@ impl<D: Dispatch> Stream<D> {
         turn.host = self.shared.host(&self.peer, &head.host);
         if self.answer(&mut turn, &head, body).await.is_err() {
             self.respond.send_reset(h2::Reason::CANCEL);
+            turn.ends = Ending::Aborted;
+        } else {
+            turn.ends = Ending::Kept;
         }
         let line = (head.method.as_str().as_bytes(), head.target.as_bytes());
         turn.end(
@@ -140,13 +145,28 @@ impl<D: Dispatch> Stream<D> {
             Ok(route) => route,
             Err(problem) => return refuse(self, turn, problem),
         };
-        turn.settings = Some(route.settings.clone());
+        turn.note_route(&self.shared, &route);
+        let method = head.method.as_str().as_bytes();
+        let client = &self.peer.remote_addr;
+        match work::admit(&self.shared, turn, method, client) {
+            Verdict::Pass => {}
+            Verdict::Wait(time) => tokio::time::sleep(time).await,
+            Verdict::Refused(status, after) => {
+                return Ok(self.with_request(turn, head, |request| {
+                    let settings = turn.settings.as_deref();
+                    work::come_back(&self.shared, request, settings, (status, after))
+                }));
+            }
+        }
         let spooled = match work::wants_body(&route) {
             true => self.read_body(body, route.settings.body_limit).await?,
             false => Ok(Spooled::Memory(Vec::new())),
         };
         let spooled = match spooled {
-            Ok(spooled) => spooled,
+            Ok(spooled) => {
+                turn.received += spooled.length();
+                spooled
+            }
             Err(problem) => return refuse(self, turn, problem),
         };
         self.seat

@@ -15,24 +15,37 @@ use walk::Found;
 const INDEXES: usize = 4;
 
 const NOT_FOUND: Problem = Problem::refused(404, "no such file");
-const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
-const DENIED: Problem = Problem::refused(403, "denied by the configuration");
+pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
+pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number.
 pub fn find(site: &Site, host: u32, raw: &[u8]) -> Result<Route, Problem> {
+    search(site, host, raw, None)
+}
+
+/// The same, where a Perl handler has chosen the file.
+pub fn find_file(site: &Site, host: u32, raw: &[u8], file: &[u8]) -> Result<Route, Problem> {
+    search(site, host, raw, Some(file))
+}
+
+fn search(site: &Site, host: u32, raw: &[u8], chosen: Option<&[u8]>) -> Result<Route, Problem> {
     let host = site.host(host);
     let mut search = Search {
         site,
         host,
         indexes: 0,
         raw,
+        chosen,
     };
     let mut route = search.find(Path::decode(raw)?);
     if route.settings.runs_phases() && route.script_name.is_empty() {
         // Perl's handlers are asked before the refusal, and want to know what for.
         let path = Path::decode(raw)?;
-        (route.file, _) = map(host, &path.merged);
+        route.file = match chosen {
+            Some(file) => file.to_vec(),
+            None => map(host, &path.merged).0,
+        };
         route.script_name = path.merged;
     }
     Ok(route)
@@ -44,6 +57,8 @@ struct Search<'s> {
     indexes: usize,
     /// The path as it was sent.
     raw: &'s [u8],
+    /// A file somebody chose for it: the path is not mapped.
+    chosen: Option<&'s [u8]>,
 }
 
 /// The file a path was mapped to, whether or not it exists.
@@ -53,7 +68,10 @@ pub struct Mapping {
 
 impl Search<'_> {
     fn find(&mut self, path: Path) -> Route {
-        let (mapped, alias_script) = map(self.host, &path.merged);
+        let (mapped, alias_script) = match self.chosen.take() {
+            Some(file) => (file.to_vec(), false),
+            None => map(self.host, &path.merged),
+        };
         let settings = settings(self.host, &path.merged, &mapped);
         if settings.denied {
             return self.refused(settings, DENIED);
@@ -61,6 +79,14 @@ impl Search<'_> {
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {
             return self.mounted(settings, handler, path, mapped);
+        }
+        if let Some(Handler::Report(report)) = settings.handler {
+            return Route {
+                handler: Handler::Report(report),
+                script_name: path.bytes.to_vec(),
+                outcome: Outcome::Report(report),
+                ..self.refused(settings, NOT_FOUND)
+            };
         }
         let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
             Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),

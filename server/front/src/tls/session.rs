@@ -1,6 +1,7 @@
 //! What is known of a TLS connection once it stands; made once, asked for by programs and logs.
 
 use super::variables;
+use crate::log::Lookup;
 use crate::request::Field;
 use mehari_config::TlsSettings;
 use rustls::pki_types::CertificateDer;
@@ -64,6 +65,23 @@ impl Session {
         certificates
             .map(|(index, one)| (name(index), variables::pem(one)))
             .collect()
+    }
+}
+
+impl Lookup for Session {
+    fn value(&self, name: &str) -> Option<&str> {
+        match name {
+            "HTTPS" => Some("on"),
+            "SSL_TLS_SNI" => self.name.as_deref(),
+            // What every line may have needs no look into a certificate.
+            "SSL_PROTOCOL" => Some(self.version),
+            "SSL_CIPHER" => Some(&self.cipher),
+            _ => {
+                let all = self.variables.get_or_init(|| variables::of(self));
+                let found = all.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.as_str())
+            }
+        }
     }
 }
 

@@ -69,6 +69,7 @@ impl Stand {
         let mut site = site::site(&root);
         arrange(&mut site);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        rustix::net::sockopt::set_tcp_nodelay(&listener, true).expect("a socket");
         let address = listener.local_addr().expect("bound");
         let (stop, stopped) = watch::channel(Stop::No);
         let (asking, questions) = tokio::sync::mpsc::unbounded_channel();

@@ -29,7 +29,7 @@ pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
 }
 
 /// `%r`; a request whose first line never arrived is `-`, one of HTTP/0.9 has no protocol.
-fn request_line(line: &mut Vec<u8>, entry: &Entry<'_>) {
+pub fn request_line(line: &mut Vec<u8>, entry: &Entry<'_>) {
     if entry.method.is_empty() {
         line.push(b'-');
         return;

@@ -1,5 +1,87 @@
 use super::*;
+use mehari_config::{LogFormat, LogTarget};
 use std::time::UNIX_EPOCH;
+
+fn json(target: LogTarget) -> AccessLogSettings {
+    AccessLogSettings {
+        format: AccessFormat::Json,
+        ..AccessLogSettings::combined(target)
+    }
+}
+
+fn own_line(format: &str, entry: &Entry<'_>) -> String {
+    let format = LogFormat::parse(format).expect(format);
+    let mut line = Vec::new();
+    custom::write(
+        &mut line,
+        &format.items,
+        entry,
+        b"21/Nov/2026:20:25:01 +0000",
+    );
+    String::from_utf8(line).expect("ASCII")
+}
+
+#[test]
+fn own_formats_write_what_apache_writes() {
+    let environment = [("NAME".to_string(), "value".to_string())];
+    let entry = Entry {
+        status: 404,
+        more: More {
+            peer: b"10.0.0.1",
+            peer_port: 4000,
+            server_addr: b"127.0.0.2",
+            server_port: 8080,
+            server_name: b"www.example.test",
+            fields: &[
+                (b"Host", b"example.test"),
+                (b"Cookie", b"a=1; session=x\"y"),
+            ],
+            response: b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX-Two:  words \r\n",
+            environment: &environment,
+            file: b"/srv/hello.pl",
+            handler: "registry",
+            first_status: 200,
+            resource: b"/error.pl?x",
+            kept: 3,
+            ends: Ending::Kept,
+            bytes_in: 80,
+            bytes_out: 2500,
+            backend_us: 240,
+            tls: None,
+        },
+        ..entry()
+    };
+    for (format, expected) in [
+        ("%a %{c}a %h %A", "127.0.0.1 10.0.0.1 127.0.0.1 127.0.0.2"),
+        ("%B %b %I %O %S", "2326 2326 80 2500 2580"),
+        ("%{session}C %{none}C", "x\\\"y -"),
+        ("%D %T %{ms}T %{us}T", "250 0 0 250"),
+        ("%{NAME}e %{OTHER}e", "value -"),
+        ("%f %R %l %L", "/srv/hello.pl registry - 4711"),
+        ("%H %m %r", "HTTP/1.1 GET GET /hello.pl?a=1 HTTP/1.1"),
+        ("%{host}i %{x-none}i %{x-two}o", "example.test - words"),
+        ("%k %X %P %u", "3 + 124 -"),
+        ("%p %{local}p %{remote}p", "8080 8080 4000"),
+        ("%U%q %>U %s %>s %<s", "/hello.pl?x /error.pl 200 404 200"),
+        (
+            "%t %{sec}t.%{usec_frac}t %{msec}t",
+            "[21/Nov/2026:20:25:01 +0000] 1795292701.123456 1795292701123",
+        ),
+        ("%{%Y}t %{end:usec}t", "2026 1795292701123706"),
+        ("%v %V", "www.example.test example.test"),
+        ("%404,500{Host}i %!404{Host}i", "example.test -"),
+        (
+            "%{queue}Q %{backend}Q %{worker}Q %{SSL_PROTOCOL}x",
+            "3 240 124 -",
+        ),
+    ] {
+        assert_eq!(
+            own_line(format, &entry),
+            format!("{expected}\n"),
+            "{format}"
+        );
+    }
+}
 
 fn entry() -> Entry<'static> {
     Entry {
@@ -16,6 +98,7 @@ fn entry() -> Entry<'static> {
         request_id: 4711,
         worker: Some(124),
         queue_us: 3,
+        more: More::default(),
         total_us: 250,
     }
 }
@@ -110,8 +193,7 @@ fn recorded_lines_reach_the_file_without_a_flush() {
     let path = folder.path().join("access.log");
     let errors = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("off needs no file");
     let log = AccessLog::open(
-        &LogTarget::File(path.clone()),
-        AccessFormat::Combined,
+        &AccessLogSettings::combined(LogTarget::File(path.clone())),
         &errors,
     )
     .expect("opens");
@@ -129,7 +211,7 @@ fn rotation_under_load_loses_and_tears_no_line() {
     let path = folder.path().join("access.log");
     let errors = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("off needs no file");
     let target = LogTarget::File(path.clone());
-    let log = AccessLog::open(&target, AccessFormat::Json, &errors).expect("opens");
+    let log = AccessLog::open(&json(target), &errors).expect("opens");
     let mut id = 0;
     for turn in 0..20 {
         for _ in 0..700 {
@@ -160,7 +242,7 @@ fn rotation_under_load_loses_and_tears_no_line() {
 fn a_file_that_cannot_be_opened_is_named() {
     let errors = ErrorLog::open(&LogTarget::Off, LogLevel::Error).expect("off needs no file");
     let target = LogTarget::File("/nonexistent/access.log".into());
-    let error = AccessLog::open(&target, AccessFormat::Json, &errors)
+    let error = AccessLog::open(&json(target), &errors)
         .err()
         .expect("refused");
     assert!(error.to_string().contains("/nonexistent/access.log"));

@@ -3,7 +3,7 @@
 use super::super::row::*;
 use super::members;
 use crate::{BackEnd, BackEndAddress, Program, Speech};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The upstream of a program.
 pub fn name(file: &Path) -> String {
@@ -32,8 +32,8 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
     }
     let mut member = members::back_end(super::url::Url {
         speech: Speech::FastCgi,
-        // Where it listens is decided when it is started.
-        address: BackEndAddress::Unix(PathBuf::new()),
+        // Its name; where it listens is decided when it is started.
+        address: BackEndAddress::Unix(file.clone()),
         host: "localhost".into(),
         path: String::new(),
     });

@@ -78,8 +78,55 @@ pub fn push_begin(into: &mut Vec<u8>) {
     );
 }
 
+/// Parameters in records. A pair that fits a record is in one: PHP reads them no other way.
+pub struct Params {
+    records: Vec<u8>,
+    /// Where the record under way begins.
+    start: usize,
+}
+
+impl Params {
+    /// Behind these records.
+    pub fn behind(mut records: Vec<u8>) -> Params {
+        let start = records.len();
+        push_header(PARAMS, 0, &mut records);
+        Params { records, start }
+    }
+
+    pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        let pair = self.records.len();
+        push_pair(name, value, &mut self.records);
+        if self.records.len() - self.start - HEADER <= LARGEST {
+            return;
+        }
+        let pair = self.records.split_off(pair);
+        self.close();
+        for part in pair.chunks(LARGEST) {
+            self.start = self.records.len();
+            push(PARAMS, part, &mut self.records);
+        }
+    }
+
+    /// Writes the length of the record under way; one that is empty would end the stream.
+    fn close(&mut self) {
+        let length = self.records.len() - self.start - HEADER;
+        if length == 0 {
+            return self.records.truncate(self.start);
+        }
+        let bytes = (length as u16).to_be_bytes();
+        self.records[self.start + 4..self.start + 6].copy_from_slice(&bytes);
+    }
+
+    /// All records, and the one that ends them.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.close();
+        push_end(PARAMS, &mut self.records);
+        self.records
+    }
+}
+
 /// A name and its value (section 3.4).
-pub fn push_pair(name: &[u8], value: &[u8], into: &mut Vec<u8>) {
+fn push_pair(name: &[u8], value: &[u8], into: &mut Vec<u8>) {
     push_length(name.len(), into);
     push_length(value.len(), into);
     into.extend_from_slice(name);
@@ -113,6 +160,30 @@ mod tests {
             lengths,
             [LARGEST, LARGEST, LARGEST, 200_000 - 3 * LARGEST, 0]
         );
+    }
+
+    #[test]
+    fn a_pair_stays_within_a_record_and_no_record_is_empty_but_the_last() {
+        let mut params = Params::behind(Vec::new());
+        let sizes = [10, 40_000, 30_000, 1, 150_000, 65_000, 10];
+        for size in sizes {
+            params.push(b"N", &vec![b'v'; size]);
+        }
+        let bytes = params.finish();
+        let (mut at, mut lengths) = (0, Vec::new());
+        while at < bytes.len() {
+            let head: [u8; HEADER] = bytes[at..at + HEADER].try_into().expect("eight bytes");
+            let head = header(head).expect("version 1");
+            lengths.push(head.length);
+            at += HEADER + head.length;
+        }
+        let pair = |size: usize| size + 3 + if size > 127 { 3 } else { 0 };
+        let expected: usize = sizes.into_iter().map(pair).sum();
+        assert_eq!(lengths.iter().sum::<usize>(), expected, "{lengths:?}");
+        assert_eq!(lengths.last(), Some(&0));
+        assert!(lengths[..lengths.len() - 1]
+            .iter()
+            .all(|&length| length > 0));
     }
 
     #[test]

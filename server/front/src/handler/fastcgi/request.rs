@@ -1,6 +1,6 @@
 //! A request as parameters: CGI's variables, and the few that PHP looks for besides.
 
-use super::record;
+use super::record::{self, Params};
 use crate::handler::cgi::Cgi;
 use crate::handler::perl::with_call;
 use crate::request::Request;
@@ -16,7 +16,9 @@ pub fn begin(
     body: &Body<'_>,
     cgi: &Cgi,
 ) -> Vec<u8> {
-    let mut pairs = Vec::with_capacity(2048);
+    let mut records = Vec::with_capacity(2048);
+    record::push_begin(&mut records);
+    let mut params = Params::behind(records);
     // The body itself is not the call's here; only its length is a variable.
     with_call(request, route, site, Body::Empty, |call| {
         let admin = site
@@ -27,7 +29,7 @@ pub fn begin(
         let around = cgi.surroundings(admin);
         variables::each(&call, &around, &mut |name, value| {
             if name != b"CONTENT_LENGTH" {
-                record::push_pair(name, value, &mut pairs);
+                params.push(name, value);
             }
         });
     });
@@ -36,13 +38,10 @@ pub fn begin(
         Body::Memory(bytes) => bytes.len() as u64,
         Body::File(_, length) => *length,
     };
-    record::push_pair(b"CONTENT_LENGTH", length.to_string().as_bytes(), &mut pairs);
+    params.push(b"CONTENT_LENGTH", length.to_string().as_bytes());
     // php-cgi refuses to work unless it is told that a server sent it.
     if request.redirect.is_none() {
-        record::push_pair(b"REDIRECT_STATUS", b"200", &mut pairs);
+        params.push(b"REDIRECT_STATUS", b"200");
     }
-    let mut records = Vec::with_capacity(pairs.len() + 64);
-    record::push_begin(&mut records);
-    record::push_stream(record::PARAMS, &pairs, &mut records);
-    records
+    params.finish()
 }

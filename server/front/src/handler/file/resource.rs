@@ -7,6 +7,7 @@ use super::encoding::Coding;
 use super::media;
 use crate::problem::Problem;
 use crate::route::is_file;
+use bytes::Bytes;
 use mehari_config::Settings;
 use rustix::fs::{Mode, OFlags, Stat};
 use std::cell::RefCell;
@@ -67,7 +68,7 @@ pub struct Resource {
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
     etag: String,
-    body: Option<Vec<u8>>,
+    body: Option<Bytes>,
 }
 
 impl FileTarget {
@@ -194,7 +195,7 @@ impl Resource {
             let read = (&mut file).take(identity.size).read_to_end(&mut bytes);
             read.map_err(|_| FORBIDDEN)?;
             // A file that changes while it is read is not kept: its size and its bytes disagree.
-            body = (bytes.len() as u64 == identity.size).then_some(bytes);
+            body = (bytes.len() as u64 == identity.size).then(|| bytes.into());
         }
         let mut resource = Resource {
             path: path.clone(),
@@ -238,6 +239,11 @@ impl Resource {
 
     pub fn is_cached(&self) -> bool {
         self.body.is_some()
+    }
+
+    /// Shared, not copied.
+    pub fn bytes(&self) -> Bytes {
+        self.body.clone().unwrap_or_default()
     }
 
     pub fn body(&self) -> &[u8] {

@@ -14,7 +14,7 @@ use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Se
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{ready, Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of a body that are taken with its head.
 const EARLY: usize = 64 * 1024;
@@ -32,6 +32,9 @@ pub struct Exchange {
     tried: Vec<Rc<mehari_upstream::Member>>,
     wait: Duration,
     begun: bool,
+    /// How often the request was sent again after it may have been seen.
+    resent: usize,
+    began: Instant,
 }
 
 enum Stage {
@@ -68,6 +71,8 @@ impl Exchange {
             tried: Vec::new(),
             wait: Duration::ZERO,
             begun: false,
+            resent: 0,
+            began: Instant::now(),
         }
     }
 
@@ -85,7 +90,11 @@ impl Exchange {
                 }
                 Stage::Connecting(_, connecting) => match ready!(connecting.poll(cx)) {
                     Ok(connection) => self.connected(connection),
-                    Err(trouble) => self.cannot_connect(trouble),
+                    Err(trouble) => {
+                        if let Some(fault) = self.cannot_connect(trouble) {
+                            return Poll::Ready(Err(fault));
+                        }
+                    }
                 },
                 Stage::Talking(_) => match ready!(self.poll_talk(cx)) {
                     Ok(said) => return Poll::Ready(Ok(self.said(said))),
@@ -296,12 +305,22 @@ impl Exchange {
         }
     }
 
-    fn cannot_connect(&mut self, trouble: Trouble) {
-        if let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) {
-            self.tried.push(lease.member().clone());
-            lease.failed(trouble);
-            self.seek_again();
+    /// Nothing has been sent, so that anyone may have the request, for as long as one may wait.
+    fn cannot_connect(&mut self, trouble: Trouble) -> Option<Fault> {
+        let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Some(trouble.into());
+        };
+        let member = lease.member().settings();
+        self.tried.push(lease.member().clone());
+        lease.failed(trouble);
+        drop(lease);
+        let settings = self.group.settings();
+        let often = member.retry.is_zero() && self.tried.len() > settings.attempts;
+        if often || self.began.elapsed() > settings.queue_timeout {
+            return Some(self.told(trouble, Some(&member)));
         }
+        self.seek_again();
+        None
     }
 
     /// Whether the request may be given to somebody else, and if so, does it. `Some`: it is over.
@@ -330,6 +349,12 @@ impl Exchange {
             let connecting = talk.lease.connect();
             self.stage = Stage::Connecting(talk.lease, connecting);
             return None;
+        }
+        if trouble != Trouble::Overloaded {
+            self.resent += 1;
+            if self.resent > self.group.resends() {
+                return Some(self.told(trouble, Some(&talk.member)));
+            }
         }
         self.tried.push(talk.lease.member().clone());
         drop(talk);

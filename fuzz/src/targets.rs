@@ -1,0 +1,167 @@
+//! The parsers, each with what must hold for any input beside that it does not panic.
+
+use crate::corpus;
+use crate::mutate::{mutate, Random};
+use mehari_config::Site;
+use mehari_front::probe;
+use mehari_pool::script_head::{self, Form};
+use mehari_wire::{layout, Mailbox};
+use std::os::unix::fs::FileExt;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::{Duration, Instant};
+
+pub struct Target {
+    pub name: &'static str,
+    pub check: fn(&[u8]),
+}
+
+pub const ALL: &[Target] = &[
+    Target {
+        name: "head",
+        check: head,
+    },
+    Target {
+        name: "chunked",
+        check: chunked,
+    },
+    Target {
+        name: "script-head",
+        check: script,
+    },
+    Target {
+        name: "records",
+        check: records,
+    },
+    Target {
+        name: "ring",
+        check: ring,
+    },
+    Target {
+        name: "config",
+        check: config,
+    },
+];
+
+/// No parser is asked to take more than this.
+const LONGEST: usize = 64 * 1024;
+
+impl Target {
+    /// Each input of the corpus, then mutations until the time is up. `Err`: the input that broke it.
+    pub fn run(&self, time: Duration, random: &mut Random) -> Result<usize, Vec<u8>> {
+        let corpus = corpus::read(self.name);
+        for input in &corpus {
+            self.holds(input)?;
+        }
+        let (begun, mut count) = (Instant::now(), corpus.len());
+        while begun.elapsed() < time {
+            self.holds(&mutate(&corpus, random, LONGEST))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn holds(&self, input: &[u8]) -> Result<(), Vec<u8>> {
+        let begun = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));
+        // Far above what any of them takes: a parser that is quadratic is found.
+        match outcome.is_ok() && begun.elapsed() < Duration::from_secs(2) {
+            true => Ok(()),
+            false => Err(input.to_vec()),
+        }
+    }
+}
+
+/// How the bytes arrive must not matter.
+fn head(input: &[u8]) {
+    let limits = &Site::defaults().limits;
+    let whole = probe::request_head(input, usize::MAX / 2, limits);
+    let by_bytes = probe::request_head(input, 1, limits);
+    match (&whole, &by_bytes) {
+        // A mistake may be noticed while its line is incomplete, or another one first.
+        (Err(_) | Ok(None), Err(_)) => {}
+        _ => assert_eq!(whole, by_bytes, "the pieces matter"),
+    }
+    if let Ok(Some((length, method, target))) = whole {
+        assert!(length <= input.len() && !method.is_empty() && !target.is_empty());
+    }
+}
+
+fn chunked(input: &[u8]) {
+    let whole = probe::chunked_body(input, usize::MAX / 2);
+    let by_bytes = probe::chunked_body(input, 1);
+    match (&whole, &by_bytes) {
+        (Err(_), Err(_)) => {}
+        _ => assert_eq!(whole, by_bytes, "the pieces matter"),
+    }
+    if let Ok((body, taken, _)) = whole {
+        assert!(body.len() <= taken && taken <= input.len());
+    }
+}
+
+fn script(input: &[u8]) {
+    let whole = script_head::end(input, 0);
+    let mut by_bytes = None;
+    for arrived in 1..=input.len().min(2000) {
+        by_bytes = script_head::end(&input[..arrived], arrived - 1);
+        if by_bytes.is_some() {
+            break;
+        }
+    }
+    if input.len() <= 2000 {
+        assert_eq!(whole, by_bytes, "the pieces matter");
+    }
+    for form in [Form::Parsed, Form::StatusLine] {
+        if let Some(end) = whole {
+            if let Ok(head) = script_head::parse(&input[..end], form) {
+                let lines = head.into_response().lines;
+                assert!(lines.is_empty() || lines.ends_with(b"\r\n"));
+            }
+        }
+    }
+}
+
+/// Kind, detail and whether the tap is open come first.
+fn records(input: &[u8]) {
+    let Some((&[kind, low, high, tapped], payload)) = input.split_first_chunk() else {
+        return;
+    };
+    let detail = u16::from_le_bytes([low, high]);
+    let _ = mehari_pool::probe::record(kind.into(), detail, tapped & 1 == 1, payload);
+}
+
+/// A worker's ring, filled by somebody who means no good: how much is said to be in it comes first.
+fn ring(input: &[u8]) {
+    let Some((said, bytes)) = input.split_first_chunk::<8>() else {
+        return;
+    };
+    let mailbox = Mailbox::create().expect("a memory file");
+    let memory = mailbox.file().try_clone_to_owned().expect("a descriptor");
+    let memory = std::fs::File::from(memory);
+    let written = std::mem::offset_of!(layout::Mailbox, ring_written) as u64;
+    let room = bytes.len().min(layout::RING_SIZE);
+    memory
+        .write_all_at(&bytes[..room], layout::RING_OFFSET as u64)
+        .and_then(|()| memory.write_all_at(said, written))
+        .expect("the memory file takes it");
+    let (mut payload, mut total) = (Vec::new(), 0);
+    while let Ok(Some(record)) = mailbox.next_record(&mut payload) {
+        assert!(record.length <= layout::RECORD_LIMIT && record.size > 0);
+        assert_eq!(payload.len(), record.length);
+        total += record.size;
+        assert!(
+            total <= layout::RING_SIZE as u64,
+            "more than the ring holds"
+        );
+        payload.clear();
+    }
+}
+
+fn config(input: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("httpd.conf");
+    std::fs::write(&file, input).expect("a file");
+    if let Err(problems) = Site::load(&file, &[]) {
+        assert!(!problems.problems.is_empty(), "refused without a reason");
+        assert!(!problems.to_string().is_empty());
+    }
+}

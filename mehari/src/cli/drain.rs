@@ -1,0 +1,13 @@
+//! `mehari drain NAME` and `mehari resume NAME`, through the control socket.
+
+use super::control;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub fn drain(arguments: Vec<OsString>) -> ExitCode {
+    control::named_command("drain", arguments)
+}
+
+pub fn resume(arguments: Vec<OsString>) -> ExitCode {
+    control::named_command("resume", arguments)
+}

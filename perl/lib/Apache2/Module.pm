@@ -1,0 +1,47 @@
+package Apache2::Module;
+
+# The modules of the server, in Apache's names: what Mehari itself does in a module's place, and mod_perl.
+
+use strict;
+use warnings;
+use Mehari::Server ();
+
+our $VERSION = '2.000';
+
+my @MODULES = qw(core mod_so http_core mod_access_compat mod_alias mod_auth_basic mod_authn_core mod_authn_file mod_authz_core mod_authz_host
+    mod_authz_user mod_cgi mod_deflate mod_dir mod_env mod_expires mod_headers mod_log_config mod_mime mod_perl mod_proxy mod_rewrite
+    mod_setenvif mod_ssl mod_status);
+my %KNOWN = map { $_ => 1 } @MODULES;
+
+# loaded('mod_rewrite.c'): true; 'Apache2::Status': a Perl module that is loaded.
+sub loaded {
+    my ($name) = @_;
+    return $KNOWN{ $name =~ s/\.(?:c|so)\z//r } ? 1 : 0 if $name =~ /\.(?:c|so)\z/ || $name =~ /\A(?:core|http_core|mod_\w+)\z/;
+    return exists $INC{ ($name =~ s{::}{/}gr) . '.pm' } ? 1 : 0;
+}
+
+sub top_module { return _of(0) }
+
+sub find_linked_module { my ($name) = @_; my ($found) = grep { "$MODULES[$_].c" eq $name } 0 .. $#MODULES; return defined $found ? _of($found) : undef }
+
+sub _of { my ($index) = @_; return $index < @MODULES ? bless { index => $index }, __PACKAGE__ : undef }
+
+sub next { my ($self) = @_; return _of($self->{index} + 1) }
+sub name { my ($self) = @_; return "$MODULES[$self->{index}].c" }
+sub module_index { return $_[0]{index} }
+sub cmds { return undef }
+
+# The interface of 2.4.
+sub ap_api_major_version { return 20120211 }
+sub ap_api_minor_version { return 0 }
+
+# get_config($class, $server, $per_dir): what the directives of a Perl module left.
+sub get_config {
+    my ($class, $server, $per_dir) = @_;
+    $class = $class->name if ref $class;
+    return Mehari::Server->can('directives_of') ? Mehari::Server::directives_of($class, $server, $per_dir) : undef;
+}
+
+sub remove_loaded_module { die "Apache2::Module::remove_loaded_module: the server's modules are fixed\n" }
+
+1;

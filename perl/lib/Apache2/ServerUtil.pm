@@ -1,0 +1,87 @@
+package Apache2::ServerUtil;
+
+# The server as a whole.
+
+use strict;
+use warnings;
+use Mehari ();
+use Mehari::Server     ();
+use Apache2::ServerRec ();
+use APR::Pool          ();
+
+my @components;
+
+# The main server.
+sub server { return Apache2::ServerRec->main }
+
+# mod_perl reads its configuration twice; what asks for the second time finds itself there.
+sub restart_count { return 2 }
+
+sub server_root { return Mehari::Server::root() }
+
+# server_root_relative($pool, $path)
+sub server_root_relative {
+    my ($pool, $path) = @_;
+    $path = $pool if @_ == 1 && !ref $pool;
+    $path = '' unless defined $path;
+    return $path =~ m{\A/} ? $path : length $path ? server_root() . "/$path" : server_root() . '/';
+}
+
+sub get_server_built { return '' }
+
+sub get_server_description { return join ' ', 'Mehari/' . Mehari->VERSION, 'mod_perl/2.0.12', @components }
+sub get_server_version     { return get_server_description() }
+sub get_server_banner      { return get_server_description() }
+
+# `mehari serve -D NAME`, and Define.
+sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\0/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
+
+# As the User and Group of the configuration; the workers run as these.
+sub user_id  { return $> }
+sub group_id { return 0 + $) }
+
+sub server_shutdown_cleanup_register {
+    my ($code, @argument) = @_;
+    require Apache2::Process;
+    return Apache2::Process->new->pool->cleanup_register($code, @argument);
+}
+
+package Apache2::ServerRec;
+
+use strict;
+use warnings;
+use APR::Table ();
+
+sub add_version_component { my ($self, $component) = @_; push @components, $component; return }
+
+# dir_config of the server: what `PerlSetVar` says outside of all sections.
+sub dir_config {
+    my ($self, $name, @value) = @_;
+    my $table = $self->{dir_config} ||= _variables($self->{number});
+    return $table unless defined $name;
+    my $old = $table->get($name);
+    if (@value) { defined $value[0] ? $table->set($name, $value[0]) : $table->unset($name) }
+    return $old;
+}
+
+sub _variables {
+    my ($number) = @_;
+    my $table = APR::Table::make(undef, 8);
+    my @pairs = Mehari::Server::variables($number);
+    while (my ($name, $value) = splice @pairs, 0, 2) { $table->add($name, $value) }
+    return $table;
+}
+
+# push_handlers($phase => $handler): those of requests are for requests that are still to come, the others for this
+# server's life (PerlChildInitHandler ...).
+sub push_handlers { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 0) }
+sub set_handlers  { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 1) }
+sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($self->{number}, $phase) }
+
+sub is_perl_option_enabled { return 1 }
+
+sub method_register { die "Apache2::ServerRec::method_register: the server takes any method of HTTP; read it with \$r->method\n" }
+
+sub error_log2stderr { return }
+
+1;

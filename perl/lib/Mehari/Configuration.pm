@@ -1,0 +1,162 @@
+package Mehari::Configuration;
+
+# Perl in the configuration: `<Perl>` sections and `add_config`.
+#
+# While the server reads its configuration a perl runs here (`serve`), is told what stands in the file, and
+# answers with the lines it makes. Each zygote runs the same sections once more, for what else they do.
+
+use strict;
+use warnings;
+
+# Lines of `add_config`, in order, until they are taken.
+my @added;
+
+sub add { push @added, map { split /\n/, $_ } @_; return }
+
+sub taken { my @lines = @added; @added = (); return @lines }
+
+# Where mod_perl has these.
+sub install {
+    eval { require Apache2::ServerUtil };
+    my $server = bless [], 'Apache2::ServerRec';
+    no warnings 'once';
+    *Apache2::ServerUtil::server = sub { $server } unless Apache2::ServerUtil->can('server');
+    for my $class (qw(Apache2::ServerRec Apache2::RequestRec)) {
+        no strict 'refs';
+        no warnings 'redefine';
+        *{"${class}::add_config"} = sub { my ($self, $lines) = @_; add(ref $lines eq 'ARRAY' ? @$lines : $lines); return };
+    }
+    return;
+}
+
+# Runs the code of a section; answers the lines it makes. Its package is its own, as in mod_perl.
+sub section {
+    my ($name, $code) = @_;
+    my ($file, $line) = $name =~ /\A(.*):(\d+)\z/s or die "`$name` is not FILE:LINE\n";
+    (my $identifier = $file) =~ s/\W/_/g;
+    my $package = "Apache2::ReadConfig::${identifier}::line_$line";
+    my %before = map { ($_ => _snapshot($_)) } qw(Apache2::ReadConfig Apache::ReadConfig);
+    {
+        no strict;
+        no warnings;
+        eval "package $package;\n#line $line \"$file\"\n$code\n;1" or die $@ || "it did not compile\n";
+    }
+    my @lines = taken();
+    for my $source ($package, sort keys %before) {
+        push @lines, _directives($source, $before{$source});
+    }
+    return @lines;
+}
+
+# What a package says: every variable is a directive, $PerlConfig and @PerlConfig are lines.
+sub _directives {
+    my ($package, $before) = @_;
+    my (@lines, @special);
+    no strict 'refs';
+    my $symbols = \%{"${package}::"};
+    for my $name (sort keys %$symbols) {
+        next if $name =~ /::\z/ || ref \$symbols->{$name} ne 'GLOB';
+        my $glob = $symbols->{$name};
+        my $values = _values($glob);
+        next if $before && defined $before->{$name} && $before->{$name} eq $values;
+        my $into = $name eq 'PerlConfig' ? \@special : \@lines;
+        push @$into, $name eq 'PerlConfig' ? _raw($glob) : _of_variables($name, $glob);
+    }
+    return (@lines, @special);
+}
+
+sub _of_variables {
+    my ($name, $glob) = @_;
+    my @lines;
+    push @lines, _entry($name, ${*$glob}) if defined ${*$glob};
+    push @lines, map { _entry($name, ref eq 'ARRAY' ? join(' ', map { _quoted($_) } @$_) : $_) } @{*$glob} if *{$glob}{ARRAY};
+    push @lines, _sections($name, \%{*$glob}) if *{$glob}{HASH};
+    return @lines;
+}
+
+sub _raw {
+    my ($glob) = @_;
+    return map { split /\n/, $_ } grep { defined } ${*$glob}, *{$glob}{ARRAY} ? @{*$glob} : ();
+}
+
+sub _entry {
+    my ($name, $value) = @_;
+    return ("$name $$value") if ref $value eq 'SCALAR';
+    return map { _entry($name, ref eq 'ARRAY' ? join(' ', map { _quoted($_) } @$_) : $_) } @$value if ref $value eq 'ARRAY';
+    return _sections($name, $value) if ref $value eq 'HASH';
+    die "the value of $name is a " . ref($value) . ", which is no directive\n" if ref $value;
+    return defined $value ? ("$name $value") : ();
+}
+
+# `%Location`: a section for each key; a list is a section for each of its members.
+sub _sections {
+    my ($name, $sections) = @_;
+    my @lines;
+    for my $place (sort keys %$sections) {
+        my $inside = $sections->{$place};
+        ref $inside or die "\$${name}{'$place'} is no section; expected { Directive => value }\n";
+        for my $hash (ref $inside eq 'ARRAY' ? @$inside : $inside) {
+            push @lines, "<$name $place>", (map { _entry($_, $hash->{$_}) } sort keys %$hash), "</$name>";
+        }
+    }
+    return @lines;
+}
+
+sub _quoted { my ($word) = @_; return $word =~ /\s/ && $word !~ /\A["'].*["']\z/s ? qq{"$word"} : $word }
+
+sub _snapshot {
+    my ($package) = @_;
+    no strict 'refs';
+    my $symbols = \%{"${package}::"};
+    return { map { ($_ => _values($symbols->{$_})) } grep { !/::\z/ && ref \$symbols->{$_} eq 'GLOB' } keys %$symbols };
+}
+
+sub _values {
+    my ($glob) = @_;
+    require Data::Dumper;
+    local ($Data::Dumper::Indent, $Data::Dumper::Sortkeys) = (0, 1);
+    return Data::Dumper::Dumper(${*$glob}, *{$glob}{ARRAY} ? \@{*$glob} : undef, *{$glob}{HASH} ? \%{*$glob} : undef);
+}
+
+# ---- for the reader of a configuration ----
+
+my %ERRANDS = (
+    module  => sub { my ($name) = @_; require(($name =~ s{::}{/}gr) . '.pm'); return taken() },
+    require => sub { my ($file) = @_; package main; require $file; return Mehari::Configuration::taken() },
+    section => \&section,
+);
+
+# A message is a decimal length, a newline, and so many bytes: the errand's name and arguments, NUL between them.
+# The answer likewise: `ok` and lines, or `failed` and why.
+sub serve {
+    open my $answers, '>&', \*STDOUT or die "mehari: $!\n";
+    open STDOUT, '>&', \*STDERR or die "mehari: $!\n";
+    binmode $_ for \*STDIN, $answers;
+    $| = 1;
+    install();
+    while (defined(my $message = _message())) {
+        my ($errand, @arguments) = split /\0/, $message, -1;
+        my @lines = eval { $ERRANDS{$errand}->(@arguments) };
+        my $failed = $@;
+        chomp $failed;
+        my $answer = join "\0", $failed ? ('failed', $failed) : ('ok', @lines);
+        utf8::encode($answer) if utf8::is_utf8($answer);
+        print {$answers} length($answer), "\n", $answer;
+        $answers->flush;
+    }
+    require POSIX;
+    POSIX::_exit(0);
+}
+
+# Not by `readline`: perl would add its count of lines to every message of a `die`.
+sub _message {
+    my ($length, $message, $byte) = ('', '');
+    $length .= $byte while sysread(STDIN, $byte, 1) && $byte ne "\n";
+    return undef unless length $length;
+    while (length $message < $length) {
+        sysread(STDIN, $message, $length - length $message, length $message) or return undef;
+    }
+    return $message;
+}
+
+1;

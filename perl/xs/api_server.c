@@ -1,0 +1,110 @@
+/* What Perl asks of a server: its texts and variables as the configuration says, and the handlers of its life. */
+#include "api.h"
+
+static mehari_settings *server_of(pTHX_ SV *number)
+{
+  mehari_settings *server = mehari_server(SvUV(number));
+  /* Nothing was told of it: code that stacks handlers needs a place all the same. */
+  if (!server) {
+    mehari_server_told(aTHX_ SvUV(number), (mehari_text){"", 0});
+    server = mehari_server(SvUV(number));
+  }
+  if (!server)
+    croak("there is no server of number %" SVf, SVfARG(number));
+  return server;
+}
+
+/* Mehari::Server::text($number, $name): undef when nothing is said, or an empty text. */
+XS_INTERNAL(text)
+{
+  dXSARGS;
+  if (items != 2)
+    croak_xs_usage(cv, "number, name");
+  SV *found = mehari_settings_text(aTHX_ mehari_server(SvUV(ST(0))), SvPV_nolen(ST(1)));
+  ST(0) = found && SvOK(found) && SvCUR(found) ? sv_mortalcopy(found) : &PL_sv_undef;
+  XSRETURN(1);
+}
+
+/* Mehari::Server::variables($number): names and values of `PerlSetVar` and `PerlAddVar`. */
+XS_INTERNAL(variables)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "number");
+  const mehari_settings *server = mehari_server(SvUV(ST(0)));
+  AV *list = server ? server->variables : NULL;
+  SP -= items;
+  for (SSize_t i = 0; list && i <= av_top_index(list); i++)
+    XPUSHs(sv_mortalcopy(AvARRAY(list)[i]));
+  PUTBACK;
+}
+
+XS_INTERNAL(count)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  EXTEND(SP, 1);
+  XSRETURN_UV(mehari_server_count());
+}
+
+/* Mehari::Server::number_of_request: of the server that serves the request. */
+XS_INTERNAL(number_of_request)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  EXTEND(SP, 1);
+  XSRETURN_UV(mehari_serving ? mehari_now.frame->server : 0);
+}
+
+static void add_one(pTHX_ AV *list, SV *handler)
+{
+  if (SvROK(handler) ? SvTYPE(SvRV(handler)) != SVt_PVCV : !SvOK(handler))
+    croak("a handler is a name or code, not %s", SvROK(handler) ? sv_reftype(SvRV(handler), 0) : "undef");
+  av_push(list, newSVsv(handler));
+}
+
+/* Mehari::Server::stack($number, $phase, $handlers, $anew): a name, code, or an array of them. */
+XS_INTERNAL(stack)
+{
+  dXSARGS;
+  if (items != 4)
+    croak_xs_usage(cv, "number, phase, handlers, anew");
+  mehari_settings *server = server_of(aTHX_ ST(0));
+  int phase = mehari_rec_phase(aTHX_ ST(1));
+  SV *handlers = ST(2);
+  if (!server->handlers[phase])
+    server->handlers[phase] = newAV();
+  AV *list = server->handlers[phase];
+  if (SvTRUE(ST(3)))
+    av_clear(list);
+  if (SvROK(handlers) && SvTYPE(SvRV(handlers)) == SVt_PVAV)
+    for (SSize_t i = 0; i <= av_top_index((AV *)SvRV(handlers)); i++)
+      add_one(aTHX_ list, AvARRAY((AV *)SvRV(handlers))[i]);
+  else if (SvOK(handlers))
+    add_one(aTHX_ list, handlers);
+  XSRETURN_YES;
+}
+
+/* Mehari::Server::handlers($number, $phase): an array of them. */
+XS_INTERNAL(handlers)
+{
+  dXSARGS;
+  if (items != 2)
+    croak_xs_usage(cv, "number, phase");
+  const mehari_settings *server = mehari_server(SvUV(ST(0)));
+  AV *list = server ? server->handlers[mehari_rec_phase(aTHX_ ST(1))] : NULL, *copy = newAV();
+  for (SSize_t i = 0; list && i <= av_top_index(list); i++)
+    av_push(copy, newSVsv(AvARRAY(list)[i]));
+  ST(0) = sv_2mortal(newRV_noinc((SV *)copy));
+  XSRETURN(1);
+}
+
+void mehari_server_boot(pTHX)
+{
+  static const mehari_sub subs[] = {
+    {"Mehari::Server::text", text, 0}, {"Mehari::Server::variables", variables, 0}, {"Mehari::Server::count", count, 0},
+    {"Mehari::Server::number_of_request", number_of_request, 0}, {"Mehari::Server::stack", stack, 0},
+    {"Mehari::Server::handlers", handlers, 0},
+  };
+  MEHARI_DEFINE(subs);
+}

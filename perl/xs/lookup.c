@@ -1,0 +1,82 @@
+/* What the front would do with a path: asked within a request, answered as the frame such a request would come in. */
+#include "mehari.h"
+
+/* Of a request under another path these stay as they are, for they are the client's. */
+static bool is_the_clients(int text, bool is_same)
+{
+  switch (text) {
+  case MEHARI_TEXT_PROTOCOL:
+  case MEHARI_TEXT_SCHEME:
+  case MEHARI_TEXT_SERVER_NAME:
+  case MEHARI_TEXT_SERVER_ADDR:
+  case MEHARI_TEXT_REMOTE_ADDR:
+    return true;
+  case MEHARI_TEXT_METHOD:
+  case MEHARI_TEXT_TARGET:
+    return is_same;
+  default:
+    return false;
+  }
+}
+
+typedef struct {
+  mehari_request *frame;
+  uint32_t at;
+} writer;
+
+static mehari_span put(writer *into, mehari_text text)
+{
+  mehari_span span = {into->at, text.length};
+  memcpy((char *)into->frame + into->at, text.at, text.length);
+  into->at += text.length;
+  return span;
+}
+
+static void put_pairs(writer *into, mehari_pair *pairs, const mehari_job *from, const mehari_pair *source, int count)
+{
+  for (int i = 0; i < count; i++) {
+    pairs[i].name = put(into, mehari_job_text(from, source[i].name));
+    pairs[i].value = put(into, mehari_job_text(from, source[i].value));
+  }
+}
+
+/* The client's part of one frame and the path's part of the other. */
+static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same)
+{
+  uint16_t fields = client->frame->field_count, variables = path->frame->variable_count;
+  size_t head = sizeof(mehari_request) + (size_t)(fields + variables) * sizeof(mehari_pair);
+  char *room;
+  Newx(room, head + client->frame->length + path->frame->length, char);
+  writer into = {(mehari_request *)room, head};
+  *into.frame = *path->frame;
+  into.frame->field_count = fields;
+  into.frame->request_id = client->frame->request_id;
+  into.frame->server_port = client->frame->server_port;
+  into.frame->remote_port = client->frame->remote_port;
+  into.frame->body_kind = is_same ? client->frame->body_kind : MEHARI_BODY_EMPTY;
+  into.frame->body_length = is_same ? client->frame->body_length : 0;
+  into.frame->body = (mehari_span){0, 0};
+  for (int i = 0; i < MEHARI_TEXT_COUNT; i++) {
+    const mehari_job *from = is_the_clients(i, is_same) ? client : path;
+    into.frame->text[i] = put(&into, mehari_job_text(from, from->frame->text[i]));
+  }
+  mehari_pair *pairs = (mehari_pair *)(into.frame + 1);
+  put_pairs(&into, pairs, client, client->fields, fields);
+  put_pairs(&into, pairs + fields, path, path->variables, variables);
+  into.frame->length = into.at;
+  return into.frame;
+}
+
+mehari_request *mehari_lookup(mehari_rec *like, mehari_text target, const mehari_text *file, bool is_same)
+{
+  const char kind = file ? MEHARI_ASK_FILE : MEHARI_ASK_PATH;
+  mehari_text parts[] = {{&kind, 1}, target, {"", file ? 1 : 0}, file ? *file : (mehari_text){"", 0}};
+  if (target.length + parts[3].length > MEHARI_RECORD_LIMIT - 2 || memchr(target.at, '\0', target.length))
+    return NULL;
+  const mehari_request *answer = mehari_ask(like->job.frame->server, parts, 4);
+  if (!answer)
+    return NULL;
+  mehari_job path = {.frame = answer, .base = (const char *)answer, .fields = (const mehari_pair *)(answer + 1)};
+  path.variables = path.fields + answer->field_count;
+  return merged(&like->job, &path, is_same);
+}

@@ -1,0 +1,125 @@
+//! Traffic rules: how much one place, one client or one address may ask for at a time.
+
+use super::row::*;
+use crate::arguments::duration;
+use crate::{RateRule, RuleNumber, TrafficRule};
+use std::time::Duration;
+
+pub const GROUP: Group = Group {
+    title: "Traffic rules",
+    rows: &[
+        Directive::everywhere(
+            "MaxConcurrentReqs",
+            words("NUMBER|unlimited [METHOD...]", 1, ANY),
+            "Requests (of these methods) that may be under way here at once; one more is answered 503 with Retry-After.",
+            concurrent,
+        )
+        .example("10 POST PUT", "none"),
+        Directive::everywhere(
+            "ClientRequestRate",
+            words("NUMBER/SECONDS [burst=NUMBER] [delay=SECONDS] | off", 1, 3),
+            "Requests an address may make here: so many in so many seconds, `burst` of them at once. What comes faster is held back for `delay` at most, then answered 429 with Retry-After.",
+            rate,
+        )
+        .example("60/60 burst=20 delay=2", "fast"),
+        Directive::server(
+            "MaxConnectionsPerClient",
+            Shape::Number { least: 0, most: 1_000_000 },
+            "Connections one address may have open; one more is answered 429 and closed. 0 is no limit.",
+            |target, arguments| {
+                target.site.limits.connections_per_client = arguments.number_u32()?;
+                Ok(())
+            },
+        )
+        .default("0")
+        .unit("connections"),
+    ],
+};
+
+fn concurrent(target: &mut Target, arguments: &Arguments) -> Applied {
+    let first = arguments.filled(0)?;
+    let limit = match first.to_ascii_lowercase().as_str() {
+        "unlimited" => None,
+        number => match number.parse::<u32>().ok().filter(|number| *number > 0) {
+            Some(number) => Some(number),
+            None => {
+                let message = format!("expected a number above 0, or unlimited, not `{first}`");
+                return Err(arguments.fault(0, message));
+            }
+        },
+    };
+    let mut methods = Vec::new();
+    for (index, word) in arguments.words.iter().enumerate().skip(1) {
+        if word.text.is_empty() || !word.text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err(arguments.fault(
+                index,
+                format!("expected a method such as POST, not `{}`", word.text),
+            ));
+        }
+        methods.push(word.text.clone());
+    }
+    target
+        .changes
+        .push(Change::Traffic(TrafficRule::Concurrent {
+            number: RuleNumber::next(),
+            limit,
+            methods,
+        }));
+    Ok(())
+}
+
+fn rate(target: &mut Target, arguments: &Arguments) -> Applied {
+    let first = arguments.filled(0)?;
+    if first.eq_ignore_ascii_case("off") {
+        target
+            .changes
+            .push(Change::Traffic(TrafficRule::Rate(None)));
+        return Ok(());
+    }
+    let expected = || {
+        arguments.fault(
+            0,
+            format!("expected NUMBER/SECONDS such as 60/60, or off, not `{first}`"),
+        )
+    };
+    let (count, period) = first.split_once('/').ok_or_else(expected)?;
+    let count = count
+        .parse::<u32>()
+        .ok()
+        .filter(|count| (1..=1_000_000).contains(count));
+    let period = duration(period).filter(|period| !period.is_zero() && period.as_secs() <= 86_400);
+    let (count, period) = count.zip(period).ok_or_else(expected)?;
+    let (mut burst, mut delay) = (count, Duration::ZERO);
+    for (index, word) in arguments.words.iter().enumerate().skip(1) {
+        let lower = word.text.to_ascii_lowercase();
+        let wrong = || {
+            arguments.fault(
+                index,
+                format!(
+                    "expected burst=NUMBER or delay=SECONDS (30 at most), not `{}`",
+                    word.text
+                ),
+            )
+        };
+        match lower.split_once('=') {
+            Some(("burst", number)) => {
+                let number = number.parse::<u32>().ok().filter(|number| *number > 0);
+                burst = number.ok_or_else(wrong)?;
+            }
+            Some(("delay", time)) => {
+                let time = duration(time).filter(|time| time.as_secs() <= 30);
+                delay = time.ok_or_else(wrong)?;
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    target
+        .changes
+        .push(Change::Traffic(TrafficRule::Rate(Some(RateRule {
+            number: RuleNumber::next(),
+            interval: period / count,
+            burst,
+            delay,
+        }))));
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! `<Perl>` sections: run when they are read, and what they say is read in their place.
+
+use super::Reader;
+use crate::environment::PreloadStage;
+use crate::line::{self, Character, Lines};
+use crate::problem::{At, Fault};
+use crate::{Errand, Preload};
+
+/// A section that is being collected.
+pub(super) struct PerlBlock {
+    pub at: At,
+    pub code: String,
+}
+
+impl Reader<'_> {
+    /// One more line of the section under way.
+    pub(super) fn collect_perl(&mut self, characters: &[Character]) {
+        if let Some(block) = &mut self.perl_block {
+            block.code.push_str(&line::text(characters));
+            block.code.push('\n');
+        }
+    }
+
+    /// The section is complete: its code runs here, and in every zygote at its place among the preloads.
+    pub(super) fn run_perl(&mut self) {
+        let Some(block) = self.perl_block.take() else {
+            return;
+        };
+        let name = format!("{}:{}", self.file.display(), block.at.line + 1);
+        if let Err(fault) = self.catch_up(block.at) {
+            return self.refuse(fault);
+        }
+        let errand = Errand::Section {
+            name: &name,
+            code: &block.code,
+        };
+        let made = self.run_errand(errand, block.at);
+        let preload = Preload::Section {
+            name: name.clone(),
+            code: block.code.clone(),
+        };
+        self.environment.preload(PreloadStage::Module, preload);
+        self.perl_is_ahead();
+        match made {
+            Ok(lines) => self.read_made(&lines, block.at),
+            Err(fault) => self.refuse(fault),
+        }
+    }
+
+    /// A preload that was just read: once perl runs it is loaded at once, as in mod_perl; before that, only what
+    /// makes directives is worth starting perl for.
+    pub(super) fn preload_was_read(&mut self, at: At) {
+        let starts_perl = || {
+            let last = self.environment.preloads.last();
+            matches!(last, Some((_, Preload::Require(file))) if mentions_add_config(file))
+        };
+        if self.environment.loaded_here > 0 || starts_perl() {
+            if let Err(fault) = self.catch_up(at) {
+                self.refuse(fault);
+            }
+        }
+    }
+
+    /// Loads what was to be preloaded so far and is not loaded here, and reads what it says.
+    fn catch_up(&mut self, at: At) -> Result<(), Fault> {
+        if self.environment.loaded_here == 0 {
+            self.environment.preloads.sort_by_key(|(stage, _)| *stage);
+        }
+        while let Some((stage, preload)) =
+            self.environment.preloads.get(self.environment.loaded_here)
+        {
+            let (stage, preload) = (*stage, preload.clone());
+            self.environment.loaded_here += 1;
+            if stage >= PreloadStage::PostConfigRequire && !is_maker(&preload) {
+                continue;
+            }
+            let made = match &preload {
+                Preload::Module(name) => self.run_errand(Errand::Module(name), at)?,
+                Preload::Require(file) => {
+                    self.run_errand(Errand::Require(&file.to_string_lossy()), at)?
+                }
+                _ => continue,
+            };
+            self.read_made(&made, at);
+        }
+        self.perl_is_ahead();
+        Ok(())
+    }
+
+    /// From now on preloads keep the order of the lines, behind those that perl has loaded.
+    fn perl_is_ahead(&mut self) {
+        self.environment.loaded_here = self.environment.preloads.len();
+        for (stage, _) in &mut self.environment.preloads {
+            if *stage < PreloadStage::PostConfigRequire {
+                *stage = PreloadStage::Loaded;
+            }
+        }
+    }
+
+    fn run_errand(&mut self, errand: Errand<'_>, at: At) -> Result<Vec<String>, Fault> {
+        let Some(interpreter) = &mut self.interpreter else {
+            let message =
+                "Perl cannot be run while this is read; expected a configuration without <Perl>";
+            return Err(Fault::new(at, message));
+        };
+        let made = interpreter.run(&self.site.perl, errand);
+        made.map_err(|reason| Fault::new(at, format!("expected the Perl here to run: {reason}")))
+    }
+
+    /// Reads lines that Perl made: whatever is wrong with one is told at `at`.
+    fn read_made(&mut self, lines: &[String], at: At) {
+        let text = lines.join("\n");
+        let outer = self.open.len();
+        for mut characters in Lines::of(&text) {
+            characters.iter_mut().for_each(|(_, place)| *place = at);
+            let Some(content) = line::content(&characters) else {
+                continue;
+            };
+            if let Err(fault) = self.read_line(content) {
+                let message = format!("{} (in `{}`)", fault.message, line::text(content));
+                self.refuse(Fault::new(at, message));
+            }
+        }
+        while self.open.len() > outer {
+            if let Some(open) = self.open.pop() {
+                let message = format!(
+                    "<{0}> is not closed; expected </{0}> in the same section",
+                    open.name
+                );
+                self.refuse(Fault::new(at, message));
+            }
+        }
+    }
+}
+
+fn is_maker(preload: &Preload) -> bool {
+    matches!(preload, Preload::Require(file) if mentions_add_config(file))
+}
+
+/// A file that makes directives; to start perl for any other would only cost time.
+fn mentions_add_config(file: &std::path::Path) -> bool {
+    std::fs::read(file).is_ok_and(|text| text.windows(10).any(|word| word == b"add_config"))
+}

@@ -1,0 +1,155 @@
+//! Metrics for collectors, in Prometheus' text and OpenMetrics, by OpenTelemetry's names where it has one.
+
+use super::text;
+use crate::answer::Answer;
+use crate::dispatch::Dispatch;
+use crate::meters::{Meters, BOUNDS_US};
+use crate::request::Request;
+use crate::shared::Shared;
+use std::fmt::Write;
+use std::time::UNIX_EPOCH;
+
+pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Answer {
+    let accept = request.field("accept").unwrap_or_default();
+    let open = memchr::memmem::find(accept, b"application/openmetrics-text").is_some();
+    let mut page = Page(String::new());
+    write(shared, &mut page);
+    match open {
+        true => {
+            page.0.push_str("# EOF\n");
+            let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            text(200, media_type, page.0)
+        }
+        false => text(200, "text/plain; version=0.0.4; charset=utf-8", page.0),
+    }
+}
+
+struct Page(String);
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl std::fmt::Display) {
+        self.family(name, "gauge", help);
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+
+    /// `name` without `_total`: OpenMetrics names the family so.
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.family(name, "counter", help);
+        let _ = writeln!(self.0, "{name}_total {value}");
+    }
+}
+
+fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
+    let counts = &shared.counts;
+    if let Some(meters) = &*shared.meters.borrow() {
+        durations(meters, page);
+    }
+    page.gauge(
+        "http_server_active_requests",
+        "Requests under way.",
+        counts.active.get(),
+    );
+    page.counter(
+        "http_server_response_body_bytes",
+        "Bytes of response bodies.",
+        counts.bytes.get(),
+    );
+    page.counter(
+        "mehari_connections",
+        "Connections accepted.",
+        counts.connections.get(),
+    );
+    page.counter(
+        "mehari_connections_refused",
+        "Connections answered 503 because MaxConnections were open.",
+        counts.refused_connections.get(),
+    );
+    let traffic = &shared.traffic.counts;
+    let name = "mehari_traffic_rule_actions";
+    page.family(name, "counter", "What traffic rules did.");
+    for (action, count) in [
+        ("too_many_at_once", &traffic.too_many_at_once),
+        ("too_fast", &traffic.too_fast),
+        ("held_back", &traffic.held_back),
+        ("too_many_connections", &traffic.too_many_connections),
+    ] {
+        let _ = writeln!(
+            page.0,
+            "{name}_total{{action=\"{action}\"}} {}",
+            count.get()
+        );
+    }
+    page.gauge(
+        "mehari_connections_open",
+        "Connections that are open.",
+        shared.registry.open(),
+    );
+    let started = shared
+        .started
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    page.gauge(
+        "process_start_time_seconds",
+        "When the server began, since 1970.",
+        started.as_secs_f64(),
+    );
+    let Some(pool) = shared.pool.status() else {
+        return;
+    };
+    page.family("mehari_workers", "gauge", "Workers by what they do.");
+    for state in ["starting", "idle", "busy", "retiring"] {
+        let count = pool.workers.iter().filter(|worker| worker.state == state);
+        let _ = writeln!(
+            page.0,
+            "mehari_workers{{state=\"{state}\"}} {}",
+            count.count()
+        );
+    }
+    page.gauge(
+        "mehari_workers_limit",
+        "Workers there may be.",
+        pool.plan.max,
+    );
+    page.gauge(
+        "mehari_queue_length",
+        "Requests that wait for a worker.",
+        pool.queue,
+    );
+    page.gauge(
+        "mehari_generation",
+        "The generation that serves.",
+        pool.generation,
+    );
+}
+
+fn durations(meters: &Meters, page: &mut Page) {
+    let name = "http_server_request_duration_seconds";
+    page.family(
+        name,
+        "histogram",
+        "From the arrival of a request to the end of its response.",
+    );
+    for one in meters.histograms() {
+        let labels = format!(
+            "http_request_method=\"{}\",http_response_status_code=\"{}\"",
+            one.method, one.status
+        );
+        let mut below = 0;
+        for (bound, count) in BOUNDS_US.iter().zip(&one.buckets) {
+            below += count;
+            let bound = *bound as f64 / 1e6;
+            let _ = writeln!(page.0, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}");
+        }
+        below += one.buckets[BOUNDS_US.len()];
+        let _ = writeln!(page.0, "{name}_bucket{{{labels},le=\"+Inf\"}} {below}");
+        let sum = one.sum_us as f64 / 1e6;
+        let _ = writeln!(
+            page.0,
+            "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {below}"
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! A line by a site's own `LogFormat`. What others sent is escaped as in the combined format.
+
+use super::{combined, Ending, Entry};
+use crate::clock::{self, Clock, Style};
+use crate::escape::{decimal, log_item, padded};
+use mehari_config::{LogField, LogItem, LogTime, TimeStyle, TimeUnit};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// `time` is the text between the brackets of `%t`.
+pub fn write(line: &mut Vec<u8>, items: &[LogItem], entry: &Entry<'_>, time: &[u8]) {
+    for item in items {
+        match item {
+            LogItem::Text(text) => line.extend_from_slice(text.as_bytes()),
+            LogItem::Field {
+                field,
+                statuses,
+                original,
+            } => match applies(statuses.as_ref(), entry.status) {
+                true => value(line, field, *original, entry, time),
+                false => line.push(b'-'),
+            },
+        }
+    }
+    line.push(b'\n');
+}
+
+fn applies(statuses: Option<&(bool, Vec<u16>)>, status: u16) -> bool {
+    statuses.map_or(true, |(negated, list)| list.contains(&status) != *negated)
+}
+
+fn value(line: &mut Vec<u8>, field: &LogField, original: bool, entry: &Entry<'_>, time: &[u8]) {
+    let more = &entry.more;
+    match field {
+        LogField::ClientAddress => log_item(line, entry.remote),
+        LogField::PeerAddress => log_item(line, more.peer),
+        LogField::LocalAddress => log_item(line, more.server_addr),
+        LogField::BodyBytes(false) if entry.bytes == 0 => line.push(b'-'),
+        LogField::BodyBytes(_) => decimal(line, entry.bytes),
+        LogField::Cookie(name) => text(line, cookie(entry, name)),
+        LogField::Duration(unit) => decimal(line, entry.total_us / in_microseconds(*unit)),
+        LogField::Environment(name) => text(line, environment(entry, name)),
+        LogField::FileName => text(line, filled(more.file)),
+        LogField::Protocol => text(line, filled(entry.protocol)),
+        LogField::RequestField(name) => text(line, request_field(entry, name)),
+        LogField::ResponseField(name) => text(line, response_field(entry, name)),
+        LogField::KeptAlive => decimal(line, more.kept),
+        LogField::Nothing => line.push(b'-'),
+        LogField::RequestId => decimal(line, entry.request_id),
+        LogField::Method => text(line, filled(entry.method)),
+        LogField::ServerPort => decimal(line, u64::from(more.server_port)),
+        LogField::ClientPort => decimal(line, u64::from(more.peer_port)),
+        LogField::Process => decimal(line, u64::from(std::process::id())),
+        LogField::Worker => decimal(line, u64::from(entry.worker.unwrap_or(std::process::id()))),
+        LogField::Query => log_item(line, query(target(entry, original))),
+        LogField::RequestLine => combined::request_line(line, entry),
+        LogField::Handler => text(line, filled(more.handler.as_bytes())),
+        LogField::Status => decimal(line, u64::from(status(entry, original))),
+        LogField::Time(wanted) => moment(line, wanted, entry, time),
+        LogField::User => match entry.user {
+            Some(b"") => line.extend_from_slice(b"\"\""),
+            user => text(line, user),
+        },
+        LogField::Path => text(line, filled(path(target(entry, original)))),
+        LogField::ServerName => text(line, filled(more.server_name)),
+        LogField::RequestHost => text(
+            line,
+            request_field(entry, "Host").or(filled(more.server_name)),
+        ),
+        LogField::ConnectionStatus => line.push(match more.ends {
+            Ending::Aborted => b'X',
+            Ending::Kept => b'+',
+            Ending::Closed => b'-',
+        }),
+        LogField::BytesIn => decimal(line, more.bytes_in),
+        LogField::BytesOut => decimal(line, more.bytes_out),
+        LogField::BytesBoth => decimal(line, more.bytes_in + more.bytes_out),
+        LogField::Tls(name) => {
+            let value = more.tls.and_then(|tls| tls.value(name));
+            text(line, value.map(str::as_bytes));
+        }
+        LogField::Queued => decimal(line, entry.queue_us),
+        LogField::Backend => decimal(line, more.backend_us),
+    }
+}
+
+fn text(line: &mut Vec<u8>, value: Option<&[u8]>) {
+    log_item(line, value.unwrap_or(b"-"));
+}
+
+fn filled(value: &[u8]) -> Option<&[u8]> {
+    (!value.is_empty()).then_some(value)
+}
+
+fn in_microseconds(unit: TimeUnit) -> u64 {
+    match unit {
+        TimeUnit::Seconds => 1_000_000,
+        TimeUnit::Milliseconds => 1000,
+        TimeUnit::Microseconds => 1,
+    }
+}
+
+fn status(entry: &Entry<'_>, original: bool) -> u16 {
+    match original && entry.more.first_status > 0 {
+        true => entry.more.first_status,
+        false => entry.status,
+    }
+}
+
+fn target<'a>(entry: &Entry<'a>, original: bool) -> &'a [u8] {
+    match original || entry.more.resource.is_empty() {
+        true => entry.target,
+        false => entry.more.resource,
+    }
+}
+
+fn path(target: &[u8]) -> &[u8] {
+    let end = target.iter().position(|&byte| byte == b'?');
+    &target[..end.unwrap_or(target.len())]
+}
+
+/// With its `?`.
+fn query(target: &[u8]) -> &[u8] {
+    &target[path(target).len()..]
+}
+
+fn request_field<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+    let mut fields = entry.more.fields.iter();
+    fields
+        .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+        .map(|(_, value)| *value)
+}
+
+fn response_field<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+    let lines = entry.more.response.split(|&byte| byte == b'\n');
+    let mut fields = lines.filter_map(|line| {
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    });
+    fields
+        .find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()))
+        .map(|(_, value)| value)
+}
+
+fn environment<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+    let mut set = entry.more.environment.iter();
+    set.find(|(known, _)| known == name)
+        .map(|(_, value)| value.as_bytes())
+}
+
+fn cookie<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+    let pairs = request_field(entry, "Cookie")?.split(|&byte| byte == b';');
+    let mut pairs = pairs.map(<[u8]>::trim_ascii);
+    pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+fn moment(line: &mut Vec<u8>, wanted: &LogTime, entry: &Entry<'_>, begin: &[u8]) {
+    let time = match wanted.end {
+        true => entry.time + Duration::from_micros(entry.total_us),
+        false => entry.time,
+    };
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    match &wanted.style {
+        TimeStyle::Clf => {
+            line.push(b'[');
+            match wanted.end {
+                true => line.extend_from_slice(Clock::new(Style::Combined).text(time)),
+                false => line.extend_from_slice(begin),
+            }
+            line.push(b']');
+        }
+        TimeStyle::Epoch(unit) => {
+            let micros = since.as_micros() as u64;
+            decimal(line, micros / in_microseconds(*unit));
+        }
+        TimeStyle::Fraction(TimeUnit::Milliseconds) => padded(line, since.subsec_millis(), 3),
+        TimeStyle::Fraction(_) => padded(line, since.subsec_micros(), 6),
+        TimeStyle::Custom(format) => custom(line, time, format),
+    }
+}
+
+fn custom(line: &mut Vec<u8>, time: SystemTime, format: &str) {
+    let written = clock::formatted(time, format);
+    log_item(line, &written);
+}

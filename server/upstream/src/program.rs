@@ -1,0 +1,150 @@
+//! FastCGI programs that this server starts: so many processes, one listening socket, restarts.
+//!
+//! The socket is the server's and outlives every process, so that connections wait while one is
+//! started again. A process ends with the server, however that ends.
+
+use crate::upstreams::Report;
+use mehari_config::{LogLevel, Program};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::task::{spawn_local, JoinHandle};
+use tokio::time::Instant;
+
+/// A process that ended sooner failed at its start.
+const SOON: Duration = Duration::from_secs(1);
+/// The pause after a failed start; each further one doubles it.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Longest line of a program's errors.
+const LONGEST_LINE: u64 = 8 * 1024;
+/// Makes the kernel end a program whose parent has died (util-linux).
+const TIED: &str = "/usr/bin/setpriv";
+
+/// The processes of one program; dropped, they end.
+pub struct Fleet {
+    pub program: Program,
+    pub socket: PathBuf,
+    tasks: Vec<JoinHandle<()>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Fleet {
+    /// Must run inside a `LocalSet`, on the thread that lives as long as the server.
+    pub fn start(program: &Program, report: &Report) -> io::Result<Fleet> {
+        rustix::fs::access(&program.file, rustix::fs::Access::EXEC_OK)?;
+        let folder = tempfile::Builder::new().prefix("mehari-fcgi-").tempdir()?;
+        let socket = folder.path().join("socket");
+        let listener = Rc::new(OwnedFd::from(UnixListener::bind(&socket)?));
+        let keep = |_| {
+            let (program, listener) = (program.clone(), listener.clone());
+            spawn_local(keep(program, listener, report.clone()))
+        };
+        Ok(Fleet {
+            program: program.clone(),
+            socket,
+            tasks: (0..program.processes).map(keep).collect(),
+            _folder: folder,
+        })
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(|task| task.abort());
+    }
+}
+
+/// Keeps one process running.
+async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let began = Instant::now();
+        let ended = match spawn(&program, &listener) {
+            Ok((child, stderr)) => attend(child, stderr, &program.file, &report).await,
+            Err(error) => format!("cannot be started: {error}"),
+        };
+        let name = program.file.display();
+        if began.elapsed() >= SOON {
+            (report)(LogLevel::Info, &format!("{name} {ended}; started again"));
+            pause = FIRST_PAUSE;
+            continue;
+        }
+        let text = format!("{name} {ended}; started again in {pause:?}");
+        (report)(LogLevel::Error, &text);
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// A FastCGI program finds its listening socket where others have their standard input.
+fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<ChildStderr>)> {
+    let mut command = match Path::new(TIED).is_file() {
+        true => {
+            let mut command = Command::new(TIED);
+            command
+                .args(["--pdeathsig", "KILL", "--"])
+                .arg(&program.file);
+            command
+        }
+        false => Command::new(&program.file),
+    };
+    command.env_clear();
+    for name in ["PATH", "TZ", "LANG"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    // This server is php-cgi's manager: it need not have children, or retire every 500 requests.
+    command.env("PHP_FCGI_MAX_REQUESTS", "10000");
+    command.envs(program.environment.iter().cloned());
+    let mut child = command
+        .stdin(Stdio::from(listener.try_clone()?))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let stderr = child.stderr.take();
+    Ok((child, stderr))
+}
+
+/// Logs what the process complains of; how it ended.
+async fn attend(
+    mut child: Child,
+    stderr: Option<ChildStderr>,
+    file: &Path,
+    report: &Report,
+) -> String {
+    let pid = child.id().unwrap_or_default();
+    let told = async {
+        let Some(stderr) = stderr else { return };
+        let mut lines = BufReader::new(stderr);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let mut bounded = (&mut lines).take(LONGEST_LINE);
+            let read = bounded.read_until(b'\n', &mut line).await;
+            if !matches!(read, Ok(count) if count > 0) {
+                return std::future::pending().await;
+            }
+            let text = String::from_utf8_lossy(line.trim_ascii());
+            (report)(
+                LogLevel::Error,
+                &format!("{} [{pid}]: {text}", file.display()),
+            );
+        }
+    };
+    tokio::select! {
+        () = told => String::new(),
+        ended = child.wait() => match ended {
+            Ok(status) => format!("[{pid}] ended ({status})"),
+            Err(error) => format!("[{pid}] cannot be watched: {error}"),
+        },
+    }
+}

@@ -1,0 +1,105 @@
+//! Why a client was refused is in the error log, in Apache's words where tools look for them.
+
+use mehari_harness::{Request, Server};
+
+#[test]
+fn refused_files_leave_a_line_with_the_reason() {
+    let server = Server::builder()
+        .file("htdocs/secret/a.txt", "secret")
+        .file("htdocs/.hidden", "secret")
+        .file("htdocs/folder/x.txt", "x")
+        .file("htdocs/plain.txt", "x")
+        .conf("LogLevel info\n<Location /secret/>\n    Require all denied\n</Location>\n")
+        .start();
+    server.get("/secret/a.txt").expect(403);
+    let line = server
+        .log
+        .expect("client denied by server configuration: /secret/a.txt");
+    assert!(line.contains("[error]") && line.contains("[req "), "{line}");
+    server.get("/.hidden").expect(404);
+    let line = server.log.expect("a file that is never shown: /.hidden");
+    assert!(line.contains("[error]"), "{line}");
+    server.get("/missing.txt").expect(404);
+    let line = server.log.expect("no such file: /missing.txt");
+    assert!(line.contains("[info]"), "{line}");
+    server.get("/folder/").expect(403);
+    server.log.expect("a folder without an index");
+    server.get("/plain.txt").expect(200);
+    assert_eq!(server.log.count("plain.txt:"), 0);
+}
+
+#[test]
+fn body_that_finds_no_room_is_refused_and_the_log_says_where() {
+    let server = Server::builder()
+        .file("tmp/kept", "")
+        .file(
+            "scripts/echo.pl",
+            "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\nread\";\n",
+        )
+        .ladder()
+        .env("TMPDIR", "/proc/self/nowhere")
+        .start();
+    let mut connection = server.connect();
+    connection.write(&Request::post("/registry/echo.pl", "x".repeat(300_000)).bytes());
+    let answer = connection.read_answer("POST").expect("an answer");
+    assert_eq!(answer.status, 500);
+    assert!(
+        connection.is_closed_by_server(),
+        "the connection stays open"
+    );
+    let line = server.log.expect("(TMPDIR)");
+    assert!(
+        line.contains("/proc/self/nowhere") && line.contains("No such file"),
+        "{line}"
+    );
+    // What fits memory needs no file.
+    let small = Request::post("/registry/echo.pl", "x".repeat(3000));
+    assert_eq!(server.send(&small).expect(200), "read");
+}
+
+/// A full file system needs one to fill, and root to make it.
+#[test]
+fn body_for_which_the_disk_is_full_is_answered_507() {
+    let server = Server::builder()
+        .file("full/kept", "")
+        .file(
+            "scripts/echo.pl",
+            "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\nread\";\n",
+        )
+        .ladder();
+    let Some(disk) = SmallDisk::mount() else {
+        println!("not root, or no mounts here: left out");
+        return;
+    };
+    let server = server
+        .env("TMPDIR", &disk.0.path().to_string_lossy())
+        .start();
+    let answer = server.send(&Request::post("/registry/echo.pl", "x".repeat(3_000_000)));
+    assert_eq!(answer.status, 507);
+    server.log.expect("No space left on device");
+}
+
+/// 64 kB of file system.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount() -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+            .arg(folder.path())
+            .output()
+            .is_ok_and(|output| output.status.success());
+        mounted.then_some(SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: a server that a failed test left may still hold it.
+        let _ = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(self.0.path())
+            .status();
+    }
+}

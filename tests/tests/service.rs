@@ -1,0 +1,113 @@
+//! Under a service manager: sockets it opened, and what it is told.
+
+use mehari_harness::{eventually, Connection, Request, Server, PATIENCE};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+
+#[test]
+fn manager_hears_of_readiness_reloads_life_and_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).expect("a socket");
+    manager.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let hear = |words: &str| {
+        let mut text = [0; 512];
+        for _ in 0..200 {
+            let count = manager
+                .recv(&mut text)
+                .unwrap_or_else(|error| panic!("{words}: {error}"));
+            if String::from_utf8_lossy(&text[..count]).contains(words) {
+                return;
+            }
+        }
+        panic!("{words} was not said");
+    };
+    let mut server = Server::builder()
+        .file("htdocs/page.txt", "x")
+        .file("scripts/environment.pl", "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\", join ' ', grep /NOTIFY|WATCHDOG|LISTEN/, keys %ENV;\n")
+        .ladder()
+        .env("NOTIFY_SOCKET", &path.to_string_lossy())
+        .env("WATCHDOG_USEC", "200000")
+        .start();
+    hear("READY=1");
+    hear("WATCHDOG=1");
+    hear("WATCHDOG=1");
+    server.signal(Signal::Hup);
+    hear("RELOADING=1\nMONOTONIC_USEC=");
+    hear("READY=1");
+    assert_eq!(server.get("/cgi/environment.pl").expect(200), "");
+    server.signal(Signal::Term);
+    hear("STOPPING=1");
+    assert!(server.wait().is_some());
+}
+
+/// The harness closes what a server must not inherit, so this one is started by hand.
+#[test]
+fn socket_that_was_open_before_is_served() {
+    let site = mehari_harness::site::Site::new();
+    site.write("htdocs/page.txt", "was here");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    // Clients that came before the server did are in the backlog.
+    let mut early = Connection::open(address);
+    early.write(&Request::get("/page.txt").bytes());
+    // A copy is handed on; the listener itself is closed by exec.
+    let copy = rustix::io::dup(&listener).expect("a descriptor");
+    let mut server = Command::new(mehari_harness::binary::mehari())
+        .arg("serve")
+        .arg(site.path("htdocs"))
+        .arg("--control")
+        .arg(site.path("control"))
+        .env(
+            "SERVER_STARTER_PORT",
+            format!("{address}={}", copy.as_raw_fd()),
+        )
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("mehari runs");
+    drop(copy);
+    let mut line = String::new();
+    let output = server.stdout.take().expect("it was piped");
+    BufReader::new(output).read_line(&mut line).expect("a line");
+    let answer = early.read_answer("GET");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&server), Signal::Term)
+        .expect("it runs");
+    let status = server.wait().expect("it ends");
+    assert_eq!(line, format!("mehari: serving http://{address}/\n"));
+    assert_eq!(answer.expect("an answer").expect(200), "was here");
+    assert!(status.success(), "{status}");
+    // The next server finds the same socket open.
+    assert!(eventually(PATIENCE, || Connection::try_open(address).is_ok()));
+}
+
+#[test]
+fn descriptor_that_is_no_socket_is_told() {
+    let builder = Server::builder()
+        .without_listen()
+        .env("SERVER_STARTER_PORT", "8080=77");
+    let log = builder
+        .conf("")
+        .try_start()
+        .err()
+        .expect("it does not start")
+        .text();
+    assert!(
+        log.contains("descriptor 77, which was to be a socket, is not open"),
+        "{log}"
+    );
+    let builder = Server::builder()
+        .without_listen()
+        .env("SERVER_STARTER_PORT", "8080");
+    let log = builder
+        .conf("")
+        .try_start()
+        .err()
+        .expect("it does not start")
+        .text();
+    assert!(log.contains("expected ADDRESS=DESCRIPTOR"), "{log}");
+}

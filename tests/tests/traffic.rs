@@ -1,0 +1,89 @@
+//! Traffic rules: places, clients and addresses that ask for too much are told when to come back.
+
+use mehari_harness::scripts::{nap, simple};
+use mehari_harness::{Connection, Request, Rung};
+use std::time::{Duration, Instant};
+
+#[test]
+fn place_takes_so_many_requests_at_once_and_others_nothing_of_it() {
+    let server = simple(4)
+        .conf("<Location /registry>\nMaxConcurrentReqs 1 GET\n</Location>\n")
+        .start();
+    let (mut napping, _) = nap(&server, Rung::Registry, "x");
+    let refused = server.get("/registry/hello.pl");
+    refused.expect(503);
+    assert_eq!(refused.field("retry-after").as_deref(), Some("1"));
+    server.get("/perlrun/hello.pl").expect(200);
+    server
+        .send(&Request::post("/registry/echo.pl", *b"body"))
+        .expect(200);
+    napping.read_answer("GET").expect("an answer").expect(200);
+    server.get("/registry/hello.pl").expect(200);
+    let status = server.status();
+    assert_eq!(
+        status["front"]["traffic_rules"]["too_many_at_once"], 1,
+        "{status}"
+    );
+}
+
+#[test]
+fn client_that_is_too_fast_is_held_back_and_then_told_when_to_come_back() {
+    let server = simple(2)
+        .file("htdocs/page.txt", "x")
+        .file("htdocs/slow/page.txt", "x")
+        .conf("<Location /page.txt>\nClientRequestRate 1/100 burst=2\n</Location>\n")
+        .conf("<Location /slow>\nClientRequestRate 2/1 burst=1 delay=5\n</Location>\n")
+        .start();
+    let mut connection = server.connect();
+    let mut ask = |path: &str| connection.send(&Request::get(path)).expect("an answer");
+    ask("/page.txt").expect(200);
+    ask("/page.txt").expect(200);
+    let refused = ask("/page.txt");
+    assert!(refused.expect(429).contains("too many requests"));
+    let after: u64 = refused
+        .field("retry-after")
+        .expect("a time")
+        .parse()
+        .expect("seconds");
+    assert!((90..=101).contains(&after), "{after}");
+    let start = Instant::now();
+    (0..3).for_each(|_| drop(ask("/slow/page.txt").expect(200)));
+    // Two of the three come half a second too early each; the clock of rules ticks four times a second.
+    assert!(
+        start.elapsed() >= Duration::from_millis(600),
+        "{:?}",
+        start.elapsed()
+    );
+    let rules = &server.status()["front"]["traffic_rules"];
+    assert_eq!(
+        (&rules["too_fast"], &rules["held_back"]),
+        (&1.into(), &2.into()),
+        "{rules}"
+    );
+}
+
+#[test]
+fn address_has_so_many_connections() {
+    let server = simple(2)
+        .file("htdocs/page.txt", "x")
+        .conf("MaxConnectionsPerClient 2\n")
+        .start();
+    let mut kept: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
+    for connection in &mut kept {
+        connection
+            .send(&Request::get("/page.txt"))
+            .expect("an answer")
+            .expect(200);
+    }
+    let refused = server.connect().read_answer("GET").expect("an answer");
+    assert_eq!(
+        (refused.status, refused.field("retry-after").as_deref()),
+        (429, Some("1"))
+    );
+    kept.pop();
+    let again = mehari_harness::eventually(Duration::from_secs(5), || {
+        let answer = server.connect().send(&Request::get("/page.txt").closing());
+        answer.is_ok_and(|answer| answer.status == 200)
+    });
+    assert!(again, "the place is not given back");
+}
