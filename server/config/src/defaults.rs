@@ -89,8 +89,10 @@ fn empty() -> Site {
             keep_alive_requests: 0,
             connections: 0,
             connections_per_client: 0,
+            proxy_protocol: false,
             backlog: 0,
         },
+        remote_address: None,
         logs: LogSettings {
             access: Vec::new(),
             error: LogTarget::Stderr,

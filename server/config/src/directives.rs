@@ -15,6 +15,7 @@ mod logs;
 mod perl;
 mod phases;
 mod proxy;
+mod remote;
 mod server;
 mod tls;
 mod traffic;
@@ -24,6 +25,7 @@ pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     tls::GROUP,
     traffic::GROUP,
+    remote::GROUP,
     files::GROUP,
     access::GROUP,
     handlers::GROUP,

@@ -174,6 +174,24 @@ impl Site {
     }
 }
 
+impl crate::Site {
+    /// What is no mistake in the configuration and yet unlikely to be meant: told at the start and by `mehari check`.
+    pub fn doubts(&self) -> Vec<String> {
+        // A site that needs no files has the folder nobody named.
+        let unnamed = self.server_root.join("htdocs");
+        std::iter::once(&self.main)
+            .chain(&self.hosts)
+            .filter(|host| host.document_root != unnamed && !host.document_root.is_dir())
+            .map(|host| {
+                format!(
+                    "DocumentRoot {} is no folder: requests for files there find nothing",
+                    host.document_root.display()
+                )
+            })
+            .collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -314,6 +314,8 @@ pub struct ConnectionLimits {
     pub keep_alive_requests: u64,
     /// `MaxConnections`: open client connections.
     pub connections: usize,
+    /// `RemoteIPProxyProtocol`.
+    pub proxy_protocol: bool,
     /// `MaxConnectionsPerClient`; 0 is no limit.
     pub connections_per_client: u32,
     /// `ListenBacklog`.
@@ -418,6 +420,8 @@ pub struct Site {
     pub perl: PerlSettings,
     pub workers: WorkerPolicy,
     pub limits: ConnectionLimits,
+    /// Who is believed about clients behind them.
+    pub remote_address: Option<crate::RemoteAddress>,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,

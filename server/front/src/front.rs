@@ -7,9 +7,10 @@ use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
 use crate::oracle;
+use crate::proxied;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Listener, Socket, Stream, Unwatched};
+use crate::socket::{Acceptor, Door, Listener, Socket, Stream, Unwatched};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use crate::traffic::Connected;
 use mehari_config::{LogLevel, Site};
@@ -276,18 +277,12 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         },
     };
     match socket {
-        Socket::Tcp(socket, door) if door.secure => match TcpStream::from_std(socket.into()) {
-            Ok(stream) => drop(spawn_local(counting(
+        Socket::Tcp(socket, door) if door.secure || shared.site().limits.proxy_protocol => {
+            drop(spawn_local(counting(
                 counted,
-                serve_secure(shared.clone(), stream, peer),
-            ))),
-            Err(error) => {
-                let text = format!("accepting a connection: {error}");
-                shared
-                    .journal
-                    .error(0, LogLevel::Error, Origin::default(), &text);
-            }
-        },
+                serve_introduced(shared.clone(), socket, peer, door),
+            )))
+        }
         Socket::Tcp(socket, _) => {
             let seat = shared.registry.enter(&shared.clock);
             let served = serve(shared.clone(), tcp(socket), peer, seat);
@@ -325,6 +320,55 @@ fn turn_away_greedy(socket: Socket) {
 async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
     served.await;
     drop(counted);
+}
+
+/// A connection that a proxy made for somebody it names first.
+/// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
+async fn serve_introduced<D: Dispatch>(
+    shared: Rc<Shared<D>>,
+    socket: OwnedFd,
+    peer: Peer,
+    door: Door,
+) {
+    let stream = match TcpStream::from_std(socket.into()) {
+        Ok(stream) => stream,
+        Err(error) => {
+            let text = format!("a connection cannot be watched: {error}");
+            let journal = &shared.journal;
+            return journal.error(0, LogLevel::Error, Origin::default(), &text);
+        }
+    };
+    match shared.site().limits.proxy_protocol {
+        true => serve_proxied(shared, stream, peer, door).await,
+        false => serve_secure(shared, stream, peer).await,
+    }
+}
+
+async fn serve_proxied<D: Dispatch>(
+    shared: Rc<Shared<D>>,
+    mut socket: TcpStream,
+    mut peer: Peer,
+    door: Door,
+) {
+    let seat = shared.registry.enter(&shared.clock);
+    let limit = shared.site().limits.header_timeout;
+    seat.enter(&shared.clock, Phase::Head, limit);
+    let read = proxied::read_header(&mut socket, &seat, &mut peer).await;
+    if let Err(reason) = read {
+        let text = format!(
+            "PROXY header of {}: {reason}; the connection is closed",
+            peer.remote_addr
+        );
+        let journal = &shared.journal;
+        return journal.error(0, LogLevel::Warn, Origin::default(), &text);
+    }
+    match door.secure {
+        true => {
+            drop(seat);
+            serve_secure(shared, socket, peer).await;
+        }
+        false => serve(shared, socket, peer, seat).await,
+    }
 }
 
 /// A connection that begins with TLS.

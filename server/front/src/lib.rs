@@ -23,6 +23,7 @@ mod page;
 mod path;
 pub mod probe;
 mod problem;
+mod proxied;
 mod report;
 mod request;
 mod route;

@@ -40,6 +40,8 @@ pub struct Turn {
     pub response: Vec<u8>,
     pub route: Option<Rc<Route>>,
     head_after: Option<Duration>,
+    /// Who asks, when a believed proxy said so.
+    pub client: Option<Box<Peer>>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
 }
@@ -69,6 +71,7 @@ impl Turn {
             response: Vec::new(),
             route: None,
             head_after: None,
+            client: None,
             held: Vec::new(),
         }
     }
@@ -124,6 +127,11 @@ impl Turn {
             },
             _ => &[],
         }
+    }
+
+    /// Who asks: the other end of the connection, or whom it asks for.
+    pub fn client<'a>(&'a self, peer: &'a Peer) -> &'a Peer {
+        self.client.as_deref().unwrap_or(peer)
     }
 
     /// Notes who worked on the request.
@@ -205,7 +213,7 @@ impl Turn {
             backend_us: backend.saturating_sub(self.queued).as_micros() as u64,
         };
         let entry = Entry {
-            remote: peer.remote_addr.as_bytes(),
+            remote: self.client(peer).remote_addr.as_bytes(),
             user: None,
             time: self.time,
             method,

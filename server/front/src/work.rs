@@ -49,14 +49,15 @@ pub fn admit<D: Dispatch>(
     shared: &Shared<D>,
     turn: &mut Turn,
     method: &[u8],
-    client: &str,
+    peer: &Peer,
 ) -> Verdict {
     let rules = match &turn.settings {
         Some(settings) if !settings.traffic.is_empty() => settings.clone(),
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    traffic.admit(&rules.traffic, method, client, clock, &mut turn.held)
+    let client = turn.client(peer).remote_addr.clone();
+    traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 
 /// The page for a client that is to come back later.

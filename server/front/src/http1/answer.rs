@@ -62,8 +62,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     async fn work(&mut self, turn: &mut Current, route: &Rc<Route>) -> Result<Work<D>, Gone> {
         turn.turn.note_route(&self.shared, route);
         let method = self.head.method.of(self.input.bytes());
-        let client = &self.peer.remote_addr;
-        match work::admit(&self.shared, &mut turn.turn, method, client) {
+        match work::admit(&self.shared, &mut turn.turn, method, &self.peer) {
             Verdict::Pass => {}
             Verdict::Wait(time) => {
                 let clock = &self.shared.clock;
@@ -160,7 +159,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             protocol: turn.protocol,
             fields: fields.as_slice(),
             host: self.head.host.map_or(&[], |host| host.of(bytes)),
-            peer: &self.peer,
+            peer: turn.client(&self.peer),
             virtual_host: turn.host,
             id: turn.id,
         })

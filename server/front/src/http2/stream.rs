@@ -6,6 +6,7 @@ use crate::http1::head::check_host;
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
+use crate::proxied;
 use crate::request::{path_of, Peer, Protocol, Request, Table};
 use crate::shared::Shared;
 use crate::spool::Spooled;
@@ -59,6 +60,11 @@ impl<D: Dispatch> Stream<D> {
         let mut turn = Turn::begin(&self.shared, Protocol::Http2, parts.method == "HEAD");
         let head = Head::new(parts);
         turn.host = self.shared.host(&self.peer, &head.host);
+        if let Some(rule) = &self.shared.site().remote_address {
+            let table = head.fields();
+            let fields = table.as_slice().iter().copied();
+            turn.client = proxied::client(rule, &self.peer, fields).map(Box::new);
+        }
         if self.answer(&mut turn, &head, body).await.is_err() {
             self.respond.send_reset(h2::Reason::CANCEL);
             turn.ends = Ending::Aborted;
@@ -147,8 +153,7 @@ impl<D: Dispatch> Stream<D> {
         };
         turn.note_route(&self.shared, &route);
         let method = head.method.as_str().as_bytes();
-        let client = &self.peer.remote_addr;
-        match work::admit(&self.shared, turn, method, client) {
+        match work::admit(&self.shared, turn, method, &self.peer) {
             Verdict::Pass => {}
             Verdict::Wait(time) => tokio::time::sleep(time).await,
             Verdict::Refused(status, after) => {
@@ -207,7 +212,7 @@ impl<D: Dispatch> Stream<D> {
             protocol: turn.protocol,
             fields: head.fields().as_slice(),
             host: &head.host,
-            peer: &self.peer,
+            peer: turn.client(&self.peer),
             virtual_host: turn.host,
             id: turn.id,
         })
