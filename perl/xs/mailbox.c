@@ -197,25 +197,6 @@ void mehari_mailbox_done(uint16_t detail)
   mehari_ring_publish();
 }
 
-mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
-{
-  static const mehari_text nothing = {"", 0};
-  uint32_t length = job->frame->length;
-  if (span.offset > length || span.length > length - span.offset)
-    return nothing;
-  return (mehari_text){job->base + span.offset, span.length};
-}
-
-mehari_text mehari_span_text(mehari_span span)
-{
-  return mehari_job_text(&mehari_now, span);
-}
-
-mehari_text mehari_request_text(int which)
-{
-  return mehari_span_text(mehari_now.frame->text[which]);
-}
-
 static void ring_copy(uint64_t at, const void *bytes, size_t length)
 {
   size_t offset = at % MEHARI_RING_SIZE, first = MEHARI_RING_SIZE - offset;

@@ -53,6 +53,12 @@ static AV *resolve(pTHX_ SV *name)
   return pair;
 }
 
+SV *mehari_handler_code(pTHX_ SV *handler)
+{
+  AV *pair = SvROK(handler) ? NULL : resolve(aTHX_ handler);
+  return pair ? AvARRAY(pair)[0] : handler;
+}
+
 /* mod_perl leaves the reason where an error document can find it. */
 static void note_error(pTHX_ mehari_rec *rec)
 {

@@ -2,7 +2,7 @@
 
 use crate::deadline::{Alarm, Phase, Seat, SWEEP};
 use crate::dispatch::Dispatch;
-use crate::handler::cgi::Cgi;
+use crate::handler::cgi::{descriptors, Cgi};
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
@@ -165,6 +165,7 @@ impl<D: Dispatch> Front<D> {
                 }
                 shared.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
+                let watching = spawn_local(watch(shared.clone()));
                 let turning = shared.clone();
                 let turning = spawn_local(async move { turning.rounds.turn().await });
                 let how = asked_to_stop(&mut stop).await;
@@ -175,6 +176,7 @@ impl<D: Dispatch> Front<D> {
                 shared.registry.raise(Alarm::Abandon);
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
+                watching.abort();
                 turning.abort();
                 Ok(())
             })
@@ -220,6 +222,24 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
     }
 }
 
+/// Waits for changes of .htaccess files; what was routed by them before is found anew.
+async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
+    let Some(watch) = shared.htaccess.descriptor() else {
+        return;
+    };
+    let Ok(readable) = descriptors::watched(watch) else {
+        return;
+    };
+    loop {
+        let Ok(mut ready) = readable.readable().await else {
+            return;
+        };
+        ready.clear_ready();
+        if shared.htaccess.hear(&shared.site().access_files) {
+            shared.routes.clear();
+        }
+    }
+}
 /// How often the log hears that connections cannot be accepted.
 const COMPLAIN: Duration = Duration::from_secs(60);
 /// Idle connections that make room at a time when descriptors have run out.

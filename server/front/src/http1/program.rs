@@ -10,6 +10,7 @@ use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
+use crate::spool::Spooled;
 use crate::work::{self, Work};
 use mehari_pool::{Head, Passed};
 use std::future::poll_fn;
@@ -35,7 +36,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(Said::Upgrade(head)) => {
                 return self.tunnel(turn, backend, head).await.map(|()| None)
             }
-            Ok(Said::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
+            Ok(Said::Passed(passed, body)) => return Ok(Some(self.hand_back(turn, *passed, body))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());
@@ -62,9 +63,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         }
     }
 
-    fn hand_back(&self, turn: &Current, passed: Passed) -> Work<D> {
+    fn hand_back(&self, turn: &Current, passed: Passed, body: Option<Box<Spooled>>) -> Work<D> {
         self.with_request(turn, |request| {
-            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+            handed_back::work(
+                &self.shared,
+                request,
+                turn.settings.as_deref(),
+                passed,
+                body,
+            )
         })
     }
 
@@ -167,6 +174,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 &kept
             }
         };
+        let changed = self.changed_lines(turn, head.status, [block, &[]]);
+        let block = changed.as_deref().unwrap_or(block);
         let reply = Reply {
             status: head.status,
             lines: [block, turn.own_lines(&self.peer), &[]],
