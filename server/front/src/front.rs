@@ -227,7 +227,7 @@ async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
     let Some(watch) = shared.htaccess.descriptor() else {
         return;
     };
-    let Ok(readable) = descriptors::watched(watch) else {
+    let Ok(readable) = watched(watch) else {
         return;
     };
     loop {
