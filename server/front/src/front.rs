@@ -2,7 +2,7 @@
 
 use crate::deadline::{Alarm, Phase, Seat, SWEEP};
 use crate::dispatch::Dispatch;
-use crate::handler::cgi::{descriptors, Cgi};
+use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
@@ -13,6 +13,7 @@ use crate::shared::Shared;
 use crate::socket::{Acceptor, Door, Listener, Socket, Stream, Unwatched};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use crate::traffic::Connected;
+use crate::watched::watched;
 use mehari_config::{LogLevel, Site};
 use mehari_pool::Oracle;
 use mehari_upstream::GroupStatus;
