@@ -42,6 +42,7 @@ mod tls;
 mod traffic;
 mod turn;
 mod uploads;
+mod watched;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};
