@@ -128,6 +128,19 @@ void mehari_mailbox_map_body(void)
   mehari_now.body_length = length;
 }
 
+/* `body` stays where it is until the request is over. */
+void mehari_mailbox_replace_body(mehari_text body)
+{
+  if (mehari_now.body_file >= 0) {
+    if (mehari_now.body_length)
+      munmap((void *)mehari_now.body, mehari_now.body_length);
+    close(mehari_now.body_file);
+    mehari_now.body_file = -1;
+  }
+  mehari_now.body = body.at;
+  mehari_now.body_length = body.length;
+}
+
 static void open_job(const mehari_request *frame)
 {
   mehari_mailbox_adopt(frame, frame->body_kind == MEHARI_BODY_FILE ? receive_body_file(frame->request_id) : -1);
