@@ -41,6 +41,8 @@ mod status;
 mod tls;
 mod traffic;
 mod turn;
+mod uploads;
+mod watched;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};

@@ -2,6 +2,7 @@
 
 use super::body::Gathered;
 use super::connection::{Connection, Current, Gone};
+use super::head::Framing;
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Passage};
@@ -111,6 +112,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 }));
             }
         }
+        if route.settings.track_uploads {
+            let size = match self.head.framing {
+                Framing::Length(length) => length,
+                _ => 0,
+            };
+            turn.upload =
+                self.with_request(turn, |request| work::track(&self.shared, request, size));
+            self.tracked.clone_from(&turn.upload);
+        }
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,
             false => {
@@ -123,8 +133,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
                 turn.received += gathered.length();
-                self.seat
-                    .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+                // One that is not watched is as soon as its answer does not come at once.
+                let glance = match self.socket.is_unwatched() {
+                    true => Duration::ZERO,
+                    false => Duration::MAX,
+                };
+                self.seat.enter(&self.shared.clock, Phase::Work, glance);
                 self.begin(turn, route, gathered)
             }
         })

@@ -126,6 +126,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
                 return Poll::Ready(Err(Gone));
             }
+            if self.socket.is_unwatched() && self.seat.poll_alarm(cx) == Some(Alarm::Late) {
+                if self.socket.watch().is_err() {
+                    return Poll::Ready(Err(Gone));
+                }
+                self.seat
+                    .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            }
             if let Err(gone) = self.poll_client(cx) {
                 return Poll::Ready(Err(gone));
             }
@@ -244,6 +251,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// Nothing moves: the client or the program has to do something.
     fn poll_pause(&mut self, cx: &mut Context<'_>, stream: &mut Body) -> Poll<Result<(), Gone>> {
+        if self.socket.watch().is_err() {
+            return Poll::Ready(Err(Gone));
+        }
         if let Err(gone) = self.poll_client(cx) {
             return Poll::Ready(Err(gone));
         }
