@@ -18,6 +18,7 @@ BOOT:
     mehari_io_boot(aTHX);
     mehari_api_request_boot(aTHX);
     mehari_server_boot(aTHX);
+    mehari_filter_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)
@@ -177,7 +178,7 @@ get_handlers(SV *self, SV *name)
     list = mehari_rec_handlers(mehari_rec_of(aTHX_ self), mehari_rec_phase(aTHX_ name));
     copy = newAV();
     for (SSize_t i = 0; list && i <= av_top_index(list); i++)
-      av_push(copy, newSVsv(AvARRAY(list)[i]));
+      av_push(copy, newSVsv(mehari_handler_code(aTHX_ AvARRAY(list)[i])));
     RETVAL = newRV_noinc((SV *)copy);
   OUTPUT:
     RETVAL

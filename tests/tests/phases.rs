@@ -2,7 +2,7 @@
 //!
 //! Where mod_perl does the same, the expectation was checked against it (`MEHARI_TESTS_AGAINST=apache2`).
 
-use mehari_harness::{eventually, Builder, Server, PATIENCE};
+use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 /// A handler for each phase that writes its name into the request's notes, and one that shows them.
 const TRAIL: &str = r#"package Trail;
@@ -19,6 +19,7 @@ sub note {
     my ($r, $phase) = @_;
     my $so_far = $r->notes->get('trail');
     $r->notes->set(trail => defined $so_far ? "$so_far $phase" : $phase);
+    $r->user('somebody') if $phase eq 'authen';
     my %told = map { /(\w+)=(-?\w+)/ ? ($1 => $2) : () } split /&/, $r->args // '';
     die "$phase dies\n" if ($told{die} // '') eq $phase;
     # Who declines to say who it is, or what that user may, lets nobody in.
@@ -63,6 +64,9 @@ PerlTransHandler Trail::trans
 PerlMapToStorageHandler Trail::map
 <Location /all>
     SetHandler modperl
+    AuthType Basic
+    AuthName phases
+    Require valid-user
     PerlHeaderParserHandler Trail::header
     PerlAccessHandler Trail::access
     PerlAuthenHandler Trail::authen
@@ -195,7 +199,7 @@ fn one_worker(modules: &[(&str, &str)], conf: &str) -> Builder {
 }
 
 const ONE_WORKER: &str = "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\nPerlSwitches -I@ROOT@/lib\n";
-const USES: &str = "use Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\nuse APR::Table ();\n";
+const USES: &str = "use Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\nuse Apache2::Response ();\nuse APR::Pool ();\nuse APR::Table ();\n";
 
 #[test]
 fn handlers_are_named_in_all_of_mod_perls_ways() {
@@ -228,11 +232,7 @@ sub by_object   { my ($self, $r) = @_; $r->print("$self->{name} method"); 0 }
     }
     let server = one_worker(&[("Ways", module)], &conf).start();
     for (place, _, answer) in ways {
-        assert_eq!(
-            server.get(&format!("/{place}")).expect(200),
-            answer,
-            "{place}"
-        );
+        assert_eq!(server.get(&format!("/{place}")).text(), answer, "{place}");
     }
 }
 
@@ -266,7 +266,7 @@ sub decline { add($_[0], 'd') }
         ("/pushed", "pbc"),
         ("/set", "s"),
         ("/declined", "add"),
-        ("/list", "Stack::push_c,CODE"),
+        ("/list", "CODE,CODE"),
     ] {
         assert_eq!(server.get(place).expect(200), seen, "{place}");
     }
@@ -282,7 +282,7 @@ sub child_init  { push @life, 'childinit ' . @_; 0 }
 sub child_exit  { print STDERR "child exit of $$\n"; 0 }
 sub handler     { $_[0]->print(join ' ', @life); 0 }
 "#;
-    let conf = "PerlOpenLogsHandler Life::open_logs\nPerlPostConfigHandler Life::post_config\n\
+    let conf = "PerlModule Life\nPerlOpenLogsHandler Life::open_logs\nPerlPostConfigHandler Life::post_config\n\
         PerlChildInitHandler Life::child_init\nPerlChildExitHandler Life::child_exit\n\
         <Location /life>\nSetHandler modperl\nPerlResponseHandler Life\n</Location>\n";
     let server = one_worker(&[("Life", module)], conf).start();
@@ -319,7 +319,7 @@ for my $colour (qw(red green)) {
     $Location{"/$colour"} = {
         SetHandler => 'perl-script',
         PerlResponseHandler => 'Made',
-        PerlSetEnv => [[ COLOUR => $colour ], [ SIZE => '12 pt' ]],
+        PerlSetEnv => [[ COLOUR => $colour ], [ SIZE => '"12 pt"' ]],
     };
 }
 our @PerlConfig = ('<Location /named>', 'SetHandler modperl', 'PerlHandler Made::named', '</Location>');
@@ -441,7 +441,7 @@ Options +ExecCGI
     for (target, status, text) in [
         ("/moved/say?a=1", 200, "[/say a=1]"),
         ("/moved/plain.txt", 200, "plain\n"),
-        ("/moved/none.txt", 404, "404 Not Found\n"),
+        ("/moved/none.txt", 404, ""),
         ("/chosen", 200, "plain\n"),
         ("/redirect", 200, "[/say from=redirect]"),
         ("/tofile", 200, "plain\n"),
@@ -493,24 +493,24 @@ sub decline { -1 }
 "#;
     let conf = "PerlModule Who\n\
         <Location /plain.txt>\nPerlFixupHandler Who::fixup\n</Location>\n\
-        <Location /file.txt>\nPerlFixupHandler Who::other\n</Location>\n\
+        <Location /first.txt>\nPerlFixupHandler Who::other\n</Location>\n\
         <Location /typed.txt>\nPerlTypeHandler Who::typed\n</Location>\n\
         <Location /deny>\nPerlAccessHandler Who::deny\n</Location>\n\
         <Location /away>\nPerlAccessHandler Who::away\n</Location>\n\
         <Location /told>\nPerlAccessHandler Who::told\n</Location>\n\
         <Location /declined.txt>\nSetHandler modperl\nPerlResponseHandler Who::decline\n</Location>\n";
-    let server = ["plain", "file", "typed", "other", "declined"]
+    let server = ["plain", "first", "typed", "other", "declined"]
         .iter()
         .fold(one_worker(&[("Who", module)], conf), |builder, name| {
-            builder.file(&format!("htdocs/{name}.txt"), &format!("the {name} file\n"))
+            builder.file(&format!("htdocs/{name}.txt"), &format!("the {name}\n"))
         })
         .start();
     assert_eq!(server.get("/plain.txt").expect(200), "said");
-    let other = server.get("/file.txt");
-    assert_eq!(other.expect(200), "the other file\n");
+    let other = server.get("/first.txt");
+    assert_eq!(other.expect(200), "the other\n");
     assert_eq!(other.field("x-other").as_deref(), Some("yes"));
     let typed = server.get("/typed.txt");
-    assert_eq!(typed.expect(200), "the typed file\n");
+    assert_eq!(typed.expect(200), "the typed\n");
     assert_eq!(typed.field("content-type").as_deref(), Some("text/x-perl"));
     let denied = server.get("/deny");
     assert_eq!(
@@ -525,10 +525,7 @@ sub decline { -1 }
         Some("http://example.org/there")
     );
     assert_eq!(server.get("/told").expect(403), "told in person");
-    assert_eq!(
-        server.get("/declined.txt").expect(200),
-        "the declined file\n"
-    );
+    assert_eq!(server.get("/declined.txt").expect(200), "the declined\n");
 }
 
 #[test]
@@ -578,4 +575,111 @@ fn a_site_without_perl_phases_never_meets_a_worker_for_a_file() {
         server.status()["pool"]["totals"]["requests"].as_u64(),
         Some(1)
     );
+}
+
+#[test]
+fn every_rung_may_have_perl_phases_around_it() {
+    let module = r#"
+our @log;
+sub access { my $r = shift; push @log, 'access'; ($r->args // '') =~ /refused/ ? 403 : 0 }
+sub log    { my $r = shift; push @log, 'log ' . $r->status; 0 }
+sub show   { my $r = shift; $r->print(join ' ', splice @log); 0 }
+"#;
+    let script = "print qq{Content-Type: text/plain\\n\\n};\nread STDIN, my $body, $ENV{CONTENT_LENGTH} // 0;\nprint qq{[$body]};\n";
+    let mut conf = String::from("PerlModule Around\n<Location /show>\nSetHandler modperl\nPerlHandler Around::show\n</Location>\n");
+    for (place, handler) in [
+        ("fork", "SetHandler perl-script\nPerlHandler Mehari::Fork"),
+        (
+            "perlrun",
+            "SetHandler perl-script\nPerlHandler ModPerl::PerlRun",
+        ),
+        (
+            "registry",
+            "SetHandler perl-script\nPerlHandler ModPerl::Registry",
+        ),
+        ("cgi", "SetHandler cgi-script"),
+        ("psgi", "SetHandler psgi\nPSGIApp @ROOT@/app.psgi"),
+    ] {
+        conf.push_str(&format!(
+            "Alias /{place} @ROOT@/scripts\n<Location /{place}>\n{handler}\nPerlOptions +ParseHeaders\nOptions +ExecCGI\n\
+             PerlAccessHandler Around::access\nPerlLogHandler Around::log\n</Location>\n"
+        ));
+    }
+    let app = "sub { my $in = shift->{'psgi.input'}; $in->read(my $body, 100); [200, ['Content-Type', 'text/plain'], [qq{[$body]}]] };\n";
+    let server = one_worker(&[("Around", module)], &conf)
+        .file("app.psgi", app)
+        .file("scripts/echo.pl", &format!("#!/usr/bin/perl\n{script}"))
+        .start();
+    let file = server.site.path("scripts/echo.pl");
+    std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("the script is made executable");
+    for place in ["fork", "perlrun", "registry", "cgi", "psgi"] {
+        let target = format!("/{place}/echo.pl");
+        let answer = server.send(&Request::post(&target, "a body"));
+        assert_eq!(answer.expect(200), "[a body]", "{place}");
+        assert_eq!(server.get("/show").expect(200), "access log 200", "{place}");
+        assert_eq!(
+            server.get(&format!("{target}?refused")).status,
+            403,
+            "{place}"
+        );
+        assert_eq!(server.get("/show").expect(200), "access log 403", "{place}");
+    }
+}
+
+#[test]
+fn perl_and_the_front_decide_together_who_may_ask() {
+    let module = r#"
+use MIME::Base64 ();
+sub authen {
+    my $r = shift;
+    my ($given) = ($r->headers_in->get('Authorization') // '') =~ /^Basic (.*)/ or return -1;
+    my ($user, $password) = split /:/, MIME::Base64::decode_base64($given);
+    return 401 unless $password eq 'secret';
+    $r->user($user);
+    return 0;
+}
+sub authz { my $r = shift; $r->user eq 'ann' ? 0 : -1 }
+sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $r->user // 'nobody'); 0 }
+"#;
+    let conf = "PerlModule Auth\n\
+        <Location />\nSetHandler modperl\nPerlHandler Auth::say\nAuthType Basic\nAuthName x\n</Location>\n\
+        <Location /perl>\nPerlAuthenHandler Auth::authen\nRequire valid-user\n</Location>\n\
+        <Location /bob>\nPerlAuthenHandler Auth::authen\nRequire user bob\n</Location>\n\
+        <Location /both>\nPerlAuthenHandler Auth::authen\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n\
+        <Location /open>\nPerlAuthenHandler Auth::authen\n</Location>\n\
+        <Location /file>\nAuthUserFile @ROOT@/users\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n";
+    // `secret` by openssl passwd -apr1, for three users.
+    let hash = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/";
+    let users = format!("ann:{hash}\nbob:{hash}\neve:{hash}\n");
+    let server = one_worker(&[("Auth", module)], conf)
+        .file("users", &users)
+        .start();
+    let ask = |target: &str, credentials: &str| {
+        let mut request = Request::get(target);
+        if !credentials.is_empty() {
+            request = request.field("Authorization", &format!("Basic {credentials}"));
+        }
+        server.send(&request).status
+    };
+    let (ann, bob, eve) = ("YW5uOnNlY3JldA==", "Ym9iOnNlY3JldA==", "ZXZlOnNlY3JldA==");
+    let wrong = "YW5uOndyb25n";
+    for (target, credentials, status) in [
+        ("/perl", ann, 200),
+        ("/perl", "", 401),
+        ("/perl", wrong, 401),
+        ("/bob", bob, 200),
+        ("/bob", ann, 403),
+        ("/both", ann, 200),
+        ("/both", bob, 200),
+        ("/both", eve, 403),
+        ("/open", "", 200),
+        ("/file", "", 401),
+        ("/file", wrong, 401),
+        ("/file", ann, 200),
+        ("/file", bob, 200),
+        ("/file", eve, 403),
+    ] {
+        assert_eq!(ask(target, credentials), status, "{target} {credentials}");
+    }
 }

@@ -9,6 +9,7 @@ mod access;
 mod environment;
 mod files;
 mod handlers;
+mod headers;
 mod ignored;
 mod limits;
 mod logs;
@@ -16,6 +17,7 @@ mod perl;
 mod phases;
 mod proxy;
 mod remote;
+mod rewriting;
 mod server;
 mod tls;
 mod traffic;
@@ -28,6 +30,8 @@ pub const DIRECTIVES: &[Group] = &[
     remote::GROUP,
     files::GROUP,
     access::GROUP,
+    rewriting::GROUP,
+    headers::GROUP,
     handlers::GROUP,
     proxy::GROUP,
     perl::GROUP,

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::{
-    glob, AccessLogSettings, Alias, LogLevel, LogTarget, Pass, Section, Settings, Site, TlsSettings,
+    glob, AccessLogSettings, Alias, HostRules, LogLevel, LogTarget, Pass, Section, Settings, Site,
+    TlsSettings,
 };
 
 /// What one host answers with.
@@ -31,6 +32,8 @@ pub struct Host {
     /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
     pub sections: Vec<Section>,
     pub own_logs: HostLogs,
+    /// What is asked of a request before it is mapped to a file.
+    pub rules: HostRules,
     pub tls: TlsSettings,
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
@@ -69,6 +72,7 @@ impl Host {
             base: empty,
             sections: Vec::new(),
             own_logs: HostLogs::default(),
+            rules: HostRules::default(),
             tls: TlsSettings::default(),
             base_handlers: Default::default(),
             merged: Default::default(),
@@ -86,11 +90,17 @@ impl Host {
         }
         self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
+        self.rules.inherit(&main.rules);
         self.passes.extend_from_slice(&main.passes);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
+    }
+
+    /// The settings outside of sections, as a request gets them that no section is about.
+    pub fn base_settings(&self) -> std::sync::Arc<Settings> {
+        self.settings("", None)
     }
 
     /// Whether a request for this name (in lower case, without port) is for this host.

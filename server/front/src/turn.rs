@@ -3,10 +3,12 @@
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Ending, Entry, Lookup, More, Origin};
+use crate::notes::Notes;
 use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::traffic::Held;
+use crate::uploads::Upload;
 use mehari_config::{LogLevel, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub struct Turn {
     pub settings: Option<Arc<Settings>>,
     /// Where the server itself led the request, if it did.
     pub redirect: Option<Redirect>,
+    /// What rules have found out about it.
+    pub notes: Option<Box<Notes>>,
     queued: Duration,
     /// For the access log: bytes of the request, of the response's header, requests before this one
     /// on its connection, and what became of that.
@@ -42,6 +46,8 @@ pub struct Turn {
     head_after: Option<Duration>,
     /// Who asks, when a believed proxy said so.
     pub client: Option<Box<Peer>>,
+    /// Whose progress is asked for.
+    pub upload: Option<Rc<Upload>>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
 }
@@ -63,6 +69,7 @@ impl Turn {
             host: 0,
             settings: None,
             redirect: None,
+            notes: None,
             queued: Duration::ZERO,
             received: 0,
             head_bytes: 0,
@@ -72,12 +79,16 @@ impl Turn {
             route: None,
             head_after: None,
             client: None,
+            upload: None,
             held: Vec::new(),
         }
     }
 
     /// Leads the request on to another local target. False: it has been led around for too long.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        if let Some(notes) = &mut self.notes {
+            notes.redirected();
+        }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
         let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
@@ -87,6 +98,7 @@ impl Turn {
             from,
             status,
             count,
+            keeps_request: false,
         });
         count <= REDIRECTS
     }
@@ -161,6 +173,13 @@ impl Turn {
         fields: impl Iterator<Item = Field<'a>> + Clone,
     ) {
         shared.request_ends(self.sent);
+        if let Some(upload) = &self.upload {
+            upload.finish(if self.status == 0 {
+                CLIENT_GONE
+            } else {
+                self.status
+            });
+        }
         let (mut referer, mut user_agent) = (None, None);
         let needs = shared.log_needs.get();
         let all: Table;
@@ -214,7 +233,7 @@ impl Turn {
         };
         let entry = Entry {
             remote: self.client(peer).remote_addr.as_bytes(),
-            user: None,
+            user: self.notes.as_ref().and_then(|notes| notes.user.as_deref()),
             time: self.time,
             method,
             target,

@@ -8,15 +8,18 @@ use crate::page;
 use crate::problem::Problem;
 use crate::report;
 use crate::request::{path_of, Peer, Request};
-use crate::route::{Outcome, Route, DENIED, HIDDEN};
+use crate::route::{self, Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
+use crate::spool::Spooled;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
+use crate::uploads::{self, Upload};
 use mehari_config::{Handler, LogLevel, Rung, Settings, Site};
 use mehari_pool::Body;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::rc::Rc;
 
 pub enum Work<D: Dispatch> {
     Answer(Answer),
@@ -78,6 +81,19 @@ pub fn come_back<D: Dispatch>(
     }
 }
 
+/// Keeps the progress of a request that has a body and a name for it.
+pub fn track<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    size: u64,
+) -> Option<Rc<Upload>> {
+    if matches!(request.method, b"GET" | b"HEAD") {
+        return None;
+    }
+    let id = uploads::id(request.fields.iter().copied(), request.query())?;
+    shared.uploads.begin(id, size)
+}
+
 /// The answer to `OPTIONS *`.
 pub fn server_options() -> Answer {
     Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
@@ -99,10 +115,29 @@ pub fn begin<D: Dispatch>(
         return refusal(shared, request, Some(&route.settings), 403);
     }
     if route.settings.runs_phases() {
+        let kept = kept(route, &body);
         let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
-        return Work::Backend(Backend::Perl(exchange));
+        return Work::Backend(Backend::Perl(exchange, kept));
     }
     by_itself(shared, request, route, body)
+}
+
+/// The body once more, where Perl's handlers only look at the request and a back end or a CGI program
+/// answers it.
+fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
+    let is_others = match route.outcome {
+        Outcome::Proxied(_) => true,
+        Outcome::Program => route.handler == Handler::Script(Rung::Cgi),
+        _ => false,
+    };
+    match body {
+        Body::Memory(bytes) if is_others => Some(Box::new(Spooled::Memory(bytes.to_vec()))),
+        Body::File(file, length) if is_others => {
+            let file = file.try_clone().ok()?;
+            Some(Box::new(Spooled::File(file.into(), *length)))
+        }
+        _ => None,
+    }
 }
 
 /// What the front does with a route when no Perl handler has to be asked before.
@@ -132,6 +167,7 @@ pub fn by_itself<D: Dispatch>(
         }
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
+        Outcome::Listing => route::listing(&route.file, &route.script_name),
         Outcome::Refused(problem) => Err(*problem),
     };
     done.map(Work::Answer).unwrap_or_else(|problem| {
@@ -184,7 +220,7 @@ fn start<D: Dispatch>(
 ) -> Result<Backend<D::Exchange>, Problem> {
     if route.handler != Handler::Script(Rung::Cgi) {
         let exchange = perl::submit(&shared.pool, request, route, site, body);
-        return Ok(Backend::Perl(exchange));
+        return Ok(Backend::Perl(exchange, None));
     }
     perl::with_call(request, route, site, body, |call| {
         let program = cgi::Program {
@@ -195,8 +231,11 @@ fn start<D: Dispatch>(
                 .server_admin
                 .as_deref()
                 .map(str::as_bytes),
-            user: None,
-            auth_type: None,
+            user: request.notes.and_then(|notes| notes.user.as_deref()),
+            auth_type: request
+                .notes
+                .and_then(|notes| notes.user.as_ref())
+                .map(|_| &b"Basic"[..]),
             authorization: false,
         };
         let exchange = shared.cgi.start(program);
@@ -225,8 +264,8 @@ pub fn refusal<D: Dispatch>(
     status: u16,
 ) -> Work<D> {
     let configured = match request.redirect {
-        Some(_) => None,
-        None => document(shared, settings, request.virtual_host, status),
+        Some(redirect) if !redirect.keeps_request => None,
+        _ => document(shared, settings, request.virtual_host, status),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }

@@ -6,18 +6,17 @@ use super::row::*;
 const NO_THREADS: &str = "a worker is a process and runs one request at a time";
 const NO_INTERPRETER_POOL: &str = "a worker has one interpreter";
 const NO_LOCKS: &str = "one process accepts all connections, so nothing is locked";
+const DATA_FIRST: &str =
+    "connections are accepted with their first bytes, whichever protocol they speak";
 const KERNEL: &str = "buffers are the kernel's choice";
 const BY_ADDRESS: &str = "hosts of one address are told apart by name in any case";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
 const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
 const NOT_LISTED: &str = "folders are not listed";
-const USER: &str = "the server keeps the user that started it: start it as that user";
 
 pub const GROUP: Group = Group {
     title: "Ignored by design",
     rows: &[
-        Directive::ignored("User", USER),
-        Directive::ignored("Group", USER),
         Directive::ignored("ServerLimit", "MaxRequestWorkers alone is the limit"),
         Directive::ignored("ThreadsPerChild", NO_THREADS),
         Directive::ignored("ThreadLimit", NO_THREADS),
@@ -29,7 +28,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("MaxMemFree", "memory goes back when a worker is replaced"),
         Directive::ignored("Mutex", NO_LOCKS),
         Directive::ignored("AcceptMutex", NO_LOCKS),
-        Directive::ignored("AcceptFilter", NO_LOCKS),
+        Directive::ignored("AcceptFilter", DATA_FIRST),
         Directive::ignored("LockFile", NO_LOCKS),
         Directive::ignored("ScoreBoardFile", OWN_FILES),
         Directive::ignored("ScriptSock", OWN_FILES),
@@ -53,29 +52,16 @@ pub const GROUP: Group = Group {
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("TraceEnable", "TRACE is never served"),
+        Directive::ignored("ProxyStatus", "`mehari status` always says all"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
-        Directive::ignored(
-            "AllowOverride",
-            "no .htaccess is read: put what it says in <Directory>",
-        ),
-        Directive::ignored(
-            "AllowOverrideList",
-            "no .htaccess is read: put what it says in <Directory>",
-        ),
-        Directive::ignored(
-            "AccessFileName",
-            "no .htaccess is read: put what it says in <Directory>",
-        ),
         Directive::ignored(
             "TypesConfig",
             "media types are built in; AddType adds to them",
         ),
         Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
         Directive::ignored("AddLanguage", NOT_NEGOTIATED),
-        Directive::ignored("AddCharset", NOT_NEGOTIATED),
         Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
-        Directive::ignored("RemoveType", "the built-in media types stay"),
         Directive::ignored("IndexOptions", NOT_LISTED),
         Directive::ignored("IndexIgnore", NOT_LISTED),
         Directive::ignored("IndexOrderDefault", NOT_LISTED),

@@ -12,7 +12,9 @@ const fn phase(
     about: &'static str,
     apply: fn(&mut Target, &Arguments) -> Applied,
 ) -> Directive {
-    Directive::everywhere(name, HANDLERS, about, apply).example("My::Handler", "My:Handler")
+    Directive::everywhere(name, HANDLERS, about, apply)
+        .htaccess(crate::overrides::FILE_INFO)
+        .example("My::Handler", "My:Handler")
 }
 
 /// A row for a phase that runs before a section is known, or without a request.
@@ -87,6 +89,16 @@ pub const GROUP: Group = Group {
             "PerlLogHandler",
             "Runs when the client has its answer.",
             |target, arguments| push(target, arguments, Phase::Log),
+        ),
+        phase(
+            "PerlInputFilterHandler",
+            "Reads and changes the body of a request that Perl answers, in Apache2::Filter's way; in the order written.",
+            |target, arguments| push(target, arguments, Phase::InputFilter),
+        ),
+        phase(
+            "PerlOutputFilterHandler",
+            "Reads and changes the body that Perl answers with, in Apache2::Filter's way; the body is kept until it is whole.",
+            |target, arguments| push(target, arguments, Phase::OutputFilter),
         ),
         phase(
             "PerlCleanupHandler",

@@ -57,6 +57,15 @@ pub fn with_call<T>(
             named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
         }
     }
+    if let Some(notes) = request.notes {
+        for (name, value) in &notes.variables {
+            variables.push((name, value));
+        }
+        if let Some(user) = &notes.user {
+            variables.push((b"REMOTE_USER", user));
+            variables.push((b"AUTH_TYPE", b"Basic"));
+        }
+    }
     if let Some(parent) = request
         .field("traceparent")
         .filter(|text| is_traceparent(text))
@@ -87,7 +96,10 @@ pub fn with_call<T>(
         fields: fields.as_slice(),
         variables: variables.as_slice(),
         settings: told(route),
-        access_status: if settings.denied { 403 } else { 0 },
+        access_status: match request.notes {
+            _ if settings.denied => 403,
+            notes => notes.map_or(0, |notes| notes.access_status),
+        },
         server: u16::try_from(route.host).unwrap_or(0),
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
@@ -185,7 +197,10 @@ pub fn visible_fields<'r, 'a: 'r>(
         .filter(|(name, _)| is_visible(name))
         // An internal redirect leaves the body behind.
         .filter(|(name, _)| {
-            request.redirect.is_none() || !name.eq_ignore_ascii_case(b"content-length")
+            request
+                .redirect
+                .map_or(true, |redirect| redirect.keeps_request)
+                || !name.eq_ignore_ascii_case(b"content-length")
         })
         .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {
             true => (name, request.host),

@@ -9,6 +9,7 @@ use crate::dispatch::Dispatch;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
+use crate::spool::Spooled;
 use crate::status;
 use crate::turn::Turn;
 use crate::work::{self, Work};
@@ -35,8 +36,8 @@ impl<D: Dispatch> Stream<D> {
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
-            Ok(Said::Passed(passed)) => {
-                return Ok(Some(self.hand_back(turn, head, *passed)));
+            Ok(Said::Passed(passed, body)) => {
+                return Ok(Some(self.hand_back(turn, head, *passed, body)));
             }
             Err(fault) => {
                 turn.credit(backend);
@@ -95,9 +96,21 @@ impl<D: Dispatch> Stream<D> {
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
-    fn hand_back(&self, turn: &Turn, head: &Head, passed: Passed) -> Work<D> {
+    fn hand_back(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        passed: Passed,
+        body: Option<Box<Spooled>>,
+    ) -> Work<D> {
         self.with_request(turn, head, |request| {
-            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+            handed_back::work(
+                &self.shared,
+                request,
+                turn.settings.as_deref(),
+                passed,
+                body,
+            )
         })
     }
 
@@ -124,7 +137,7 @@ impl<D: Dispatch> Stream<D> {
         })
     }
 
-    fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {
+    pub(super) fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {
         self.with_request(turn, head, |request| {
             work::refusal(&self.shared, request, turn.settings.as_deref(), status)
         })
@@ -141,6 +154,8 @@ impl<D: Dispatch> Stream<D> {
         turn.status = said.status;
         let mut kept = Vec::new();
         lines.push_kept(&said.lines, &mut kept);
+        let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
+        let kept = changed.unwrap_or(kept);
         let mut response = self.response(turn, &kept, said.has_date, said.has_server)?;
         let bodiless = status::has_no_body(said.status);
         let length = lines

@@ -2,16 +2,18 @@
 
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
+use crate::gate::{self, Admission, Passage};
 use crate::http1::head::check_host;
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::proxied;
-use crate::request::{path_of, Peer, Protocol, Request, Table};
+use crate::request::{Peer, Protocol, Request, Table};
 use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
+use crate::uploads::Upload;
 use crate::work::{self, Work};
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -30,6 +32,8 @@ pub struct Stream<D: Dispatch> {
     pub(super) peer: Rc<Peer>,
     pub(super) seat: Seat,
     pub(super) respond: SendResponse<Bytes>,
+    /// Whose progress is kept while it is read.
+    pub(super) tracked: Option<Rc<Upload>>,
 }
 
 /// The head of a request, with what HTTP/2 says elsewhere put where programs look for it.
@@ -52,6 +56,7 @@ impl<D: Dispatch> Stream<D> {
             peer,
             seat,
             respond,
+            tracked: None,
         }
     }
 
@@ -104,13 +109,16 @@ impl<D: Dispatch> Stream<D> {
             self.log(turn, head, "redirected within the server too often");
             return Work::Answer(page::answer(500, None));
         }
-        let path = turn
-            .redirect
-            .as_ref()
-            .map(|redirect| path_of(&redirect.target).to_vec());
-        let routed = self.shared.route(turn.host, &path.unwrap_or_default());
-        self.with_request(turn, head, |request| match &routed {
-            Ok(route) => work::begin(&self.shared, request, route, Body::Empty),
+        let mut remarks = turn.notes.take();
+        let passage = self.with_request(turn, head, |request| {
+            gate::pass(&self.shared, request, &mut remarks)
+        });
+        turn.notes = remarks;
+        self.with_request(turn, head, |request| match &passage {
+            Ok(Passage::To(route)) => work::begin(&self.shared, request, route, Body::Empty),
+            // What leads further, or asks for a password again, is no page for this.
+            Ok(Passage::Status(_, status)) => Work::Answer(page::answer(*status, None)),
+            Ok(_) => Work::Answer(page::answer(status.max(400), None)),
             Err(problem) => work::refusal(&self.shared, request, None, problem.status),
         })
     }
@@ -144,11 +152,14 @@ impl<D: Dispatch> Stream<D> {
         if let Err(problem) = work::check_trust(&self.shared, &self.peer, turn.host) {
             return refuse(self, turn, problem);
         }
-        let route = match self
-            .shared
-            .route(turn.host, path_of(head.target.as_bytes()))
-        {
-            Ok(route) => route,
+        let (shared, this) = (&self.shared, &*self);
+        let admission = gate::admit(shared, turn, head.target.as_bytes(), |turn, remarks| {
+            this.with_request(turn, head, |request| gate::pass(shared, request, remarks))
+        });
+        let route = match admission.await {
+            Ok(Admission::To(route)) => route,
+            Ok(Admission::Answer(answer)) => return Ok(Work::Answer(answer)),
+            Ok(Admission::Status(status)) => return Ok(self.page(turn, head, status)),
             Err(problem) => return refuse(self, turn, problem),
         };
         turn.note_route(&self.shared, &route);
@@ -162,6 +173,15 @@ impl<D: Dispatch> Stream<D> {
                     work::come_back(&self.shared, request, settings, (status, after))
                 }));
             }
+        }
+        if route.settings.track_uploads {
+            let size = head.fields.get("content-length");
+            let size = size.and_then(|size| size.to_str().ok()?.parse().ok());
+            let track = |request: &Request<'_>| {
+                work::track(&self.shared, request, size.unwrap_or_default())
+            };
+            turn.upload = self.with_request(turn, head, track);
+            self.tracked.clone_from(&turn.upload);
         }
         let spooled = match work::wants_body(&route) {
             true => self.read_body(body, route.settings.body_limit).await?,
@@ -198,9 +218,17 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         what: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
+        let notes = turn.notes.as_deref();
+        let fields = match notes.and_then(|notes| notes.fields.as_ref()) {
+            None => head.fields(),
+            Some(changed) => changed
+                .iter()
+                .map(|(name, value)| (&name[..], &value[..]))
+                .collect(),
+        };
         what(&Request {
             method: match (&turn.redirect, turn.is_head) {
-                (Some(_), false) => b"GET",
+                (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method.as_str().as_bytes(),
             },
             target: head.target.as_bytes(),
@@ -210,10 +238,11 @@ impl<D: Dispatch> Stream<D> {
             },
             redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
-            fields: head.fields().as_slice(),
+            fields: fields.as_slice(),
             host: &head.host,
             peer: turn.client(&self.peer),
             virtual_host: turn.host,
+            notes,
             id: turn.id,
         })
     }
