@@ -81,4 +81,24 @@ close $file;
 eval { tie my %text, 'Mehari::State', 'x', O_RDWR, 0600, in => "$folder/mehari.state.txt" };
 like($@, qr/is no store of Mehari/, 'a file of something else is left alone');
 
+SKIP: {
+    eval { require MLDBM; require MLDBM::Sync } or skip 'MLDBM is not installed', 2;
+    no warnings 'once';
+    local ($MLDBM::UseDB, $MLDBM::Serializer) = ('Mehari::State', 'Storable');
+    tie my %deep, 'MLDBM', "$folder/deep", O_RDWR | O_CREAT, 0640;
+    $deep{list} = [1, { two => 2 }];
+    is_deeply($deep{list}, [1, { two => 2 }], 'MLDBM keeps structures in it');
+    my $sync = tie my %sync, 'MLDBM::Sync', "$folder/deep", O_RDWR | O_CREAT, 0640;
+    $sync->Lock;
+    $sync{more} = { %{ $sync{list}[1] }, three => 3 };
+    $sync->UnLock;
+    is_deeply($sync{more}, { two => 2, three => 3 }, 'and so does MLDBM::Sync');
+}
+
+require Mehari::State::Structures;
+tie my %any, 'Mehari::State::Structures', "$folder/any";
+my %values = (text => "\x{263a}", bytes => "\xff\0", list => [1, undef], none => undef, number => 1.5);
+$any{$_} = $values{$_} for keys %values;
+is_deeply({%any}, \%values, 'values of any kind come back as they were');
+
 done_testing;
