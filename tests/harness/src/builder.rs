@@ -50,6 +50,31 @@ impl Builder {
         self
     }
 
+    /// A real program: copies `tests/programs/NAME` into the site and takes its `site.conf`.
+    pub fn program_site(self, name: &str) -> Builder {
+        self.site.copy_from(&crate::binary::program_folder(name), ".");
+        let text = self.site.read("site.conf");
+        self.conf(&text)
+    }
+
+    /// Copies a folder of an installed package into the site, its compressed files unpacked.
+    pub fn package(self, folder: &str, into: &str) -> Builder {
+        self.site.copy_from(std::path::Path::new(folder), into);
+        self.site.unpack(into);
+        self
+    }
+
+    /// An empty folder that the program may write to, whoever it runs as.
+    pub fn folder(self, name: &str) -> Builder {
+        self.site.folder_for_all(name);
+        self
+    }
+
+    /// Where a folder of the site is, for a test that fills it.
+    pub fn folder_of(&self, name: &str) -> PathBuf {
+        self.site.path(name)
+    }
+
     pub fn file(self, name: &str, text: &str) -> Builder {
         self.site.write(name, text);
         self

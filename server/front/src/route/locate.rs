@@ -39,8 +39,8 @@ fn search(site: &Site, host: u32, raw: &[u8], chosen: Option<&[u8]>) -> Result<R
         chosen,
     };
     let mut route = search.find(Path::decode(raw)?);
-    if route.settings.runs_phases() && route.script_name.is_empty() {
-        // Perl's handlers are asked before the refusal, and want to know what for.
+    if route.script_name.is_empty() {
+        // Perl's handlers are asked before the refusal and look paths up: they want to know what for.
         let path = Path::decode(raw)?;
         route.file = match chosen {
             Some(file) => file.to_vec(),
