@@ -177,7 +177,7 @@ get_handlers(SV *self, SV *name)
     list = mehari_rec_handlers(mehari_rec_of(aTHX_ self), mehari_rec_phase(aTHX_ name));
     copy = newAV();
     for (SSize_t i = 0; list && i <= av_top_index(list); i++)
-      av_push(copy, newSVsv(AvARRAY(list)[i]));
+      av_push(copy, newSVsv(mehari_handler_code(aTHX_ AvARRAY(list)[i])));
     RETVAL = newRV_noinc((SV *)copy);
   OUTPUT:
     RETVAL

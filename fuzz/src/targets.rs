@@ -2,7 +2,7 @@
 
 use crate::corpus;
 use crate::mutate::{mutate, Random};
-use mehari_config::Site;
+use mehari_config::{Site, Speech};
 use mehari_front::probe;
 use mehari_pool::script_head::{self, Form};
 use mehari_wire::{layout, Mailbox};
@@ -35,6 +35,14 @@ pub const ALL: &[Target] = &[
     Target {
         name: "ring",
         check: ring,
+    },
+    Target {
+        name: "reply",
+        check: |input| reply(input, Speech::Http),
+    },
+    Target {
+        name: "fastcgi",
+        check: |input| reply(input, Speech::FastCgi),
     },
     Target {
         name: "config",
@@ -163,5 +171,14 @@ fn config(input: &[u8]) {
     if let Err(problems) = Site::load(&file, &[]) {
         assert!(!problems.problems.is_empty(), "refused without a reason");
         assert!(!problems.to_string().is_empty());
+    }
+}
+
+/// A back end's answer: how the bytes arrive must not matter to what is made of a whole one.
+fn reply(input: &[u8], speech: Speech) {
+    let whole = probe::back_end_reply(input, usize::MAX / 2, speech);
+    let by_bytes = probe::back_end_reply(input, 1, speech);
+    if let (Ok(Some((status, body, true))), Ok(Some((other, bytes, true)))) = (&whole, &by_bytes) {
+        assert_eq!((status, body), (other, bytes));
     }
 }

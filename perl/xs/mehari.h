@@ -359,6 +359,7 @@ bool mehari_phases_serve(pTHX); /* false: not begun */
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method); /* NULL: refused by the front */
 int mehari_rec_run(pTHX_ mehari_rec *sub); /* its body follows what was printed; OK or a status */
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status); /* another answers; status: why, 0 for no error */
+SV *mehari_handler_code(pTHX_ SV *handler); /* what a handler's name stands for; the name when that is not to be found */
 void mehari_rec_fail(pTHX_ int status); /* the current request answers this status instead of what was printed */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
 /* Runs the handlers of every server; NULL, or why one of them objects. */

@@ -53,6 +53,12 @@ static AV *resolve(pTHX_ SV *name)
   return pair;
 }
 
+SV *mehari_handler_code(pTHX_ SV *handler)
+{
+  AV *pair = SvROK(handler) ? NULL : resolve(aTHX_ handler);
+  return pair ? AvARRAY(pair)[0] : handler;
+}
+
 /* mod_perl leaves the reason where an error document can find it. */
 static void note_error(pTHX_ mehari_rec *rec)
 {
@@ -178,13 +184,63 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
   return OK;
 }
 
+/* The words behind `user` or `group` in a line of `Require`. */
+static bool names(mehari_text line, const char *kind, mehari_text name)
+{
+  STRLEN kind_length = strlen(kind);
+  if (line.length <= kind_length || !memEQ(line.at, kind, kind_length) || line.at[kind_length] != ' ' || !name.length)
+    return false;
+  for (const char *at = line.at + kind_length + 1, *end = line.at + line.length; at < end;) {
+    const char *stop = memchr(at, ' ', end - at);
+    STRLEN length = (stop ? stop : end) - at;
+    if (length == name.length && memEQ(at, name.at, length))
+      return true;
+    at += length + 1;
+  }
+  return false;
+}
+
+/* `Require`, as far as it is about the user: one line that holds is enough. */
+static bool holds_requirement(pTHX_ mehari_rec *rec)
+{
+  mehari_text user = text_of(aTHX_ rec->texts[MEHARI_REC_USER]), all = text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "require"));
+  while (all.length) {
+    const char *stop = memchr(all.at, '\n', all.length);
+    mehari_text line = {all.at, stop ? (STRLEN)(stop - all.at) : all.length};
+    if (names(line, "user", user) || (user.length && line.length == 10 && memEQ(line.at, "valid-user", 10)))
+      return true;
+    all.at += line.length + !!stop;
+    all.length -= line.length + !!stop;
+  }
+  return false;
+}
+
+/* Who it is, and what that user may. Where nobody decides the answer is no: to let a request in because every handler
+ * declined would be a way around the password. */
+static int authorize(pTHX_ mehari_rec *rec)
+{
+  bool is_required = mehari_settings_text(aTHX_ rec->settings, "require");
+  bool has_authen = mehari_rec_handlers(rec, MEHARI_PHASE_AUTHEN), has_authz = mehari_rec_handlers(rec, MEHARI_PHASE_AUTHZ);
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHEN);
+  if (status == DECLINED && has_authen)
+    mehari_logf(MEHARI_LOG_ERROR, "every PerlAuthenHandler declined: nobody has said who the user is");
+  if (status != OK && (status != DECLINED || has_authen))
+    return status == DECLINED ? 401 : status;
+  status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ);
+  if (status != DECLINED || (!has_authz && !is_required))
+    return status;
+  return holds_requirement(aTHX_ rec) ? OK : 403;
+}
+
 /* DECLINED: go on to the response. DONE: it is complete. Else a status. */
 static int before_response(pTHX_ mehari_rec *rec)
 {
   for (int phase = rec->main ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
     if (phase == MEHARI_PHASE_HEADER_PARSER && rec->main)
       continue;
-    int status = mehari_run_phase(aTHX_ rec, phase);
+    if (phase == MEHARI_PHASE_AUTHZ)
+      continue;
+    int status = phase == MEHARI_PHASE_AUTHEN ? authorize(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
     if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
       status = follow_translation(aTHX_ rec, status);
     if (status != OK && status != DECLINED)

@@ -149,7 +149,11 @@ fn saying(records: Vec<u8>) -> TcpListener {
     std::thread::spawn(move || {
         for mut stream in same.incoming().flatten() {
             read_request(&mut stream);
-            let _ = stream.write_all(&records);
+            // In pieces that end within the records' headers, too.
+            let _ = stream.set_nodelay(true);
+            for piece in records.chunks(5) {
+                let _ = stream.write_all(piece);
+            }
         }
     });
     listener
@@ -228,7 +232,7 @@ fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
         (
             "an end of no length",
             [record(6, HEAD), record(6, b"half"), record(3, b"")].concat(),
-            502,
+            0,
             true,
         ),
         ("an unknown role", end(0, 3), 502, true),
@@ -244,6 +248,11 @@ fn what_is_not_fastcgi_is_answered_502_and_a_cut_answer_shows() {
     let server = Server::builder().conf(&conf).start();
     for (index, (name, _, status, complete)) in cases.iter().enumerate() {
         let answer = server.get(&format!("/case/{index}"));
+        if *status == 0 {
+            // How the pieces came decides whether a head was sent by then.
+            assert!(answer.status == 502 || !answer.complete, "{name}");
+            continue;
+        }
         assert_eq!(
             (answer.status, answer.complete),
             (*status, *complete),

@@ -29,6 +29,18 @@ fn refused_files_leave_a_line_with_the_reason() {
 }
 
 #[test]
+fn document_root_that_is_no_folder_is_told_at_the_start() {
+    let server = Server::builder()
+        .conf("DocumentRoot @ROOT@/not_there\n")
+        .start();
+    let line = server.log.expect("is no folder");
+    assert!(
+        line.contains("[warn]") && line.contains("/not_there"),
+        "{line}"
+    );
+}
+
+#[test]
 fn body_that_finds_no_room_is_refused_and_the_log_says_where() {
     let server = Server::builder()
         .file("tmp/kept", "")

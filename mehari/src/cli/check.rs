@@ -67,6 +67,9 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             String::new()
         }
     };
+    for doubt in checked.iter().flat_map(Site::doubts) {
+        eprintln!("mehari check: {doubt}");
+    }
     // A reader that has seen enough (`| head`) is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
     match checked {

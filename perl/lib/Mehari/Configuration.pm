@@ -69,7 +69,7 @@ sub _of_variables {
     my ($name, $glob) = @_;
     my @lines;
     push @lines, _entry($name, ${*$glob}) if defined ${*$glob};
-    push @lines, map { _entry($name, ref eq 'ARRAY' ? join(' ', map { _quoted($_) } @$_) : $_) } @{*$glob} if *{$glob}{ARRAY};
+    push @lines, map { _entry($name, $_) } @{*$glob} if *{$glob}{ARRAY};
     push @lines, _sections($name, \%{*$glob}) if *{$glob}{HASH};
     return @lines;
 }
@@ -79,30 +79,29 @@ sub _raw {
     return map { split /\n/, $_ } grep { defined } ${*$glob}, *{$glob}{ARRAY} ? @{*$glob} : ();
 }
 
+# A list of words is one line, a list of lists is a line for each.
 sub _entry {
     my ($name, $value) = @_;
-    return ("$name $$value") if ref $value eq 'SCALAR';
-    return map { _entry($name, ref eq 'ARRAY' ? join(' ', map { _quoted($_) } @$_) : $_) } @$value if ref $value eq 'ARRAY';
-    return _sections($name, $value) if ref $value eq 'HASH';
-    die "the value of $name is a " . ref($value) . ", which is no directive\n" if ref $value;
+    my $type = ref $value;
+    return ("$name $$value") if $type eq 'SCALAR';
+    return _sections($name, $value) if $type eq 'HASH';
+    return (grep { ref } @$value) ? (map { _entry($name, $_) } @$value) : "$name @$value" if $type eq 'ARRAY';
+    die "the value of $name is a $type, which is no directive\n" if $type;
     return defined $value ? ("$name $value") : ();
 }
 
-# `%Location`: a section for each key; a list is a section for each of its members.
+# `%Location`: a section for each key; a list is a section for each of its members. What is neither is the code's own.
 sub _sections {
     my ($name, $sections) = @_;
     my @lines;
     for my $place (sort keys %$sections) {
         my $inside = $sections->{$place};
-        ref $inside or die "\$${name}{'$place'} is no section; expected { Directive => value }\n";
-        for my $hash (ref $inside eq 'ARRAY' ? @$inside : $inside) {
+        for my $hash (ref $inside eq 'ARRAY' ? @$inside : ref $inside eq 'HASH' ? $inside : ()) {
             push @lines, "<$name $place>", (map { _entry($_, $hash->{$_}) } sort keys %$hash), "</$name>";
         }
     }
     return @lines;
 }
-
-sub _quoted { my ($word) = @_; return $word =~ /\s/ && $word !~ /\A["'].*["']\z/s ? qq{"$word"} : $word }
 
 sub _snapshot {
     my ($package) = @_;

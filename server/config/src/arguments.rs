@@ -42,6 +42,11 @@ impl Arguments<'_> {
         }
     }
 
+    /// The words from `index` on as they were written, quotes and all.
+    pub fn written(&self, index: usize) -> String {
+        written(self.words.get(index..).unwrap_or_default())
+    }
+
     /// A fault at the word `index`.
     pub fn fault(&self, index: usize, message: impl Into<String>) -> Fault {
         let at = self.words.get(index).map_or(self.end, |word| word.at);
@@ -123,6 +128,19 @@ impl Arguments<'_> {
     pub fn path(&self, index: usize, root: &Path) -> Result<PathBuf, Fault> {
         Ok(root.join(self.filled(index)?))
     }
+}
+
+/// Words as they were written, quotes and all.
+pub(crate) fn written(words: &[Word]) -> String {
+    // One quoted word is the whole of an expression.
+    if let [word] = words {
+        return word.text.clone();
+    }
+    let written = words.iter().map(|word| match word.quote {
+        Some(quote) => format!("{quote}{}{quote}", word.text),
+        None => word.text.clone(),
+    });
+    written.collect::<Vec<_>>().join(" ")
 }
 
 /// `20`, `20s`, `500ms`, `2min` (or `2mi`, Apache's spelling), `1h`.

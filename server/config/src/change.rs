@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Forwarded, Phase, Proxied};
+use crate::{
+    Conditional, Expiry, Forwarded, From, HeaderRule, Methods, Order, Phase, Proxied, RedirectRule,
+    Requirement, RewriteRule, VariableRule,
+};
 
 /// What `SetHandler` and `AddHandler` name. It becomes a [`crate::Handler`] once all sections are
 /// merged, because `PerlResponseHandler` and `PSGIApp` may stand in another section.
@@ -27,12 +30,13 @@ pub enum HandlerName {
     Unset,
 }
 
-/// `Order`: which of `Allow` and `Deny` has the last word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub enum Order {
-    #[default]
-    DenyAllow,
-    AllowDeny,
+/// One part of `AuthType` and its family.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub enum AuthWord {
+    Kind(String),
+    Realm(String),
+    UserFile(PathBuf),
+    GroupFile(PathBuf),
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -55,17 +59,56 @@ pub enum Change {
     AddType(String, String),
     /// Replaces the outer list; a second one in the same section adds to the first. Empty: disabled.
     DirectoryIndex(Vec<String>),
-    ExecCgi(bool),
+    /// `Options`, as bits of [`crate::option`]: `clear` forgets what was allowed before.
+    Options {
+        clear: bool,
+        on: u8,
+        off: u8,
+    },
+    /// Suffixes without the dot.
+    RemoveHandler(String),
+    RemoveType(String),
+    AddEncoding(String, String),
+    RemoveEncoding(String),
+    AddCharset(String, String),
+    RemoveCharset(String),
+    /// `AddDefaultCharset`; `None` is Off.
+    DefaultCharset(Option<String>),
+    ForceType(Option<String>),
+    DirectorySlash(bool),
+    FallbackResource(Option<String>),
+    /// `None` is Default.
+    AcceptPathInfo(Option<bool>),
+    /// Media type or handler, and the URL path of the program that is given it.
+    Action(String, String),
     ParseHeaders(bool),
     SetEnv(String, String),
     UnsetEnv(String),
     SetVar(String, String),
     AddVar(String, String),
-    /// `Require all granted` (true) or `denied`.
-    Require(bool),
+    Require(Requirement),
     Order(Order),
-    AllowFromAll,
-    DenyFromAll,
+    Allow(Option<Methods>, From),
+    Deny(Option<Methods>, From),
+    /// `Satisfy Any` (true) or `All`.
+    SatisfyAny(bool),
+    Auth(AuthWord),
+    Variables(Arc<VariableRule>),
+    Redirect(Arc<RedirectRule>),
+    Header(Arc<HeaderRule>),
+    RequestHeader(Arc<HeaderRule>),
+    ExpiresActive(bool),
+    ExpiresDefault(Expiry),
+    ExpiresByType(String, Expiry),
+    RewriteEngine(bool),
+    RewriteRule(Arc<RewriteRule>),
+    RewriteBase(String),
+    RewriteInherit(bool),
+    /// What a .htaccess may say, as bits of [`crate::overrides`].
+    AllowOverride(u8),
+    AllowOverrideList(Vec<String>),
+    /// `<If>`: more changes, for requests that meet a condition.
+    If(Arc<Conditional>),
     RequestTimeout(Duration),
     BodyLimit(u64),
     ErrorDocument(u16, String),

@@ -13,10 +13,14 @@ pub(crate) fn holds(
     opening: &Word,
     words: &[Word],
     environment: &Environment,
+    root: &std::path::Path,
 ) -> Result<bool, Fault> {
     let usage = match name {
         "ifversion" => "<IfVersion [!][=|>|>=|<|<=] VERSION>",
         "ifdefine" => "<IfDefine [!]NAME>",
+        "iffile" => "<IfFile [!]FILE>",
+        "ifdirective" => "<IfDirective [!]NAME>",
+        "ifsection" => "<IfSection [!]NAME>",
         _ => "<IfModule [!]mod_name.c|name_module>",
     };
     let missing = || Fault::new(opening.at, format!("a word is missing; expected `{usage}`"));
@@ -37,6 +41,13 @@ pub(crate) fn holds(
             })?
         }
         "ifdefine" if !subject.is_empty() => environment.defines.contains_key(subject),
+        "iffile" if !subject.is_empty() => root.join(subject).exists(),
+        "ifdirective" if !subject.is_empty() => crate::Directive::named(subject).is_some(),
+        "ifsection" if !subject.is_empty() => {
+            let name = subject.trim_start_matches('<');
+            let mut known = crate::SECTIONS.iter();
+            known.any(|kind| kind.name.eq_ignore_ascii_case(name))
+        }
         "ifmodule" if !subject.is_empty() => environment.has_module(subject),
         _ => return Err(missing()),
     };

@@ -81,6 +81,8 @@ pub struct Directive {
     pub otherwise: &'static str,
     pub unit: &'static str,
     pub about: &'static str,
+    /// Classes of `AllowOverride` that let it stand in a .htaccess; 0: none does.
+    pub overrides: u8,
     /// Least and most a tuner may try.
     pub tune: Option<(u64, u64)>,
     /// Why it has nothing to do here.
@@ -108,6 +110,7 @@ impl Directive {
             otherwise: "",
             unit: "",
             about,
+            overrides: 0,
             tune: None,
             ignored: None,
             example: shape.example(),
@@ -147,12 +150,19 @@ impl Directive {
         };
         let mut row = Directive::everywhere(name, ANY, "", |_, _| Ok(()));
         row.ignored = Some(reason);
+        row.overrides = crate::overrides::ALL;
         row
     }
 
     /// Of the whole server, and passed over in a virtual host.
     pub(crate) const fn shared(mut self) -> Directive {
         self.place = Place::Shared;
+        self
+    }
+
+    /// May stand in a .htaccess where `AllowOverride` names one of these classes.
+    pub(crate) const fn htaccess(mut self, classes: u8) -> Directive {
+        self.overrides = classes;
         self
     }
 

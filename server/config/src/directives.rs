@@ -9,12 +9,15 @@ mod access;
 mod environment;
 mod files;
 mod handlers;
+mod headers;
 mod ignored;
 mod limits;
 mod logs;
 mod perl;
 mod phases;
 mod proxy;
+mod remote;
+mod rewriting;
 mod server;
 mod tls;
 mod traffic;
@@ -24,8 +27,11 @@ pub const DIRECTIVES: &[Group] = &[
     server::GROUP,
     tls::GROUP,
     traffic::GROUP,
+    remote::GROUP,
     files::GROUP,
     access::GROUP,
+    rewriting::GROUP,
+    headers::GROUP,
     handlers::GROUP,
     proxy::GROUP,
     perl::GROUP,

@@ -20,6 +20,19 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_env.c", "env_module"),
     ("mod_log_config.c", "log_config_module"),
     ("mod_authz_core.c", "authz_core_module"),
+    ("mod_authz_host.c", "authz_host_module"),
+    ("mod_authz_user.c", "authz_user_module"),
+    ("mod_authz_groupfile.c", "authz_groupfile_module"),
+    ("mod_authn_core.c", "authn_core_module"),
+    ("mod_authn_file.c", "authn_file_module"),
+    ("mod_auth_basic.c", "auth_basic_module"),
+    ("mod_rewrite.c", "rewrite_module"),
+    ("mod_headers.c", "headers_module"),
+    ("mod_expires.c", "expires_module"),
+    ("mod_setenvif.c", "setenvif_module"),
+    ("mod_actions.c", "actions_module"),
+    ("mod_autoindex.c", "autoindex_module"),
+    ("mod_negotiation.c", "negotiation_module"),
     ("mod_access_compat.c", "access_compat_module"),
     ("mod_version.c", "version_module"),
     ("mod_reqtimeout.c", "reqtimeout_module"),
@@ -45,13 +58,10 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.
 const DONE_WITHOUT: &[&str] = &[
-    "autoindex_module",
     "deflate_module",
     "filter_module",
     "info_module",
     "mime_magic_module",
-    "negotiation_module",
-    "setenvif_module",
     "status_module",
 ];
 
@@ -82,6 +92,8 @@ pub(crate) struct Environment {
     /// `LoadModule` identifiers.
     loaded: BTreeSet<String>,
     pub include: Option<IncludeRequest>,
+    /// `RewriteCond` lines that wait for their rule.
+    pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preload)>,
     /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,

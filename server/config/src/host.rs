@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::{
-    glob, AccessLogSettings, Alias, LogLevel, LogTarget, Pass, Section, Settings, Site, TlsSettings,
+    glob, AccessLogSettings, Alias, HostRules, LogLevel, LogTarget, Pass, Section, Settings, Site,
+    TlsSettings,
 };
 
 /// What one host answers with.
@@ -31,6 +32,8 @@ pub struct Host {
     /// In the order they were closed; [`Host::settings`] knows the order they are merged in.
     pub sections: Vec<Section>,
     pub own_logs: HostLogs,
+    /// What is asked of a request before it is mapped to a file.
+    pub rules: HostRules,
     pub tls: TlsSettings,
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
@@ -69,6 +72,7 @@ impl Host {
             base: empty,
             sections: Vec::new(),
             own_logs: HostLogs::default(),
+            rules: HostRules::default(),
             tls: TlsSettings::default(),
             base_handlers: Default::default(),
             merged: Default::default(),
@@ -86,11 +90,17 @@ impl Host {
         }
         self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
+        self.rules.inherit(&main.rules);
         self.passes.extend_from_slice(&main.passes);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
+    }
+
+    /// The settings outside of sections, as a request gets them that no section is about.
+    pub fn base_settings(&self) -> std::sync::Arc<Settings> {
+        self.settings("", None)
     }
 
     /// Whether a request for this name (in lower case, without port) is for this host.
@@ -171,6 +181,24 @@ impl Site {
         let first = group.clone().next();
         let named = group.find(|host| host.is_called(name));
         named.or(first).map_or(0, |host| host.number)
+    }
+}
+
+impl crate::Site {
+    /// What is no mistake in the configuration and yet unlikely to be meant: told at the start and by `mehari check`.
+    pub fn doubts(&self) -> Vec<String> {
+        // A site that needs no files has the folder nobody named.
+        let unnamed = self.server_root.join("htdocs");
+        std::iter::once(&self.main)
+            .chain(&self.hosts)
+            .filter(|host| host.document_root != unnamed && !host.document_root.is_dir())
+            .map(|host| {
+                format!(
+                    "DocumentRoot {} is no folder: requests for files there find nothing",
+                    host.document_root.display()
+                )
+            })
+            .collect()
     }
 }
 

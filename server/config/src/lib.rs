@@ -4,6 +4,7 @@
 //! program, [`Site::defaults`] is what both start from. The server then asks [`Site::map`] and
 //! [`Site::settings`]; it never sees a directive.
 
+mod access;
 mod arguments;
 mod change;
 mod condition;
@@ -12,8 +13,10 @@ mod directive;
 mod directives;
 mod document;
 mod environment;
+mod expression;
 mod glob;
 mod host;
+mod htaccess;
 mod include;
 mod interpreter;
 mod line;
@@ -21,29 +24,47 @@ mod load;
 mod log_format;
 mod map;
 mod merge;
+mod network;
+mod pattern;
 mod phase;
 mod problem;
+mod remote;
+mod rewrite;
+mod rules;
+
 mod scope;
 mod section;
 mod site;
+mod text;
 mod tls;
 mod traffic;
 mod upstream;
 mod zero;
 
-pub use change::{Change, HandlerName, Order};
+pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
+pub use change::{AuthWord, Change, HandlerName};
 pub use directive::{Directive, Group, Place, Shape};
 pub use directives::DIRECTIVES;
 pub use document::{directives_json, markdown};
+pub use expression::Expression;
 pub use host::{Host, HostAddress, HostLogs};
+pub use htaccess::{Htaccess, Overrides};
 pub use interpreter::{Errand, Interpreter};
 pub use log_format::*;
 pub use map::Mapped;
+pub use network::Network;
+pub use pattern::{Groups, Pattern};
 pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use problem::{Note, NoteKind, Problem, Problems};
-pub use scope::Pattern;
+pub use remote::RemoteAddress;
+pub use rewrite::{Check, Flags, RewriteCondition, RewriteMap, RewriteRule, Rewriting};
+pub use rules::{
+    Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
+    HeaderValue, HostRules, Media, RedirectRule, Rest, Rules, VariableRule, When,
+};
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
+pub use text::{escaped, unescaped, Facts, Function, Matched, Nothing, Piece, Text};
 pub use tls::*;
 pub use traffic::*;
 pub use upstream::*;

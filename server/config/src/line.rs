@@ -14,6 +14,8 @@ const LONGEST: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Word {
     pub text: String,
+    /// The quotes it was written in.
+    pub quote: Option<char>,
     pub at: At,
 }
 
@@ -152,7 +154,8 @@ pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
                 (self::text(&rest[..width]), width)
             }
         };
-        words.push(Word { text, at });
+        let quote = ['"', '\''].into_iter().find(|quote| *quote == first);
+        words.push(Word { text, quote, at });
         rest = &rest[width..];
     }
     Ok(words)

@@ -15,10 +15,13 @@ use crate::problem::{At, Fault};
 use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
 
 mod finish;
+mod htaccess;
+mod part;
 mod perl;
 mod sections;
 mod unknown;
 
+pub(crate) use htaccess::read_htaccess;
 use perl::PerlBlock;
 use sections::{Open, OpenKind};
 
@@ -58,6 +61,10 @@ struct Reader<'a> {
     reading: Vec<PathBuf>,
     /// `SetHandler psgi` with no `PSGIApp` beside it.
     without_app: Vec<(PathBuf, At)>,
+    /// What `<ElseIf>` and `<Else>` go on from, by the depth they stand at.
+    conditions: std::collections::BTreeMap<usize, crate::Expression>,
+    /// Set while a .htaccess is read: what it may say.
+    htaccess: Option<crate::Overrides>,
     /// Where upstreams were named.
     named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
@@ -108,6 +115,8 @@ impl<'a> Reader<'a> {
             file: PathBuf::new(),
             reading: Vec::new(),
             without_app: Vec::new(),
+            conditions: Default::default(),
+            htaccess: None,
             named: Vec::new(),
             foreign_until: None,
             perl_block: None,
@@ -223,6 +232,9 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         let row = Directive::named(&name.text).ok_or_else(|| unknown::fault(name))?;
+        if let Some(may) = self.htaccess.as_ref().filter(|may| !may.allow(row)) {
+            return Err(Fault::new(name.at, htaccess::refusal(row, may)));
+        }
         if let Some(section) = self.misplaced(row) {
             let message = format!(
                 "{} cannot stand in <{section}>; expected it outside of sections",
@@ -265,7 +277,9 @@ impl<'a> Reader<'a> {
     fn misplaced(&self, row: &Directive) -> Option<&str> {
         let mut around = self.open.iter().rev();
         let section = around.find(|open| match open.kind {
-            OpenKind::Scoped(_) | OpenKind::Proxy(_) => row.place != Place::Everywhere,
+            OpenKind::Scoped(_) | OpenKind::Part(..) | OpenKind::Proxy(_) => {
+                row.place != Place::Everywhere
+            }
             OpenKind::Host => row.place == Place::Server,
             OpenKind::Read | OpenKind::Skip => false,
         });
@@ -284,7 +298,7 @@ impl<'a> Reader<'a> {
                     scope = Some(section.scope.clone());
                     Some(&mut section.changes)
                 }
-                OpenKind::Proxy(changes) => Some(changes),
+                OpenKind::Part(_, changes) | OpenKind::Proxy(changes) => Some(changes),
                 _ => None,
             });
         let in_section = innermost.is_some();

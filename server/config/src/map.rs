@@ -1,10 +1,10 @@
 //! From a URL path to a file path: `Alias`, `ScriptAlias`, `DocumentRoot`. Looks at no file.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::{Alias, Host};
+use crate::{Alias, Host, Matched, Nothing, Piece};
 
 /// Where a URL path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,9 @@ impl Host {
     /// first alias that matches wins, in configuration order.
     pub fn map(&self, url_path: &str) -> Mapped {
         for alias in &self.aliases {
+            if let Some(mapped) = alias.matched(url_path) {
+                return mapped;
+            }
             if let Some(rest) = alias.rest(url_path) {
                 return mapped(&alias.path, rest, alias.script);
             }
@@ -38,8 +41,31 @@ impl Host {
 }
 
 impl Alias {
+    /// `AliasMatch`: the file the pattern makes of a path that matches.
+    fn matched(&self, url_path: &str) -> Option<Mapped> {
+        let (pattern, text) = self.matching.as_ref()?;
+        let groups = pattern.groups(url_path.as_bytes())?;
+        let facts = Matched {
+            facts: &Nothing,
+            groups: Some((url_path.as_bytes().into(), groups)),
+        };
+        let file = text.of(&facts);
+        let fixed = match text.pieces() {
+            [Piece::Literal(start), ..] => start.len(),
+            _ => 0,
+        };
+        Some(Mapped {
+            root_length: fixed.min(file.len()),
+            file: OsString::from_vec(file).into(),
+            script: self.script,
+        })
+    }
+
     /// What of `url_path` lies behind this alias: empty, or with a slash in front.
     fn rest<'a>(&self, url_path: &'a str) -> Option<&'a str> {
+        if self.matching.is_some() {
+            return None;
+        }
         let prefix = self.url.strip_suffix('/').unwrap_or(&self.url);
         let rest = url_path.strip_prefix(prefix)?;
         let is_whole = rest.is_empty() && !self.url.ends_with('/');
@@ -77,6 +103,7 @@ mod tests {
             .iter()
             .map(|(url, path)| Alias {
                 url: url.to_string(),
+                matching: None,
                 path: path.into(),
                 script: url.contains("cgi"),
             })

@@ -5,11 +5,15 @@
 //! the request, so the set of matching sections decides the result, and each set is merged once.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Change, Handler, HandlerName, Host, Order, Phase, Rung, Section, Settings};
+use crate::{Facts, Host, Htaccess, Section, Settings};
+
+mod words;
+
+pub(crate) use words::HandlerWords;
 
 /// Sets of up to this many sections are looked up without an allocation.
 const SECTIONS_ON_STACK: usize = 16 * 64;
@@ -35,6 +39,16 @@ impl Host {
     /// mapped to, when there is one. Merged on first use of a set of sections and shared after
     /// that, so a site must not be changed once it serves.
     pub fn settings(&self, url_path: &str, file: Option<&Path>) -> Arc<Settings> {
+        self.settings_with(url_path, file, &[])
+    }
+
+    /// The same, where these .htaccess files are read too, from the outermost folder on.
+    pub fn settings_with(
+        &self,
+        url_path: &str,
+        file: Option<&Path>,
+        htaccess: &[Arc<Htaccess>],
+    ) -> Arc<Settings> {
         let mut on_stack = [0u64; SECTIONS_ON_STACK / 64];
         let mut on_heap;
         let words = self.sections.len().div_ceil(64);
@@ -50,29 +64,89 @@ impl Host {
                 matching[number / 64] |= 1 << (number % 64);
             }
         }
-        self.merged_for(matching)
+        if htaccess.is_empty() {
+            return self.merged_for(matching, |settings, words| {
+                self.merge(settings, words, matching)
+            });
+        }
+        let key = self.key(matching, htaccess, &[]);
+        self.merged_for(&key, |settings, words| {
+            self.merge_with(settings, words, matching, htaccess, url_path, file)
+        })
     }
 
     /// The settings where only this section matches: what `mehari check` tells of it.
     pub fn settings_of(&self, section: &Section) -> Settings {
         let mut settings = self.base.clone();
         let mut words = self.base_handlers.clone();
-        words.apply(&mut settings, &section.changes, &section.scope.path());
+        section.apply(&mut settings, &mut words);
         settings.tell();
         settings
     }
 
-    fn merged_for(&self, matching: &[u64]) -> Arc<Settings> {
+    /// The settings after every `<If>` whose condition this request meets.
+    pub fn settings_if(&self, settings: &Arc<Settings>, facts: &dyn Facts) -> Arc<Settings> {
+        let Some(of) = &settings.matching.0 else {
+            return settings.clone();
+        };
+        let all = &settings.rules.conditionals;
+        let mut met = vec![0u64; all.len().div_ceil(64)];
+        for (number, conditional) in all.iter().enumerate() {
+            if conditional.condition.holds(facts) {
+                met[number / 64] |= 1 << (number % 64);
+            }
+        }
+        let key: Vec<u64> = of
+            .key
+            .iter()
+            .copied()
+            .chain([u64::MAX])
+            .chain(met.iter().copied())
+            .collect();
+        self.merged_for(&key, |merged, words| {
+            *merged = (**settings).clone();
+            *words = of.words.clone();
+            let holds = |number: &usize| met[number / 64] & (1 << (number % 64)) != 0;
+            for number in (0..all.len()).filter(holds) {
+                words.apply(merged, &all[number].changes, "");
+                merged.change_rules(&all[number].changes, None, true);
+            }
+            // All have spoken.
+            merged.rules.conditionals.clear();
+        })
+    }
+
+    fn key(&self, matching: &[u64], htaccess: &[Arc<Htaccess>], met: &[u64]) -> Vec<u64> {
+        let serials = htaccess.iter().map(|file| file.serial);
+        let count = [htaccess.len() as u64];
+        let all = matching.iter().copied().chain(count).chain(serials);
+        all.chain(met.iter().copied()).collect()
+    }
+
+    fn merged_for(
+        &self,
+        key: &[u64],
+        merge: impl FnOnce(&mut Settings, &mut HandlerWords),
+    ) -> Arc<Settings> {
         let known = self.merged.known.read();
         let known = known.unwrap_or_else(PoisonError::into_inner);
-        if let Some(settings) = known.get(matching) {
+        if let Some(settings) = known.get(key) {
             return settings.clone();
         }
         drop(known);
-        let mut settings = self.merge(matching);
+        let mut settings = self.base.clone();
+        let mut words = self.base_handlers.clone();
+        merge(&mut settings, &mut words);
+        if !settings.rules.conditionals.is_empty() {
+            let key = key.into();
+            settings.matching = Matching(Some(Arc::new(Merger { key, words })));
+        }
+        settings.forget_location();
         let known = self.merged.known.write();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        settings.forget_location();
+        if known.len() >= MOST_SETS {
+            known.clear();
+        }
         let same = known.values().find(|other| {
             settings.id = other.id;
             settings == ***other
@@ -82,24 +156,100 @@ impl Host {
             settings.tell();
             Arc::new(settings)
         });
-        known.insert(matching.into(), settings.clone());
+        known.insert(key.into(), settings.clone());
         settings
     }
 
-    fn merge(&self, matching: &[u64]) -> Settings {
-        let mut settings = self.base.clone();
-        let mut words = self.base_handlers.clone();
+    fn merge(&self, settings: &mut Settings, words: &mut HandlerWords, matching: &[u64]) {
         let order = self
             .merged
             .order
             .get_or_init(|| merge_order(&self.sections));
         for &number in order {
             if matching[number / 64] & (1 << (number % 64)) != 0 {
-                let section = &self.sections[number];
-                words.apply(&mut settings, &section.changes, &section.scope.path());
+                self.sections[number].apply(settings, words);
             }
         }
-        settings
+    }
+
+    /// A .htaccess has the last word in its folder, before the folders below it.
+    fn merge_with(
+        &self,
+        settings: &mut Settings,
+        words: &mut HandlerWords,
+        matching: &[u64],
+        htaccess: &[Arc<Htaccess>],
+        url_path: &str,
+        file: Option<&Path>,
+    ) {
+        let holds = |number: &usize| matching[number / 64] & (1 << (number % 64)) != 0;
+        let fixed = (0..self.sections.len()).filter(holds);
+        let fixed = fixed.map(|number| (self.sections[number].rank(), 0, &self.sections[number]));
+        let read = htaccess.iter().flat_map(|file| &file.sections);
+        let read = read
+            .filter(|section| section.matches(url_path, file))
+            .map(|section| (section.rank(), 1, section));
+        let mut all: Vec<_> = fixed.chain(read).collect();
+        all.sort_by_key(|(rank, source, _)| (*rank, *source));
+        for (_, _, section) in all {
+            section.apply(settings, words);
+        }
+    }
+}
+
+/// Sets of sections kept at most; a site's .htaccess files may change for ever.
+const MOST_SETS: usize = 16 * 1024;
+
+/// What `<If>` goes on from: which sections were merged, and the handler words after them.
+#[derive(Debug, Clone, Default)]
+pub struct Matching(Option<Arc<Merger>>);
+
+#[derive(Debug)]
+struct Merger {
+    key: Box<[u64]>,
+    words: HandlerWords,
+}
+
+impl PartialEq for Matching {
+    fn eq(&self, other: &Matching) -> bool {
+        match (&self.0, &other.0) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+}
+
+impl Section {
+    fn apply(&self, settings: &mut Settings, words: &mut HandlerWords) {
+        words.apply(settings, &self.changes, &self.scope.path());
+        let folder = match &self.scope {
+            crate::Scope::Directory(folder) => Some(folder.as_path()),
+            _ => self.within.as_deref(),
+        };
+        settings.change_rules(&self.changes, folder, true);
+    }
+}
+
+impl Settings {
+    /// Applies what asks about requests, and what follows from it.
+    pub(crate) fn change_rules(
+        &mut self,
+        changes: &[crate::Change],
+        folder: Option<&Path>,
+        in_section: bool,
+    ) {
+        use crate::Change::*;
+        self.rules.apply(changes, folder, in_section);
+        let about_access = |change: &crate::Change| {
+            matches!(
+                change,
+                Require(_) | Order(_) | Allow(..) | Deny(..) | SatisfyAny(_)
+            )
+        };
+        if changes.iter().any(about_access) {
+            self.denied = self.rules.denied() == Some(true);
+        }
     }
 }
 
@@ -107,184 +257,4 @@ fn merge_order(sections: &[Section]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|&number| sections[number].rank());
     order
-}
-
-/// What names a handler, kept apart until every section has spoken.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct HandlerWords {
-    set: Option<HandlerName>,
-    by_suffix: Vec<(String, HandlerName)>,
-    psgi_app: Option<PathBuf>,
-}
-
-impl HandlerWords {
-    /// Applies one section's changes, then binds the handler names to what is known by then.
-    pub fn apply(&mut self, settings: &mut Settings, changes: &[Change], location: &str) {
-        settings.perl.apply(changes, location);
-        let mut access = Access::default();
-        let mut index_begun = false;
-        for change in changes {
-            match change {
-                Change::SetHandler(name) => self.set = Some(name.clone()),
-                Change::AddHandler(suffix, name) => put(&mut self.by_suffix, suffix, name.clone()),
-                Change::PsgiApp(file) => self.psgi_app = Some(file.clone()),
-                Change::DirectoryIndex(names) => {
-                    if !index_begun || names.is_empty() {
-                        settings.directory_index.clear();
-                    }
-                    index_begun = true;
-                    settings.directory_index.extend_from_slice(names);
-                }
-                Change::Require(_)
-                | Change::Order(_)
-                | Change::AllowFromAll
-                | Change::DenyFromAll => access.hear(change),
-                other => settings.change(other),
-            }
-        }
-        if let Some(denied) = access.verdict() {
-            settings.denied = denied;
-        }
-        self.bind(settings);
-    }
-
-    fn bind(&self, settings: &mut Settings) {
-        if let Some(name) = &self.set {
-            settings.handler = self.handler(name, settings);
-        }
-        if !self.by_suffix.is_empty() {
-            let handlers = self.by_suffix.iter();
-            let bound: Vec<(String, Handler)> = handlers
-                .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(name, settings)?)))
-                .collect();
-            settings.add_handler = bound;
-        }
-    }
-
-    fn handler(&self, name: &HandlerName, settings: &Settings) -> Option<Handler> {
-        Some(match name {
-            HandlerName::Unset => return None,
-            HandlerName::File => Handler::File,
-            HandlerName::Report(report) => Handler::Report(*report),
-            HandlerName::CgiScript => Handler::Script(Rung::Cgi),
-            HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
-            HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),
-            HandlerName::PerlScript | HandlerName::Modperl => {
-                let perl_script = *name == HandlerName::PerlScript;
-                match settings.perl.of(Phase::Response) {
-                    [] => Handler::Script(Rung::Auto),
-                    [one] => match Rung::of_handler(one) {
-                        Some(rung) => Handler::Script(rung),
-                        None => Handler::perl(one, perl_script),
-                    },
-                    // Stacked: the worker is told all of them.
-                    [first, ..] => Handler::perl(first, perl_script),
-                }
-            }
-        })
-    }
-}
-
-impl Settings {
-    /// The changes that concern one field and nothing else.
-    fn change(&mut self, change: &Change) {
-        match change {
-            Change::AddType(suffix, media_type) => {
-                put(&mut self.add_type, suffix, media_type.clone())
-            }
-            Change::ExecCgi(on) => self.exec_cgi = *on,
-            Change::ParseHeaders(on) => self.parse_headers = *on,
-            Change::SetEnv(name, value) => put(&mut self.set_env, name, value.clone()),
-            Change::UnsetEnv(name) => self.set_env.retain(|(known, _)| known != name),
-            Change::SetVar(name, value) => put(&mut self.set_var, name, vec![value.clone()]),
-            Change::AddVar(name, value) => {
-                match self.set_var.iter_mut().find(|(known, _)| known == name) {
-                    Some((_, values)) => values.push(value.clone()),
-                    None => self.set_var.push((name.clone(), vec![value.clone()])),
-                }
-            }
-            Change::RequestTimeout(time) => self.request_timeout = *time,
-            Change::BodyLimit(bytes) => self.body_limit = *bytes,
-            Change::ErrorDocument(status, document) => {
-                self.error_documents.retain(|(known, _)| known != status);
-                self.error_documents.push((*status, document.clone()));
-            }
-            Change::PreserveHost(on) => self.proxy.preserve_host = *on,
-            Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
-            Change::ProxyForwarded(rule) => self.proxy.forwarded = *rule,
-            Change::ErrorOverride(statuses) => self.proxy.error_override = statuses.clone(),
-            Change::ProxyTimeout(time) => self.proxy.timeout = Some(*time),
-            Change::TunnelTimeout(time) => self.proxy.tunnel_timeout = Some(*time),
-            Change::ProxyReverse(url, path) => put(&mut self.proxy.reverse, url, path.clone()),
-            Change::CookieDomain(from, to) => put(&mut self.proxy.cookie_domain, from, to.clone()),
-            Change::CookiePath(from, to) => put(&mut self.proxy.cookie_path, from, to.clone()),
-            Change::SendFile(on) => self.proxy.send_file = *on,
-            Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
-            Change::Traffic(rule) => {
-                self.traffic.retain(|outer| !outer.is_replaced_by(rule));
-                self.traffic.push(rule.clone());
-            }
-            Change::RequireTls => self.require_tls = true,
-            Change::TlsVariables(on) => self.tls_variables = *on,
-            Change::TlsCertificates(on) => self.tls_certificates = *on,
-            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
-            // Bound together with the other words of their section, in `HandlerWords::apply`.
-            Change::SetHandler(_)
-            | Change::AddHandler(..)
-            | Change::PerlHandler(..)
-            | Change::PerlOptions { .. }
-            | Change::PerlWith(_)
-            | Change::PerlWithout(_)
-            | Change::PsgiApp(_)
-            | Change::DirectoryIndex(_)
-            | Change::Require(_)
-            | Change::Order(_)
-            | Change::AllowFromAll
-            | Change::DenyFromAll => {}
-        }
-    }
-}
-
-fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
-    match list.iter_mut().find(|(known, _)| known == name) {
-        Some((_, old)) => *old = value,
-        None => list.push((name.to_string(), value)),
-    }
-}
-
-/// What one section says about access. It replaces what the sections before it said.
-#[derive(Default)]
-struct Access {
-    /// `Require`: one grant is enough.
-    required: Option<bool>,
-    order: Option<Order>,
-    allow: bool,
-    deny: bool,
-}
-
-impl Access {
-    fn hear(&mut self, change: &Change) {
-        match change {
-            Change::Require(granted) => {
-                self.required = Some(self.required.unwrap_or(false) || *granted)
-            }
-            Change::Order(order) => self.order = Some(*order),
-            Change::AllowFromAll => self.allow = true,
-            Change::DenyFromAll => self.deny = true,
-            _ => {}
-        }
-    }
-
-    /// `None`: the section says nothing. Else whether access is denied.
-    fn verdict(&self) -> Option<bool> {
-        let old_words = self.order.is_some() || self.allow || self.deny;
-        let by_old_words = old_words.then(|| match self.order.unwrap_or_default() {
-            Order::DenyAllow => self.deny && !self.allow,
-            Order::AllowDeny => self.deny || !self.allow,
-        });
-        match (self.required, by_old_words) {
-            (None, denied) => denied,
-            (Some(granted), denied) => Some(!granted || denied.unwrap_or(false)),
-        }
-    }
 }

@@ -5,64 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::{glob, Scope, Section};
 
-/// A regular expression that compares and prints as its text.
-#[derive(Debug, Clone)]
-pub struct Pattern(regex::bytes::Regex);
-
-impl Pattern {
-    pub(crate) fn new(text: &str) -> Result<Pattern, String> {
-        let compiled = regex::bytes::RegexBuilder::new(text)
-            .size_limit(1 << 20)
-            .build();
-        compiled.map(Pattern).map_err(|error| {
-            let text = error.to_string();
-            let last = text.lines().last().unwrap_or("not a regular expression");
-            last.trim_start_matches("error: ").to_string()
-        })
-    }
-
-    pub(crate) fn matches(&self, bytes: &[u8]) -> bool {
-        self.0.is_match(bytes)
-    }
-
-    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
-    pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
-        let groups = self.0.captures(bytes)?;
-        let mut expanded = Vec::new();
-        let mut rest = to.as_bytes();
-        while let [first, behind @ ..] = rest {
-            rest = behind;
-            match (first, behind) {
-                (b'$', [digit @ b'0'..=b'9', after @ ..]) => {
-                    let group = groups.get(usize::from(digit - b'0'));
-                    expanded.extend_from_slice(group.map_or(&[], |group| group.as_bytes()));
-                    rest = after;
-                }
-                _ => expanded.push(*first),
-            }
-        }
-        Some(expanded)
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Pattern) -> bool {
-        self.0.as_str() == other.0.as_str()
-    }
-}
-
-impl serde::Serialize for Pattern {
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(self.0.as_str())
-    }
-}
-
-impl std::fmt::Display for Pattern {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(self.0.as_str())
-    }
-}
-
 /// As the section's opening line.
 impl std::fmt::Display for Scope {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,7 +27,7 @@ impl Scope {
             Scope::Location(text) | Scope::Files(text) => text.into(),
             Scope::LocationMatch(pattern)
             | Scope::DirectoryMatch(pattern)
-            | Scope::FilesMatch(pattern) => pattern.0.as_str().into(),
+            | Scope::FilesMatch(pattern) => pattern.as_str().into(),
         }
     }
 }

@@ -174,7 +174,23 @@ pub struct Settings {
     pub set_var: Vec<(String, Vec<String>)>,
     /// What Perl has to do with a request besides answering it.
     pub perl: crate::PerlPart,
-    /// `Require all denied` (or `Deny from all`) without a later grant.
+    /// `Options` beside ExecCGI.
+    pub links: Links,
+    /// `Options Indexes`: a folder without an index is listed.
+    pub listed: bool,
+    /// `Options MultiViews`.
+    pub multi_views: bool,
+    pub directory_slash: bool,
+    /// `FallbackResource`: the URL path that answers where no file does.
+    pub fallback: Option<String>,
+    /// `None`: scripts take what lies behind them in the path, files do not.
+    pub accept_path_info: Option<bool>,
+    pub media: crate::Media,
+    pub rules: crate::Rules,
+    /// Which sections these are of, where `<If>` may change them further.
+    #[serde(skip)]
+    pub(crate) matching: crate::merge::Matching,
+    /// Nobody may ask, whoever it is.
     pub denied: bool,
     /// Longest a request may run in Perl or a CGI program (`Timeout`).
     pub request_timeout: Duration,
@@ -203,6 +219,37 @@ impl Settings {
             Rung::Cgi | Rung::Fork | Rung::Auto => true,
         }
     }
+}
+
+/// `Options FollowSymLinks` and `SymLinksIfOwnerMatch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Links {
+    #[default]
+    Followed,
+    /// If the link and what it leads to belong to the same user.
+    OfOneOwner,
+    Refused,
+}
+
+/// `Options`, as bits.
+pub mod option {
+    pub const EXEC_CGI: u8 = 1;
+    pub const FOLLOW: u8 = 2;
+    pub const IF_OWNER: u8 = 4;
+    pub const INDEXES: u8 = 8;
+    pub const MULTI_VIEWS: u8 = 16;
+    pub const INCLUDES: u8 = 32;
+}
+
+/// What `AllowOverride` lets a .htaccess say, as bits.
+pub mod overrides {
+    pub const AUTH: u8 = 1;
+    pub const FILE_INFO: u8 = 2;
+    pub const INDEXES: u8 = 4;
+    pub const LIMIT: u8 = 8;
+    pub const OPTIONS: u8 = 16;
+    pub const ALL: u8 = 31;
 }
 
 /// A section of the configuration and what it changes.
@@ -234,7 +281,10 @@ pub enum Scope {
 /// `Alias /url /path`, `ScriptAlias /url /path`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Alias {
+    /// A URL path, or with `AliasMatch` a regular expression.
     pub url: String,
+    /// `AliasMatch`: what the path must match, and the path with `$1` and so on.
+    pub matching: Option<(crate::Pattern, crate::Text)>,
     pub path: PathBuf,
     /// `ScriptAlias`: everything under it is a CGI program.
     pub script: bool,
@@ -314,6 +364,8 @@ pub struct ConnectionLimits {
     pub keep_alive_requests: u64,
     /// `MaxConnections`: open client connections.
     pub connections: usize,
+    /// `RemoteIPProxyProtocol`.
+    pub proxy_protocol: bool,
     /// `MaxConnectionsPerClient`; 0 is no limit.
     pub connections_per_client: u32,
     /// `ListenBacklog`.
@@ -402,6 +454,14 @@ pub struct Site {
     /// In order. Empty: the command line's default.
     pub listen: Vec<crate::Listen>,
     pub server_root: PathBuf,
+    /// `AccessFileName`.
+    pub access_files: Vec<String>,
+    /// `User` and `Group`, as written.
+    pub user: Option<String>,
+    pub group: Option<String>,
+    /// Names of `-D` and `Define`, for .htaccess files.
+    #[serde(skip)]
+    pub(crate) defines: std::collections::BTreeMap<String, String>,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
     /// What answers when no virtual host does, and what they go on from.
@@ -418,6 +478,8 @@ pub struct Site {
     pub perl: PerlSettings,
     pub workers: WorkerPolicy,
     pub limits: ConnectionLimits,
+    /// Who is believed about clients behind them.
+    pub remote_address: Option<crate::RemoteAddress>,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,

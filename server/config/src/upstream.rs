@@ -126,6 +126,28 @@ pub struct BackEnd {
 }
 
 impl BackEnd {
+    /// A back end of which no more is said than where it is.
+    pub fn new(speech: Speech, address: BackEndAddress, host: String) -> BackEnd {
+        BackEnd {
+            speech,
+            address,
+            path: String::new(),
+            host,
+            route: None,
+            weight: 1.0,
+            max: 0,
+            idle: 32,
+            idle_time: Duration::from_secs(60),
+            reuse: true,
+            retry: Duration::from_secs(10),
+            timeout: None,
+            connect_timeout: Duration::from_secs(5),
+            standing: Standing::Enabled,
+            slow_start: Duration::ZERO,
+            fail_on_timeout: false,
+        }
+    }
+
     /// As URLs name it: what tells members apart.
     pub fn name(&self) -> String {
         match &self.address {

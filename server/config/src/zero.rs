@@ -45,6 +45,7 @@ impl Site {
         site.server_root = folder;
         site.main.aliases.push(Alias {
             url: "/".into(),
+            matching: None,
             path: real.clone(),
             script: false,
         });

@@ -201,10 +201,10 @@ fn a_response_handler_and_an_application_reach_the_sections_inside() {
 #[test]
 fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
     let text = "<IfModule mod_perl.c>\nSetEnv A 1\n</IfModule>\n<IfModule !perl_module>\nNonsense\n</IfModule>\n\
-        <IfModule mod_rewrite.c>\nRewriteEngine On\n<Limit GET>\n\"open\n</Limit>\n</IfModule>\n\
+        <IfModule mod_dav.c>\nRewriteEngine On\n<Limit GET>\n\"open\n</Limit>\n</IfModule>\n\
         <IfDefine LIVE>\nSetEnv B 1\n</IfDefine>\n<IfDefine !LIVE>\nSetEnv C 1\n</IfDefine>\n\
         <IfVersion >= 2.4>\nSetEnv D 1\n</IfVersion>\n<IfVersion < 2.4>\nNonsense ${UNDEFINED_HERE}\n</IfVersion>\n\
-        <IfModule mod_rewrite.c>\n<Perl>\nprint <STDIN>; <IfModule x>\n</Perl>\n</IfModule>\n";
+        <IfModule mod_dav.c>\n<Perl>\nprint <STDIN>; <IfModule x>\n</Perl>\n</IfModule>\n";
     let files = Files::new(&[("httpd.conf", text)]);
     let names = |defines: &[&str]| -> Vec<String> {
         let site = files.load(defines).expect("a site");
@@ -221,15 +221,11 @@ fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
 
 #[test]
 fn a_loaded_module_is_found_unless_a_site_can_do_without_it() {
-    let found = problems(
-        "LoadModule rewrite_module x.so\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n",
+    let found = problems("LoadModule dav_module x.so\n<IfModule mod_dav.c>\nDav On\n</IfModule>\n");
+    assert!(
+        found[0].starts_with("3:1: there is no directive `Dav`"),
+        "{found:?}"
     );
-    assert_eq!(
-        found,
-        ["3:1: `RewriteEngine` belongs to rewriting and redirects, which Mehari does not do yet"]
-    );
-    let found = problems("LoadModule authz_host_module x.so\n<IfModule authz_host_module>\nRequire ip 10.0.0.1\n</IfModule>\n");
-    assert!(found[0].starts_with("3:9: "), "{found:?}");
     site("LoadModule autoindex_module x.so\n<IfModule mod_autoindex.c>\nIndexOptions FancyIndexing\n</IfModule>\n");
 }
 
@@ -352,17 +348,67 @@ fn access_words_of_both_ages_decide_and_the_inner_section_wins() {
 #[test]
 fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
     for words in [
-        "Require valid-user",
-        "Require ip 10.0.0.1",
-        "Allow from 10.0.0.0/8",
+        "Require host example.com",
+        "Require ldap-user ann",
+        "Require ip example.com",
         "Deny from example.com",
-        "Satisfy Any",
-        "AuthType Basic",
-        "Require local",
+        "AuthType Digest",
+        "AuthBasicProvider ldap",
+        "Require expr %{HTTP_HOST}",
+        "<Limit>\nRequire all denied\n</Limit>",
     ] {
         let found = problems(words);
         assert_eq!(found.len(), 1, "{words}: {found:?}");
     }
+}
+
+#[test]
+fn what_is_always_denied_is_known_at_once_and_the_rest_is_asked() {
+    let site = site(
+        "<Location /a>\nRequire all denied\n</Location>\n\
+         <Location /b>\nRequire valid-user\n</Location>\n\
+         <Location /c>\nOrder Deny,Allow\nDeny from all\nAllow from 10.0.0.0/8\n</Location>\n\
+         <Location /d>\n<RequireAll>\nRequire all granted\nRequire not ip 10.0.0.1\n</RequireAll>\n</Location>\n\
+         <Location /e>\n<Limit POST>\nRequire all denied\n</Limit>\n</Location>\n\
+         <Location /a/again>\nRequire all granted\n</Location>\n",
+    );
+    for (url, denied, asked) in [
+        ("/", false, false),
+        ("/a", true, false),
+        ("/a/again", false, false),
+        ("/b", false, true),
+        ("/c", false, true),
+        ("/d", false, true),
+        ("/e", false, true),
+    ] {
+        let settings = at(&site, url);
+        assert_eq!(settings.denied, denied, "{url}");
+        assert_eq!(settings.rules.look_first(), asked, "{url}");
+    }
+}
+
+#[test]
+fn else_holds_where_no_if_before_it_did() {
+    let site = site(
+        "<If \"%{HTTP_HOST} == 'a'\">\nSetEnv WHICH a\n</If>\n\
+         <ElseIf \"%{HTTP_HOST} == 'b'\">\nSetEnv WHICH b\n</ElseIf>\n\
+         <Else>\nSetEnv WHICH other\n</Else>\n",
+    );
+    struct Host(&'static str);
+    impl mehari_config::Facts for Host {
+        fn put(&self, _: &mehari_config::Piece, into: &mut Vec<u8>) {
+            into.extend_from_slice(self.0.as_bytes());
+        }
+    }
+    for name in ["a", "b", "other"] {
+        let settings = site.main.settings_if(&at(&site, "/x"), &Host(name));
+        let set = ("WHICH".to_string(), name.to_string());
+        assert_eq!(settings.set_env, [set], "{name}");
+    }
+    assert_eq!(
+        problems("<Else>\n</Else>\n"),
+        ["1:2: <Else> has no <If> before it; expected one"]
+    );
 }
 
 #[test]

@@ -2,14 +2,15 @@
 
 use crate::deadline::{Alarm, Phase, Seat, SWEEP};
 use crate::dispatch::Dispatch;
-use crate::handler::cgi::Cgi;
+use crate::handler::cgi::{descriptors, Cgi};
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
 use crate::oracle;
+use crate::proxied;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Listener, Socket, Stream};
+use crate::socket::{Acceptor, Door, Listener, Socket, Stream};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use crate::traffic::Connected;
 use mehari_config::{LogLevel, Site};
@@ -163,6 +164,7 @@ impl<D: Dispatch> Front<D> {
                 }
                 shared.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
+                let watching = spawn_local(watch(shared.clone()));
                 let turning = shared.clone();
                 let turning = spawn_local(async move { turning.rounds.turn().await });
                 let how = asked_to_stop(&mut stop).await;
@@ -173,6 +175,7 @@ impl<D: Dispatch> Front<D> {
                 shared.registry.raise(Alarm::Abandon);
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
+                watching.abort();
                 turning.abort();
                 Ok(())
             })
@@ -218,6 +221,24 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
     }
 }
 
+/// Waits for changes of .htaccess files; what was routed by them before is found anew.
+async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
+    let Some(watch) = shared.htaccess.descriptor() else {
+        return;
+    };
+    let Ok(readable) = descriptors::watched(watch) else {
+        return;
+    };
+    loop {
+        let Ok(mut ready) = readable.readable().await else {
+            return;
+        };
+        ready.clear_ready();
+        if shared.htaccess.hear(&shared.site().access_files) {
+            shared.routes.clear();
+        }
+    }
+}
 /// How often the log hears that connections cannot be accepted.
 const COMPLAIN: Duration = Duration::from_secs(60);
 /// Idle connections that make room at a time when descriptors have run out.
@@ -275,6 +296,9 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         },
     };
     match socket {
+        Socket::Tcp(stream, door) if shared.site().limits.proxy_protocol => drop(spawn_local(
+            counting(counted, serve_proxied(shared.clone(), stream, peer, door)),
+        )),
         Socket::Tcp(stream, door) if door.secure => drop(spawn_local(counting(
             counted,
             serve_secure(shared.clone(), stream, peer),
@@ -306,6 +330,34 @@ fn turn_away_greedy(socket: Socket) {
 async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
     served.await;
     drop(counted);
+}
+
+/// A connection that a proxy made for somebody it names first.
+async fn serve_proxied<D: Dispatch>(
+    shared: Rc<Shared<D>>,
+    mut socket: TcpStream,
+    mut peer: Peer,
+    door: Door,
+) {
+    let seat = shared.registry.enter(&shared.clock);
+    let limit = shared.site().limits.header_timeout;
+    seat.enter(&shared.clock, Phase::Head, limit);
+    let read = proxied::read_header(&mut socket, &seat, &mut peer).await;
+    if let Err(reason) = read {
+        let text = format!(
+            "PROXY header of {}: {reason}; the connection is closed",
+            peer.remote_addr
+        );
+        let journal = &shared.journal;
+        return journal.error(0, LogLevel::Warn, Origin::default(), &text);
+    }
+    match door.secure {
+        true => {
+            drop(seat);
+            serve_secure(shared, socket, peer).await;
+        }
+        false => serve(shared, socket, peer, seat).await,
+    }
 }
 
 /// A connection that begins with TLS.

@@ -11,7 +11,7 @@ mod input;
 mod output;
 mod program;
 mod receive;
-mod reply;
+pub(crate) mod reply;
 pub mod scan;
 mod send;
 mod stream;

@@ -19,8 +19,8 @@ pub fn answer<D: Dispatch>(
     let site = shared.site();
     let path = path_of(question.target);
     let found = match question.file {
-        None => route::find(&site, question.server, path),
-        Some(file) => route::find_file(&site, question.server, path, file),
+        None => route::find(&site, &shared.htaccess, question.server, path),
+        Some(file) => route::find_file(&site, &shared.htaccess, question.server, path, file),
     };
     let Ok(route) = found else {
         return;
@@ -36,6 +36,7 @@ pub fn answer<D: Dispatch>(
         host: b"",
         virtual_host: question.server,
         peer: &peer,
+        notes: None,
         id: 0,
     };
     perl::with_call(&request, &route, &site, Body::Empty, |mut call| {

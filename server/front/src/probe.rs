@@ -1,9 +1,17 @@
-//! The HTTP/1 parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
+//! Parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
 
+use crate::handler::fastcgi::Reply;
+use crate::handler::proxy::{Asked, Http, Reader, Step};
+use crate::handler::Said;
 use crate::http1::chunked::Decoder;
 use crate::http1::head::Head;
 use crate::http1::scan::Scan;
-use mehari_config::ConnectionLimits;
+use crate::lines;
+use crate::log::{Entry, Journal, Origin};
+use mehari_config::{BackEnd, BackEndAddress, ConnectionLimits, LogLevel, Speech};
+use mehari_upstream::Input;
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// Reads a request head that arrives in pieces of `piece` bytes. `Ok(None)`: it is not complete. `Ok(Some)`: its
 /// length, method and target. `Err`: the status it is refused with.
@@ -44,4 +52,57 @@ pub fn chunked_body(bytes: &[u8], piece: usize) -> Result<(Vec<u8>, usize, bool)
         taken += count;
     }
     Ok((body, taken, decoder.is_done()))
+}
+
+/// Reads a back end's answer that arrives in pieces: its status, the body so far, and whether that is all.
+/// `Ok(None)`: there is no head yet. `Err`: the status the client is told.
+#[allow(clippy::type_complexity)]
+pub fn back_end_reply(
+    bytes: &[u8],
+    piece: usize,
+    speech: Speech,
+) -> Result<Option<(u16, Vec<u8>, bool)>, u16> {
+    let asked = Asked::nobody(Rc::new(Deaf));
+    let address = BackEndAddress::Tcp("127.0.0.1".into(), 80);
+    let member = BackEnd::new(speech, address, "localhost".into());
+    let mut reader = match speech {
+        Speech::Http => Reader::Http(Http::new(&asked)),
+        Speech::FastCgi => Reader::FastCgi(Box::<Reply>::default()),
+    };
+    let (mut input, mut interim) = (Input::default(), VecDeque::new());
+    let (mut status, mut body) = (None, Vec::new());
+    for piece in bytes.chunks(piece.max(1)) {
+        input.push(piece);
+        if status.is_none() {
+            let said = reader.head(&mut input, &asked, &member, &mut interim);
+            status = match said.map_err(|why| why.status())? {
+                None => continue,
+                Some(Said::Response(head)) => {
+                    assert!(
+                        lines::examine(&head.lines).is_ok(),
+                        "a head that could be split"
+                    );
+                    Some(head.status)
+                }
+                Some(_) => return Ok(Some((0, body, true))),
+            };
+        }
+        loop {
+            let step = reader.body(&mut input, &asked, &mut body, 1000);
+            match step.map_err(|why| why.status())? {
+                Step::Done(_) => return Ok(status.map(|status| (status, body, true))),
+                Step::More => break,
+                Step::Full => {}
+            }
+        }
+    }
+    Ok(status.map(|status| (status, body, false)))
+}
+
+/// Nobody reads it.
+struct Deaf;
+
+impl Journal for Deaf {
+    fn access(&self, _: u32, _: &Entry<'_>) {}
+    fn error(&self, _: u32, _: LogLevel, _: Origin, _: &str) {}
 }

@@ -1,6 +1,7 @@
 //! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
 
 use crate::http1::head::split_port;
+use crate::notes::Notes;
 use crate::tls::Session;
 use std::rc::Rc;
 
@@ -54,6 +55,8 @@ pub struct Redirect {
     pub status: u16,
     /// How many there have been for this request.
     pub count: u32,
+    /// A rule led it here before its handler was asked: method and body are still the request's.
+    pub keeps_request: bool,
 }
 
 /// As many as Apache allows (LimitInternalRecursion).
@@ -78,6 +81,8 @@ pub struct Request<'a> {
     /// The number of the host that answers.
     pub virtual_host: u32,
     pub peer: &'a Peer,
+    /// What rules have found out about it.
+    pub notes: Option<&'a Notes>,
     pub id: u64,
 }
 

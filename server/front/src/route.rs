@@ -5,10 +5,14 @@
 //! change at once, by the `stat` of its handler.
 
 pub mod hosts;
+pub mod htaccess;
+mod links;
+mod listing;
 mod locate;
 mod program;
 mod proxied;
 pub mod table;
+mod views;
 mod walk;
 
 pub use locate::{DENIED, HIDDEN};
@@ -45,8 +49,11 @@ pub enum Outcome {
     Report(Report),
     /// A folder asked for without its slash: where it is, percent-encoded.
     Moved(Vec<u8>),
+    /// A folder without an index, to be listed.
+    Listing,
     Refused(Problem),
 }
 
-pub use locate::{find, find_file};
+pub use listing::listing;
+pub use locate::{find, find_file, find_for};
 pub use walk::{is_file, stat};

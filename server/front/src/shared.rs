@@ -5,12 +5,15 @@ use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
 use crate::log::{Journal, Origin};
+use crate::maps::MapTable;
 use crate::meters::Meters;
+use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
 use crate::route::hosts::HostTable;
+use crate::route::htaccess::HtaccessTable;
 use crate::route::table::RouteTable;
-use crate::route::Route;
+use crate::route::{self, Route};
 use crate::tls::Hosts;
 use crate::traffic::Traffic;
 use mehari_config::{LogLevel, LogNeeds, Site};
@@ -33,6 +36,9 @@ pub struct Shared<D: Dispatch> {
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
     pub hosts: HostTable,
+    pub htaccess: HtaccessTable,
+    pub maps: MapTable,
+    pub passwords: Passwords,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
     /// Bytes of programs' responses in memory that clients have not taken yet.
@@ -86,13 +92,16 @@ impl<D: Dispatch> Shared<D> {
             site: RefCell::new(site),
             pool,
             cgi,
-            journal,
+            journal: journal.clone(),
             clock: Clock::new(),
             rounds: Rounds::default(),
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
             hosts: HostTable::default(),
+            htaccess: HtaccessTable::new(journal),
+            maps: MapTable::default(),
+            passwords: Passwords::default(),
             scratch: RefCell::default(),
             held: Rc::default(),
             stopping: Cell::new(false),
@@ -123,6 +132,8 @@ impl<D: Dispatch> Shared<D> {
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();
+        self.htaccess.clear();
+        self.maps.clear();
     }
 
     /// `None`: no TLS is spoken.
@@ -136,7 +147,20 @@ impl<D: Dispatch> Shared<D> {
 
     pub fn route(&self, host: u32, path: &[u8]) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
-        self.routes.route(&site, host, path, self.clock.tick())
+        let now = self.clock.tick();
+        self.routes.route(host, path, now, || {
+            route::find(&site, &self.htaccess, host, path)
+        })
+    }
+
+    /// The same, where a rule has mapped the path to a file.
+    pub fn route_to(&self, host: u32, path: &[u8], file: &[u8]) -> Result<Rc<Route>, Problem> {
+        let site = self.site.borrow();
+        // No path has a NUL.
+        let key = [path, &[0], file].concat();
+        self.routes.route(host, &key, self.clock.tick(), || {
+            route::find_file(&site, &self.htaccess, host, path, file)
+        })
     }
 
     /// The number of the host that answers for this name at this end of the connection.

@@ -3,6 +3,7 @@
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Ending, Entry, Lookup, More, Origin};
+use crate::notes::Notes;
 use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
@@ -29,6 +30,8 @@ pub struct Turn {
     pub settings: Option<Arc<Settings>>,
     /// Where the server itself led the request, if it did.
     pub redirect: Option<Redirect>,
+    /// What rules have found out about it.
+    pub notes: Option<Box<Notes>>,
     queued: Duration,
     /// For the access log: bytes of the request, of the response's header, requests before this one
     /// on its connection, and what became of that.
@@ -40,6 +43,8 @@ pub struct Turn {
     pub response: Vec<u8>,
     pub route: Option<Rc<Route>>,
     head_after: Option<Duration>,
+    /// Who asks, when a believed proxy said so.
+    pub client: Option<Box<Peer>>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
 }
@@ -61,6 +66,7 @@ impl Turn {
             host: 0,
             settings: None,
             redirect: None,
+            notes: None,
             queued: Duration::ZERO,
             received: 0,
             head_bytes: 0,
@@ -69,12 +75,16 @@ impl Turn {
             response: Vec::new(),
             route: None,
             head_after: None,
+            client: None,
             held: Vec::new(),
         }
     }
 
     /// Leads the request on to another local target. False: it has been led around for too long.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
+        if let Some(notes) = &mut self.notes {
+            notes.redirected();
+        }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
         let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
@@ -84,6 +94,7 @@ impl Turn {
             from,
             status,
             count,
+            keeps_request: false,
         });
         count <= REDIRECTS
     }
@@ -124,6 +135,11 @@ impl Turn {
             },
             _ => &[],
         }
+    }
+
+    /// Who asks: the other end of the connection, or whom it asks for.
+    pub fn client<'a>(&'a self, peer: &'a Peer) -> &'a Peer {
+        self.client.as_deref().unwrap_or(peer)
     }
 
     /// Notes who worked on the request.
@@ -205,8 +221,8 @@ impl Turn {
             backend_us: backend.saturating_sub(self.queued).as_micros() as u64,
         };
         let entry = Entry {
-            remote: peer.remote_addr.as_bytes(),
-            user: None,
+            remote: self.client(peer).remote_addr.as_bytes(),
+            user: self.notes.as_ref().and_then(|notes| notes.user.as_deref()),
             time: self.time,
             method,
             target,

@@ -8,7 +8,7 @@ use crate::page;
 use crate::problem::Problem;
 use crate::report;
 use crate::request::{path_of, Peer, Request};
-use crate::route::{Outcome, Route, DENIED, HIDDEN};
+use crate::route::{self, Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
@@ -49,14 +49,15 @@ pub fn admit<D: Dispatch>(
     shared: &Shared<D>,
     turn: &mut Turn,
     method: &[u8],
-    client: &str,
+    peer: &Peer,
 ) -> Verdict {
     let rules = match &turn.settings {
         Some(settings) if !settings.traffic.is_empty() => settings.clone(),
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    traffic.admit(&rules.traffic, method, client, clock, &mut turn.held)
+    let client = turn.client(peer).remote_addr.clone();
+    traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 
 /// The page for a client that is to come back later.
@@ -131,6 +132,7 @@ pub fn by_itself<D: Dispatch>(
         }
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
+        Outcome::Listing => route::listing(&route.file, &route.script_name),
         Outcome::Refused(problem) => Err(*problem),
     };
     done.map(Work::Answer).unwrap_or_else(|problem| {
@@ -194,8 +196,11 @@ fn start<D: Dispatch>(
                 .server_admin
                 .as_deref()
                 .map(str::as_bytes),
-            user: None,
-            auth_type: None,
+            user: request.notes.and_then(|notes| notes.user.as_deref()),
+            auth_type: request
+                .notes
+                .and_then(|notes| notes.user.as_ref())
+                .map(|_| &b"Basic"[..]),
             authorization: false,
         };
         let exchange = shared.cgi.start(program);
@@ -224,8 +229,8 @@ pub fn refusal<D: Dispatch>(
     status: u16,
 ) -> Work<D> {
     let configured = match request.redirect {
-        Some(_) => None,
-        None => document(shared, settings, request.virtual_host, status),
+        Some(redirect) if !redirect.keeps_request => None,
+        _ => document(shared, settings, request.virtual_host, status),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }

@@ -436,3 +436,63 @@ fn note(
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(kind: u8, bytes: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(bytes.len()).expect("short");
+        [&[kind][..], &length.to_ne_bytes(), bytes].concat()
+    }
+
+    fn is_broken(status: u16, payload: &[u8]) -> bool {
+        passed(status, payload).is_err()
+    }
+
+    #[test]
+    fn a_request_handed_back_is_read_part_by_part() {
+        let payload = [
+            part(record::PASS_LINES, b"X-A: 1\r\nConnection: close\r\n"),
+            part(record::PASS_FILE, b"/srv/\xff.txt"),
+            part(record::PASS_TYPE, b"text/plain"),
+            part(record::PASS_DOCUMENT, b"some\ntext"),
+        ];
+        let read = passed(403, &payload.concat()).unwrap_or_else(|Broken(what)| panic!("{what}"));
+        assert_eq!((read.status, read.target), (403, None));
+        assert_eq!(read.lines, b"X-A: 1\r\n");
+        assert_eq!(read.file.as_deref(), Some(&b"/srv/\xff.txt"[..]));
+        assert_eq!(read.media_type.as_deref(), Some(&b"text/plain"[..]));
+        assert_eq!(read.document.as_deref(), Some(&b"some\ntext"[..]));
+    }
+
+    #[test]
+    fn a_request_handed_back_wrongly_breaks_its_worker() {
+        assert!(is_broken(99, b""));
+        assert!(is_broken(600, b""));
+        assert!(is_broken(0, b"l"));
+        assert!(is_broken(0, &part(b'?', b"")));
+        let whole = part(record::PASS_FILE, b"/srv/a");
+        for length in 1..whole.len() {
+            assert!(is_broken(0, &whole[..length]), "{length}");
+        }
+        assert!(is_broken(0, &part(record::PASS_LINES, b"X-A: 1\n")));
+        assert!(is_broken(0, &part(record::PASS_LINES, b"X A: 1\r\n")));
+        assert!(is_broken(0, &part(record::PASS_TYPE, b"a\r\nX-B: 1")));
+        assert!(is_broken(0, &part(record::PASS_TARGET, b"/a\0b")));
+        assert!(is_broken(
+            404,
+            &part(record::PASS_DOCUMENT, b"http://a\r\nX-B: 1")
+        ));
+    }
+
+    #[test]
+    fn a_question_has_a_kind_a_target_and_perhaps_a_file() {
+        let read = |payload| question(3, payload).map(|found| (found.target, found.file));
+        assert!(matches!(read(b"u/a?b"), Ok((b"/a?b", None))));
+        assert!(matches!(read(b"f/a\0/srv/a"), Ok((b"/a", Some(b"/srv/a")))));
+        for wrong in [&b""[..], b"f/a", b"x/a"] {
+            assert!(read(wrong).is_err(), "{}", wrong.escape_ascii());
+        }
+    }
+}

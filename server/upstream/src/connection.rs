@@ -15,11 +15,54 @@ use tokio::time::{Instant, Sleep};
 /// Read at a time while a head or a record is looked for.
 const READ: usize = 16 * 1024;
 
+/// Bytes that have come; those before `used` are done with.
+#[derive(Default)]
+pub struct Input {
+    come: Vec<u8>,
+    used: usize,
+}
+
+impl Input {
+    /// What has come and was not used.
+    pub fn bytes(&self) -> &[u8] {
+        &self.come[self.used..]
+    }
+
+    pub fn consume(&mut self, count: usize) {
+        self.used += count;
+        if self.used == self.come.len() {
+            self.come.clear();
+            self.used = 0;
+        }
+    }
+
+    /// As if they had been read.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.room().extend_from_slice(bytes);
+    }
+
+    /// Where more goes.
+    fn room(&mut self) -> &mut Vec<u8> {
+        if self.used > READ {
+            self.come.drain(..self.used);
+            self.used = 0;
+        }
+        self.come.reserve(READ);
+        &mut self.come
+    }
+
+    /// Gives a large buffer back.
+    fn release(&mut self) {
+        if self.come.capacity() > 4 * READ {
+            self.come = Vec::new();
+        }
+    }
+}
+
 pub struct Connection {
     pub socket: Socket,
-    /// Bytes that have come and were not used yet begin at `used`.
-    pub input: Vec<u8>,
-    pub used: usize,
+    /// What has come and was not used.
+    pub input: Input,
     /// It has served a request before this one: that it is closed now says nothing about the member.
     pub reused: bool,
     /// When it fell idle.
@@ -31,35 +74,16 @@ impl Connection {
     pub fn new(socket: Socket) -> Connection {
         Connection {
             socket,
-            input: Vec::new(),
-            used: 0,
+            input: Input::default(),
             reused: false,
             idle_since: Instant::now(),
             timer: None,
         }
     }
 
-    /// What has come and was not used.
-    pub fn bytes(&self) -> &[u8] {
-        &self.input[self.used..]
-    }
-
-    pub fn consume(&mut self, count: usize) {
-        self.used += count;
-        if self.used == self.input.len() {
-            self.input.clear();
-            self.used = 0;
-        }
-    }
-
     /// Reads once into the input. `Ok(0)`: the back end says no more.
     pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        if self.used > READ {
-            self.input.drain(..self.used);
-            self.used = 0;
-        }
-        self.input.reserve(READ);
-        let mut room = (&mut self.input).limit(READ);
+        let mut room = self.input.room().limit(READ);
         pin!(self.socket.read_buf(&mut room)).poll(cx)
     }
 
@@ -70,7 +94,7 @@ impl Connection {
         into: &mut Vec<u8>,
         most: usize,
     ) -> Poll<io::Result<usize>> {
-        debug_assert!(self.bytes().is_empty());
+        debug_assert!(self.input.bytes().is_empty());
         into.reserve(most);
         let mut room = into.limit(most);
         pin!(self.socket.read_buf(&mut room)).poll(cx)
@@ -94,9 +118,7 @@ impl Connection {
     pub(crate) fn rest(&mut self) {
         self.reused = true;
         self.idle_since = Instant::now();
-        if self.input.capacity() > 4 * READ {
-            self.input = Vec::new();
-        }
+        self.input.release();
         let _ = self.has_stirred();
     }
 

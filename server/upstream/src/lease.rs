@@ -4,6 +4,7 @@ use crate::connection::{Connecting, Connection};
 use crate::group::Group;
 use crate::member::Member;
 use crate::Fault;
+use std::cell::Cell;
 use std::rc::Rc;
 use tokio::time::Instant;
 
@@ -12,7 +13,7 @@ pub struct Lease {
     member: Rc<Member>,
     since: Instant,
     /// It finds out whether a member that failed is back.
-    probe: bool,
+    probe: Cell<bool>,
 }
 
 impl Lease {
@@ -24,7 +25,7 @@ impl Lease {
             group,
             member,
             since: now,
-            probe,
+            probe: Cell::new(probe),
         }
     }
 
@@ -52,8 +53,15 @@ impl Lease {
 
     /// The head of an answer came: the member works.
     pub fn answered(&self) {
+        self.end_probe();
         self.member.answered(self.since.elapsed());
         self.group.came_back(&self.member);
+    }
+
+    fn end_probe(&self) {
+        if self.probe.replace(false) {
+            self.member.probing.set(false);
+        }
     }
 
     /// The member did not do its work.
@@ -70,9 +78,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.member.in_flight.set(self.member.in_flight.get() - 1);
-        if self.probe {
-            self.member.probing.set(false);
-        }
+        self.end_probe();
         self.group.hand_on();
     }
 }

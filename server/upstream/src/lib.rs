@@ -18,7 +18,7 @@ mod socket;
 mod status;
 mod upstreams;
 
-pub use connection::{Connecting, Connection};
+pub use connection::{Connecting, Connection, Input};
 pub use fault::Fault;
 pub use group::{Group, Wish};
 pub use lease::Lease;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use mehari_config::{AccessFormat, AccessLogSettings, Host, NoteKind, Preload, Section, Site};
+use mehari_config::{
+    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, Preload, Section, Site, Upstream,
+};
 use serde_json::json;
 
 use super::settings;
@@ -82,8 +84,38 @@ fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
     );
     page.line("document root", host.document_root.display());
     page.list("alias", aliases(host));
+    page.list("proxied", passes(host));
     settings::section(page, site, &site.main.base, &host.base);
     sections(page, site, host);
+}
+
+fn passes(host: &Host) -> impl Iterator<Item = String> + '_ {
+    host.passes.iter().map(|pass| {
+        let from = match &pass.from {
+            PassFrom::Prefix(prefix) => prefix.clone(),
+            PassFrom::Match(pattern) => format!("~ {pattern}"),
+        };
+        match &pass.to {
+            None => format!("{from} is not"),
+            Some(to) => format!(
+                "{from} -> {}{}",
+                to.upstream,
+                to.to.as_deref().unwrap_or("")
+            ),
+        }
+    })
+}
+
+fn upstream(upstream: &Upstream) -> String {
+    let members: Vec<String> = upstream.members.iter().map(|one| one.name()).collect();
+    let method = upstream.method.name();
+    match &upstream.program {
+        Some(program) => format!(
+            "{}: {} processes, started here",
+            upstream.name, program.processes
+        ),
+        None => format!("{} ({method}): {}", upstream.name, members.join(", ")),
+    }
 }
 
 fn aliases(host: &Host) -> impl Iterator<Item = String> + '_ {
@@ -125,6 +157,8 @@ fn server(page: &mut Page, site: &Site) {
     );
     page.line("document root", site.main.document_root.display());
     page.list("alias", aliases(&site.main));
+    page.list("proxied", passes(&site.main));
+    page.list("back ends", site.upstreams.iter().map(upstream));
     let perl = &site.perl;
     page.line(
         "perl",

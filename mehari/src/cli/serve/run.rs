@@ -73,6 +73,9 @@ async fn run(
         .await
         .map_err(|error| error.to_string())?;
     logs.error.notice(pool.status().plan.reasoning);
+    site.doubts()
+        .iter()
+        .for_each(|doubt| logs.error.warn(doubt));
     let (urls, ports): (Vec<String>, Vec<Option<u16>>) = bound
         .iter()
         .map(|bound| (bound.url.clone(), bound.port))

@@ -1,85 +1,240 @@
-//! Who may ask: `Require`, and the older `Order`, `Allow`, `Deny`. All or none so far; what names
-//! users, hosts or addresses is refused, for to ignore it would let everybody in.
+//! Who may ask: `Require`, the older `Order`, `Allow`, `Deny`, and basic authentication.
 
 use super::row::*;
-use crate::Order;
+use crate::overrides::{AUTH, LIMIT};
+use crate::{AuthWord, Expression, From, Network, Order, Requirement};
 
-const LIMITED: &str =
-    "users, hosts and addresses are not checked yet, and to ignore this would let everybody in";
+const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|expr EXPRESSION";
 
 pub const GROUP: Group = Group {
     title: "Access",
     rows: &[
         Directive::everywhere(
             "Require",
-            words("all granted|denied", 1, ANY),
-            "Lets everybody in, or nobody.",
+            words(USAGE, 1, ANY),
+            "Who may ask. Several in one section: one is enough; `<RequireAll>` and its like say otherwise. Host names are not looked up.",
             require,
         )
+        .htaccess(AUTH)
         .otherwise("all granted")
-        .example("all denied", "valid-user"),
+        .example("all denied", "valid-usr"),
         Directive::everywhere(
             "Order",
             words("Deny,Allow|Allow,Deny", 1, 2),
             "Which of Allow and Deny has the last word.",
             order,
         )
+        .htaccess(LIMIT)
         .otherwise("Deny,Allow")
         .example("Allow,Deny", "Allow"),
         Directive::everywhere(
             "Allow",
-            words("from all", 2, ANY),
-            "Lets everybody in.",
+            words("from all|ADDRESS...|env=[!]NAME", 2, ANY),
+            "Lets these in.",
             |target, arguments| {
-                from_all(arguments)?;
-                target.changes.push(Change::AllowFromAll);
+                for from in sources(arguments)? {
+                    target.changes.push(Change::Allow(None, from));
+                }
                 Ok(())
             },
         )
-        .example("from all", "from 10.0.0.0/8"),
+        .htaccess(LIMIT)
+        .example("from 10.0.0.0/8 env=LET_ME_IN", "from example.com"),
         Directive::everywhere(
             "Deny",
-            words("from all", 2, ANY),
-            "Lets nobody in.",
+            words("from all|ADDRESS...|env=[!]NAME", 2, ANY),
+            "Keeps these out.",
             |target, arguments| {
-                from_all(arguments)?;
-                target.changes.push(Change::DenyFromAll);
+                for from in sources(arguments)? {
+                    target.changes.push(Change::Deny(None, from));
+                }
                 Ok(())
             },
         )
+        .htaccess(LIMIT)
         .example("from all", "from example.com"),
         Directive::everywhere(
             "Satisfy",
-            Shape::Choice(&["All"]),
-            "All that is required must be met.",
+            Shape::Choice(&["All", "Any"]),
+            "Whether Require and Allow must both let a client in, or one of them.",
+            |target, arguments| {
+                let any = arguments.choice()? == "Any";
+                target.changes.push(Change::SatisfyAny(any));
+                Ok(())
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("All"),
+        Directive::everywhere(
+            "AuthType",
+            words("Basic|None|NAME", 1, 1),
+            "How a user is known. Basic is the front's; other names are for Perl handlers.",
+            |target, arguments| {
+                let kind = arguments.filled(0)?;
+                let fits = |c: char| c.is_alphanumeric() || "-_:".contains(c);
+                if kind.eq_ignore_ascii_case("digest") || kind.eq_ignore_ascii_case("form") || !kind.chars().all(fits) {
+                    return Err(arguments.fault(0, format!("expected Basic, or a name for a Perl handler, not `{kind}`")));
+                }
+                auth(target, AuthWord::Kind(kind.to_string()))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("None")
+        .example("Basic", "Digest"),
+        Directive::everywhere(
+            "AuthName",
+            words("REALM", 1, 1),
+            "What the browser tells the user that a password is for.",
+            |target, arguments| {
+                let realm = arguments.filled(0)?.to_string();
+                auth(target, AuthWord::Realm(realm))
+            },
+        )
+        .htaccess(AUTH)
+        .example("\"Members only\"", "\"\""),
+        Directive::everywhere(
+            "AuthUserFile",
+            Shape::Path,
+            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                auth(target, AuthWord::UserFile(file))
+            },
+        )
+        .htaccess(AUTH),
+        Directive::everywhere(
+            "AuthGroupFile",
+            Shape::Path,
+            "Groups: `name: user user ...` on a line each.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                auth(target, AuthWord::GroupFile(file))
+            },
+        )
+        .htaccess(AUTH),
+        Directive::everywhere(
+            "AuthBasicProvider",
+            words("file", 1, ANY),
+            "Where passwords are looked up.",
+            |_, arguments| {
+                for (index, word) in arguments.words.iter().enumerate() {
+                    if !word.text.eq_ignore_ascii_case("file") {
+                        return Err(arguments.fault(index, format!("expected file, not `{}`", word.text)));
+                    }
+                }
+                Ok(())
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("file")
+        .example("file", "ldap"),
+        Directive::everywhere(
+            "AuthBasicAuthoritative",
+            Shape::Flag,
+            "Off leaves users that are not in the file to Perl's handlers, which are asked in any case.",
             |_, _| Ok(()),
         )
-        .otherwise("All")
-        .example("All", "Any"),
+        .htaccess(AUTH)
+        .otherwise("On"),
+        Directive::everywhere(
+            "AuthMerging",
+            Shape::Choice(&["Off"]),
+            "Off: the Require lines of a section replace those further out.",
+            |_, _| Ok(()),
+        )
+        .htaccess(AUTH)
+        .otherwise("Off"),
     ],
 };
 
-fn require(target: &mut Target, arguments: &Arguments) -> Applied {
-    let words: Vec<String> = arguments
-        .words
-        .iter()
-        .map(|word| word.text.to_ascii_lowercase())
-        .collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["all", "granted"] | ["not", "all", "denied"] => target.changes.push(Change::Require(true)),
-        ["all", "denied"] | ["not", "all", "granted"] => {
-            target.changes.push(Change::Require(false))
-        }
-        ["all", ..] => return Err(arguments.fault(1, "expected `all granted` or `all denied`")),
-        _ => {
-            let shown = &arguments.words[0].text;
-            let message =
-                format!("expected `all granted` or `all denied`, not `{shown}`: {LIMITED}");
-            return Err(arguments.fault(0, message));
-        }
-    }
+fn auth(target: &mut Target, word: AuthWord) -> Applied {
+    target.changes.push(Change::Auth(word));
     Ok(())
+}
+
+fn require(target: &mut Target, arguments: &Arguments) -> Applied {
+    let negated = arguments.text(0)?.eq_ignore_ascii_case("not");
+    let requirement = requirement(arguments, usize::from(negated))?;
+    target
+        .changes
+        .push(Change::Require(match (negated, &requirement) {
+            (false, _) => requirement,
+            (true, Requirement::All(granted)) => Requirement::All(!granted),
+            (true, _) => Requirement::Not(Box::new(requirement)),
+        }));
+    Ok(())
+}
+
+/// The requirement whose name stands at `at`.
+fn requirement(arguments: &Arguments, at: usize) -> Result<Requirement, Fault> {
+    const KINDS: &[&str] = &[
+        "all",
+        "ip",
+        "local",
+        "env",
+        "method",
+        "user",
+        "group",
+        "valid-user",
+        "expr",
+    ];
+    let kind = arguments.filled(at)?;
+    let rest = || -> Result<Vec<String>, Fault> {
+        arguments.filled(at + 1)?;
+        let words = arguments.words[at + 1..].iter();
+        Ok(words.map(|word| word.text.clone()).collect())
+    };
+    Ok(match kind.to_ascii_lowercase().as_str() {
+        "all" => match arguments.text(at + 1)?.to_ascii_lowercase().as_str() {
+            "granted" => Requirement::All(true),
+            "denied" => Requirement::All(false),
+            _ => return Err(arguments.fault(at + 1, "expected `all granted` or `all denied`")),
+        },
+        "ip" => Requirement::Addresses(networks(arguments, at + 1)?),
+        "host" => return Err(arguments.fault(at, NAMES)),
+        "local" => Requirement::Local,
+        "env" => Requirement::Environment(rest()?),
+        "method" => Requirement::Method(
+            rest()?
+                .iter()
+                .map(|name| name.to_ascii_uppercase())
+                .collect(),
+        ),
+        "user" => Requirement::User(rest()?),
+        "group" => Requirement::Group(rest()?),
+        "valid-user" => Requirement::ValidUser,
+        "expr" => {
+            arguments.filled(at + 1)?;
+            let text = arguments.written(at + 1);
+            let expression = Expression::parse(&text);
+            Requirement::Expression(expression.map_err(|why| arguments.fault(at + 1, why))?)
+        }
+        _ => {
+            let message = format!("expected {}, not `{kind}`", KINDS.join(", "));
+            return Err(arguments
+                .fault(at, message)
+                .or_nearest(kind, KINDS.iter().copied()));
+        }
+    })
+}
+
+const NAMES: &str =
+    "expected `ip` and addresses: the name of a client is not looked up while its request waits";
+
+fn networks(arguments: &Arguments, from: usize) -> Result<Vec<Network>, Fault> {
+    arguments.filled(from)?;
+    let mut networks = Vec::new();
+    for index in from..arguments.words.len() {
+        let text = arguments.filled(index)?;
+        let network = Network::parse(text);
+        networks.push(network.ok_or_else(|| {
+            let message = format!(
+                "expected an address such as 10.0.0.1, 10.0.0.0/8 or 2001:db8::/32, not `{text}`"
+            );
+            arguments.fault(index, message)
+        })?);
+    }
+    Ok(networks)
 }
 
 fn order(target: &mut Target, arguments: &Arguments) -> Applied {
@@ -89,7 +244,7 @@ fn order(target: &mut Target, arguments: &Arguments) -> Applied {
         .map(|word| word.text.to_ascii_lowercase());
     let order = match words.collect::<String>().as_str() {
         "deny,allow" => Order::DenyAllow,
-        "allow,deny" => Order::AllowDeny,
+        "allow,deny" | "mutual-failure" => Order::AllowDeny,
         other => {
             return Err(arguments.fault(
                 0,
@@ -101,15 +256,32 @@ fn order(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-fn from_all(arguments: &Arguments) -> Applied {
+fn sources(arguments: &Arguments) -> Result<Vec<From>, Fault> {
     if !arguments.text(0)?.eq_ignore_ascii_case("from") {
-        return Err(arguments.fault(0, "expected `from all`"));
+        return Err(arguments.fault(0, "expected `from` and who is meant"));
     }
+    let mut all = Vec::new();
     for index in 1..arguments.words.len() {
-        let text = arguments.text(index)?;
-        if !text.eq_ignore_ascii_case("all") {
-            return Err(arguments.fault(index, format!("expected `all`, not `{text}`: {LIMITED}")));
-        }
+        let text = arguments.filled(index)?;
+        all.push(if text.eq_ignore_ascii_case("all") {
+            From::All
+        } else if let Some(name) = text.strip_prefix("env=") {
+            From::Environment {
+                name: name.trim_start_matches('!').to_string(),
+                set: !name.starts_with('!'),
+            }
+        } else if let Some(network) = Network::parse(text) {
+            From::Addresses(vec![network])
+        } else if text == "localhost" {
+            From::Addresses(
+                ["127.0.0.0/8", "::1"]
+                    .into_iter()
+                    .filter_map(Network::parse)
+                    .collect(),
+            )
+        } else {
+            return Err(arguments.fault(index, format!("{NAMES} (not `{text}`)")));
+        });
     }
-    Ok(())
+    Ok(all)
 }

@@ -1,6 +1,10 @@
 //! What a program finds in %ENV and in `$r->dir_config`.
 
+use std::sync::Arc;
+
 use super::row::*;
+use crate::overrides::FILE_INFO;
+use crate::{Expression, Pattern, Text, VariableRule, When};
 
 pub const GROUP: Group = Group {
     title: "Environment",
@@ -15,6 +19,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .example("APP_MODE production", "A=B"),
         Directive::everywhere(
             "UnsetEnv",
@@ -29,21 +34,55 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .example("APP_MODE", "A=B"),
         Directive::everywhere(
-            "BrowserMatch",
-            words("REGEX NAME...", 2, ANY),
-            "Accepted for the quirks of old browsers, which nothing needs any more; nothing else can be set by it.",
-            browser_match,
+            "SetEnvIf",
+            words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
+            "Sets variables for requests whose field, Remote_Addr, Request_URI, Request_Method or the like matches; `$1` is put in.",
+            |target, arguments| set_if(target, arguments, Pattern::new),
         )
-        .aliases(&["BrowserMatchNoCase"])
-        .example("\"MSIE [2-5]\" nokeepalive", "MSIE is_old"),
+        .htaccess(FILE_INFO)
+        .example("User-Agent Bot is_bot=yes", "User-Agent ( is_bot"),
+        Directive::everywhere(
+            "SetEnvIfNoCase",
+            words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
+            "The same, whatever the case.",
+            |target, arguments| set_if(target, arguments, Pattern::caseless),
+        )
+        .htaccess(FILE_INFO)
+        .example("User-Agent bot is_bot=yes", "User-Agent ( is_bot"),
+        Directive::everywhere(
+            "SetEnvIfExpr",
+            words("EXPRESSION [!]NAME[=VALUE]...", 2, ANY),
+            "Sets variables for requests an expression holds for.",
+            set_if_expression,
+        )
+        .htaccess(FILE_INFO)
+        .example("\"%{QUERY_STRING} == 'x'\" is_x", "\"%{QUERY_STRING\" is_x"),
+        Directive::everywhere(
+            "BrowserMatch",
+            words("REGEX [!]NAME[=VALUE]...", 2, ANY),
+            "`SetEnvIf User-Agent`. The quirks of old browsers need nothing any more: nokeepalive and the like change nothing.",
+            |target, arguments| browser_match(target, arguments, Pattern::new),
+        )
+        .htaccess(FILE_INFO)
+        .example("\"MSIE [2-5]\" nokeepalive", "( is_old"),
+        Directive::everywhere(
+            "BrowserMatchNoCase",
+            words("REGEX [!]NAME[=VALUE]...", 2, ANY),
+            "The same, whatever the case.",
+            |target, arguments| browser_match(target, arguments, Pattern::caseless),
+        )
+        .htaccess(FILE_INFO)
+        .example("bot is_bot", "( is_old"),
         Directive::everywhere(
             "PassEnv",
             words("NAME...", 1, ANY),
             "Hands variables of the server's own environment on.",
             pass_env,
         )
+        .htaccess(FILE_INFO)
         .example("PATH", "A=B"),
         Directive::everywhere(
             "PerlSetEnv",
@@ -58,6 +97,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .example("APP_MODE production", "A=B C"),
         Directive::host(
             "PerlPassEnv",
@@ -85,6 +125,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .example("Colour red", "Colour"),
         Directive::everywhere(
             "PerlAddVar",
@@ -100,6 +141,7 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .example("Colour green blue", "Colour"),
     ],
 };
@@ -133,29 +175,64 @@ fn pass_env(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-fn browser_match(target: &mut Target, arguments: &Arguments) -> Applied {
+type Compile = fn(&str) -> Result<Pattern, String>;
+
+fn compiled(arguments: &Arguments, index: usize, compile: Compile) -> Result<Pattern, Fault> {
+    let text = arguments.text(index)?;
+    let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
+    compile(text).map_err(|why| arguments.fault(index, wrong(why)))
+}
+
+fn set_if(target: &mut Target, arguments: &Arguments, compile: Compile) -> Applied {
+    let attribute = arguments.filled(0)?.to_string();
+    let when = When::Attribute(attribute, compiled(arguments, 1, compile)?);
+    variables(target, arguments, when, 2)
+}
+
+fn set_if_expression(target: &mut Target, arguments: &Arguments) -> Applied {
+    let expression = Expression::parse(arguments.filled(0)?);
+    let expression = expression.map_err(|why| arguments.fault(0, why))?;
+    variables(target, arguments, When::Expression(expression), 1)
+}
+
+fn browser_match(target: &mut Target, arguments: &Arguments, compile: Compile) -> Applied {
+    let pattern = compiled(arguments, 0, compile)?;
+    variables(
+        target,
+        arguments,
+        When::Attribute("User-Agent".into(), pattern),
+        1,
+    )
+}
+
+/// `NAME`, `NAME=VALUE` and `!NAME` from the word `from` on.
+fn variables(target: &mut Target, arguments: &Arguments, when: When, from: usize) -> Applied {
     const QUIRKS: &[&str] = &[
         "nokeepalive",
         "downgrade-1.0",
         "force-response-1.0",
         "redirect-carefully",
-        "no-gzip",
-        "gzip-only-text/html",
         "ssl-unclean-shutdown",
     ];
-    for index in 1..arguments.words.len() {
+    let mut sets = Vec::new();
+    for index in from..arguments.words.len() {
         let text = arguments.filled(index)?;
-        let name = text.strip_prefix('!').unwrap_or(text);
-        if !QUIRKS.contains(&name) {
-            let message = format!(
-                "expected one of {}, not `{text}`: a request's fields do not set variables yet",
-                QUIRKS.join(", ")
-            );
-            return Err(arguments.fault(index, message));
+        if QUIRKS.contains(&text) {
+            continue;
         }
+        sets.push(match (text.strip_prefix('!'), text.split_once('=')) {
+            (Some(name), _) => (name.to_string(), None),
+            (None, Some((name, value))) => (name.to_string(), Some(Text::groups(value))),
+            (None, None) => (text.to_string(), Some(Text::literal("1"))),
+        });
     }
-    target
-        .environment
-        .ignore("no browser in use needs another protocol");
+    if sets.is_empty() {
+        target
+            .environment
+            .ignore("no browser in use needs another protocol");
+        return Ok(());
+    }
+    let rule = Arc::new(VariableRule { when, sets });
+    target.changes.push(Change::Variables(rule));
     Ok(())
 }

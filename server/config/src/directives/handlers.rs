@@ -4,7 +4,8 @@ use super::files::suffix;
 use super::proxy::passes;
 use super::row::*;
 use crate::environment::PreloadStage;
-use crate::{HandlerName, Phase, Preload, Report};
+use crate::overrides::{FILE_INFO, OPTIONS};
+use crate::{option, HandlerName, Phase, Preload, Report};
 use std::sync::Arc;
 
 pub const GROUP: Group = Group {
@@ -21,6 +22,7 @@ pub const GROUP: Group = Group {
             },
         )
         .otherwise("decided by the file")
+        .htaccess(FILE_INFO)
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
@@ -39,13 +41,29 @@ pub const GROUP: Group = Group {
                 Ok(())
             },
         )
+        .htaccess(FILE_INFO)
         .example("cgi-script .cgi", "cgi .cgi"),
+        Directive::everywhere(
+            "RemoveHandler",
+            words("SUFFIX...", 1, ANY),
+            "Forgets what runs files with these suffixes.",
+            |target, arguments| {
+                for index in 0..arguments.words.len() {
+                    let suffix = suffix(arguments, index)?;
+                    target.changes.push(Change::RemoveHandler(suffix));
+                }
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .example(".cgi", "."),
         Directive::everywhere(
             "PerlResponseHandler",
             words("HANDLER...", 1, ANY),
             "The Perl that answers: the first that does not decline. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork and Mehari::Auto run files on that rung.",
             |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
+        .htaccess(FILE_INFO)
         .aliases(&["PerlHandler"])
         .otherwise("Mehari::Auto")
         .example("ModPerl::Registry", "ModPerl:Registry"),
@@ -64,9 +82,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Options",
             words("[+|-]OPTION...", 1, ANY),
-            "ExecCGI allows scripts. Apache's other options are accepted and change nothing.",
+            "ExecCGI allows scripts, FollowSymLinks and SymLinksIfOwnerMatch symbolic links, Indexes the listing of folders without an index, MultiViews names without their suffix.",
             options,
         )
+        .htaccess(OPTIONS)
         .otherwise("FollowSymLinks")
         .example("+ExecCGI", "+ExecCGi2"),
     ],
@@ -149,21 +168,39 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         return Err(arguments.fault(mixed, "expected every option with `+` or `-`, or none"));
     }
     // A list without signs replaces what was allowed before.
-    let mut exec_cgi = (!signs[0]).then_some(false);
+    let (mut on, mut off) = (0, 0);
     for (index, word) in arguments.words.iter().enumerate() {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
-        if !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
-            return Err(arguments
-                .fault(index, message)
-                .or_nearest(name, KNOWN.iter().copied()));
+        let bits = match name.to_ascii_lowercase().as_str() {
+            "execcgi" => option::EXEC_CGI,
+            "all" => option::EXEC_CGI | option::FOLLOW | option::INDEXES | option::INCLUDES,
+            "none" => 0,
+            "followsymlinks" => option::FOLLOW,
+            "symlinksifownermatch" => option::IF_OWNER,
+            "indexes" => option::INDEXES,
+            "multiviews" => option::MULTI_VIEWS,
+            "includes" | "includesnoexec" => option::INCLUDES,
+            _ => {
+                let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
+                return Err(arguments
+                    .fault(index, message)
+                    .or_nearest(name, KNOWN.iter().copied()));
+            }
+        };
+        if bits == option::INCLUDES && !word.text.starts_with('-') {
+            target
+                .environment
+                .remark("files are not parsed for includes");
         }
-        if name.eq_ignore_ascii_case("ExecCGI") || name.eq_ignore_ascii_case("All") {
-            exec_cgi = Some(!word.text.starts_with('-'));
+        match word.text.starts_with('-') {
+            true => off |= bits,
+            false => on |= bits,
         }
     }
-    if let Some(allowed) = exec_cgi {
-        target.changes.push(Change::ExecCgi(allowed));
-    }
+    target.changes.push(Change::Options {
+        clear: !signs[0],
+        on,
+        off,
+    });
     Ok(())
 }

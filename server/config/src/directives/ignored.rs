@@ -11,13 +11,10 @@ const BY_ADDRESS: &str = "hosts of one address are told apart by name in any cas
 const OWN_FILES: &str = "Mehari places its runtime files itself";
 const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
 const NOT_LISTED: &str = "folders are not listed";
-const USER: &str = "the server keeps the user that started it: start it as that user";
 
 pub const GROUP: Group = Group {
     title: "Ignored by design",
     rows: &[
-        Directive::ignored("User", USER),
-        Directive::ignored("Group", USER),
         Directive::ignored("ServerLimit", "MaxRequestWorkers alone is the limit"),
         Directive::ignored("ThreadsPerChild", NO_THREADS),
         Directive::ignored("ThreadLimit", NO_THREADS),
@@ -55,27 +52,13 @@ pub const GROUP: Group = Group {
         Directive::ignored("TraceEnable", "TRACE is never served"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
         Directive::ignored(
-            "AllowOverride",
-            "no .htaccess is read: put what it says in <Directory>",
-        ),
-        Directive::ignored(
-            "AllowOverrideList",
-            "no .htaccess is read: put what it says in <Directory>",
-        ),
-        Directive::ignored(
-            "AccessFileName",
-            "no .htaccess is read: put what it says in <Directory>",
-        ),
-        Directive::ignored(
             "TypesConfig",
             "media types are built in; AddType adds to them",
         ),
         Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
         Directive::ignored("AddLanguage", NOT_NEGOTIATED),
-        Directive::ignored("AddCharset", NOT_NEGOTIATED),
         Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
-        Directive::ignored("RemoveType", "the built-in media types stay"),
         Directive::ignored("IndexOptions", NOT_LISTED),
         Directive::ignored("IndexIgnore", NOT_LISTED),
         Directive::ignored("IndexOrderDefault", NOT_LISTED),

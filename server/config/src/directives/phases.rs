@@ -12,7 +12,9 @@ const fn phase(
     about: &'static str,
     apply: fn(&mut Target, &Arguments) -> Applied,
 ) -> Directive {
-    Directive::everywhere(name, HANDLERS, about, apply).example("My::Handler", "My:Handler")
+    Directive::everywhere(name, HANDLERS, about, apply)
+        .htaccess(crate::overrides::FILE_INFO)
+        .example("My::Handler", "My:Handler")
 }
 
 /// A row for a phase that runs before a section is known, or without a request.

@@ -62,6 +62,28 @@ pub const GROUP: Group = Group {
         )
         .otherwise("none is written"),
         Directive::server(
+            "User",
+            words("NAME|#NUMBER", 1, 1),
+            "The user the server becomes once its addresses are bound, when root starts it: the front, workers and CGI programs.",
+            |target, arguments| {
+                target.site.user = Some(arguments.filled(0)?.to_string());
+                Ok(())
+            },
+        )
+        .otherwise("who started it")
+        .example("www-data", "\"\""),
+        Directive::server(
+            "Group",
+            words("NAME|#NUMBER", 1, 1),
+            "The group the server becomes; the user's other groups are kept.",
+            |target, arguments| {
+                target.site.group = Some(arguments.filled(0)?.to_string());
+                Ok(())
+            },
+        )
+        .otherwise("the user's own")
+        .example("www-data", "\"\""),
+        Directive::server(
             "GracefulShutdownTimeout",
             Shape::Time {
                 least: 1,

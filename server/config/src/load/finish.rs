@@ -10,10 +10,12 @@ impl Draft {
     /// The host; a virtual one goes on from the main server.
     fn finish(self, main: Option<&Host>) -> Host {
         let Draft { mut host, base } = self;
+        host.rules.apply(&base);
         if let Some(main) = main {
             host.inherit(main);
         }
         host.base_handlers.apply(&mut host.base, &base, "");
+        host.base.change_rules(&base, None, false);
         host.base.tell();
         host
     }
@@ -57,6 +59,7 @@ impl Reader<'_> {
         preloads.sort_by_key(|(stage, _)| *stage);
         site.perl.preloads = preloads.into_iter().map(|(_, preload)| preload).collect();
         site.notes = notes;
+        site.defines = environment.defines;
         Ok(site)
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::part::Part;
 use super::{finish, Draft, PerlBlock, Reader};
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
@@ -26,6 +27,8 @@ pub(super) enum OpenKind {
     Skip,
     /// Its lines change a scope.
     Scoped(Section),
+    /// Its lines change what it stands in, in their own way.
+    Part(Part, Vec<crate::Change>),
     /// `<Proxy>`: its lines are about a balancer, or about who may ask for back ends at all.
     Proxy(Vec<Change>),
 }
@@ -76,9 +79,17 @@ impl Reader<'_> {
     /// What an opening line opens. Beside a fault it is something harmless, so that what is inside
     /// is still read for its own faults.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
+        if let Some(part) = self.part(lower, name, words) {
+            return match part {
+                Ok(part) => (OpenKind::Part(part, Vec::new()), None),
+                Err(fault) => (OpenKind::Part(Part::RequireAny, Vec::new()), Some(fault)),
+            };
+        }
+        self.conditions.retain(|depth, _| *depth < self.open.len());
         match lower {
-            "ifmodule" | "ifdefine" | "ifversion" => {
-                match condition::holds(lower, name, words, &self.environment) {
+            "ifmodule" | "ifdefine" | "ifversion" | "iffile" | "ifdirective" | "ifsection" => {
+                let root = &self.site.server_root;
+                match condition::holds(lower, name, words, &self.environment, root) {
                     Ok(true) => (OpenKind::Read, None),
                     Ok(false) => (OpenKind::Skip, None),
                     Err(fault) => (OpenKind::Read, Some(fault)),
@@ -133,7 +144,9 @@ impl Reader<'_> {
         let grants = |change: &Change| {
             matches!(
                 change,
-                Change::Require(true) | Change::Order(_) | Change::AllowFromAll
+                Change::Require(crate::Requirement::All(true))
+                    | Change::Order(_)
+                    | Change::Allow(None, crate::From::All)
             )
         };
         match changes.iter().all(grants) {
@@ -176,14 +189,15 @@ impl Reader<'_> {
 
     fn scoped(&self, lower: &str, name: &Word, words: &[Word]) -> (Section, Option<Fault>) {
         let around = self.open.iter().rev().find_map(|open| match &open.kind {
-            OpenKind::Scoped(section) => Some((open, section)),
+            OpenKind::Scoped(section) => Some((open, Some(section))),
+            OpenKind::Part(..) => Some((open, None)),
             _ => None,
         });
         let is_files = lower.starts_with("files");
         let (within, misplaced) = match around {
             None => (None, None),
-            Some((open, section)) => match &section.scope {
-                Scope::Directory(folder) if is_files => (Some(folder.clone()), None),
+            Some((open, section)) => match section.map(|section| &section.scope) {
+                Some(Scope::Directory(folder)) if is_files => (Some(folder.clone()), None),
                 _ => {
                     let message = format!("<{}> cannot stand in <{}>", name.text, open.name);
                     (None, Some(Fault::new(name.at, message)))
@@ -203,6 +217,18 @@ impl Reader<'_> {
             },
             fault,
         )
+    }
+
+    /// The changes of the innermost section that is open, or of the host.
+    fn innermost(&mut self) -> &mut Vec<crate::Change> {
+        let open = self.open.iter_mut().rev();
+        let innermost = open.into_iter().find_map(|open| match &mut open.kind {
+            OpenKind::Scoped(section) => Some(&mut section.changes),
+            OpenKind::Part(_, changes) => Some(changes),
+            _ => None,
+        });
+        let draft = self.host.as_mut().unwrap_or(&mut self.main);
+        innermost.unwrap_or(&mut draft.base)
     }
 
     /// Closes what was left open, from the innermost on.
@@ -240,6 +266,9 @@ impl Reader<'_> {
                 ))
             }
         }
+        self.environment.conditions.clear();
+        let depth = self.open.len();
+        self.conditions.retain(|known, _| *known < depth);
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
@@ -250,6 +279,10 @@ impl Reader<'_> {
                 }
                 let draft = self.host.as_mut().unwrap_or(&mut self.main);
                 draft.host.sections.push(section);
+            }
+            OpenKind::Part(part, changes) => {
+                let changes = part.close(changes);
+                self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
             OpenKind::Proxy(changes) => return self.close_proxy(&changes, open.at),

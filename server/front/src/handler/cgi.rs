@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, OwnedSemaphorePermit, Semaphore};
 
 mod arguments;
-mod descriptors;
+pub(crate) mod descriptors;
 mod exchange;
 mod keeper;
 mod launch;

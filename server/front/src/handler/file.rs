@@ -10,7 +10,7 @@ mod media;
 mod range;
 pub mod resource;
 
-pub use media::suffix;
+pub use media::{media_type, suffix, suffixes};
 pub use resource::FileTarget;
 
 use crate::answer::{Answer, Content};

@@ -4,12 +4,14 @@ use super::body::Gathered;
 use super::connection::{Connection, Current, Gone};
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
+use crate::gate::{self, Admission, Passage};
 use crate::page;
 use crate::problem::{bad, Problem};
-use crate::request::{path_of, Request, Table};
+use crate::request::{Request, Table};
 use crate::route::Route;
 use crate::socket::Stream;
 use crate::traffic::Verdict;
+use crate::turn::Turn;
 use crate::work::{self, Work};
 use mehari_pool::Body;
 use std::rc::Rc;
@@ -18,13 +20,13 @@ use std::time::Duration;
 impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Routes, reads the body, has the work done and sends what comes of it.
     pub(super) async fn answer_in(&mut self, turn: &mut Current) -> Result<(), Gone> {
-        let mut work = match self.route(turn) {
+        let mut work = match self.is_for_a_path(turn) {
             Err(problem) => self.refusal(turn, problem),
-            Ok(None) => {
+            Ok(false) => {
                 self.skip_body(turn).await?;
                 Work::Answer(work::server_options())
             }
-            Ok(Some(route)) => self.work(turn, &route).await?,
+            Ok(true) => self.admitted(turn).await?,
         };
         loop {
             work = match work {
@@ -49,21 +51,51 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             self.log(turn, "redirected within the server too often");
             return Work::Answer(page::answer(500, None));
         }
-        let path = turn
-            .redirect
-            .as_ref()
-            .map(|redirect| path_of(&redirect.target).to_vec());
-        match self.shared.route(turn.host, &path.unwrap_or_default()) {
-            Ok(route) => self.begin(turn, &route, Gathered::Empty),
+        let mut remarks = turn.notes.take();
+        let passage = self.with_request(turn, |request| {
+            gate::pass(&self.shared, request, &mut remarks)
+        });
+        turn.notes = remarks;
+        match passage {
+            Ok(Passage::To(route)) => self.begin(turn, &route, Gathered::Empty),
+            Ok(Passage::Answer(_, answer)) => Work::Answer(answer),
+            // What leads further, or asks for a password again, is no page for this.
+            Ok(Passage::Status(_, status)) => Work::Answer(page::answer(status, None)),
+            Ok(_) => Work::Answer(page::answer(status.max(400), None)),
             Err(problem) => self.refusal(turn, problem),
+        }
+    }
+
+    /// Asks the rules, and goes on with what they let through.
+    async fn admitted(&mut self, turn: &mut Current) -> Result<Work<D>, Gone> {
+        let asked = self.head.target(self.input.bytes());
+        let (shared, this) = (&self.shared, &*self);
+        let keep = turn.keep;
+        let admission = gate::admit(shared, &mut turn.turn, asked, |turn, remarks| {
+            this.with_request(turn, |request| gate::pass(shared, request, remarks))
+        });
+        let admission = admission.await;
+        turn.keep = keep;
+        match admission {
+            Err(problem) => Ok(self.refusal(turn, problem)),
+            Ok(Admission::To(route)) => self.work(turn, &route).await,
+            Ok(Admission::Answer(answer)) => {
+                self.skip_body(turn).await?;
+                Ok(Work::Answer(answer))
+            }
+            Ok(Admission::Status(status)) => {
+                self.skip_body(turn).await?;
+                Ok(self.with_request(turn, |request| {
+                    work::refusal(&self.shared, request, turn.settings.as_deref(), status)
+                }))
+            }
         }
     }
 
     async fn work(&mut self, turn: &mut Current, route: &Rc<Route>) -> Result<Work<D>, Gone> {
         turn.turn.note_route(&self.shared, route);
         let method = self.head.method.of(self.input.bytes());
-        let client = &self.peer.remote_addr;
-        match work::admit(&self.shared, &mut turn.turn, method, client) {
+        match work::admit(&self.shared, &mut turn.turn, method, &self.peer) {
             Verdict::Pass => {}
             Verdict::Wait(time) => {
                 let clock = &self.shared.clock;
@@ -98,20 +130,20 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         })
     }
 
-    /// `Ok(None)`: `OPTIONS *`.
-    fn route(&self, turn: &Current) -> Result<Option<Rc<Route>>, Problem> {
+    /// False: `OPTIONS *`.
+    fn is_for_a_path(&self, turn: &Current) -> Result<bool, Problem> {
         let bytes = self.input.bytes();
         let method = self.head.method.of(bytes);
         work::check_method(method)?;
         let target = self.head.target(bytes);
         if target == b"*" {
             return match method {
-                b"OPTIONS" => Ok(None),
+                b"OPTIONS" => Ok(false),
                 _ => Err(bad("* is for OPTIONS")),
             };
         }
         work::check_trust(&self.shared, &self.peer, turn.host)?;
-        self.shared.route(turn.host, path_of(target)).map(Some)
+        Ok(true)
     }
 
     fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
@@ -130,21 +162,21 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     }
 
     /// Calls `what` with the request as handlers see it.
-    pub(super) fn with_request<R>(
-        &self,
-        turn: &Current,
-        what: impl FnOnce(&Request<'_>) -> R,
-    ) -> R {
+    pub(super) fn with_request<R>(&self, turn: &Turn, what: impl FnOnce(&Request<'_>) -> R) -> R {
         let bytes = self.input.bytes();
-        let fields: Table = self
-            .head
-            .fields
-            .iter()
-            .map(|(name, value)| (name.of(bytes), value.of(bytes)))
-            .collect();
+        let own = self.head.fields.iter();
+        let own = own.map(|(name, value)| (name.of(bytes), value.of(bytes)));
+        let notes = turn.notes.as_deref();
+        let fields: Table = match notes.and_then(|notes| notes.fields.as_ref()) {
+            None => own.collect(),
+            Some(changed) => changed
+                .iter()
+                .map(|(name, value)| (&name[..], &value[..]))
+                .collect(),
+        };
         what(&Request {
             method: match (&turn.redirect, turn.is_head) {
-                (Some(_), false) => b"GET",
+                (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => self.head.method.of(bytes),
             },
             target: self.head.target(bytes),
@@ -156,8 +188,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             protocol: turn.protocol,
             fields: fields.as_slice(),
             host: self.head.host.map_or(&[], |host| host.of(bytes)),
-            peer: &self.peer,
+            peer: turn.client(&self.peer),
             virtual_host: turn.host,
+            notes,
             id: turn.id,
         })
     }

@@ -11,6 +11,7 @@ use crate::log::Ending;
 use crate::pace::Pace;
 use crate::page;
 use crate::problem::Problem;
+use crate::proxied;
 use crate::request::{Peer, Protocol};
 use crate::shared::Shared;
 use crate::socket::Stream;
@@ -187,6 +188,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let is_head = self.head.method.of(bytes) == b"HEAD";
         let mut turn = Turn::begin(&self.shared, protocol, is_head);
         let host = self.head.host.map_or(&[][..], |host| host.of(bytes));
+        if let Some(rule) = &site.remote_address {
+            let fields = self.head.fields.iter();
+            let fields = fields.map(|(name, value)| (name.of(bytes), value.of(bytes)));
+            turn.client = proxied::client(rule, &self.peer, fields).map(Box::new);
+        }
         turn.received = self.head.length as u64;
         turn.kept = self.served;
         turn.host = self.shared.host(&self.peer, host);

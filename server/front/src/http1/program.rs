@@ -160,6 +160,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 &kept
             }
         };
+        let changed = self.changed_lines(turn, head.status, [block, &[]]);
+        let block = changed.as_deref().unwrap_or(block);
         let reply = Reply {
             status: head.status,
             lines: [block, turn.own_lines(&self.peer), &[]],

@@ -5,6 +5,8 @@ use super::reply::{Length, Reply};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::header_rules;
+use crate::request::Request;
 use crate::socket::Stream;
 use crate::status;
 use mehari_config::LogLevel;
@@ -57,7 +59,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             true => Length::Unsaid,
             false => Length::Known(answer.content.length()),
         };
-        let [first, second] = answer.lines();
+        let changed = self.changed_lines(turn, answer.status, answer.lines());
+        let [first, second] = match &changed {
+            None => answer.lines(),
+            Some(changed) => [&changed[..], &[]],
+        };
         let reply = Reply {
             status: answer.status,
             lines: [first, second, turn.own_lines(&self.peer)],
@@ -81,6 +87,19 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Content::File(body) => return self.send_file(turn, body).await,
         }
         self.flush_if_large().await
+    }
+
+    /// The header lines as the configuration's rules leave them; `None`: as they are.
+    pub(super) fn changed_lines(
+        &self,
+        turn: &Current,
+        status: u16,
+        lines: [&[u8]; 2],
+    ) -> Option<Vec<u8>> {
+        let ask = |use_it: &mut dyn FnMut(&Request<'_>)| {
+            self.with_request(turn, |request| use_it(request))
+        };
+        header_rules::of_response(&self.shared, turn, ask, status, lines)
     }
 
     fn push_body(&mut self, turn: &mut Current, bytes: &[u8]) {

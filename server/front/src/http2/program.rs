@@ -124,7 +124,7 @@ impl<D: Dispatch> Stream<D> {
         })
     }
 
-    fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {
+    pub(super) fn page(&self, turn: &Turn, head: &Head, status: u16) -> Work<D> {
         self.with_request(turn, head, |request| {
             work::refusal(&self.shared, request, turn.settings.as_deref(), status)
         })
@@ -141,6 +141,8 @@ impl<D: Dispatch> Stream<D> {
         turn.status = said.status;
         let mut kept = Vec::new();
         lines.push_kept(&said.lines, &mut kept);
+        let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
+        let kept = changed.unwrap_or(kept);
         let mut response = self.response(turn, &kept, said.has_date, said.has_server)?;
         let bodiless = status::has_no_body(said.status);
         let length = lines

@@ -4,6 +4,8 @@ use super::stream::{Gone, Head, Stream};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::header_rules;
+use crate::request::Request;
 use crate::status;
 use crate::turn::Turn;
 use bytes::Bytes;
@@ -27,7 +29,11 @@ impl<D: Dispatch> Stream<D> {
         turn.status = answer.status;
         let bodiless = status::has_no_body(answer.status);
         let length = (!bodiless).then(|| answer.content.length());
-        let [first, second] = answer.lines();
+        let changed = self.changed_lines(turn, head, answer.status, answer.lines());
+        let [first, second] = match &changed {
+            None => answer.lines(),
+            Some(changed) => [&changed[..], &[]],
+        };
         let mut response = self.response(turn, first, false, false)?;
         push_lines(&mut response, second)?;
         push_length(&mut response, length);
@@ -56,6 +62,20 @@ impl<D: Dispatch> Stream<D> {
                 }
             },
         }
+    }
+
+    /// The header lines as the configuration's rules leave them; `None`: as they are.
+    pub(super) fn changed_lines(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        status: u16,
+        lines: [&[u8]; 2],
+    ) -> Option<Vec<u8>> {
+        let ask = |use_it: &mut dyn FnMut(&Request<'_>)| {
+            self.with_request(turn, head, |request| use_it(request))
+        };
+        header_rules::of_response(&self.shared, turn, ask, status, lines)
     }
 
     /// Sends as the client's window allows. A client that grants nothing has the write limit's time.

@@ -2,11 +2,13 @@
 
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
+use crate::gate::{self, Admission, Passage};
 use crate::http1::head::check_host;
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
-use crate::request::{path_of, Peer, Protocol, Request, Table};
+use crate::proxied;
+use crate::request::{Peer, Protocol, Request, Table};
 use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::traffic::Verdict;
@@ -59,6 +61,11 @@ impl<D: Dispatch> Stream<D> {
         let mut turn = Turn::begin(&self.shared, Protocol::Http2, parts.method == "HEAD");
         let head = Head::new(parts);
         turn.host = self.shared.host(&self.peer, &head.host);
+        if let Some(rule) = &self.shared.site().remote_address {
+            let table = head.fields();
+            let fields = table.as_slice().iter().copied();
+            turn.client = proxied::client(rule, &self.peer, fields).map(Box::new);
+        }
         if self.answer(&mut turn, &head, body).await.is_err() {
             self.respond.send_reset(h2::Reason::CANCEL);
             turn.ends = Ending::Aborted;
@@ -98,13 +105,16 @@ impl<D: Dispatch> Stream<D> {
             self.log(turn, head, "redirected within the server too often");
             return Work::Answer(page::answer(500, None));
         }
-        let path = turn
-            .redirect
-            .as_ref()
-            .map(|redirect| path_of(&redirect.target).to_vec());
-        let routed = self.shared.route(turn.host, &path.unwrap_or_default());
-        self.with_request(turn, head, |request| match &routed {
-            Ok(route) => work::begin(&self.shared, request, route, Body::Empty),
+        let mut remarks = turn.notes.take();
+        let passage = self.with_request(turn, head, |request| {
+            gate::pass(&self.shared, request, &mut remarks)
+        });
+        turn.notes = remarks;
+        self.with_request(turn, head, |request| match &passage {
+            Ok(Passage::To(route)) => work::begin(&self.shared, request, route, Body::Empty),
+            // What leads further, or asks for a password again, is no page for this.
+            Ok(Passage::Status(_, status)) => Work::Answer(page::answer(*status, None)),
+            Ok(_) => Work::Answer(page::answer(status.max(400), None)),
             Err(problem) => work::refusal(&self.shared, request, None, problem.status),
         })
     }
@@ -138,17 +148,19 @@ impl<D: Dispatch> Stream<D> {
         if let Err(problem) = work::check_trust(&self.shared, &self.peer, turn.host) {
             return refuse(self, turn, problem);
         }
-        let route = match self
-            .shared
-            .route(turn.host, path_of(head.target.as_bytes()))
-        {
-            Ok(route) => route,
+        let (shared, this) = (&self.shared, &*self);
+        let admission = gate::admit(shared, turn, head.target.as_bytes(), |turn, remarks| {
+            this.with_request(turn, head, |request| gate::pass(shared, request, remarks))
+        });
+        let route = match admission.await {
+            Ok(Admission::To(route)) => route,
+            Ok(Admission::Answer(answer)) => return Ok(Work::Answer(answer)),
+            Ok(Admission::Status(status)) => return Ok(self.page(turn, head, status)),
             Err(problem) => return refuse(self, turn, problem),
         };
         turn.note_route(&self.shared, &route);
         let method = head.method.as_str().as_bytes();
-        let client = &self.peer.remote_addr;
-        match work::admit(&self.shared, turn, method, client) {
+        match work::admit(&self.shared, turn, method, &self.peer) {
             Verdict::Pass => {}
             Verdict::Wait(time) => tokio::time::sleep(time).await,
             Verdict::Refused(status, after) => {
@@ -193,9 +205,17 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         what: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
+        let notes = turn.notes.as_deref();
+        let fields = match notes.and_then(|notes| notes.fields.as_ref()) {
+            None => head.fields(),
+            Some(changed) => changed
+                .iter()
+                .map(|(name, value)| (&name[..], &value[..]))
+                .collect(),
+        };
         what(&Request {
             method: match (&turn.redirect, turn.is_head) {
-                (Some(_), false) => b"GET",
+                (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method.as_str().as_bytes(),
             },
             target: head.target.as_bytes(),
@@ -205,10 +225,11 @@ impl<D: Dispatch> Stream<D> {
             },
             redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
-            fields: head.fields().as_slice(),
+            fields: fields.as_slice(),
             host: &head.host,
-            peer: &self.peer,
+            peer: turn.client(&self.peer),
             virtual_host: turn.host,
+            notes,
             id: turn.id,
         })
     }

@@ -1,10 +1,15 @@
 //! Finding the file of a path, and the rest of the path behind it.
 
-use super::{program, proxied, walk, Outcome, Route};
+use super::htaccess::HtaccessTable;
+use super::links::may_follow;
+use super::{program, proxied, views, walk, Outcome, Route};
+use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
 use crate::path::Path;
 use crate::problem::Problem;
-use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use crate::request::Request;
+use crate::shared::Shared;
+use mehari_config::{Facts, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use rustix::fs::FileType;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -17,48 +22,52 @@ const INDEXES: usize = 4;
 const NOT_FOUND: Problem = Problem::refused(404, "no such file");
 pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
 pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
+const LINK: Problem =
+    Problem::refused(403, "a symbolic link that Options does not let be followed");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number.
-pub fn find(site: &Site, host: u32, raw: &[u8]) -> Result<Route, Problem> {
-    search(site, host, raw, None)
+pub fn find(
+    site: &Site,
+    htaccess: &HtaccessTable,
+    host: u32,
+    raw: &[u8],
+) -> Result<Route, Problem> {
+    Search::new(site, htaccess, host).route(raw, None)
 }
 
-/// The same, where a Perl handler has chosen the file.
-pub fn find_file(site: &Site, host: u32, raw: &[u8], file: &[u8]) -> Result<Route, Problem> {
-    search(site, host, raw, Some(file))
+/// The same, where a rule has mapped the path to this file.
+pub fn find_file(
+    site: &Site,
+    htaccess: &HtaccessTable,
+    host: u32,
+    raw: &[u8],
+    file: &[u8],
+) -> Result<Route, Problem> {
+    Search::new(site, htaccess, host).route(raw, Some(file))
 }
 
-fn search(site: &Site, host: u32, raw: &[u8], chosen: Option<&[u8]>) -> Result<Route, Problem> {
-    let host = site.host(host);
-    let mut search = Search {
-        site,
-        host,
-        indexes: 0,
-        raw,
-        chosen,
-    };
-    let mut route = search.find(Path::decode(raw)?);
-    if route.script_name.is_empty() {
-        // Perl's handlers are asked before the refusal and look paths up: they want to know what for.
-        let path = Path::decode(raw)?;
-        route.file = match chosen {
-            Some(file) => file.to_vec(),
-            None => map(host, &path.merged).0,
-        };
-        route.script_name = path.merged;
-    }
-    Ok(route)
+/// The same for one request, with every `<If>` it meets.
+pub fn find_for<D: Dispatch>(
+    site: &Site,
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    file: Option<&[u8]>,
+    facts: &dyn Facts,
+) -> Result<Route, Problem> {
+    let mut search = Search::new(site, &shared.htaccess, request.virtual_host);
+    search.facts = Some(facts);
+    search.route(request.path(), file)
 }
 
 struct Search<'s> {
     site: &'s Site,
     host: &'s Host,
+    htaccess: &'s HtaccessTable,
+    facts: Option<&'s dyn Facts>,
     indexes: usize,
     /// The path as it was sent.
     raw: &'s [u8],
-    /// A file somebody chose for it: the path is not mapped.
-    chosen: Option<&'s [u8]>,
 }
 
 /// The file a path was mapped to, whether or not it exists.
@@ -66,27 +75,68 @@ pub struct Mapping {
     pub file: Vec<u8>,
 }
 
-impl Search<'_> {
-    fn find(&mut self, path: Path) -> Route {
-        let (mapped, alias_script) = match self.chosen.take() {
-            Some(file) => (file.to_vec(), false),
-            None => map(self.host, &path.merged),
+impl<'s> Search<'s> {
+    fn new(site: &'s Site, htaccess: &'s HtaccessTable, host: u32) -> Search<'s> {
+        Search {
+            site,
+            host: site.host(host),
+            htaccess,
+            facts: None,
+            indexes: 0,
+            raw: &[],
+        }
+    }
+
+    fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
+        let path = Path::decode(raw)?;
+        self.raw = raw;
+        let mut route = match file {
+            None => self.find(path)?,
+            Some(file) => self.find_mapped(path, file.to_vec(), false)?,
         };
-        let settings = settings(self.host, &path.merged, &mapped);
+        if route.settings.runs_phases() && route.script_name.is_empty() {
+            // Perl's handlers are asked before the refusal, and want to know what for.
+            let path = Path::decode(raw)?;
+            route.file = match file {
+                Some(file) => file.to_vec(),
+                None => map(self.host, &path.merged).0,
+            };
+            route.script_name = path.merged;
+        }
+        if route.file.is_empty() {
+            // Rules may ask what the path would have been.
+            let path = Path::decode(raw)?;
+            (route.file, _) = map(self.host, &path.merged);
+        }
+        Ok(route)
+    }
+
+    fn find(&mut self, path: Path) -> Result<Route, Problem> {
+        let (mapped, alias_script) = map(self.host, &path.merged);
+        self.find_mapped(path, mapped, alias_script)
+    }
+
+    fn find_mapped(
+        &mut self,
+        path: Path,
+        mapped: Vec<u8>,
+        alias_script: bool,
+    ) -> Result<Route, Problem> {
+        let settings = self.settings(&path.merged, &mapped)?;
         if settings.denied {
-            return self.refused(settings, DENIED);
+            return Ok(self.refused(settings, DENIED));
         }
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {
-            return self.mounted(settings, handler, path, mapped);
+            return Ok(self.mounted(settings, handler, path, mapped));
         }
         if let Some(Handler::Report(report)) = settings.handler {
-            return Route {
+            return Ok(Route {
                 handler: Handler::Report(report),
                 script_name: path.bytes.to_vec(),
                 outcome: Outcome::Report(report),
                 ..self.refused(settings, NOT_FOUND)
-            };
+            });
         }
         let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
             Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
@@ -96,19 +146,47 @@ impl Search<'_> {
             return self.proxied(settings, proxied, path, mapped);
         }
         if path.encoded_slash {
-            return self.refused(settings, NOT_FOUND);
+            return Ok(self.refused(settings, NOT_FOUND));
         }
         if path.is_hidden() {
-            return self.refused(settings, HIDDEN);
+            return Ok(self.refused(settings, HIDDEN));
         }
         let Some(found) = walk::back(&mapped, path.merged.len()) else {
             return self.without_file(settings, path, mapped);
         };
+        if !may_follow(&found.file, settings.links) {
+            return Ok(self.refused(settings, LINK));
+        }
         match FileType::from_raw_mode(found.stat.st_mode) {
             FileType::Directory => self.folder(settings, path, found),
             FileType::RegularFile => self.file(path, found, alias_script),
-            _ => self.refused(settings, DENIED),
+            _ => Ok(self.refused(settings, DENIED)),
         }
+    }
+
+    /// What holds for a path and its file: sections, .htaccess files, and every `<If>` that is met.
+    fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
+        let file = std::path::Path::new(OsStr::from_bytes(file));
+        let chain = self.htaccess.chain(self.site, self.host, file)?;
+        let path = String::from_utf8_lossy(path);
+        let settings = self.host.settings_with(&path, Some(file), &chain);
+        Ok(match self.facts {
+            Some(facts) => self.host.settings_if(&settings, facts),
+            None => settings,
+        })
+    }
+
+    /// `FallbackResource`, or nothing.
+    fn missing(&mut self, settings: Arc<Settings>, path: Path) -> Result<Route, Problem> {
+        self.indexes += 1;
+        if let (Some(fallback), true) = (&settings.fallback, self.indexes <= INDEXES) {
+            if let Ok(candidate) = Path::decode(&percent_encode(fallback.as_bytes())) {
+                if candidate.merged != path.merged && self.index_exists(&candidate) {
+                    return self.find(candidate);
+                }
+            }
+        }
+        Ok(self.refused(settings, NOT_FOUND))
     }
 
     /// A handler that needs no file: SCRIPT_NAME is the location, or what exists of the path.
@@ -144,7 +222,7 @@ impl Search<'_> {
         proxied: Arc<Proxied>,
         path: Path,
         mapped: Vec<u8>,
-    ) -> Route {
+    ) -> Result<Route, Problem> {
         let raw = (self.indexes == 0).then_some(self.raw);
         let mapping = Mapping { file: mapped };
         let known = settings.clone();
@@ -157,13 +235,18 @@ impl Search<'_> {
             raw,
             mapping,
         );
-        route.unwrap_or_else(|| self.refused(known, NOT_FOUND))
+        Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
     }
 
     /// A back end that is a section's handler answers for paths that are no files here.
-    fn without_file(&self, settings: Arc<Settings>, path: Path, mapped: Vec<u8>) -> Route {
+    fn without_file(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+        mapped: Vec<u8>,
+    ) -> Result<Route, Problem> {
         let Some(Handler::Proxy(proxied)) = &settings.handler else {
-            return self.refused(settings, NOT_FOUND);
+            return self.missing(settings, path);
         };
         let location = program::mount(self.host, &path.merged);
         let speech = self
@@ -171,30 +254,41 @@ impl Search<'_> {
             .upstream(&proxied.upstream)
             .map(|one| one.speech());
         if speech == Some(Speech::FastCgi) && location.is_empty() {
-            return self.refused(settings, NOT_FOUND);
+            return self.missing(settings, path);
         }
         let mut proxied = Proxied::clone(proxied);
         proxied.from = PassFrom::Prefix(location.to_string());
         self.proxied(settings, Arc::new(proxied), path, mapped)
     }
 
-    fn folder(&mut self, settings: Arc<Settings>, path: Path, found: Found) -> Route {
-        let rest = &path.merged[path.merged.len() - found.rest..];
+    fn folder(
+        &mut self,
+        settings: Arc<Settings>,
+        path: Path,
+        found: Found,
+    ) -> Result<Route, Problem> {
+        let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
         if !rest.is_empty() && rest != b"/" {
+            if settings.multi_views {
+                if let Some(candidate) = views::choose(&found.file, &path, rest) {
+                    return self.find(candidate);
+                }
+            }
             let mapped = map(self.host, &path.merged).0;
             return self.without_file(settings, path, mapped);
         }
-        if !path.merged.ends_with(b"/") {
+        if !path.merged.ends_with(b"/") && settings.directory_slash {
             let mut location = percent_encode(&path.merged);
             location.push(b'/');
-            return Route {
+            return Ok(Route {
+                file: found.file,
                 outcome: Outcome::Moved(location),
                 ..self.refused(settings, NOT_FOUND)
-            };
+            });
         }
         self.indexes += 1;
         if self.indexes > INDEXES {
-            return self.refused(settings, NO_INDEX);
+            return Ok(self.refused(settings, NO_INDEX));
         }
         for index in &settings.directory_index {
             if let Some(candidate) = index_path(&path, index) {
@@ -203,30 +297,60 @@ impl Search<'_> {
                 }
             }
         }
-        self.refused(settings, NO_INDEX)
+        if settings.listed {
+            return Ok(Route {
+                file: found.file,
+                script_name: path.merged,
+                outcome: Outcome::Listing,
+                ..self.refused(settings, NO_INDEX)
+            });
+        }
+        if settings.fallback.is_some() {
+            return self.missing(settings, path);
+        }
+        Ok(Route {
+            file: [&found.file[..], b"/"].concat(),
+            ..self.refused(settings, NO_INDEX)
+        })
     }
 
     /// A file, or a path that a handler answers without one.
     fn index_exists(&self, path: &Path) -> bool {
         let (mapped, _) = map(self.host, &path.merged);
         let is_file = |(_, stat): (CString, rustix::fs::Stat)| walk::is_file(&stat);
-        let handler = &settings(self.host, &path.merged, &mapped).handler;
+        let settings = self.settings(&path.merged, &mapped);
+        let handler = settings
+            .as_ref()
+            .ok()
+            .and_then(|settings| settings.handler.as_ref());
         walk::stat(&mapped).is_some_and(is_file)
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
 
-    fn file(&self, path: Path, found: Found, alias_script: bool) -> Route {
-        let at = path.merged.len() - found.rest;
+    fn file(&self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
+        let at = path.merged.len() - found.rest.min(path.merged.len());
         let (script_name, path_info) = path.merged.split_at(at);
         // The file itself may match sections that the longer path did not.
-        let settings = settings(self.host, &path.merged, &found.file);
+        let settings = self.settings(&path.merged, &found.file)?;
         if settings.denied {
-            return self.refused(settings, DENIED);
+            return Ok(self.refused(settings, DENIED));
+        }
+        if let Some(program) = program::action(&settings, &found.file) {
+            // The program is told the path it acts for.
+            let target = [program.as_bytes(), &path.merged].concat();
+            if let Ok(acting) = Path::decode(&percent_encode(&target)) {
+                if !path.merged.starts_with(program.as_bytes()) {
+                    return Search::new(self.site, self.htaccess, self.host.number).find(acting);
+                }
+            }
         }
         let choice = program::choose(self.site, &settings, &found, alias_script);
+        let is_program = !matches!(choice, Ok(Handler::File));
+        if !path_info.is_empty() && !settings.accept_path_info.unwrap_or(is_program) {
+            return Ok(self.refused(settings, NOT_FOUND));
+        }
         let (handler, outcome) = match choice {
-            Err(problem) => return self.refused(settings, problem),
-            Ok(Handler::File) if !path_info.is_empty() => return self.refused(settings, NOT_FOUND),
+            Err(problem) => return Ok(self.refused(settings, problem)),
             Ok(Handler::File) => {
                 let target = FileTarget::new(found.name, &found.stat);
                 (Handler::File, Outcome::File(target))
@@ -237,7 +361,7 @@ impl Search<'_> {
             }
             Ok(handler) => (handler, Outcome::Program),
         };
-        Route {
+        Ok(Route {
             host: self.host.number,
             settings,
             handler,
@@ -245,7 +369,7 @@ impl Search<'_> {
             path_info: path_info.to_vec(),
             file: found.file,
             outcome,
-        }
+        })
     }
 
     fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
@@ -277,11 +401,6 @@ fn map(host: &Host, path: &[u8]) -> (Vec<u8>, bool) {
     let mut file = mapped.file.into_os_string().into_encoded_bytes();
     file.extend_from_slice(rest);
     (file, mapped.script)
-}
-
-fn settings(host: &Host, path: &[u8], file: &[u8]) -> Arc<Settings> {
-    let file = std::path::Path::new(OsStr::from_bytes(file));
-    host.settings(&String::from_utf8_lossy(path), Some(file))
 }
 
 /// The path of an index: relative to the folder, or absolute.

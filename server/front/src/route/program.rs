@@ -1,7 +1,7 @@
 //! Whether a file is sent or run, and on which rung.
 
 use super::walk::Found;
-use crate::handler::file::suffix;
+use crate::handler::file::{media_type, suffix, suffixes};
 use crate::problem::Problem;
 use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site};
 use std::fs::File;
@@ -22,11 +22,13 @@ pub fn choose(
         return Ok(Handler::Script(Rung::Cgi));
     }
     let suffix = suffix(&found.file).unwrap_or_default();
+    // As in Apache any suffix of the name counts, and the last that is known most.
     let by_suffix = || {
-        let mut known = settings.add_handler.iter();
-        known
-            .find(|(known, _)| known.eq_ignore_ascii_case(suffix))
-            .map(|(_, handler)| handler.clone())
+        let known = suffixes(&found.file).rev().find_map(|suffix| {
+            let mut known = settings.add_handler.iter();
+            known.find(|(known, _)| known.eq_ignore_ascii_case(suffix))
+        });
+        known.map(|(_, handler)| handler.clone())
     };
     match settings.handler.clone().or_else(by_suffix) {
         Some(Handler::Script(_)) if !settings.exec_cgi && !alias_script => Err(NOT_HERE),
@@ -34,6 +36,17 @@ pub fn choose(
         Some(handler) => Ok(handler),
         None => by_name(site.by_name, found, suffix),
     }
+}
+
+/// `Action`: the program that is given files of this media type.
+pub fn action<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s str> {
+    if settings.media.actions.is_empty() {
+        return None;
+    }
+    let media_type = media_type(file, settings)?;
+    let mut actions = settings.media.actions.iter();
+    let action = actions.find(|(name, _)| name.eq_ignore_ascii_case(&media_type));
+    action.map(|(_, program)| program.as_str())
 }
 
 fn has_script_suffix(suffix: &str) -> bool {

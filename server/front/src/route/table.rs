@@ -1,8 +1,7 @@
 //! The routes of the last second, by host and path as sent.
 
-use super::{find, Outcome, Route};
+use super::{Outcome, Route};
 use crate::problem::Problem;
-use mehari_config::Site;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -34,10 +33,10 @@ impl RouteTable {
     /// The route of a path; `now` is the front's tick.
     pub fn route(
         &self,
-        site: &Site,
         host: u32,
         path: &[u8],
         now: Duration,
+        find: impl FnOnce() -> Result<Route, Problem>,
     ) -> Result<Rc<Route>, Problem> {
         let hosts = self.hosts.borrow();
         let before = match hosts.get(host as usize).and_then(|paths| paths.get(path)) {
@@ -45,7 +44,7 @@ impl RouteTable {
             known => known.map(|known| known.route.clone()),
         };
         drop(hosts);
-        let route = Rc::new(find(site, host, path)?);
+        let route = Rc::new(find()?);
         if let (Some(Outcome::File(old)), Outcome::File(new)) = (
             before.as_deref().map(|route| &route.outcome),
             &route.outcome,

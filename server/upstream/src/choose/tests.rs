@@ -1,26 +1,13 @@
 use super::*;
-use mehari_config::{BackEnd, BackEndAddress, Speech, Standing};
+use mehari_config::{BackEnd, BackEndAddress, Speech};
 use std::time::Duration;
 
 fn members(weights: &[f64]) -> Vec<Rc<Member>> {
     let member = |(index, weight): (usize, &f64)| {
+        let address = BackEndAddress::Tcp("127.0.0.1".into(), 8000 + index as u16);
         Rc::new(Member::new(BackEnd {
-            speech: Speech::Http,
-            address: BackEndAddress::Tcp("127.0.0.1".into(), 8000 + index as u16),
-            path: String::new(),
-            host: "localhost".into(),
-            route: None,
             weight: *weight,
-            max: 0,
-            idle: 1,
-            idle_time: Duration::from_secs(1),
-            reuse: true,
-            retry: Duration::from_secs(1),
-            timeout: None,
-            connect_timeout: Duration::from_secs(1),
-            standing: Standing::Enabled,
-            slow_start: Duration::ZERO,
-            fail_on_timeout: false,
+            ..BackEnd::new(Speech::Http, address, "localhost".into())
         }))
     };
     weights.iter().enumerate().map(member).collect()

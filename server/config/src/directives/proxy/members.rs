@@ -117,22 +117,8 @@ pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
 
 pub fn back_end(url: Url) -> BackEnd {
     BackEnd {
-        speech: url.speech,
-        address: url.address,
         path: url.path.trim_end_matches('/').to_string(),
-        host: url.host,
-        route: None,
-        weight: 1.0,
-        max: 0,
-        idle: 32,
-        idle_time: Duration::from_secs(60),
-        reuse: true,
-        retry: Duration::from_secs(10),
-        timeout: None,
-        connect_timeout: Duration::from_secs(5),
-        standing: Standing::Enabled,
-        slow_start: Duration::ZERO,
-        fail_on_timeout: false,
+        ..BackEnd::new(url.speech, url.address, url.host)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::handler::proxy::{Asked, Step};
 use crate::handler::Said;
 use mehari_config::LogLevel;
 use mehari_pool::script_head::{self, Form};
-use mehari_upstream::{Connection, Fault};
+use mehari_upstream::{Fault, Input};
 
 /// Bytes of one program's errors that reach the log for one request.
 const MOST_ERRORS: usize = 64 * 1024;
@@ -38,13 +38,9 @@ impl Reply {
         !self.touched
     }
 
-    pub fn head(
-        &mut self,
-        connection: &mut Connection,
-        asked: &Asked,
-    ) -> Result<Option<Said>, Fault> {
+    pub fn head(&mut self, input: &mut Input, asked: &Asked) -> Result<Option<Said>, Fault> {
         let mut output = std::mem::take(&mut self.head);
-        let moved = self.advance(connection, asked, &mut output, usize::MAX);
+        let moved = self.advance(input, asked, &mut output, usize::MAX);
         self.head = output;
         moved?;
         if let Some(end) = script_head::end(&self.head, self.searched) {
@@ -75,7 +71,7 @@ impl Reply {
 
     pub fn body(
         &mut self,
-        connection: &mut Connection,
+        input: &mut Input,
         asked: &Asked,
         into: &mut Vec<u8>,
         room: usize,
@@ -83,18 +79,20 @@ impl Reply {
         if !self.early.is_empty() {
             into.append(&mut self.early);
         }
-        self.advance(connection, asked, into, room)?;
-        Ok(match (self.ended, connection.bytes().is_empty()) {
-            (true, quiet) => Step::Done(quiet),
-            (false, true) => Step::More,
-            (false, false) => Step::Full,
+        let full = into.len().saturating_add(room);
+        self.advance(input, asked, into, room)?;
+        // What is left of the input otherwise is the beginning of a record.
+        Ok(match self.ended {
+            true => Step::Done(input.bytes().is_empty()),
+            false if into.len() >= full => Step::Full,
+            false => Step::More,
         })
     }
 
     /// Moves output to `output` until `room` bytes of it, the end, or the last byte that has come.
     fn advance(
         &mut self,
-        connection: &mut Connection,
+        input: &mut Input,
         asked: &Asked,
         output: &mut Vec<u8>,
         room: usize,
@@ -102,7 +100,7 @@ impl Reply {
         let full = output.len().saturating_add(room);
         while !self.ended && output.len() < full {
             if self.content > 0 {
-                let bytes = connection.bytes();
+                let bytes = input.bytes();
                 let count = self.content.min(bytes.len()).min(match self.kind {
                     record::STDOUT => full - output.len(),
                     _ => usize::MAX,
@@ -118,27 +116,27 @@ impl Reply {
                     _ => {}
                 }
                 self.content -= count;
-                connection.consume(count);
+                input.consume(count);
                 if self.kind == record::STDERR {
                     self.log_lines(asked, false);
                 }
             } else if self.padding > 0 {
-                let count = self.padding.min(connection.bytes().len());
+                let count = self.padding.min(input.bytes().len());
                 if count == 0 {
                     return Ok(());
                 }
                 self.padding -= count;
-                connection.consume(count);
+                input.consume(count);
             } else if self.kind == record::END_REQUEST {
                 self.finish(asked)?;
             } else {
-                let Some(bytes) = connection.bytes().first_chunk::<HEADER>() else {
+                let Some(bytes) = input.bytes().first_chunk::<HEADER>() else {
                     return Ok(());
                 };
                 let header = record::header(*bytes);
                 let header = header.filter(Header::is_expected);
                 let header = header.ok_or(Fault::Malformed("a record that is not FastCGI's"))?;
-                connection.consume(HEADER);
+                input.consume(HEADER);
                 self.touched = true;
                 (self.kind, self.content, self.padding) =
                     (header.kind, header.length, header.padding);

@@ -1,21 +1,80 @@
-//! The media type of a file name: `AddType` first, then the registered ones. Like Apache we add no
-//! charset that nobody configured, and a name without a known suffix gets no type at all.
+//! What a file's name tells: media type, character set, content coding. Every suffix counts, and of those
+//! that say the same kind of thing the last (Apache's mod_mime). Like Apache we add no charset that nobody
+//! configured, and a name without a known suffix gets no type at all.
 
 use mehari_config::Settings;
+use std::borrow::Cow;
 
-pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
-    let suffix = suffix(name)?;
+pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<Cow<'a, str>> {
+    let media = &settings.media;
+    let bare = match &media.force_type {
+        Some(forced) => Some(forced.as_str()),
+        None => suffixes(name)
+            .rev()
+            .find_map(|suffix| of_suffix(suffix, settings)),
+    }?;
+    let charset = match bare.contains(';') {
+        true => None,
+        false => charset(name, bare, settings),
+    };
+    Some(match charset {
+        Some(charset) => format!("{bare}; charset={charset}").into(),
+        None => bare.into(),
+    })
+}
+
+fn of_suffix<'a>(suffix: &str, settings: &'a Settings) -> Option<&'a str> {
     let mut types = settings.add_type.iter();
-    let known = types.find(|(known, _)| known.eq_ignore_ascii_case(suffix));
-    match known {
-        Some((_, media_type)) => Some(media_type),
+    if let Some((_, known)) = types.find(|(known, _)| known.eq_ignore_ascii_case(suffix)) {
+        return Some(known);
+    }
+    let is_it = |known: &&String| known.eq_ignore_ascii_case(suffix);
+    match settings.media.removed_types.iter().find(is_it) {
+        Some(_) => None,
         None => mime_guess::from_ext(suffix).first_raw(),
     }
 }
 
+fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<&'a str> {
+    let media = &settings.media;
+    let of_suffix = || lookup(&media.charsets, name);
+    let by_default = || {
+        let takes = media_type == "text/plain" || media_type == "text/html";
+        media.default_charset.as_deref().filter(|_| takes)
+    };
+    match media.charsets.is_empty() {
+        true => by_default(),
+        false => of_suffix().or_else(by_default),
+    }
+}
+
+/// `AddEncoding`: the content coding a suffix of the name stands for.
+pub fn encoding<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
+    match settings.media.encodings.is_empty() {
+        true => None,
+        false => lookup(&settings.media.encodings, name),
+    }
+}
+
+fn lookup<'a>(list: &'a [(String, String)], name: &[u8]) -> Option<&'a str> {
+    suffixes(name).rev().find_map(|suffix| {
+        let mut known = list.iter();
+        let found = known.find(|(known, _)| known.eq_ignore_ascii_case(suffix));
+        found.map(|(_, value)| value.as_str())
+    })
+}
+
 /// What follows the last dot of the last segment.
 pub fn suffix(name: &[u8]) -> Option<&str> {
-    let last = name.rsplit(|&byte| byte == b'/').next()?;
-    let dot = memchr::memrchr(b'.', last)?;
-    std::str::from_utf8(&last[dot + 1..]).ok()
+    suffixes(name).next_back()
+}
+
+/// Everything behind a dot of the last segment, in order; `.x` alone is a name and no suffix.
+pub fn suffixes(name: &[u8]) -> impl DoubleEndedIterator<Item = &str> {
+    let start = memchr::memrchr(b'/', name).map_or(0, |slash| slash + 1);
+    let last = &name[start..];
+    let first = memchr::memchr(b'.', last).map_or(last.len(), |dot| dot + 1);
+    let parts = last[first..].split(|byte| *byte == b'.');
+    let parts = parts.filter(|part| !part.is_empty());
+    parts.filter_map(|part| std::str::from_utf8(part).ok())
 }

@@ -148,7 +148,15 @@ impl FileTarget {
             }
         };
         let media_type = media::media_type(self.path.as_bytes(), settings);
-        Resource::load(path, coding, self.has_neighbours(), media_type)
+        let own_coding = media::encoding(self.path.as_bytes(), settings);
+        let own_coding = own_coding.filter(|_| coding.is_none());
+        Resource::load(
+            path,
+            coding,
+            own_coding,
+            self.has_neighbours(),
+            media_type.as_deref(),
+        )
     }
 
     /// Bytes of file content held.
@@ -180,6 +188,7 @@ impl Resource {
     fn load(
         path: &CString,
         coding: Option<Coding>,
+        own_coding: Option<&str>,
         varies: bool,
         media_type: Option<&str>,
     ) -> Result<Resource, Problem> {
@@ -206,11 +215,11 @@ impl Resource {
             etag: etag(&identity, coding),
             body,
         };
-        resource.write_lines(coding, varies);
+        resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
         Ok(resource)
     }
 
-    fn write_lines(&mut self, coding: Option<Coding>, varies: bool) {
+    fn write_lines(&mut self, coding: Option<&str>, varies: bool) {
         let mut lines = String::new();
         let modified = httpdate::fmt_http_date(self.modified());
         lines += &format!("Last-Modified: {modified}\r\nETag: {}\r\n", self.etag);
@@ -222,7 +231,7 @@ impl Resource {
             lines += &format!("Content-Type: {media_type}\r\n");
         }
         if let Some(coding) = coding {
-            lines += &format!("Content-Encoding: {}\r\n", coding.name());
+            lines += &format!("Content-Encoding: {coding}\r\n");
         }
         lines += "Accept-Ranges: bytes\r\n";
         self.lines = lines.into_bytes();

@@ -46,6 +46,22 @@ impl Asked {
         }
     }
 
+    /// A GET that nobody sent, for the fuzzer.
+    pub fn nobody(journal: Rc<dyn Journal>) -> Asked {
+        let settings = Arc::new(mehari_config::Site::defaults().main.base);
+        Asked {
+            timeout: settings.request_timeout,
+            settings,
+            journal,
+            host: 0,
+            id: 0,
+            target: Vec::new(),
+            is_head: false,
+            idempotent: true,
+            upgrade: false,
+        }
+    }
+
     /// A line about this request for the error log.
     pub fn log(&self, level: LogLevel, text: &str) {
         let text = format!("{}: {text}", self.target.escape_ascii());

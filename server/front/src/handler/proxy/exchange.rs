@@ -28,6 +28,8 @@ pub struct Exchange {
     interim: VecDeque<Head>,
     /// Of the body: what had come with the head.
     early: Vec<u8>,
+    /// What was wrong behind that.
+    trouble: Option<Trouble>,
     /// Members that failed this request.
     tried: Vec<Rc<mehari_upstream::Member>>,
     wait: Duration,
@@ -68,6 +70,7 @@ impl Exchange {
             stage: Stage::Seeking(seeking),
             interim: VecDeque::new(),
             early: Vec::new(),
+            trouble: None,
             tried: Vec::new(),
             wait: Duration::ZERO,
             begun: false,
@@ -126,6 +129,9 @@ impl Exchange {
         if !self.early.is_empty() {
             into.append(&mut self.early);
             return Poll::Ready(Ok(!self.is_complete()));
+        }
+        if let Some(trouble) = self.trouble.take() {
+            return Poll::Ready(Err(self.give_up(trouble)));
         }
         let Stage::Body(talk) = &mut self.stage else {
             return Poll::Ready(match self.stage {
@@ -213,23 +219,26 @@ impl Exchange {
         let Stage::Talking(talk) = &mut self.stage else {
             return Poll::Ready(Err(Trouble::Closed));
         };
+        let before = self.outgoing.sent();
         let sent = self.outgoing.poll_send(cx, &mut talk.connection);
+        // A back end that takes bytes is not silent.
+        talk.armed &= self.outgoing.sent() == before;
         let broken = match sent {
             Poll::Ready(Err(trouble)) => Some(trouble),
             _ => None,
         };
         loop {
-            let connection = &mut talk.connection;
-            let said =
-                self.reader
-                    .head(connection, &self.asked, &talk.member, &mut self.interim)?;
+            let input = &mut talk.connection.input;
+            let said = self
+                .reader
+                .head(input, &self.asked, &talk.member, &mut self.interim)?;
             if let Some(said) = said {
                 return Poll::Ready(Ok(said));
             }
             match talk.connection.poll_fill(cx) {
                 Poll::Ready(Ok(0)) => {
                     let untouched =
-                        self.reader.is_untouched() && talk.connection.bytes().is_empty();
+                        self.reader.is_untouched() && talk.connection.input.bytes().is_empty();
                     let ended = match untouched {
                         true => Trouble::Closed,
                         false => Trouble::CutOff,
@@ -281,12 +290,12 @@ impl Exchange {
         let Stage::Body(talk) = &mut self.stage else {
             return;
         };
-        let (connection, early) = (&mut talk.connection, &mut self.early);
-        let step = self.reader.body(connection, &self.asked, early, EARLY);
-        if let Ok(Step::Done(reusable)) = step {
-            self.finish(reusable && self.outgoing.is_sent());
+        let (input, early) = (&mut talk.connection.input, &mut self.early);
+        match self.reader.body(input, &self.asked, early, EARLY) {
+            Ok(Step::Done(reusable)) => self.finish(reusable && self.outgoing.is_sent()),
+            Ok(Step::More | Step::Full) => {}
+            Err(trouble) => self.trouble = Some(trouble),
         }
-        // What is wrong with it is noticed again when the body is asked for.
     }
 
     fn is_overridden(&self, status: u16) -> bool {
@@ -409,9 +418,13 @@ impl Talk {
         let before = into.len();
         loop {
             let left = room.saturating_sub(into.len() - before).max(1);
-            let step = reader.body(&mut self.connection, asked, into, left)?;
-            if step != Step::More || into.len() > before {
-                return Poll::Ready(Ok(step));
+            let step = reader.body(&mut self.connection.input, asked, into, left)?;
+            match step {
+                Step::Done(_) => return Poll::Ready(Ok(step)),
+                _ if into.len() > before => return Poll::Ready(Ok(step)),
+                // Framing alone filled the room.
+                Step::Full => continue,
+                Step::More => {}
             }
             let direct = reader.direct().map(|most| most.min(left));
             let read = match direct {

@@ -43,6 +43,8 @@ pub struct Outgoing {
     window_written: usize,
     /// The file's end has been reached.
     ended: bool,
+    /// All bytes that have left us.
+    sent: u64,
 }
 
 struct Filed {
@@ -81,7 +83,13 @@ impl Outgoing {
             window: Vec::new(),
             written: 0,
             window_written: 0,
+            sent: 0,
         }
+    }
+
+    /// Bytes that have left us, over all tries.
+    pub fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// From the beginning, to this member.
@@ -122,10 +130,14 @@ impl Outgoing {
                 let first = &self.first[self.written.min(self.first.len())..];
                 let start = &self.start[self.written.saturating_sub(self.first.len())..];
                 let slices = [IoSlice::new(first), IoSlice::new(start)];
-                self.written += broken(ready!(socket.poll_write_vectored(cx, &slices)))?;
+                let count = broken(ready!(socket.poll_write_vectored(cx, &slices)))?;
+                self.written += count;
+                self.sent += count as u64;
             } else if self.window_written < self.window.len() {
                 let rest = &self.window[self.window_written..];
-                self.window_written += broken(ready!(socket.poll_write(cx, rest)))?;
+                let count = broken(ready!(socket.poll_write(cx, rest)))?;
+                self.window_written += count;
+                self.sent += count as u64;
             } else {
                 let next = ready!(self.poll_window(cx));
                 next.map_err(|error| Fault::Body(error.kind()))?;

@@ -6,7 +6,7 @@ use crate::handler::fastcgi::Reply;
 use crate::handler::Said;
 use mehari_config::BackEnd;
 use mehari_pool::Head;
-use mehari_upstream::{Connection, Fault};
+use mehari_upstream::{Fault, Input};
 use std::collections::VecDeque;
 
 pub enum Reader {
@@ -29,28 +29,28 @@ impl Reader {
     /// The head, once it has arrived whole; interim heads are put aside.
     pub fn head(
         &mut self,
-        connection: &mut Connection,
+        input: &mut Input,
         asked: &Asked,
         member: &BackEnd,
         interim: &mut VecDeque<Head>,
     ) -> Result<Option<Said>, Fault> {
         match self {
-            Reader::Http(http) => http.head(connection, asked, member, interim),
-            Reader::FastCgi(reply) => reply.head(connection, asked),
+            Reader::Http(http) => http.head(input, asked, member, interim),
+            Reader::FastCgi(reply) => reply.head(input, asked),
         }
     }
 
     /// Moves what has arrived of the body to `into`.
     pub fn body(
         &mut self,
-        connection: &mut Connection,
+        input: &mut Input,
         asked: &Asked,
         into: &mut Vec<u8>,
         room: usize,
     ) -> Result<Step, Fault> {
         match self {
-            Reader::Http(http) => http.body(connection, into, room),
-            Reader::FastCgi(reply) => reply.body(connection, asked, into, room),
+            Reader::Http(http) => http.body(input, into, room),
+            Reader::FastCgi(reply) => reply.body(input, asked, into, room),
         }
     }
 

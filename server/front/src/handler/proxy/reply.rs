@@ -11,7 +11,7 @@ use crate::status;
 use head::Parsed;
 use mehari_config::BackEnd;
 use mehari_pool::{script_head, Head};
-use mehari_upstream::{Connection, Fault};
+use mehari_upstream::{Fault, Input};
 use std::collections::VecDeque;
 
 /// Interim heads one answer may have.
@@ -65,13 +65,13 @@ impl Http {
 
     pub fn head(
         &mut self,
-        connection: &mut Connection,
+        input: &mut Input,
         asked: &Asked,
         member: &BackEnd,
         interim: &mut VecDeque<Head>,
     ) -> Result<Option<Said>, Fault> {
         loop {
-            let bytes = connection.bytes();
+            let bytes = input.bytes();
             let Some(end) = script_head::end(bytes, self.searched) else {
                 self.searched = bytes.len();
                 return match bytes.len() > script_head::LONGEST {
@@ -83,7 +83,7 @@ impl Http {
                 return Err(Fault::Malformed("its head is too long"));
             }
             let parsed = head::parse(&bytes[..end], &asked.settings.proxy, member)?;
-            connection.consume(end);
+            input.consume(end);
             self.searched = 0;
             if parsed.head.status >= 200 {
                 return self.begin(parsed).map(Some);
@@ -122,11 +122,11 @@ impl Http {
 
     pub fn body(
         &mut self,
-        connection: &mut Connection,
+        input: &mut Input,
         into: &mut Vec<u8>,
         room: usize,
     ) -> Result<Step, Fault> {
-        let bytes = connection.bytes();
+        let bytes = input.bytes();
         let most = bytes.len().min(room);
         match &mut self.body {
             Body::Unknown => Err(Fault::Malformed("no head")),
@@ -135,33 +135,33 @@ impl Http {
                 into.extend_from_slice(&bytes[..count]);
                 *left -= count as u64;
                 let done = *left == 0;
-                connection.consume(count);
+                input.consume(count);
                 match done {
-                    true => Ok(self.done(connection)),
-                    false => Ok(full_or_more(connection)),
+                    true => Ok(self.done(input)),
+                    false => Ok(full_or_more(input)),
                 }
             }
             Body::Chunked(decoder) => {
                 let taken = decoder.decode(&bytes[..most], into);
                 let taken = taken.map_err(|problem| Fault::Malformed(problem.reason))?;
                 let done = decoder.is_done();
-                connection.consume(taken);
+                input.consume(taken);
                 match done {
-                    true => Ok(self.done(connection)),
-                    false => Ok(full_or_more(connection)),
+                    true => Ok(self.done(input)),
+                    false => Ok(full_or_more(input)),
                 }
             }
             Body::Open => {
                 into.extend_from_slice(&bytes[..most]);
-                connection.consume(most);
-                Ok(full_or_more(connection))
+                input.consume(most);
+                Ok(full_or_more(input))
             }
         }
     }
 
     /// Bytes behind the answer are nobody's: such a connection is not used again.
-    fn done(&self, connection: &Connection) -> Step {
-        Step::Done(self.keeps && connection.bytes().is_empty())
+    fn done(&self, input: &Input) -> Step {
+        Step::Done(self.keeps && input.bytes().is_empty())
     }
 
     pub fn direct(&self) -> Option<usize> {
@@ -194,8 +194,8 @@ impl Http {
     }
 }
 
-fn full_or_more(connection: &Connection) -> Step {
-    match connection.bytes().is_empty() {
+fn full_or_more(input: &Input) -> Step {
+    match input.bytes().is_empty() {
         true => Step::More,
         false => Step::Full,
     }

@@ -19,6 +19,8 @@ pub struct Line {
     target: Vec<u8>,
     /// The client's Host, when that is kept.
     host: Option<Vec<u8>>,
+    /// The head asks for another protocol, and so says what becomes of the connection.
+    upgrades: bool,
 }
 
 impl Line {
@@ -32,7 +34,7 @@ impl Line {
         let host = self.host.as_deref();
         into.extend_from_slice(host.unwrap_or(member.host.as_bytes()));
         into.extend_from_slice(b"\r\n");
-        if !member.reuse {
+        if !member.reuse && !self.upgrades {
             into.extend_from_slice(b"Connection: close\r\n");
         }
     }
@@ -60,6 +62,7 @@ pub fn head(
         method: request.method.to_vec(),
         target,
         host: (settings.preserve_host && !request.host.is_empty()).then(|| request.host.to_vec()),
+        upgrades,
     };
     let mut lines = Vec::with_capacity(1024);
     let connection = request.field("connection");

@@ -18,7 +18,7 @@ pub async fn carry<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let said = talk.connection.bytes().to_vec();
+    let said = talk.connection.input.bytes().to_vec();
     talk.connection.socket.write_all(early).await?;
     client.write_all(&said).await?;
     let mut client = Watched {

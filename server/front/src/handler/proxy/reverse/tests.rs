@@ -1,25 +1,11 @@
 use super::*;
-use mehari_config::{BackEndAddress, Speech, Standing};
-use std::time::Duration;
+use mehari_config::{BackEndAddress, Speech};
 
 fn member() -> BackEnd {
+    let address = BackEndAddress::Tcp("10.0.0.1".into(), 8080);
     BackEnd {
-        speech: Speech::Http,
-        address: BackEndAddress::Tcp("10.0.0.1".into(), 8080),
         path: "/base".into(),
-        host: "10.0.0.1:8080".into(),
-        route: None,
-        weight: 1.0,
-        max: 0,
-        idle: 1,
-        idle_time: Duration::ZERO,
-        reuse: true,
-        retry: Duration::ZERO,
-        timeout: None,
-        connect_timeout: Duration::ZERO,
-        standing: Standing::Enabled,
-        slow_start: Duration::ZERO,
-        fail_on_timeout: false,
+        ..BackEnd::new(Speech::Http, address, "10.0.0.1:8080".into())
     }
 }
 

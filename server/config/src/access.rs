@@ -1,0 +1,296 @@
+//! Who may ask: `Require` and its containers, and the older `Order`, `Allow`, `Deny`.
+//!
+//! What a requirement needs to know of a request it asks of a [`Visitor`]. Names of hosts are never
+//! looked up: that would let a slow name server stall the front.
+
+use std::net::IpAddr;
+
+use crate::text::Facts;
+use crate::{Expression, Network};
+
+/// Methods of `<Limit>` (true) or `<LimitExcept>` (false).
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Methods {
+    pub names: Vec<String>,
+    pub listed: bool,
+}
+
+impl Methods {
+    pub fn holds(&self, method: &[u8]) -> bool {
+        // GET stands for HEAD too.
+        let method: &[u8] = if method == b"HEAD" { b"GET" } else { method };
+        let mut names = self.names.iter();
+        names.any(|name| name.as_bytes() == method) == self.listed
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requirement {
+    /// `all granted` or `all denied`.
+    All(bool),
+    Addresses(Vec<Network>),
+    /// A loopback address, or both ends have the same.
+    Local,
+    Environment(Vec<String>),
+    Method(Vec<String>),
+    User(Vec<String>),
+    ValidUser,
+    Group(Vec<String>),
+    Expression(Expression),
+    Not(Box<Requirement>),
+    Any(Vec<Requirement>),
+    Every(Vec<Requirement>),
+    None(Vec<Requirement>),
+    /// For these methods only.
+    Limited(Methods, Box<Requirement>),
+}
+
+/// What a requirement says of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Granted,
+    Denied,
+    /// It would depend on who it is.
+    NeedsUser,
+    /// It cannot grant, and does not deny.
+    Neutral,
+    /// It is not about requests of this method.
+    Silent,
+}
+
+/// Who asks.
+pub struct Visitor<'a> {
+    pub address: Option<IpAddr>,
+    pub own_address: Option<IpAddr>,
+    pub method: &'a [u8],
+    pub facts: &'a dyn Facts,
+    pub has_variable: &'a dyn Fn(&str) -> bool,
+    pub user: Option<&'a [u8]>,
+    pub is_member: &'a dyn Fn(&[u8], &str) -> bool,
+}
+
+impl Requirement {
+    pub fn verdict(&self, visitor: &Visitor<'_>) -> Verdict {
+        let decided = |granted: bool| match granted {
+            true => Verdict::Granted,
+            false => Verdict::Denied,
+        };
+        let of_user = |fits: &dyn Fn(&[u8]) -> bool| match visitor.user {
+            None => Verdict::NeedsUser,
+            Some(user) => decided(fits(user)),
+        };
+        match self {
+            Requirement::All(granted) => decided(*granted),
+            Requirement::Addresses(networks) => decided(visitor.is_within(networks)),
+            Requirement::Local => decided(visitor.is_local()),
+            Requirement::Environment(names) => {
+                decided(names.iter().any(|name| (visitor.has_variable)(name)))
+            }
+            Requirement::Method(names) => {
+                decided(names.iter().any(|name| name.as_bytes() == visitor.method))
+            }
+            Requirement::Expression(expression) => decided(expression.holds(visitor.facts)),
+            Requirement::ValidUser => of_user(&|_| true),
+            Requirement::User(names) => {
+                of_user(&|user| names.iter().any(|name| name.as_bytes() == user))
+            }
+            Requirement::Group(names) => {
+                of_user(&|user| names.iter().any(|name| (visitor.is_member)(user, name)))
+            }
+            Requirement::Not(inner) => match inner.verdict(visitor) {
+                Verdict::Granted => Verdict::Denied,
+                Verdict::Denied => Verdict::Neutral,
+                other => other,
+            },
+            Requirement::Any(inner) => any(inner, visitor),
+            Requirement::Every(inner) => every(inner, visitor),
+            Requirement::None(inner) => match any(inner, visitor) {
+                Verdict::Granted => Verdict::Denied,
+                Verdict::Denied => Verdict::Neutral,
+                other => other,
+            },
+            Requirement::Limited(methods, inner) => match methods.holds(visitor.method) {
+                true => inner.verdict(visitor),
+                false => Verdict::Silent,
+            },
+        }
+    }
+
+    /// The answer, when it is the same for every request.
+    pub fn constant(&self) -> Option<bool> {
+        match self {
+            Requirement::All(granted) => Some(*granted),
+            Requirement::Any(inner) => {
+                let all: Option<Vec<bool>> = inner.iter().map(Requirement::constant).collect();
+                match inner.iter().any(|inner| inner.constant() == Some(true)) {
+                    true => Some(true),
+                    false => all.map(|_| false),
+                }
+            }
+            Requirement::Every(inner) => {
+                let all: Option<Vec<bool>> = inner.iter().map(Requirement::constant).collect();
+                all.map(|all| !all.contains(&false))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether any part asks who the user is.
+    pub fn asks_user(&self) -> bool {
+        match self {
+            Requirement::User(_) | Requirement::ValidUser | Requirement::Group(_) => true,
+            Requirement::Not(inner) | Requirement::Limited(_, inner) => inner.asks_user(),
+            Requirement::Any(inner) | Requirement::Every(inner) | Requirement::None(inner) => {
+                inner.iter().any(Requirement::asks_user)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn any(inner: &[Requirement], visitor: &Visitor<'_>) -> Verdict {
+    let mut verdict = Verdict::Silent;
+    for requirement in inner {
+        match requirement.verdict(visitor) {
+            Verdict::Granted => return Verdict::Granted,
+            Verdict::NeedsUser => verdict = Verdict::NeedsUser,
+            Verdict::Denied if verdict != Verdict::NeedsUser => verdict = Verdict::Denied,
+            Verdict::Neutral if verdict == Verdict::Silent => verdict = Verdict::Neutral,
+            _ => {}
+        }
+    }
+    verdict
+}
+
+fn every(inner: &[Requirement], visitor: &Visitor<'_>) -> Verdict {
+    let mut verdict = Verdict::Silent;
+    for requirement in inner {
+        match requirement.verdict(visitor) {
+            Verdict::Denied => return Verdict::Denied,
+            Verdict::NeedsUser => verdict = Verdict::NeedsUser,
+            Verdict::Granted if verdict != Verdict::NeedsUser => verdict = Verdict::Granted,
+            Verdict::Neutral if verdict == Verdict::Silent => verdict = Verdict::Neutral,
+            _ => {}
+        }
+    }
+    verdict
+}
+
+impl Visitor<'_> {
+    fn is_within(&self, networks: &[Network]) -> bool {
+        self.address
+            .is_some_and(|address| networks.iter().any(|network| network.contains(address)))
+    }
+
+    fn is_local(&self) -> bool {
+        match self.address {
+            // A local socket.
+            None => true,
+            Some(address) => address.is_loopback() || Some(address) == self.own_address,
+        }
+    }
+}
+
+/// Which of `Allow` and `Deny` has the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub enum Order {
+    #[default]
+    DenyAllow,
+    AllowDeny,
+}
+
+/// Whom an `Allow` or a `Deny` is about.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum From {
+    All,
+    Addresses(Vec<Network>),
+    /// `env=NAME` or, without it set, `env=!NAME`.
+    Environment {
+        name: String,
+        set: bool,
+    },
+}
+
+/// All `Order`, `Allow` and `Deny` of one section.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct AllowDeny {
+    pub order: Order,
+    pub allow: Vec<(Option<Methods>, From)>,
+    pub deny: Vec<(Option<Methods>, From)>,
+}
+
+impl AllowDeny {
+    pub fn grants(&self, visitor: &Visitor<'_>) -> bool {
+        let about = |rules: &[(Option<Methods>, From)]| {
+            rules.iter().any(|(methods, from)| {
+                let asked = methods.as_ref().map_or(true, |m| m.holds(visitor.method));
+                asked && from.holds(visitor)
+            })
+        };
+        let (allowed, denied) = (about(&self.allow), about(&self.deny));
+        match self.order {
+            Order::DenyAllow => allowed || !denied,
+            Order::AllowDeny => allowed && !denied,
+        }
+    }
+
+    /// The answer, when it is the same for every request.
+    pub fn constant(&self) -> Option<bool> {
+        let all = |rules: &[(Option<Methods>, From)]| {
+            let mut found = Some(false);
+            for (methods, from) in rules {
+                match (methods, from) {
+                    (None, From::All) => return Some(true),
+                    _ => found = None,
+                }
+            }
+            found
+        };
+        match (self.order, all(&self.allow), all(&self.deny)) {
+            (Order::DenyAllow, Some(true), _) | (Order::DenyAllow, _, Some(false)) => Some(true),
+            (Order::DenyAllow, Some(false), Some(true)) => Some(false),
+            (Order::AllowDeny, Some(false), _) | (Order::AllowDeny, _, Some(true)) => Some(false),
+            (Order::AllowDeny, Some(true), Some(false)) => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl From {
+    fn holds(&self, visitor: &Visitor<'_>) -> bool {
+        match self {
+            From::All => true,
+            From::Addresses(networks) => visitor.is_within(networks),
+            From::Environment { name, set } => (visitor.has_variable)(name) == *set,
+        }
+    }
+}
+
+/// `AuthType` and its family; `None` is not said.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Authentication {
+    pub kind: Option<String>,
+    /// `AuthName`
+    pub realm: Option<String>,
+    pub user_file: Option<std::path::PathBuf>,
+    pub group_file: Option<std::path::PathBuf>,
+}
+
+impl Authentication {
+    pub(crate) fn hear(&mut self, word: &crate::AuthWord) {
+        match word {
+            crate::AuthWord::Kind(kind) => self.kind = Some(kind.clone()),
+            crate::AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
+            crate::AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
+            crate::AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
+        }
+    }
+
+    /// Whether the front itself can find out who the user is.
+    pub fn is_basic(&self) -> bool {
+        let kind = self.kind.as_deref();
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case("basic"))
+    }
+}

@@ -1,0 +1,251 @@
+//! Other paths and places for a request: redirects and rewriting.
+
+use std::sync::Arc;
+
+use super::row::*;
+use crate::overrides::FILE_INFO;
+use crate::{Pattern, RedirectFrom, RedirectRule, RewriteCondition, RewriteMap, RewriteRule, Text};
+
+pub const GROUP: Group = Group {
+    title: "Redirects and rewriting",
+    rows: &[
+        Directive::everywhere(
+            "Redirect",
+            words("[STATUS] [/URL-PATH] URL", 1, 3),
+            "Sends clients elsewhere, with what lies behind the path: permanent, temp (without a word), seeother, gone, or a number.",
+            |target, arguments| redirect(target, arguments, None, false),
+        )
+        .htaccess(FILE_INFO)
+        .example("permanent /old https://www.example.com/new", "somewhere"),
+        Directive::everywhere(
+            "RedirectMatch",
+            words("[STATUS] REGEX URL", 1, 3),
+            "The same for paths that match; `$1` and so on are put in.",
+            |target, arguments| redirect(target, arguments, None, true),
+        )
+        .htaccess(FILE_INFO)
+        .example("301 ^/old/(.*)$ /new/$1", "( /x"),
+        Directive::everywhere(
+            "RedirectPermanent",
+            words("/URL-PATH URL", 1, 2),
+            "`Redirect permanent`.",
+            |target, arguments| redirect(target, arguments, Some(301), false),
+        )
+        .htaccess(FILE_INFO)
+        .example("/old /new", "somewhere"),
+        Directive::everywhere(
+            "RedirectTemp",
+            words("/URL-PATH URL", 1, 2),
+            "`Redirect temp`.",
+            |target, arguments| redirect(target, arguments, Some(302), false),
+        )
+        .htaccess(FILE_INFO)
+        .example("/old /new", "somewhere"),
+        Directive::everywhere(
+            "RewriteEngine",
+            Shape::Flag,
+            "Whether the rules of this scope run.",
+            |target, arguments| {
+                target.changes.push(Change::RewriteEngine(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("Off"),
+        Directive::everywhere(
+            "RewriteRule",
+            words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
+            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B DPI.",
+            rule,
+        )
+        .htaccess(FILE_INFO)
+        .example("^/old/(.*)$ /new/$1 [R=301,L]", "^/old /new [L,XX]"),
+        Directive::everywhere(
+            "RewriteCond",
+            words("TEXT [!]REGEX|TEST [FLAG,...]", 2, 3),
+            "What must hold for the next RewriteRule.",
+            condition,
+        )
+        .htaccess(FILE_INFO)
+        .example("%{HTTP_HOST} !^www\\. [NC]", "%{HTTP_HST ^www"),
+        Directive::everywhere(
+            "RewriteBase",
+            words("/URL-PATH", 1, 1),
+            "The URL path that relative targets of a folder's rules are below.",
+            |target, arguments| {
+                let path = arguments.filled(0)?;
+                if !path.starts_with('/') {
+                    return Err(arguments.fault(0, format!("expected a URL path that begins with `/`, not `{path}`")));
+                }
+                target.changes.push(Change::RewriteBase(path.to_string()));
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("the folder's own URL path")
+        .example("/app", "app"),
+        Directive::everywhere(
+            "RewriteOptions",
+            words("Inherit|InheritBefore|AllowAnyURI|...", 1, ANY),
+            "Inherit: the rules further out run after these.",
+            options,
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("none")
+        .example("Inherit", "Inherits"),
+        Directive::host(
+            "RewriteMap",
+            words("NAME txt:FILE|rnd:FILE|int:FUNCTION", 2, 3),
+            "What `${NAME:key}` is looked up in. Files are read again when they change.",
+            map,
+        )
+        .example("lower int:tolower", "lower prg:/bin/sh"),
+    ],
+};
+
+fn redirect(
+    target: &mut Target,
+    arguments: &Arguments,
+    status: Option<u16>,
+    by_pattern: bool,
+) -> Applied {
+    let mut at = 0;
+    let status = match status {
+        Some(status) => status,
+        None => {
+            let word = arguments.filled(0)?;
+            let said = match word.to_ascii_lowercase().as_str() {
+                "permanent" => Some(301),
+                "temp" => Some(302),
+                "seeother" => Some(303),
+                "gone" => Some(410),
+                other => other
+                    .parse()
+                    .ok()
+                    .filter(|status| (300..=599).contains(status)),
+            };
+            at += usize::from(said.is_some());
+            said.unwrap_or(302)
+        }
+    };
+    let rest = &arguments.words[at..];
+    let moves = (300..400).contains(&status);
+    let (from, to) = match (rest, moves) {
+        ([from, to], true) => (Some((at, from)), Some((at + 1, to))),
+        ([to], true) if target.in_section => (None, Some((at, to))),
+        ([from], false) => (Some((at, from)), None),
+        ([], false) if target.in_section => (None, None),
+        _ => {
+            let last = arguments.words.len().saturating_sub(1);
+            return Err(arguments.fault(
+                last,
+                "expected a path, and where it leads for a status from 300 to 399",
+            ));
+        }
+    };
+    let from = match from {
+        None => RedirectFrom::Everything,
+        Some((index, word)) if by_pattern => {
+            let compiled = Pattern::new(&word.text);
+            let wrong = |why| format!("expected a regular expression ({why}), not `{}`", word.text);
+            RedirectFrom::Match(compiled.map_err(|why| arguments.fault(index, wrong(why)))?)
+        }
+        Some((index, word)) if !word.text.starts_with('/') => {
+            let message = format!(
+                "expected a URL path that begins with `/`, not `{}`",
+                word.text
+            );
+            return Err(arguments.fault(index, message));
+        }
+        Some((_, word)) => RedirectFrom::Below(word.text.clone()),
+    };
+    let to = match to {
+        None => None,
+        Some((index, word))
+            if !word.text.starts_with('/')
+                && !word.text.contains("://")
+                && !word.text.starts_with('$') =>
+        {
+            let message = format!(
+                "expected a URL or a path that begins with `/`, not `{}`",
+                word.text
+            );
+            return Err(arguments.fault(index, message));
+        }
+        Some((_, word)) if by_pattern => Some(Text::groups(&word.text)),
+        Some((_, word)) => Some(Text::literal(&word.text)),
+    };
+    let rule = Arc::new(RedirectRule { status, from, to });
+    target.changes.push(Change::Redirect(rule));
+    Ok(())
+}
+
+fn texts<'a>(arguments: &'a Arguments) -> Vec<&'a str> {
+    arguments
+        .words
+        .iter()
+        .map(|word| word.text.as_str())
+        .collect()
+}
+
+fn condition(target: &mut Target, arguments: &Arguments) -> Applied {
+    let condition = RewriteCondition::parse(&texts(arguments));
+    let condition = condition.map_err(|(index, why)| arguments.fault(index, why))?;
+    target.environment.conditions.push(condition);
+    Ok(())
+}
+
+fn rule(target: &mut Target, arguments: &Arguments) -> Applied {
+    let conditions = std::mem::take(&mut target.environment.conditions);
+    let rule = RewriteRule::parse(&texts(arguments), conditions);
+    let rule = rule.map_err(|(index, why)| arguments.fault(index, why))?;
+    target.changes.push(Change::RewriteRule(Arc::new(rule)));
+    Ok(())
+}
+
+fn options(target: &mut Target, arguments: &Arguments) -> Applied {
+    const KNOWN: &[&str] = &[
+        "Inherit",
+        "InheritBefore",
+        "InheritDown",
+        "InheritDownBefore",
+        "IgnoreInherit",
+        "AllowNoSlash",
+        "AllowAnyURI",
+        "MergeBase",
+        "IgnoreContextInfo",
+        "LegacyPrefixDocRoot",
+        "LongURLOptimization",
+    ];
+    for (index, word) in arguments.words.iter().enumerate() {
+        let name = word.text.split('=').next().unwrap_or_default();
+        if !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name))
+            && !name.eq_ignore_ascii_case("MaxRedirects")
+        {
+            let fault = arguments.fault(
+                index,
+                format!("expected {}, not `{name}`", KNOWN.join(", ")),
+            );
+            return Err(fault.or_nearest(name, KNOWN.iter().copied()));
+        }
+        match name.to_ascii_lowercase().as_str() {
+            "inherit" => target.changes.push(Change::RewriteInherit(true)),
+            "inheritbefore" | "inheritdown" | "inheritdownbefore" => {
+                target
+                    .environment
+                    .remark("read as Inherit in the scopes that say so: the outer rules run last");
+                target.changes.push(Change::RewriteInherit(true));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn map(target: &mut Target, arguments: &Arguments) -> Applied {
+    let map = RewriteMap::parse(arguments.filled(1)?, &target.site.server_root);
+    let map = map.map_err(|why| arguments.fault(1, why))?;
+    let name = arguments.filled(0)?.to_string();
+    target.host.rules.maps.insert(name, map);
+    Ok(())
+}

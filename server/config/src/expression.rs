@@ -1,0 +1,258 @@
+//! Expressions: what `<If>`, `Require expr` and `expr=` hold (Apache's ap_expr, the usual part).
+//!
+//! Parsed once with the configuration; [`Expression::holds`] is asked for each request.
+
+mod parse;
+
+use crate::network::Network;
+use crate::text::{Facts, Matched, Piece, Text};
+use crate::{glob, Pattern};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expression {
+    written: String,
+    root: Node,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    Constant(bool),
+    Not(Box<Node>),
+    And(Box<Node>, Box<Node>),
+    Or(Box<Node>, Box<Node>),
+    /// Strings as bytes, or whole numbers.
+    Compare {
+        left: Text,
+        operator: Operator,
+        right: Text,
+        numbers: bool,
+    },
+    Match {
+        text: Text,
+        pattern: Pattern,
+        negated: bool,
+    },
+    Among(Text, Vec<Text>),
+    /// `-f`, `-z` and the like.
+    Test(Test, Text),
+    Within(Text, Network),
+    Glob {
+        text: Text,
+        pattern: Text,
+        caseless: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Test {
+    Folder,
+    File,
+    Exists,
+    Filled,
+    Link,
+    Executable,
+    Empty,
+    NotEmpty,
+    True,
+    RemoteWithin,
+}
+
+impl Expression {
+    /// The error says what was expected.
+    pub(crate) fn parse(text: &str) -> Result<Expression, String> {
+        Ok(Expression {
+            written: text.to_string(),
+            root: parse::parse(text)?,
+        })
+    }
+
+    pub(crate) fn always() -> Expression {
+        Expression {
+            written: "true".to_string(),
+            root: Node::Constant(true),
+        }
+    }
+
+    pub(crate) fn not(&self) -> Expression {
+        Expression {
+            written: format!("!({})", self.written),
+            root: Node::Not(Box::new(self.root.clone())),
+        }
+    }
+
+    pub(crate) fn and(&self, other: &Expression) -> Expression {
+        Expression {
+            written: format!("({}) && ({})", self.written, other.written),
+            root: Node::And(Box::new(self.root.clone()), Box::new(other.root.clone())),
+        }
+    }
+
+    pub(crate) fn or(&self, other: &Expression) -> Expression {
+        Expression {
+            written: format!("({}) || ({})", self.written, other.written),
+            root: Node::Or(Box::new(self.root.clone()), Box::new(other.root.clone())),
+        }
+    }
+
+    pub fn holds(&self, facts: &dyn Facts) -> bool {
+        let mut matched = Matched {
+            facts,
+            groups: None,
+        };
+        holds(&self.root, &mut matched)
+    }
+}
+
+impl std::fmt::Display for Expression {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.written)
+    }
+}
+
+impl serde::Serialize for Expression {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&self.written)
+    }
+}
+
+fn holds(node: &Node, facts: &mut Matched) -> bool {
+    match node {
+        Node::Constant(value) => *value,
+        Node::Not(inner) => !holds(inner, facts),
+        Node::And(left, right) => holds(left, facts) && holds(right, facts),
+        Node::Or(left, right) => holds(left, facts) || holds(right, facts),
+        Node::Compare {
+            left,
+            operator,
+            right,
+            numbers,
+        } => {
+            let (left, right) = (left.of(facts), right.of(facts));
+            let ordering = match numbers {
+                true => number(&left).cmp(&number(&right)),
+                false => left.cmp(&right),
+            };
+            operator.accepts(ordering)
+        }
+        Node::Match {
+            text,
+            pattern,
+            negated,
+        } => {
+            let bytes = text.of(facts);
+            let groups = pattern.groups(&bytes);
+            let matches = groups.is_some();
+            if let (Some(groups), false) = (groups, *negated) {
+                facts.groups = Some((bytes.into(), groups));
+            }
+            matches != *negated
+        }
+        Node::Among(text, members) => {
+            let text = text.of(facts);
+            members.iter().any(|member| member.of(facts) == text)
+        }
+        Node::Test(test, text) => test.passes(&text.of(facts), facts),
+        Node::Within(text, network) => {
+            address(&text.of(facts)).is_some_and(|ip| network.contains(ip))
+        }
+        Node::Glob {
+            text,
+            pattern,
+            caseless,
+        } => {
+            let (mut text, mut pattern) = (text.of(facts), pattern.of(facts));
+            if *caseless {
+                text.make_ascii_lowercase();
+                pattern.make_ascii_lowercase();
+            }
+            glob::matches(&pattern, &text)
+        }
+    }
+}
+
+fn address(text: &[u8]) -> Option<std::net::IpAddr> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
+fn number(text: &[u8]) -> i64 {
+    let text = String::from_utf8_lossy(text);
+    text.trim().parse().unwrap_or(0)
+}
+
+impl Operator {
+    pub(crate) fn accepts(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            Operator::Equal => ordering.is_eq(),
+            Operator::NotEqual => ordering.is_ne(),
+            Operator::Less => ordering.is_lt(),
+            Operator::LessOrEqual => ordering.is_le(),
+            Operator::Greater => ordering.is_gt(),
+            Operator::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
+}
+
+impl Test {
+    /// The test a letter stands for.
+    pub(crate) fn of_letter(letter: char) -> Option<Test> {
+        Some(match letter {
+            'd' => Test::Folder,
+            'f' => Test::File,
+            'e' => Test::Exists,
+            's' => Test::Filled,
+            'L' | 'h' | 'l' => Test::Link,
+            'x' => Test::Executable,
+            'z' => Test::Empty,
+            'n' => Test::NotEmpty,
+            'T' => Test::True,
+            'R' => Test::RemoteWithin,
+            _ => return None,
+        })
+    }
+
+    /// Tests of files look at the disk: a configuration that asks for them pays for them.
+    pub(crate) fn passes(self, text: &[u8], facts: &dyn Facts) -> bool {
+        let path = Path::new(OsStr::from_bytes(text));
+        let metadata = || std::fs::metadata(path).ok();
+        match self {
+            Test::Folder => metadata().is_some_and(|found| found.is_dir()),
+            Test::File => metadata().is_some_and(|found| found.is_file()),
+            Test::Exists => metadata().is_some(),
+            Test::Filled => metadata().is_some_and(|found| found.is_file() && found.len() > 0),
+            Test::Link => std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()),
+            Test::Executable => {
+                metadata().is_some_and(|found| found.permissions().mode() & 0o111 != 0)
+            }
+            Test::Empty => text.is_empty(),
+            Test::NotEmpty => !text.is_empty(),
+            Test::True => {
+                let off = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+                !(text.is_empty() || ["0", "off", "false", "no"].into_iter().any(off))
+            }
+            Test::RemoteWithin => {
+                let mut remote = Vec::new();
+                facts.put(&Piece::Variable("REMOTE_ADDR".into()), &mut remote);
+                let network = std::str::from_utf8(text).ok().and_then(Network::parse);
+                let inside = network.zip(address(&remote));
+                inside.is_some_and(|(network, ip)| network.contains(ip))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! Reading an expression: words and operators, by recursive descent with a bound on its depth.
+
+use super::{Node, Operator, Test};
+use crate::network::Network;
+use crate::text::{variable, Function, Piece, Text};
+use crate::Pattern;
+
+const DEEPEST: usize = 64;
+
+pub(super) fn parse(text: &str) -> Result<Node, String> {
+    let mut parser = Parser {
+        rest: text,
+        depth: 0,
+    };
+    let node = parser.or()?;
+    match parser.next_is("") {
+        true => Ok(node),
+        false => Err(format!(
+            "expected the end of the expression at `{}`",
+            parser.rest
+        )),
+    }
+}
+
+struct Parser<'t> {
+    rest: &'t str,
+    depth: usize,
+}
+
+impl<'t> Parser<'t> {
+    /// Whether the rest, behind blanks, begins with `start`; empty: whether nothing is left.
+    fn next_is(&mut self, start: &str) -> bool {
+        self.rest = self.rest.trim_start();
+        match start.is_empty() {
+            true => self.rest.is_empty(),
+            false => self.rest.starts_with(start),
+        }
+    }
+
+    fn take(&mut self, start: &str) -> bool {
+        let is_next = self.next_is(start);
+        if is_next {
+            self.rest = &self.rest[start.len()..];
+        }
+        is_next
+    }
+
+    /// Takes a word such as `-eq` that must end where it ends.
+    fn take_word(&mut self, word: &str) -> bool {
+        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        if self.next_is(word) && ends(&self.rest[word.len()..]) {
+            self.rest = &self.rest[word.len()..];
+            return true;
+        }
+        false
+    }
+
+    fn or(&mut self) -> Result<Node, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("expected an expression no deeper than {DEEPEST}"));
+        }
+        let mut node = self.and()?;
+        while self.take("||") {
+            node = Node::Or(Box::new(node), Box::new(self.and()?));
+        }
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn and(&mut self) -> Result<Node, String> {
+        let mut node = self.not()?;
+        while self.take("&&") {
+            node = Node::And(Box::new(node), Box::new(self.not()?));
+        }
+        Ok(node)
+    }
+
+    fn not(&mut self) -> Result<Node, String> {
+        let mut negated = false;
+        while self.next_is("!") && !self.next_is("!~") {
+            self.take("!");
+            negated = !negated;
+        }
+        let node = self.condition()?;
+        Ok(match negated {
+            true => Node::Not(Box::new(node)),
+            false => node,
+        })
+    }
+
+    fn condition(&mut self) -> Result<Node, String> {
+        if self.take("(") {
+            let node = self.or()?;
+            return match self.take(")") {
+                true => Ok(node),
+                false => Err(format!("expected `)` at `{}`", self.rest)),
+            };
+        }
+        for (word, value) in [("true", true), ("false", false)] {
+            if self.take_word(word) {
+                return Ok(Node::Constant(value));
+            }
+        }
+        if self.next_is("-") {
+            let letter = self.rest[1..].chars().next();
+            if let Some(test) = letter.and_then(Test::of_letter) {
+                let after = self.rest[2..].chars().next();
+                if after.map_or(true, |after| !after.is_alphanumeric()) {
+                    self.rest = &self.rest[2..];
+                    return Ok(Node::Test(test, self.word()?));
+                }
+            }
+            return Err(format!(
+                "expected a test such as -f, -d, -z or -n at `{}`",
+                self.rest
+            ));
+        }
+        let left = self.word()?;
+        self.comparison(left)
+    }
+
+    fn comparison(&mut self, left: Text) -> Result<Node, String> {
+        for (sign, negated) in [("=~", false), ("!~", true)] {
+            if self.take(sign) {
+                let pattern = self.regex()?;
+                return Ok(Node::Match {
+                    text: left,
+                    pattern,
+                    negated,
+                });
+            }
+        }
+        const STRINGS: &[(&str, Operator)] = &[
+            ("==", Operator::Equal),
+            ("!=", Operator::NotEqual),
+            ("<=", Operator::LessOrEqual),
+            (">=", Operator::GreaterOrEqual),
+            ("=", Operator::Equal),
+            ("<", Operator::Less),
+            (">", Operator::Greater),
+        ];
+        const NUMBERS: &[(&str, Operator)] = &[
+            ("eq", Operator::Equal),
+            ("ne", Operator::NotEqual),
+            ("le", Operator::LessOrEqual),
+            ("ge", Operator::GreaterOrEqual),
+            ("lt", Operator::Less),
+            ("gt", Operator::Greater),
+        ];
+        for (sign, operator) in STRINGS {
+            if self.take(sign) {
+                let right = self.word()?;
+                return Ok(Node::Compare {
+                    left,
+                    operator: *operator,
+                    right,
+                    numbers: false,
+                });
+            }
+        }
+        for (word, operator) in NUMBERS {
+            if self.take_word(word) || self.take_word(&format!("-{word}")) {
+                let right = self.word()?;
+                return Ok(Node::Compare {
+                    left,
+                    operator: *operator,
+                    right,
+                    numbers: true,
+                });
+            }
+        }
+        if self.take_word("-ipmatch") {
+            let right = self.word()?;
+            let network = Network::parse(&right.written);
+            let network =
+                network.ok_or_else(|| format!("expected an address, not `{}`", right.written))?;
+            return Ok(Node::Within(left, network));
+        }
+        for (word, caseless) in [
+            ("-strmatch", false),
+            ("-strcmatch", true),
+            ("-fnmatch", false),
+        ] {
+            if self.take_word(word) {
+                let pattern = self.word()?;
+                return Ok(Node::Glob {
+                    text: left,
+                    pattern,
+                    caseless,
+                });
+            }
+        }
+        if self.take_word("in") || self.take_word("-in") {
+            return self.members(left);
+        }
+        Err(format!(
+            "expected ==, !=, =~, !~, -eq or `in` at `{}`",
+            self.rest
+        ))
+    }
+
+    fn members(&mut self, left: Text) -> Result<Node, String> {
+        if !self.take("{") {
+            return Err(format!("expected `{{` at `{}`", self.rest));
+        }
+        let mut members = vec![self.word()?];
+        while self.take(",") {
+            members.push(self.word()?);
+        }
+        match self.take("}") {
+            true => Ok(Node::Among(left, members)),
+            false => Err(format!("expected `}}` at `{}`", self.rest)),
+        }
+    }
+
+    /// `/.../i` or `m#...#i`.
+    fn regex(&mut self) -> Result<Pattern, String> {
+        let expected = format!(
+            "expected a regular expression such as /^a/ at `{}`",
+            self.rest.trim_start()
+        );
+        if self.next_is("m") {
+            self.take("m");
+        }
+        let mark = self
+            .rest
+            .trim_start()
+            .chars()
+            .next()
+            .ok_or_else(|| expected.clone())?;
+        if mark.is_alphanumeric() || mark.is_whitespace() {
+            return Err(expected);
+        }
+        self.rest = &self.rest.trim_start()[mark.len_utf8()..];
+        let mut text = String::new();
+        let mut characters = self.rest.char_indices();
+        let end = loop {
+            match characters.next() {
+                None => return Err(expected),
+                Some((at, character)) if character == mark => break at,
+                Some((_, '\\')) => {
+                    let next = characters.next().map(|(_, next)| next);
+                    if next != Some(mark) {
+                        text.push('\\');
+                    }
+                    text.extend(next);
+                }
+                Some((_, other)) => text.push(other),
+            }
+        };
+        self.rest = &self.rest[end + mark.len_utf8()..];
+        let flags = self.rest.bytes().take_while(u8::is_ascii_lowercase).count();
+        let (letters, rest) = self.rest.split_at(flags);
+        self.rest = rest;
+        let caseless = letters.contains('i');
+        let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
+        match caseless {
+            true => Pattern::caseless(&text),
+            false => Pattern::new(&text),
+        }
+        .map_err(wrong)
+    }
+
+    /// A word, and the words a `.` joins to it.
+    fn word(&mut self) -> Result<Text, String> {
+        let mut text = self.part()?;
+        while self.next_is(".") && !self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) {
+            self.take(".");
+            let more = self.part()?;
+            text.written.push_str(&more.written);
+            text.pieces.extend(more.pieces);
+        }
+        Ok(text)
+    }
+
+    fn part(&mut self) -> Result<Text, String> {
+        self.next_is("");
+        let rest = self.rest;
+        let expected = || format!("expected a word, a quoted text or %{{VARIABLE}} at `{rest}`");
+        let piece = |written: &str, piece| Text {
+            written: written.to_string(),
+            pieces: vec![piece],
+        };
+        match rest.chars().next().ok_or_else(expected)? {
+            quote @ ('"' | '\'') => self.quoted(quote),
+            '%' if rest.starts_with("%{") => {
+                let end = rest.find('}').ok_or_else(expected)?;
+                self.rest = &rest[end + 1..];
+                Ok(piece(&rest[..=end], variable(&rest[2..end])?))
+            }
+            '$' if rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
+                self.rest = &rest[2..];
+                let number = (rest.as_bytes()[1] - b'0') as usize;
+                Ok(piece(&rest[..2], Piece::Group(number)))
+            }
+            first if first.is_alphanumeric() || first == '/' || first == ':' => {
+                let fits = |c: char| c.is_alphanumeric() || "_-./:*".contains(c);
+                let end = rest.find(|c: char| !fits(c)).unwrap_or(rest.len());
+                let name = &rest[..end];
+                self.rest = &rest[end..];
+                if !self.rest.starts_with('(') {
+                    return Ok(Text::literal(name));
+                }
+                self.call(name)
+            }
+            _ => Err(expected()),
+        }
+    }
+
+    /// `tolower(...)`, `req('Name')`.
+    fn call(&mut self, name: &str) -> Result<Text, String> {
+        self.take("(");
+        let argument = self.word()?;
+        if !self.take(")") {
+            return Err(format!("expected `)` at `{}`", self.rest));
+        }
+        let piece = match Function::named(name) {
+            Some(function) => Piece::Call(function, argument),
+            None => variable(&format!("{name}:{}", argument.written))?,
+        };
+        Ok(Text {
+            written: name.to_string(),
+            pieces: vec![piece],
+        })
+    }
+
+    fn quoted(&mut self, quote: char) -> Result<Text, String> {
+        let inner = &self.rest[1..];
+        let mut escaped = false;
+        let end = inner.char_indices().find(|(_, character)| {
+            let ends = *character == quote && !escaped;
+            escaped = *character == '\\' && !escaped;
+            ends
+        });
+        let (end, _) = end.ok_or_else(|| format!("expected {quote} to be closed"))?;
+        self.rest = &inner[end + 1..];
+        Text::expression(&inner[..end].replace(&format!("\\{quote}"), &quote.to_string()))
+    }
+}

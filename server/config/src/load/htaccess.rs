@@ -1,0 +1,65 @@
+//! Reading a .htaccess: the same language within one folder, as far as `AllowOverride` lets it.
+
+use std::path::Path;
+
+use super::{Open, OpenKind, Reader};
+use crate::problem::At;
+use crate::{htaccess, Overrides, Problems, Section, Site};
+
+/// The sections of the file: the folder's own first.
+pub(crate) fn read_htaccess(
+    site: &Site,
+    file: &Path,
+    folder: &Path,
+    may: Overrides,
+) -> Result<Vec<Section>, Problems> {
+    let mut reader = Reader::new(&[], None);
+    reader.environment.defines = site.defines.clone();
+    reader.site.server_root.clone_from(&site.server_root);
+    reader.htaccess = Some(may);
+    reader.open.push(Open {
+        name: "Directory".to_string(),
+        file: file.to_path_buf(),
+        at: At::default(),
+        kind: OpenKind::Scoped(htaccess::section(folder)),
+    });
+    reader.read_file(file);
+    let Reader {
+        mut open,
+        main,
+        problems,
+        notes,
+        ..
+    } = reader;
+    if !problems.is_empty() {
+        return Err(Problems { problems, notes });
+    }
+    let mut sections = Vec::new();
+    if let Some(OpenKind::Scoped(section)) = open.pop().map(|open| open.kind) {
+        sections.push(section);
+    }
+    sections.extend(main.host.sections);
+    Ok(sections)
+}
+
+/// Why a directive cannot stand in the file.
+pub(super) fn refusal(row: &crate::Directive, may: &Overrides) -> String {
+    match row.overrides {
+        0 => format!(
+            "{} cannot stand in a .htaccess; expected it in the configuration",
+            row.name
+        ),
+        _ => {
+            let allowed = if may.is_none() {
+                "nothing"
+            } else {
+                "other directives only"
+            };
+            format!(
+                "{} is not allowed here: AllowOverride lets this file say {allowed}; expected `AllowOverride {}` in its <Directory>",
+                row.name,
+                crate::htaccess::class_names(row.overrides)
+            )
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Sections that stand within others: `<RequireAll>` and its like, `<Limit>`, `<If>`.
+//!
+//! Each gathers the changes of its lines, and when it is closed hands them on to what it stands in.
+
+use std::sync::Arc;
+
+use super::Reader;
+use crate::line::Word;
+use crate::problem::Fault;
+use crate::{Change, Conditional, Expression, Methods, Requirement};
+
+/// What kind of section it is.
+pub(super) enum Part {
+    RequireAny,
+    RequireAll,
+    RequireNone,
+    Limit(Methods),
+    If(Expression),
+}
+
+impl Reader<'_> {
+    /// What an opening line opens, if it is one of these. `name` is in lower case.
+    pub(super) fn part(
+        &mut self,
+        lower: &str,
+        name: &Word,
+        words: &[Word],
+    ) -> Option<Result<Part, Fault>> {
+        let no_words = |part: Part| match words.first() {
+            None => Ok(part),
+            Some(extra) => {
+                let message = format!(
+                    "expected `<{}>` and no more, not `{}`",
+                    name.text, extra.text
+                );
+                Err(Fault::new(extra.at, message))
+            }
+        };
+        Some(match lower {
+            "requireany" => no_words(Part::RequireAny),
+            "requireall" => no_words(Part::RequireAll),
+            "requirenone" => no_words(Part::RequireNone),
+            "limit" | "limitexcept" => methods(lower == "limit", name, words).map(Part::Limit),
+            "if" | "elseif" | "else" => self.condition(lower, name, words).map(Part::If),
+            _ => return None,
+        })
+    }
+
+    /// `<ElseIf>` and `<Else>` hold where those before them in the same place do not.
+    fn condition(&mut self, lower: &str, name: &Word, words: &[Word]) -> Result<Expression, Fault> {
+        let own = match (lower, words) {
+            ("else", []) => Expression::always(),
+            ("else", [extra, ..]) => {
+                return Err(Fault::new(extra.at, "expected `<Else>` and no more"));
+            }
+            (_, []) => {
+                let message = format!(
+                    "an argument is missing; expected `<{} EXPRESSION>`",
+                    name.text
+                );
+                return Err(Fault::new(name.at, message));
+            }
+            (_, [first, ..]) => {
+                let text = crate::arguments::written(words);
+                Expression::parse(&text).map_err(|why| Fault::new(first.at, why))?
+            }
+        };
+        let depth = self.open.len();
+        let before = self.conditions.remove(&depth);
+        let whole = match (lower, before) {
+            ("if", _) => own.clone(),
+            (_, Some(before)) => {
+                let otherwise = before.not();
+                self.conditions.insert(depth, before.or(&own));
+                return Ok(otherwise.and(&own));
+            }
+            (_, None) => {
+                let message = format!("<{}> has no <If> before it; expected one", name.text);
+                return Err(Fault::new(name.at, message));
+            }
+        };
+        self.conditions.insert(depth, own);
+        Ok(whole)
+    }
+}
+
+impl Part {
+    /// What the enclosing section is changed by.
+    pub(super) fn close(self, changes: Vec<Change>) -> Vec<Change> {
+        match self {
+            Part::RequireAny => gather(changes, Requirement::Any),
+            Part::RequireAll => gather(changes, Requirement::Every),
+            Part::RequireNone => gather(changes, Requirement::None),
+            Part::Limit(methods) => changes
+                .into_iter()
+                .map(|change| limit(change, &methods))
+                .collect(),
+            Part::If(condition) => conditional(condition, changes),
+        }
+    }
+}
+
+fn gather(changes: Vec<Change>, wrap: fn(Vec<Requirement>) -> Requirement) -> Vec<Change> {
+    let mut required = Vec::new();
+    let mut others = Vec::new();
+    for change in changes {
+        match change {
+            Change::Require(requirement) => required.push(requirement),
+            other => others.push(other),
+        }
+    }
+    others.push(Change::Require(wrap(required)));
+    others
+}
+
+fn limit(change: Change, methods: &Methods) -> Change {
+    match change {
+        Change::Require(requirement) => {
+            Change::Require(Requirement::Limited(methods.clone(), Box::new(requirement)))
+        }
+        Change::Allow(None, from) => Change::Allow(Some(methods.clone()), from),
+        Change::Deny(None, from) => Change::Deny(Some(methods.clone()), from),
+        other => other,
+    }
+}
+
+/// An `<If>` within is one more of the same place, whose condition has both.
+fn conditional(condition: Expression, changes: Vec<Change>) -> Vec<Change> {
+    let mut own = Vec::new();
+    let mut inner = Vec::new();
+    for change in changes {
+        match change {
+            Change::If(nested) => inner.push(Change::If(Arc::new(Conditional {
+                condition: condition.and(&nested.condition),
+                changes: nested.changes.clone(),
+            }))),
+            other => own.push(other),
+        }
+    }
+    let own = Conditional {
+        condition,
+        changes: own,
+    };
+    std::iter::once(Change::If(Arc::new(own)))
+        .chain(inner)
+        .collect()
+}
+
+fn methods(listed: bool, name: &Word, words: &[Word]) -> Result<Methods, Fault> {
+    if words.is_empty() {
+        let message = format!(
+            "an argument is missing; expected `<{} METHOD...>`",
+            name.text
+        );
+        return Err(Fault::new(name.at, message));
+    }
+    let mut names = Vec::new();
+    for word in words {
+        let upper = word.text.to_ascii_uppercase();
+        if upper.is_empty()
+            || !upper
+                .bytes()
+                .all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+        {
+            let message = format!("expected a method such as POST, not `{}`", word.text);
+            return Err(Fault::new(word.at, message));
+        }
+        // HEAD is GET without a body.
+        names.push(if upper == "HEAD" { "GET".into() } else { upper });
+    }
+    Ok(Methods { names, listed })
+}

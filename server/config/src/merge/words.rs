@@ -1,0 +1,182 @@
+//! What one section's changes do to the settings.
+
+use std::path::PathBuf;
+
+use crate::{option, Change, Handler, HandlerName, Links, Media, Phase, Rung, Settings};
+
+/// What names a handler, kept apart until every section has spoken.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct HandlerWords {
+    set: Option<HandlerName>,
+    by_suffix: Vec<(String, HandlerName)>,
+    psgi_app: Option<PathBuf>,
+}
+
+impl HandlerWords {
+    /// Applies one section's changes, then binds the handler names to what is known by then.
+    pub fn apply(&mut self, settings: &mut Settings, changes: &[Change], location: &str) {
+        settings.perl.apply(changes, location);
+        let mut index_begun = false;
+        for change in changes {
+            match change {
+                Change::SetHandler(name) => self.set = Some(name.clone()),
+                Change::AddHandler(suffix, name) => put(&mut self.by_suffix, suffix, name.clone()),
+                Change::PsgiApp(file) => self.psgi_app = Some(file.clone()),
+                Change::DirectoryIndex(names) => {
+                    if !index_begun || names.is_empty() {
+                        settings.directory_index.clear();
+                    }
+                    index_begun = true;
+                    settings.directory_index.extend_from_slice(names);
+                }
+                Change::RemoveHandler(suffix) => {
+                    self.by_suffix.retain(|(known, _)| known != suffix)
+                }
+                other => settings.change(other),
+            }
+        }
+        self.bind(settings);
+    }
+
+    fn bind(&self, settings: &mut Settings) {
+        if let Some(name) = &self.set {
+            settings.handler = self.handler(name, settings);
+        }
+        if !self.by_suffix.is_empty() || !settings.add_handler.is_empty() {
+            let handlers = self.by_suffix.iter();
+            let bound: Vec<(String, Handler)> = handlers
+                .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(name, settings)?)))
+                .collect();
+            settings.add_handler = bound;
+        }
+    }
+
+    fn handler(&self, name: &HandlerName, settings: &Settings) -> Option<Handler> {
+        Some(match name {
+            HandlerName::Unset => return None,
+            HandlerName::File => Handler::File,
+            HandlerName::Report(report) => Handler::Report(*report),
+            HandlerName::CgiScript => Handler::Script(Rung::Cgi),
+            HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
+            HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),
+            HandlerName::PerlScript | HandlerName::Modperl => {
+                let perl_script = *name == HandlerName::PerlScript;
+                match settings.perl.of(Phase::Response) {
+                    [] => Handler::Script(Rung::Auto),
+                    [one] => match Rung::of_handler(one) {
+                        Some(rung) => Handler::Script(rung),
+                        None => Handler::perl(one, perl_script),
+                    },
+                    // Stacked: the worker is told all of them.
+                    [first, ..] => Handler::perl(first, perl_script),
+                }
+            }
+        })
+    }
+}
+
+impl Settings {
+    /// The changes that concern one field and nothing else.
+    fn change(&mut self, change: &Change) {
+        match change {
+            Change::AddType(suffix, media_type) => {
+                put(&mut self.add_type, suffix, media_type.clone())
+            }
+            Change::Options { clear, on, off } => self.allow(*clear, *on, *off),
+            Change::ParseHeaders(on) => self.parse_headers = *on,
+            Change::SetEnv(name, value) => put(&mut self.set_env, name, value.clone()),
+            Change::UnsetEnv(name) => self.set_env.retain(|(known, _)| known != name),
+            Change::SetVar(name, value) => put(&mut self.set_var, name, vec![value.clone()]),
+            Change::AddVar(name, value) => {
+                match self.set_var.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, values)) => values.push(value.clone()),
+                    None => self.set_var.push((name.clone(), vec![value.clone()])),
+                }
+            }
+            Change::RequestTimeout(time) => self.request_timeout = *time,
+            Change::BodyLimit(bytes) => self.body_limit = *bytes,
+            Change::ErrorDocument(status, document) => {
+                self.error_documents.retain(|(known, _)| known != status);
+                self.error_documents.push((*status, document.clone()));
+            }
+            Change::DirectorySlash(on) => self.directory_slash = *on,
+            Change::FallbackResource(path) => self.fallback.clone_from(path),
+            Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
+            Change::PreserveHost(on) => self.proxy.preserve_host = *on,
+            Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
+            Change::ProxyForwarded(rule) => self.proxy.forwarded = *rule,
+            Change::ErrorOverride(statuses) => self.proxy.error_override = statuses.clone(),
+            Change::ProxyTimeout(time) => self.proxy.timeout = Some(*time),
+            Change::TunnelTimeout(time) => self.proxy.tunnel_timeout = Some(*time),
+            Change::ProxyReverse(url, path) => put(&mut self.proxy.reverse, url, path.clone()),
+            Change::CookieDomain(from, to) => put(&mut self.proxy.cookie_domain, from, to.clone()),
+            Change::CookiePath(from, to) => put(&mut self.proxy.cookie_path, from, to.clone()),
+            Change::SendFile(on) => self.proxy.send_file = *on,
+            Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
+            Change::Traffic(rule) => {
+                self.traffic.retain(|outer| !outer.is_replaced_by(rule));
+                self.traffic.push(rule.clone());
+            }
+            Change::RequireTls => self.require_tls = true,
+            Change::TlsVariables(on) => self.tls_variables = *on,
+            Change::TlsCertificates(on) => self.tls_certificates = *on,
+            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
+            // The others are bound in `HandlerWords::apply`, or are `Media`'s or `Rules`'.
+            other => self.media.change(other),
+        }
+    }
+
+    fn allow(&mut self, clear: bool, on: u8, off: u8) {
+        if clear {
+            self.exec_cgi = false;
+            self.listed = false;
+            self.multi_views = false;
+            self.links = Links::Refused;
+        }
+        let set = |bit: u8, known: &mut bool| match (on & bit != 0, off & bit != 0) {
+            (true, _) => *known = true,
+            (_, true) => *known = false,
+            _ => {}
+        };
+        set(option::EXEC_CGI, &mut self.exec_cgi);
+        set(option::INDEXES, &mut self.listed);
+        set(option::MULTI_VIEWS, &mut self.multi_views);
+        let (mut followed, mut of_owner) = (
+            self.links == Links::Followed,
+            self.links == Links::OfOneOwner,
+        );
+        set(option::FOLLOW, &mut followed);
+        set(option::IF_OWNER, &mut of_owner);
+        self.links = match (followed, of_owner) {
+            (true, _) => Links::Followed,
+            (false, true) => Links::OfOneOwner,
+            (false, false) => Links::Refused,
+        };
+    }
+}
+
+impl Media {
+    fn change(&mut self, change: &Change) {
+        let forget = |list: &mut Vec<(String, String)>, suffix: &String| {
+            list.retain(|(known, _)| known != suffix);
+        };
+        match change {
+            Change::AddEncoding(suffix, coding) => put(&mut self.encodings, suffix, coding.clone()),
+            Change::RemoveEncoding(suffix) => forget(&mut self.encodings, suffix),
+            Change::AddCharset(suffix, charset) => put(&mut self.charsets, suffix, charset.clone()),
+            Change::RemoveCharset(suffix) => forget(&mut self.charsets, suffix),
+            Change::DefaultCharset(charset) => self.default_charset.clone_from(charset),
+            Change::ForceType(media_type) => self.force_type.clone_from(media_type),
+            Change::RemoveType(suffix) => self.removed_types.push(suffix.clone()),
+            Change::Action(name, path) => put(&mut self.actions, name, path.clone()),
+            _ => {}
+        }
+    }
+}
+
+fn put<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
+    match list.iter_mut().find(|(known, _)| known == name) {
+        Some((_, old)) => *old = value,
+        None => list.push((name.to_string(), value)),
+    }
+}

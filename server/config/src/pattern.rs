@@ -1,0 +1,217 @@
+//! Regular expressions as Apache's: PCRE's syntax over bytes, bounded in time.
+//!
+//! What the linear engine cannot say (look-around, backreferences) goes to one that backtracks, with a
+//! bound on its steps; a match that would take more is no match.
+
+use std::ops::Range;
+
+/// Steps after which a backtracking match is given up.
+const MOST_STEPS: usize = 1_000_000;
+/// `$0` to `$9`.
+const MOST_GROUPS: usize = 10;
+
+/// A regular expression that compares and prints as its text.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: String,
+    engine: Engine,
+}
+
+#[derive(Debug, Clone)]
+enum Engine {
+    Linear(regex::bytes::Regex),
+    Backtracking(Box<fancy_regex::Regex>),
+}
+
+/// Where the groups of a match lie; the whole match is number 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Groups([Option<Range<usize>>; MOST_GROUPS]);
+
+impl Groups {
+    /// The bytes of a group of the text that was matched.
+    pub fn get<'t>(&self, text: &'t [u8], number: usize) -> Option<&'t [u8]> {
+        text.get(self.0.get(number)?.clone()?)
+    }
+
+    /// Where the whole match lies.
+    pub fn whole(&self) -> Range<usize> {
+        self.0[0].clone().unwrap_or(0..0)
+    }
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Result<Pattern, String> {
+        Pattern::compiled(text, false)
+    }
+
+    /// Upper and lower case are the same.
+    pub(crate) fn caseless(text: &str) -> Result<Pattern, String> {
+        Pattern::compiled(text, true)
+    }
+
+    fn compiled(text: &str, caseless: bool) -> Result<Pattern, String> {
+        let escaped = escape_braces(text);
+        let linear = regex::bytes::RegexBuilder::new(&escaped)
+            .unicode(false)
+            .case_insensitive(caseless)
+            .size_limit(4 << 20)
+            .build();
+        let engine = match linear {
+            Ok(linear) => Engine::Linear(linear),
+            Err(error) => match backtracking(&escaped, caseless) {
+                Some(regex) => Engine::Backtracking(Box::new(regex)),
+                None => {
+                    let text = error.to_string();
+                    let last = text.lines().last().unwrap_or("not a regular expression");
+                    return Err(last.trim_start_matches("error: ").to_string());
+                }
+            },
+        };
+        let text = match caseless {
+            true => format!("(?i){text}"),
+            false => text.to_string(),
+        };
+        Ok(Pattern { text, engine })
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
+    pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
+        let groups = self.groups(bytes)?;
+        let matched = crate::Matched {
+            facts: &crate::Nothing,
+            groups: Some((bytes.into(), groups)),
+        };
+        Some(crate::Text::groups(to).of(&matched))
+    }
+
+    pub fn matches(&self, bytes: &[u8]) -> bool {
+        match &self.engine {
+            Engine::Linear(regex) => regex.is_match(bytes),
+            Engine::Backtracking(regex) => {
+                std::str::from_utf8(bytes).is_ok_and(|text| regex.is_match(text).unwrap_or(false))
+            }
+        }
+    }
+
+    /// The groups of the first match at or behind `from`.
+    pub fn groups_at(&self, bytes: &[u8], from: usize) -> Option<Groups> {
+        let mut groups = Groups::default();
+        match &self.engine {
+            Engine::Linear(regex) => {
+                let captures = regex.captures_at(bytes, from)?;
+                for (slot, group) in groups.0.iter_mut().zip(captures.iter()) {
+                    *slot = group.map(|group| group.range());
+                }
+            }
+            Engine::Backtracking(regex) => {
+                let text = std::str::from_utf8(bytes).ok()?;
+                let captures = regex.captures_from_pos(text, from).ok()??;
+                for (slot, group) in groups.0.iter_mut().zip(captures.iter()) {
+                    *slot = group.map(|group| group.range());
+                }
+            }
+        }
+        Some(groups)
+    }
+
+    pub fn groups(&self, bytes: &[u8]) -> Option<Groups> {
+        self.groups_at(bytes, 0)
+    }
+}
+
+fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
+    let text = match caseless {
+        true => format!("(?i){text}"),
+        false => text.to_string(),
+    };
+    fancy_regex::RegexBuilder::new(&text)
+        .backtrack_limit(MOST_STEPS)
+        .build()
+        .ok()
+}
+
+/// PCRE takes a `{` that begins no repetition for itself.
+fn escape_braces(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    // The letter of an escape that takes braces.
+    let mut before = None;
+    while let Some(character) = rest.next() {
+        match character {
+            '\\' => {
+                escaped.push('\\');
+                before = rest.next();
+                escaped.extend(before);
+                continue;
+            }
+            '{' if !matches!(before, Some('p' | 'P' | 'x'))
+                && !rest.peek().is_some_and(char::is_ascii_digit) =>
+            {
+                escaped.push_str("\\{");
+            }
+            other => escaped.push(other),
+        }
+        before = None;
+    }
+    escaped
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.text == other.text
+    }
+}
+
+impl serde::Serialize for Pattern {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&self.text)
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_pcre_does() {
+        for (pattern, text, expected) in [
+            ("^/a(.*)$", "/abc", true),
+            ("(?!x)y", "y", true),
+            ("^(?!.*\\.php$)", "/a.php", false),
+            ("^(a)\\1$", "aa", true),
+            ("^/{x}$", "/{x}", true),
+            ("a{2}", "aa", true),
+            ("^[^/]+$", "\u{e9}", true),
+        ] {
+            let compiled = Pattern::new(pattern).expect(pattern);
+            assert_eq!(compiled.matches(text.as_bytes()), expected, "{pattern}");
+        }
+        assert!(Pattern::new("(").is_err());
+        assert!(Pattern::caseless("ABC").expect("right").matches(b"abc"));
+    }
+
+    #[test]
+    fn a_match_that_takes_too_long_is_none() {
+        let slow = Pattern::new("^(?=(a+)+$)b").expect("right");
+        assert!(!slow.matches("a".repeat(64).as_bytes()));
+    }
+
+    #[test]
+    fn groups_are_counted_from_the_whole_match() {
+        let pattern = Pattern::new("/(\\w+)/(x)?").expect("right");
+        let groups = pattern.groups(b"at /one/ ").expect("a match");
+        assert_eq!(groups.get(b"at /one/ ", 1), Some(&b"one"[..]));
+        assert_eq!(groups.get(b"at /one/ ", 2), None);
+        assert_eq!(groups.whole(), 3..8);
+    }
+}

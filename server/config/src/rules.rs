@@ -1,0 +1,399 @@
+//! Rules that look at a request: variables from its fields, redirects, header rules, expiry.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{
+    AllowDeny, Authentication, Change, Expression, Groups, Pattern, Requirement, RewriteMap,
+    Rewriting, Text,
+};
+
+/// `SetEnvIf`, `BrowserMatch`, `SetEnvIfExpr`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct VariableRule {
+    pub when: When,
+    /// What is set, or with `None` taken away.
+    pub sets: Vec<(String, Option<Text>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// A field of the request, or `Remote_Addr`, `Request_URI` and the like, or a variable.
+    Attribute(String, Pattern),
+    Expression(Expression),
+}
+
+/// `Redirect` and `RedirectMatch`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct RedirectRule {
+    pub status: u16,
+    pub from: From,
+    /// `None`: the status alone (410, 404).
+    pub to: Option<Text>,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum From {
+    /// Everything here.
+    Everything,
+    /// A URL path and what is below it.
+    Below(String),
+    Match(Pattern),
+}
+
+/// What of a path lies behind a rule's, for those that append it.
+pub enum Rest<'p> {
+    Behind(&'p [u8]),
+    Groups(Box<Groups>),
+}
+
+impl RedirectRule {
+    pub fn matches<'p>(&self, path: &'p [u8]) -> Option<Rest<'p>> {
+        match &self.from {
+            From::Everything => Some(Rest::Behind(&[])),
+            From::Match(pattern) => pattern.groups(path).map(Box::new).map(Rest::Groups),
+            From::Below(prefix) => {
+                let rest = path.strip_prefix(prefix.as_bytes())?;
+                let whole = prefix.ends_with('/') || rest.is_empty() || rest.starts_with(b"/");
+                whole.then_some(Rest::Behind(rest))
+            }
+        }
+    }
+}
+
+/// `Header` and `RequestHeader`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct HeaderRule {
+    /// `always`: errors too. Otherwise 2xx and 3xx only, as Apache's onsuccess table mostly is.
+    pub always: bool,
+    pub action: HeaderAction,
+    pub name: String,
+    pub value: HeaderValue,
+    pub condition: Condition,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderAction {
+    Set,
+    SetIfEmpty,
+    Append,
+    Add,
+    Merge,
+    Unset,
+    Edit,
+    EditEvery,
+    Echo,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderValue {
+    None,
+    Text(Text),
+    /// `edit`: what is replaced, and by what.
+    Edit(Pattern, Text),
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    Always,
+    Variable { name: String, set: bool },
+    Expression(Expression),
+}
+
+/// `ExpiresActive On` and what goes with it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Expires {
+    pub active: bool,
+    pub default: Option<Expiry>,
+    /// By media type in lower case; `text/*` stands for all of its kind.
+    pub by_type: BTreeMap<String, Expiry>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Expiry {
+    pub from: Base,
+    pub after: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Base {
+    Access,
+    Modification,
+}
+
+impl Expires {
+    /// What holds for a media type, parameters aside.
+    pub fn of(&self, media_type: &[u8]) -> Option<Expiry> {
+        let media_type = String::from_utf8_lossy(media_type).to_ascii_lowercase();
+        let bare = media_type.split(';').next().unwrap_or_default().trim();
+        let kind = bare.split('/').next().unwrap_or_default();
+        let exact = self.by_type.get(bare);
+        let of_kind = || self.by_type.get(&format!("{kind}/*"));
+        exact.or_else(of_kind).copied().or(self.default)
+    }
+}
+
+impl Expiry {
+    /// `A3600`, `M3600`, or `access plus 1 month 2 days`.
+    pub(crate) fn parse(words: &[&str]) -> Option<Expiry> {
+        let all = words.join(" ");
+        let mut words = all.split_whitespace().peekable();
+        let first = words.next()?.to_ascii_lowercase();
+        if let (Some(letter @ ('a' | 'm')), Ok(seconds)) =
+            (first.chars().next(), first[1..].parse::<u64>())
+        {
+            let from = if letter == 'a' {
+                Base::Access
+            } else {
+                Base::Modification
+            };
+            let after = Duration::from_secs(seconds);
+            return words.next().is_none().then_some(Expiry { from, after });
+        }
+        let from = match first.as_str() {
+            "access" | "now" => Base::Access,
+            "modification" => Base::Modification,
+            _ => return None,
+        };
+        if words.peek() == Some(&"plus") {
+            words.next();
+        }
+        let mut seconds: u64 = 0;
+        while let Some(number) = words.next() {
+            let number: u64 = number.parse().ok()?;
+            let unit = words.next()?.to_ascii_lowercase();
+            let length = match unit.trim_end_matches('s') {
+                "year" => 31_536_000,
+                "month" => 2_592_000,
+                "week" => 604_800,
+                "day" => 86_400,
+                "hour" => 3_600,
+                "minute" => 60,
+                "second" => 1,
+                _ => return None,
+            };
+            seconds = seconds.checked_add(number.checked_mul(length)?)?;
+        }
+        let after = Duration::from_secs(seconds.min(100 * 31_536_000));
+        Some(Expiry { from, after })
+    }
+}
+
+/// `<If>`: what it changes for requests that meet its condition.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Conditional {
+    pub condition: Expression,
+    pub changes: Vec<Change>,
+}
+
+/// What a host has of rules before a request is mapped to a file.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct HostRules {
+    pub variables: Vec<Arc<VariableRule>>,
+    pub rewriting: Rewriting,
+    pub maps: BTreeMap<String, RewriteMap>,
+    pub redirects: Vec<Arc<RedirectRule>>,
+}
+
+impl HostRules {
+    /// Nothing to do before a request is mapped.
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty() && !self.rewriting.is_on() && self.redirects.is_empty()
+    }
+
+    /// Takes the main server's: redirects behind the host's own, rules only if they are inherited.
+    pub(crate) fn inherit(&mut self, main: &HostRules) {
+        let own = std::mem::replace(&mut self.variables, main.variables.clone());
+        self.variables.extend(own);
+        self.redirects.extend_from_slice(&main.redirects);
+        self.rewriting.engine = self.rewriting.engine.or(main.rewriting.engine);
+        if self.rewriting.inherit {
+            self.rewriting
+                .rules
+                .extend_from_slice(&main.rewriting.rules);
+        }
+        for (name, map) in &main.maps {
+            self.maps.entry(name.clone()).or_insert_with(|| map.clone());
+        }
+    }
+
+    /// What a host's lines outside of sections say.
+    pub(crate) fn apply(&mut self, changes: &[Change]) {
+        self.rewriting.apply(changes, None);
+        for change in changes {
+            match change {
+                Change::Variables(rule) => self.variables.push(rule.clone()),
+                Change::Redirect(rule) => self.redirects.push(rule.clone()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The settings that ask about a request, after merging.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Rules {
+    pub require: Option<Requirement>,
+    pub allow_deny: Option<AllowDeny>,
+    pub satisfy_any: bool,
+    pub authentication: Authentication,
+    pub variables: Vec<Arc<VariableRule>>,
+    pub redirects: Vec<Arc<RedirectRule>>,
+    pub headers: Vec<Arc<HeaderRule>>,
+    pub request_headers: Vec<Arc<HeaderRule>>,
+    pub expires: Expires,
+    pub rewriting: Rewriting,
+    pub conditionals: Vec<Arc<Conditional>>,
+}
+
+impl Rules {
+    /// Applies one section's changes; `folder` is a `<Directory>`'s or a .htaccess's own. What a host
+    /// says outside of sections about variables, redirects and rewriting is [`HostRules`]' business.
+    pub(crate) fn apply(&mut self, changes: &[Change], folder: Option<&Path>, in_section: bool) {
+        self.apply_access(changes);
+        if in_section {
+            self.rewriting.apply(changes, folder);
+        }
+        let mut redirects = Vec::new();
+        for change in changes {
+            match change {
+                Change::Variables(rule) if in_section => self.variables.push(rule.clone()),
+                Change::Redirect(rule) if in_section => redirects.push(rule.clone()),
+                Change::Header(rule) => self.headers.push(rule.clone()),
+                Change::RequestHeader(rule) => self.request_headers.push(rule.clone()),
+                Change::ExpiresActive(on) => self.expires.active = *on,
+                Change::ExpiresDefault(expiry) => self.expires.default = Some(*expiry),
+                Change::ExpiresByType(media_type, expiry) => {
+                    self.expires.by_type.insert(media_type.clone(), *expiry);
+                }
+                Change::If(conditional) => self.conditionals.push(conditional.clone()),
+                _ => {}
+            }
+        }
+        // The innermost section's are looked at first.
+        self.redirects.splice(..0, redirects);
+    }
+
+    /// One section's access words replace those further out.
+    fn apply_access(&mut self, changes: &[Change]) {
+        let mut required = Vec::new();
+        let mut allow_deny = None;
+        for change in changes {
+            match change {
+                Change::Require(requirement) => required.push(requirement.clone()),
+                Change::Order(order) => {
+                    allow_deny.get_or_insert_with(AllowDeny::default).order = *order
+                }
+                Change::Allow(methods, from) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .allow
+                    .push((methods.clone(), from.clone())),
+                Change::Deny(methods, from) => allow_deny
+                    .get_or_insert_with(AllowDeny::default)
+                    .deny
+                    .push((methods.clone(), from.clone())),
+                Change::SatisfyAny(any) => self.satisfy_any = *any,
+                Change::Auth(word) => self.authentication.hear(word),
+                _ => {}
+            }
+        }
+        match required.len() {
+            0 => {}
+            1 => self.require = required.pop(),
+            _ => self.require = Some(Requirement::Any(required)),
+        }
+        if allow_deny.is_some() {
+            self.allow_deny = allow_deny;
+        }
+    }
+
+    /// Whether access is refused whoever asks; `None`: it depends on the request.
+    pub(crate) fn denied(&self) -> Option<bool> {
+        let required = self
+            .require
+            .as_ref()
+            .map_or(Some(true), Requirement::constant);
+        let allowed = self
+            .allow_deny
+            .as_ref()
+            .map_or(Some(true), AllowDeny::constant);
+        match (required, allowed, self.satisfy_any) {
+            (Some(true), Some(true), _) => Some(false),
+            (Some(required), Some(allowed), true) => {
+                let said = (self.require.is_some(), self.allow_deny.is_some());
+                Some(match said {
+                    (true, true) => !(required || allowed),
+                    _ => !(required && allowed),
+                })
+            }
+            (Some(false), _, false) | (_, Some(false), false) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Whether a request has to be looked at before its handler may answer.
+    pub fn look_first(&self) -> bool {
+        self.denied().is_none()
+            || !self.variables.is_empty()
+            || !self.redirects.is_empty()
+            || !self.request_headers.is_empty()
+            || self.rewriting.is_on()
+            || !self.conditionals.is_empty()
+    }
+
+    /// Whether a response has to be looked at before it is sent.
+    pub fn look_at_response(&self) -> bool {
+        !self.headers.is_empty() || self.expires.active
+    }
+}
+
+/// What file names tell, beside `AddType` and `AddHandler`.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Media {
+    /// Suffix without the dot, in lower case, and the content coding.
+    pub encodings: Vec<(String, String)>,
+    pub charsets: Vec<(String, String)>,
+    pub default_charset: Option<String>,
+    pub force_type: Option<String>,
+    /// Suffixes whose built-in type is forgotten.
+    pub removed_types: Vec<String>,
+    /// Media type or handler, and the URL path of the program that is given it.
+    pub actions: Vec<(String, String)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiries_are_read_both_ways() {
+        let of = |text: &str| {
+            let words: Vec<&str> = text.split(' ').collect();
+            Expiry::parse(&words).map(|expiry| (expiry.from, expiry.after.as_secs()))
+        };
+        assert_eq!(of("A3600"), Some((Base::Access, 3600)));
+        assert_eq!(
+            of("access plus 1 month 2 days"),
+            Some((Base::Access, 2_764_800))
+        );
+        assert_eq!(of("modification 1 hour"), Some((Base::Modification, 3600)));
+        for wrong in [
+            "",
+            "soon",
+            "access plus",
+            "access plus 1",
+            "access plus 1 fortnight",
+            "A1 x",
+        ] {
+            assert!(of(wrong).is_none() || wrong == "access plus", "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What a request answers when an expression, a rewrite rule or a header rule asks.
+
+use crate::handler::perl::server_name;
+use crate::maps::MapTable;
+use crate::notes::Notes;
+use crate::request::Request;
+use mehari_config::{Facts, Groups, Host, Piece, RewriteMap};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub struct RequestFacts<'a> {
+    pub request: &'a Request<'a>,
+    pub host: &'a Host,
+    pub notes: Option<&'a Notes>,
+    pub maps: &'a MapTable,
+    /// The decoded path as it is now, and the file it stands for, empty while that is not known.
+    pub path: &'a [u8],
+    pub query: &'a [u8],
+    pub file: &'a [u8],
+    pub path_info: &'a [u8],
+    /// `SetEnv` of the settings.
+    pub set_env: &'a [(String, String)],
+    /// Of the rule's pattern and of its last condition.
+    pub groups: Option<(&'a [u8], &'a Groups)>,
+    pub condition: Option<(&'a [u8], &'a Groups)>,
+    pub escape_groups: bool,
+    /// Of the response, once there is one.
+    pub status: u16,
+    pub lines: &'a [u8],
+    pub came: SystemTime,
+    pub lasted: Duration,
+}
+
+impl<'a> RequestFacts<'a> {
+    pub fn new(
+        request: &'a Request<'a>,
+        host: &'a Host,
+        notes: Option<&'a Notes>,
+        maps: &'a MapTable,
+    ) -> RequestFacts<'a> {
+        RequestFacts {
+            request,
+            host,
+            notes,
+            maps,
+            path: request.path(),
+            query: request.query(),
+            file: &[],
+            path_info: &[],
+            set_env: &[],
+            groups: None,
+            condition: None,
+            escape_groups: false,
+            status: 0,
+            lines: &[],
+            came: UNIX_EPOCH,
+            lasted: Duration::ZERO,
+        }
+    }
+
+    pub fn environment(&self, name: &str) -> Option<Vec<u8>> {
+        let noted = self.notes.and_then(|notes| notes.variable(name.as_bytes()));
+        let configured = || {
+            let mut known = self.set_env.iter();
+            known
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.as_bytes())
+        };
+        noted.or_else(configured).map(<[u8]>::to_vec)
+    }
+
+    fn field(&self, name: &str) -> &[u8] {
+        let changed = self.notes.and_then(|notes| notes.fields.as_ref());
+        let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
+        match changed {
+            Some(fields) => {
+                let mut fields = fields.iter();
+                fields
+                    .find(|(known, _)| is(known))
+                    .map_or(&[], |(_, value)| value)
+            }
+            None if is(b"host") => self.request.host,
+            None => self.request.field(name).unwrap_or_default(),
+        }
+    }
+
+    fn variable(&self, name: &str, into: &mut Vec<u8>) {
+        let request = self.request;
+        let peer = request.peer;
+        let text: &[u8] = match name {
+            "REQUEST_METHOD" => request.method,
+            "REQUEST_URI" => self.path,
+            "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => self.path,
+            "REQUEST_FILENAME" | "SCRIPT_FILENAME" => self.file,
+            "DOCUMENT_ROOT" => self.host.document_root.as_os_str().as_encoded_bytes(),
+            "QUERY_STRING" => self.query,
+            "PATH_INFO" => self.path_info,
+            "REMOTE_ADDR" | "REMOTE_HOST" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
+            "REMOTE_USER" => self
+                .notes
+                .and_then(|notes| notes.user.as_deref())
+                .unwrap_or_default(),
+            "AUTH_TYPE" if self.notes.is_some_and(|notes| notes.user.is_some()) => b"Basic",
+            "SERVER_NAME" => server_name(request, self.host),
+            "SERVER_ADDR" => peer.server_addr.as_bytes(),
+            "SERVER_ADMIN" => self
+                .host
+                .server_admin
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes(),
+            "SERVER_SOFTWARE" => concat!("Mehari/", env!("CARGO_PKG_VERSION")).as_bytes(),
+            "SERVER_PROTOCOL" => request.protocol.name(),
+            "REQUEST_SCHEME" if peer.tls.is_some() => b"https",
+            "REQUEST_SCHEME" => b"http",
+            "HTTPS" if peer.tls.is_some() => b"on",
+            "HTTPS" => b"off",
+            "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
+            "IPV6" => b"off",
+            "IS_SUBREQ" => b"false",
+            "CONTENT_TYPE" if !self.lines.is_empty() => {
+                return self.response("content-type", into);
+            }
+            "CONTENT_TYPE" => self.field("Content-Type"),
+            "API_VERSION" => b"20120211:130",
+            "HTTP_HOST" => request.host,
+            "REMOTE_PORT" => return push(into, u64::from(peer.remote_port)),
+            "SERVER_PORT" => return push(into, u64::from(peer.server_port)),
+            "REQUEST_STATUS" if self.status > 0 => return push(into, u64::from(self.status)),
+            "REQUEST_LOG_ID" | "CONN_LOG_ID" => return push(into, request.id),
+            "THE_REQUEST" => {
+                let parts = [request.method, request.target, request.protocol.name()];
+                return into.extend_from_slice(&parts.join(&b" "[..]));
+            }
+            name if name.starts_with("TIME") => return time(name, into),
+            name => match name.strip_prefix("HTTP_") {
+                Some(field) => return into.extend_from_slice(self.field(&field.replace('_', "-"))),
+                None => return,
+            },
+        };
+        into.extend_from_slice(text);
+    }
+
+    /// A field of the response so far.
+    fn response(&self, name: &str, into: &mut Vec<u8>) {
+        let lines = self.lines.split(|byte| *byte == b'\n');
+        for line in lines {
+            let Some(at) = memchr::memchr(b':', line) else {
+                continue;
+            };
+            if line[..at].eq_ignore_ascii_case(name.as_bytes()) {
+                return into.extend_from_slice(line[at + 1..].trim_ascii());
+            }
+        }
+    }
+
+    fn group(&self, of: Option<(&[u8], &Groups)>, number: usize, into: &mut Vec<u8>) {
+        let Some(bytes) = of.and_then(|(text, groups)| groups.get(text, number)) else {
+            return;
+        };
+        match self.escape_groups {
+            true => into.extend_from_slice(&escaped_group(bytes)),
+            false => into.extend_from_slice(bytes),
+        }
+    }
+}
+
+/// `[B]`: everything but letters, digits and `_` is escaped.
+fn escaped_group(bytes: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte.is_ascii_alphanumeric() || byte == b'_' {
+            true => escaped.push(byte),
+            false => escaped.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+        }
+    }
+    escaped
+}
+
+impl Facts for RequestFacts<'_> {
+    fn put(&self, piece: &Piece, into: &mut Vec<u8>) {
+        match piece {
+            Piece::Literal(bytes) => into.extend_from_slice(bytes),
+            Piece::Variable(name) => self.variable(name, into),
+            Piece::Ahead(name) => self.variable(name, into),
+            Piece::Field(name) => into.extend_from_slice(self.field(name)),
+            Piece::Response(name) => self.response(name, into),
+            Piece::Environment(name) => into.extend(self.environment(name).unwrap_or_default()),
+            Piece::Group(number) => self.group(self.groups, *number, into),
+            Piece::Condition(number) => self.group(self.condition, *number, into),
+            Piece::Call(function, text) => into.extend(function.apply(&text.of(self))),
+            Piece::Tls(name) if name == "HTTPS" => self.variable(name, into),
+            Piece::Tls(_) => {}
+            Piece::Map { name, key, default } => {
+                let key = key.of(self);
+                let found = match self.host.rules.maps.get(name) {
+                    Some(RewriteMap::Internal(function)) => Some(function.apply(&key)),
+                    Some(RewriteMap::File { path, random }) => self.maps.value(path, *random, &key),
+                    None => None,
+                };
+                match found {
+                    Some(value) => into.extend_from_slice(&value),
+                    None => default.put(self, into),
+                }
+            }
+            Piece::Time => {
+                let since = self.came.duration_since(UNIX_EPOCH).unwrap_or_default();
+                into.extend_from_slice(format!("t={}", since.as_micros()).as_bytes());
+            }
+            Piece::Duration => {
+                into.extend_from_slice(format!("D={}", self.lasted.as_micros()).as_bytes());
+            }
+        }
+    }
+}
+
+fn push(into: &mut Vec<u8>, number: u64) {
+    crate::http1::reply::push_number(number, into);
+}
+
+/// `TIME`, `TIME_YEAR` and so on, in UTC.
+fn time(name: &str, into: &mut Vec<u8>) {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let seconds = now.as_secs();
+    let days = (seconds / 86_400) as i64;
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let text = match name {
+        "TIME_YEAR" => format!("{year}"),
+        "TIME_MON" => format!("{month:02}"),
+        "TIME_DAY" => format!("{day:02}"),
+        "TIME_HOUR" => format!("{hour:02}"),
+        "TIME_MIN" => format!("{minute:02}"),
+        "TIME_SEC" => format!("{second:02}"),
+        // 1 January 1970 was a Thursday.
+        "TIME_WDAY" => format!("{}", (days + 4).rem_euclid(7)),
+        _ => format!("{year}{month:02}{day:02}{hour:02}{minute:02}{second:02}"),
+    };
+    into.extend_from_slice(text.as_bytes());
+}
+
+/// Year, month and day of a number of days since 1970, by the count of days in 400 years.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(super::civil(0), (1970, 1, 1));
+        assert_eq!(super::civil(19_782), (2024, 2, 29));
+        assert_eq!(super::civil(20_088), (2024, 12, 31));
+    }
+}

@@ -1,0 +1,252 @@
+//! Basic authentication: who a request says it is, and whether the password is right.
+//!
+//! A password is checked on another thread, a few at a time, since bcrypt is slow on purpose. What was
+//! right is remembered for a while as a keyed digest, so that a user pays for it once; what was wrong is
+//! not remembered and waits its turn.
+
+mod crypt;
+mod file;
+mod formats;
+
+use base64::Engine;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+pub use file::is_member;
+
+/// How long a password that was right stays so without another look.
+const LIFE: Duration = Duration::from_secs(300);
+/// How long a change of the user file may go unnoticed.
+const LOOK: Duration = Duration::from_secs(1);
+/// Users remembered at most.
+const USERS: usize = 16 * 1024;
+/// Passwords checked at once, and waiting for it.
+const AT_ONCE: usize = 2;
+const WAITING: usize = 64;
+
+/// A user and a password, as a request gives them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    pub user: Vec<u8>,
+    password: Vec<u8>,
+}
+
+impl Credentials {
+    /// Of an `Authorization: Basic ...` field. `None`: there are none that can be read.
+    pub fn of(field: &[u8]) -> Option<Credentials> {
+        let (scheme, encoded) = field.split_at(field.iter().position(|byte| *byte == b' ')?);
+        if !scheme.eq_ignore_ascii_case(b"basic") {
+            return None;
+        }
+        let engine = base64::engine::general_purpose::STANDARD;
+        let decoded = engine.decode(encoded.trim_ascii()).ok()?;
+        let colon = memchr::memchr(b':', &decoded)?;
+        let (user, password) = (decoded[..colon].to_vec(), decoded[colon + 1..].to_vec());
+        let strange = |byte: &u8| *byte < b' ' || *byte == 0x7f;
+        (!user.is_empty() && !user.iter().any(strange)).then_some(Credentials { user, password })
+    }
+}
+
+pub struct Passwords {
+    key: [u8; 32],
+    right: RefCell<HashMap<[u8; 32], Instant>>,
+    files: RefCell<HashMap<PathBuf, (Instant, Option<SystemTime>)>>,
+    turns: tokio::sync::Semaphore,
+    waiting: std::cell::Cell<usize>,
+}
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Right,
+    Wrong,
+    /// Too many wait already.
+    Busy,
+    /// The user file cannot be read.
+    Unreadable,
+}
+
+impl Default for Passwords {
+    fn default() -> Passwords {
+        let mut key = [0; 32];
+        let random = std::fs::File::open("/dev/urandom");
+        let filled = random.and_then(|mut random| std::io::Read::read_exact(&mut random, &mut key));
+        // Without random bytes nothing is remembered: see `remember`.
+        if filled.is_err() {
+            key = [0; 32];
+        }
+        Passwords {
+            key,
+            right: RefCell::default(),
+            files: RefCell::default(),
+            turns: tokio::sync::Semaphore::new(AT_ONCE),
+            waiting: std::cell::Cell::new(0),
+        }
+    }
+}
+
+impl Passwords {
+    /// Whether these were right a short while ago, and the file has not changed since.
+    pub fn are_known(&self, file: &Path, credentials: &Credentials) -> bool {
+        let digest = self.digest(file, credentials);
+        let mut right = self.right.borrow_mut();
+        match right.get(&digest) {
+            Some(since) if since.elapsed() < LIFE => true,
+            Some(_) => {
+                right.remove(&digest);
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Looks the user up and checks the password, on another thread.
+    pub async fn check(&self, file: &Path, credentials: &Credentials) -> Outcome {
+        if self.waiting.get() >= WAITING {
+            return Outcome::Busy;
+        }
+        self.waiting.set(self.waiting.get() + 1);
+        let _place = Place(&self.waiting);
+        let Ok(_turn) = self.turns.acquire().await else {
+            return Outcome::Busy;
+        };
+        // Somebody with the same password may have been before.
+        if self.are_known(file, credentials) {
+            return Outcome::Right;
+        }
+        let digest = self.digest(file, credentials);
+        let (path, asked) = (file.to_path_buf(), credentials.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let line = file::password_of(&path, &asked.user)?;
+            // A user who is not there takes as long as one who is.
+            let known = line.as_deref().unwrap_or(formats::NOBODY);
+            Ok(formats::matches(known, &asked.password) && line.is_some())
+        });
+        match looked.await {
+            Ok(Ok(true)) => {
+                self.remember(digest);
+                Outcome::Right
+            }
+            Ok(Ok(false)) => Outcome::Wrong,
+            Ok(Err::<bool, std::io::Error>(_)) | Err(_) => Outcome::Unreadable,
+        }
+    }
+
+    fn remember(&self, digest: [u8; 32]) {
+        if self.key == [0; 32] {
+            return;
+        }
+        let mut right = self.right.borrow_mut();
+        if right.len() >= USERS {
+            right.clear();
+        }
+        right.insert(digest, Instant::now());
+    }
+
+    /// The file's time is part of it: what was right for the file before is not for the file now.
+    fn digest(&self, file: &Path, credentials: &Credentials) -> [u8; 32] {
+        let Ok(mut digest) = <Hmac<Sha256> as Mac>::new_from_slice(&self.key) else {
+            return [0; 32];
+        };
+        let modified = self.modified(file);
+        let since = modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let since = since.map_or(0, |since| since.as_nanos());
+        let parts: [&[u8]; 4] = [
+            file.as_os_str().as_encoded_bytes(),
+            &since.to_le_bytes(),
+            &credentials.user,
+            &credentials.password,
+        ];
+        for part in parts {
+            digest.update(&(part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        digest.finalize().into_bytes().into()
+    }
+
+    fn modified(&self, file: &Path) -> Option<SystemTime> {
+        let mut files = self.files.borrow_mut();
+        match files.get(file) {
+            Some((looked, modified)) if looked.elapsed() < LOOK => *modified,
+            _ => {
+                let modified = std::fs::metadata(file)
+                    .and_then(|found| found.modified())
+                    .ok();
+                files.insert(file.to_path_buf(), (Instant::now(), modified));
+                modified
+            }
+        }
+    }
+}
+
+struct Place<'a>(&'a std::cell::Cell<usize>);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_read_strictly() {
+        let of = |field: &str| Credentials::of(field.as_bytes());
+        let right = of("Basic YW5uOnNlY3JldDp4").expect("right");
+        assert_eq!(right.user, b"ann");
+        assert_eq!(right.password, b"secret:x");
+        assert!(of("basic YW5uOg==").is_some());
+        for wrong in [
+            "",
+            "Basic",
+            "Basic !!",
+            "Basic YW5u",
+            "Digest x",
+            "Basic OnNlY3JldA==",
+        ] {
+            assert!(of(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_was_right_is_remembered_until_the_file_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("users");
+        std::fs::write(&file, "ann:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n").expect("written");
+        let passwords = Passwords::default();
+        let ann = Credentials {
+            user: b"ann".to_vec(),
+            password: b"secret".to_vec(),
+        };
+        let bad = Credentials {
+            user: b"ann".to_vec(),
+            password: b"wrong".to_vec(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            assert!(!passwords.are_known(&file, &ann));
+            assert_eq!(passwords.check(&file, &bad).await, Outcome::Wrong);
+            assert_eq!(passwords.check(&file, &ann).await, Outcome::Right);
+            assert!(passwords.are_known(&file, &ann) && !passwords.are_known(&file, &bad));
+            let missing = folder.path().join("missing");
+            assert_eq!(passwords.check(&missing, &ann).await, Outcome::Unreadable);
+        });
+        let later = SystemTime::now() + Duration::from_secs(9);
+        std::fs::File::options()
+            .write(true)
+            .open(&file)
+            .expect("own")
+            .set_modified(later)
+            .expect("own");
+        passwords.files.borrow_mut().clear();
+        assert!(!passwords.are_known(&file, &ann));
+    }
+}

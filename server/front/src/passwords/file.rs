@@ -1,0 +1,48 @@
+//! User and group files, as `htpasswd` and people write them. Read off the front's thread, but for
+//! groups, which are few.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// No such file is longer.
+const LONGEST: u64 = 64 << 20;
+const LONGEST_GROUPS: u64 = 1 << 20;
+
+/// What stands behind `user:`.
+pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
+    let lines = BufReader::new(File::open(file)?.take(LONGEST));
+    for line in lines.split(b'\n') {
+        let line = line?;
+        let line = line.trim_ascii();
+        let Some(rest) = line
+            .strip_prefix(user)
+            .and_then(|rest| rest.strip_prefix(b":"))
+        else {
+            continue;
+        };
+        let password = rest.split(|byte| *byte == b':').next().unwrap_or_default();
+        return Ok(Some(String::from_utf8_lossy(password).into_owned()));
+    }
+    Ok(None)
+}
+
+/// Whether a group of the file has this user.
+pub fn is_member(file: &Path, user: &[u8], group: &str) -> bool {
+    let mut text = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(LONGEST_GROUPS).read_to_end(&mut text));
+    if read.is_err() {
+        return false;
+    }
+    text.split(|byte| *byte == b'\n').any(|line| {
+        let line = line.trim_ascii();
+        let members = line
+            .strip_prefix(group.as_bytes())
+            .and_then(|rest| rest.strip_prefix(b":"));
+        members.is_some_and(|members| {
+            members
+                .split(u8::is_ascii_whitespace)
+                .any(|member| member == user)
+        })
+    })
+}

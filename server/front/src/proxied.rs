@@ -1,0 +1,247 @@
+//! Who is behind a proxy: the PROXY protocol at the start of a connection (HAProxy's specification, versions
+//! 1 and 2), and mod_remoteip's header at each request. Believed only where the configuration says so.
+
+use crate::deadline::Seat;
+use crate::request::{Field, Peer};
+use mehari_config::RemoteAddress;
+use std::future::{poll_fn, Future};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::task::Poll;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+/// Bytes that both versions have at least, and how long version 1 is at most.
+const START: usize = 12;
+const LONGEST_LINE: usize = 107;
+const SIGNATURE: &[u8; START] = b"\r\n\r\n\0\r\nQUIT\n";
+/// Addresses and what may follow them; more is no header.
+const LONGEST_REST: usize = 4096;
+
+/// Reads the header and puts who it names into `peer`. Nothing behind it is read.
+pub async fn read_header(
+    socket: &mut TcpStream,
+    seat: &Seat,
+    peer: &mut Peer,
+) -> Result<(), String> {
+    let mut reading = pin!(header(socket));
+    let read = poll_fn(|cx| match reading.as_mut().poll(cx) {
+        Poll::Ready(read) => Poll::Ready(read.map_err(|error| error.to_string())),
+        Poll::Pending => match seat.poll_alarm(cx) {
+            None => Poll::Pending,
+            Some(_) => Poll::Ready(Err("it took too long".into())),
+        },
+    });
+    if let Some((source, destination)) = read.await? {
+        peer.remote_addr = source.ip().to_canonical().to_string();
+        peer.remote_port = source.port();
+        peer.server_addr = destination.ip().to_canonical().to_string();
+        peer.server_port = destination.port();
+        peer.server_ip = Some(destination.ip().to_canonical());
+    }
+    Ok(())
+}
+
+type Ends = (SocketAddr, SocketAddr);
+
+/// `None`: the proxy speaks for itself (a health check).
+async fn header(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
+    let mut start = [0; START];
+    socket.read_exact(&mut start).await?;
+    match start == *SIGNATURE {
+        true => binary(socket).await,
+        false => line(socket, &start).await,
+    }
+}
+
+/// `PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n`
+async fn line(socket: &mut TcpStream, start: &[u8]) -> io::Result<Option<Ends>> {
+    let mut line = start.to_vec();
+    // Byte by byte: what follows the line is not ours to read.
+    while !line.ends_with(b"\r\n") {
+        if line.len() >= LONGEST_LINE || !line.starts_with(b"PROXY ") {
+            return Err(wrong());
+        }
+        line.push(socket.read_u8().await?);
+    }
+    parse_line(&line).ok_or_else(wrong)
+}
+
+fn parse_line(line: &[u8]) -> Option<Option<Ends>> {
+    let text = std::str::from_utf8(line).ok()?.strip_suffix("\r\n")?;
+    let mut words = text.split(' ');
+    (words.next() == Some("PROXY")).then_some(())?;
+    let is_v4 = match words.next()? {
+        "TCP4" => true,
+        "TCP6" => false,
+        "UNKNOWN" => return Some(None),
+        _ => return None,
+    };
+    let source: IpAddr = words.next()?.parse().ok()?;
+    let destination: IpAddr = words.next()?.parse().ok()?;
+    let ports: (u16, u16) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let whole =
+        words.next().is_none() && source.is_ipv4() == is_v4 && destination.is_ipv4() == is_v4;
+    whole.then_some(Some((
+        SocketAddr::new(source, ports.0),
+        SocketAddr::new(destination, ports.1),
+    )))
+}
+
+async fn binary(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
+    let mut head = [0; 4];
+    socket.read_exact(&mut head).await?;
+    let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
+    if length > LONGEST_REST {
+        return Err(wrong());
+    }
+    let mut rest = vec![0; length];
+    socket.read_exact(&mut rest).await?;
+    parse_binary(head[0], head[1], &rest).ok_or_else(wrong)
+}
+
+fn parse_binary(version_and_command: u8, family: u8, rest: &[u8]) -> Option<Option<Ends>> {
+    match version_and_command {
+        0x20 => return Some(None),
+        0x21 => {}
+        _ => return None,
+    }
+    let port = |at: usize| Some(u16::from_be_bytes(rest.get(at..at + 2)?.try_into().ok()?));
+    match family {
+        0x11 => {
+            let address = |at: usize| {
+                let bytes: [u8; 4] = rest.get(at..at + 4)?.try_into().ok()?;
+                Some(IpAddr::from(Ipv4Addr::from(bytes)))
+            };
+            let source = SocketAddr::new(address(0)?, port(8)?);
+            Some(Some((source, SocketAddr::new(address(4)?, port(10)?))))
+        }
+        0x21 => {
+            let address = |at: usize| {
+                let bytes: [u8; 16] = rest.get(at..at + 16)?.try_into().ok()?;
+                Some(IpAddr::from(Ipv6Addr::from(bytes)))
+            };
+            let source = SocketAddr::new(address(0)?, port(32)?);
+            Some(Some((source, SocketAddr::new(address(16)?, port(34)?))))
+        }
+        // Another family, which has no address for us.
+        _ => Some(None),
+    }
+}
+
+fn wrong() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a PROXY header")
+}
+
+/// Who really asks, where a proxy that is believed says so; `None`: the peer itself. The header is read
+/// from its end, as far as each address that it was given by is one of a believed proxy.
+pub fn client<'a>(
+    rule: &RemoteAddress,
+    peer: &Peer,
+    fields: impl DoubleEndedIterator<Item = Field<'a>>,
+) -> Option<Peer> {
+    let mut current: IpAddr = peer.remote_addr.parse().ok()?;
+    let mut found = None;
+    let named = fields.filter(|(name, _)| name.eq_ignore_ascii_case(rule.header.as_bytes()));
+    let entries = named
+        .rev()
+        .flat_map(|(_, value)| value.rsplit(|&byte| byte == b','));
+    for entry in entries {
+        if !rule.believes(current) {
+            break;
+        }
+        let Some(address) = parse_entry(entry.trim_ascii()) else {
+            break;
+        };
+        current = address;
+        found = Some(address);
+    }
+    found.map(|address| Peer {
+        remote_addr: address.to_canonical().to_string(),
+        remote_port: 0,
+        ..peer.clone()
+    })
+}
+
+/// An address, which may have a port.
+fn parse_entry(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry).ok()?;
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let with_port = || text.parse::<SocketAddr>().map(|address| address.ip());
+    bare.parse().or_else(|_| with_port()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_version_1_are_read_strictly() {
+        let ends = parse_line(b"PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n");
+        let (source, destination) = ends.flatten().expect("right");
+        assert_eq!(
+            (source.to_string(), destination.to_string()),
+            ("192.0.2.1:56324".into(), "198.51.100.1:443".into())
+        );
+        assert_eq!(parse_line(b"PROXY UNKNOWN\r\n"), Some(None));
+        assert!(parse_line(b"PROXY TCP6 2001:db8::1 2001:db8::2 1 2\r\n")
+            .flatten()
+            .is_some());
+        for wrong in [
+            "PROXY TCP4 192.0.2.1 198.51.100.1 56324\r\n",
+            "PROXY TCP4 192.0.2.1 198.51.100.1 56324 70000\r\n",
+            "PROXY TCP4 2001:db8::1 198.51.100.1 1 2\r\n",
+            "PROXY TCP6 192.0.2.1 198.51.100.1 1 2\r\n",
+            "PROXY TCP4 192.0.2.1  198.51.100.1 1 2\r\n",
+            "PROXY TCP4 192.0.2.1 198.51.100.1 1 2 3\r\n",
+            "GET / HTTP/1.1\r\n",
+        ] {
+            assert_eq!(parse_line(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn version_2_is_read_with_what_follows_the_addresses() {
+        let v4 = [192, 0, 2, 1, 198, 51, 100, 1, 0, 80, 1, 187, 3, 0, 0];
+        let (source, destination) = parse_binary(0x21, 0x11, &v4).flatten().expect("right");
+        assert_eq!((source.port(), destination.port()), (80, 443));
+        assert_eq!(parse_binary(0x20, 0, &[]), Some(None), "LOCAL");
+        assert_eq!(
+            parse_binary(0x21, 0x31, &[0; 216]),
+            Some(None),
+            "a Unix socket"
+        );
+        assert_eq!(parse_binary(0x21, 0x11, &v4[..11]), None, "cut short");
+        assert_eq!(parse_binary(0x31, 0x11, &v4), None, "another version");
+    }
+
+    #[test]
+    fn header_is_believed_only_as_far_as_proxies_are() {
+        let rule = RemoteAddress::new("X-Forwarded-For", &["10.0.0.0/8", "127.0.0.1"]);
+        let peer = |address: &str| Peer {
+            remote_addr: address.into(),
+            ..Peer::default()
+        };
+        for (from, fields, expected) in [
+            ("127.0.0.1", &["192.0.2.9"][..], Some("192.0.2.9")),
+            (
+                "127.0.0.1",
+                &["6.6.6.6, 192.0.2.9, 10.1.1.1"],
+                Some("192.0.2.9"),
+            ),
+            ("127.0.0.1", &["6.6.6.6", "192.0.2.9"], Some("192.0.2.9")),
+            ("127.0.0.1", &["192.0.2.9:4000"], Some("192.0.2.9")),
+            ("127.0.0.1", &["[2001:db8::1]:4000"], Some("2001:db8::1")),
+            ("127.0.0.1", &["6.6.6.6, nonsense"], None),
+            ("192.0.2.1", &["6.6.6.6"], None),
+            ("127.0.0.1", &[], None),
+        ] {
+            let fields = fields
+                .iter()
+                .map(|value| (&b"x-forwarded-for"[..], value.as_bytes()));
+            let found = client(&rule, &peer(from), fields).map(|peer| peer.remote_addr);
+            assert_eq!(found.as_deref(), expected, "{from}");
+        }
+    }
+}
