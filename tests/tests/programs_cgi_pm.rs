@@ -3,8 +3,7 @@
 use mehari_harness::{Builder, Pair, Request, Server};
 
 fn site() -> Builder {
-    Server::builder()
-        .program_site("cgi_pm")
+    Server::builder().program_site("cgi_pm")
 }
 
 /// When a script's line was logged, in a page of errors.
@@ -21,7 +20,8 @@ fn forms_keep_what_was_filled_in() {
         let filled = "name=Ad%C3%A4ms+%3Cb%3E&drink=tea&days=mon&days=wed&size=large&words=a%0D%0Ab&step=1&send=Send";
         let page = user.form(&survey, filled).expect(200);
         assert!(page.contains("mon, wed"), "{page}");
-        user.get(&format!("{survey}/extra/path?{filled}")).expect(200);
+        user.get(&format!("{survey}/extra/path?{filled}"))
+            .expect(200);
         user.get(&format!("{survey}?old;style;name=x")).expect(200);
         user.get(&format!("{survey}?one+two+three")).expect(200);
     }
@@ -31,14 +31,22 @@ fn forms_keep_what_was_filled_in() {
 fn heads_and_cookies_are_those_of_mod_perl() {
     let mut user = Pair::start(site);
     for folder in FOLDERS {
-        for action in ["redirect", "expires", "cookies", "cookies", "nothing", "raw", "other"] {
+        for action in [
+            "redirect", "expires", "cookies", "cookies", "nothing", "raw", "other",
+        ] {
             user.get(&format!("{folder}/functions.pl?action={action}&x=%26"));
         }
         let missing = Request::get(&format!("{folder}/functions.pl?action=missing"));
-        user.compare_refusal(&missing, 404).unwrap_or_else(|difference| panic!("{difference}"));
-        user.follow(&Request::get(&format!("{folder}/functions.pl?action=redirect")))
-            .expect(200);
-        user.send(&Request::new("HEAD", &format!("{folder}/functions.pl?action=cookies")));
+        user.compare_refusal(&missing, 404)
+            .unwrap_or_else(|difference| panic!("{difference}"));
+        user.follow(&Request::get(&format!(
+            "{folder}/functions.pl?action=redirect"
+        )))
+        .expect(200);
+        user.send(&Request::new(
+            "HEAD",
+            &format!("{folder}/functions.pl?action=cookies"),
+        ));
     }
 }
 
@@ -48,12 +56,17 @@ fn uploads_arrive_as_they_were_sent() {
     for folder in FOLDERS {
         for size in [0, 10, 5_000, 90_000, 150_000] {
             let answer = user.send(&upload(&format!("{folder}/upload.pl"), size));
-            assert!(answer.text().contains(match size > 100_000 {
-                true => "refused: 413",
-                false => "bytes, sum",
-            }) || size == 0, "{}", answer.text());
+            assert!(
+                answer.text().contains(match size > 100_000 {
+                    true => "refused: 413",
+                    false => "bytes, sum",
+                }) || size == 0,
+                "{}",
+                answer.text()
+            );
         }
-        user.form(&format!("{folder}/upload.pl"), "file=none").expect(200);
+        user.form(&format!("{folder}/upload.pl"), "file=none")
+            .expect(200);
     }
 }
 

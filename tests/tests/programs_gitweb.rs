@@ -17,7 +17,14 @@ fn make_repository(bare: &Path) {
     let work = bare.with_extension("work");
     let git = |folder: &Path, words: &[&str]| {
         let status = Command::new("git")
-            .args(["-c", "user.name=A Tester", "-c", "user.email=tester@example.org", "-c", "init.defaultBranch=main"])
+            .args([
+                "-c",
+                "user.name=A Tester",
+                "-c",
+                "user.email=tester@example.org",
+                "-c",
+                "init.defaultBranch=main",
+            ])
             .args(["-c", "safe.directory=*", "-C"])
             .arg(folder)
             .args(words)
@@ -39,10 +46,21 @@ fn make_repository(bare: &Path) {
     ] {
         std::fs::write(work.join(name), text).expect("own folder");
         git(&work, &["add", name]);
-        git(&work, &["commit", "--quiet", "-m", &format!("add {name}\n\nBecause of <{name}>.")]);
+        git(
+            &work,
+            &[
+                "commit",
+                "--quiet",
+                "-m",
+                &format!("add {name}\n\nBecause of <{name}>."),
+            ],
+        );
     }
     git(&work, &["tag", "-a", "v1", "-m", "the first"]);
-    git(&work, &["clone", "--quiet", "--bare", ".", &bare.to_string_lossy()]);
+    git(
+        &work,
+        &["clone", "--quiet", "--bare", ".", &bare.to_string_lossy()],
+    );
     std::fs::remove_dir_all(&work).expect("own folder");
     std::fs::write(bare.join("description"), "One project\n").expect("own folder");
 }
@@ -90,17 +108,26 @@ fn pages_of_a_repository_are_the_same() {
     }
     let mut user = Pair::start(site).mask(VARYING);
     let request = |page: &str| Request::get(&format!("/gitweb/gitweb.cgi{page}"));
-    let mut differing: Vec<_> = PAGES.iter().filter_map(|page| user.compare(&request(page)).err()).collect();
+    let mut differing: Vec<_> = PAGES
+        .iter()
+        .filter_map(|page| user.compare(&request(page)).err())
+        .collect();
     for (page, status) in REFUSED {
         differing.extend(user.compare_refusal(&request(page), *status).err());
     }
     assert!(differing.is_empty(), "{}", differing.join("\n"));
-    assert!(user.get("/gitweb/gitweb.cgi?p=one.git").expect(200).contains("add hello.pl"));
+    assert!(user
+        .get("/gitweb/gitweb.cgi?p=one.git")
+        .expect(200)
+        .contains("add hello.pl"));
 }
 
 /// Ages, the generator's line (it names the server's software), and how long a page took.
 const VARYING: &[(&str, &str)] = &[
-    (r"\d+ (?:sec|min|hours?|days?|weeks?|months?|years?) ago", "(age)"),
+    (
+        r"\d+ (?:sec|min|hours?|days?|weeks?|months?|years?) ago",
+        "(age)",
+    ),
     (r"git/[\d.]+ [^<\n]*", "(software)"),
     (r"<!-- git web interface version [^>]*-->", "(version)"),
     (r#"<meta name="generator"[^>]*>"#, "(generator)"),

@@ -47,7 +47,9 @@ impl Cookies {
 fn is_over(attributes: &str) -> bool {
     let attributes = attributes.to_ascii_lowercase();
     attributes.contains("max-age=0")
-        || attributes
-            .split_once("expires=")
-            .is_some_and(|(_, date)| ["1970", "1971", "-70 ", "1997", "1998"].iter().any(|year| date.contains(year)))
+        || attributes.split_once("expires=").is_some_and(|(_, date)| {
+            ["1970", "1971", "-70 ", "1997", "1998"]
+                .iter()
+                .any(|year| date.contains(year))
+        })
 }

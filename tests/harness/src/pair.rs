@@ -23,6 +23,11 @@ impl Pair {
     /// Starts the site that `build` describes on both. Without Apache and mod_perl nothing is compared: the test's own
     /// expectations of Mehari's pages still hold.
     pub fn start(build: impl Fn() -> Builder) -> Pair {
+        Pair::start_each(build)
+    }
+
+    /// The same, where each is to be given something of its own: Apache's first.
+    pub fn start_each(mut build: impl FnMut() -> Builder) -> Pair {
         let theirs = if apache::is_installed() {
             Some(Visitor::of(build().on_apache().start()))
         } else {
@@ -89,7 +94,10 @@ impl Pair {
     pub fn compare_refusal(&mut self, request: &Request, status: u16) -> Result<Answer, String> {
         let ours = self.ours.send(request);
         if ours.status != status {
-            return Err(format!("{}: {} instead of {status}", request.target, ours.status));
+            return Err(format!(
+                "{}: {} instead of {status}",
+                request.target, ours.status
+            ));
         }
         let Some(theirs) = &mut self.theirs else {
             return Ok(ours);
@@ -99,12 +107,20 @@ impl Pair {
         let found = shown(&self.mask.apply(&self.ours.server, &ours.body));
         match expected.starts_with(&found) && !found.is_empty() {
             true => Ok(ours),
-            false => Err(format!("{}: the pages differ\n{}", request.target, difference(&expected, &found))),
+            false => Err(format!(
+                "{}: the pages differ\n{}",
+                request.target,
+                difference(&expected, &found)
+            )),
         }
     }
 
     #[track_caller]
-    fn compare_as(&mut self, request: &Request, seen: fn(&str) -> String) -> Result<Answer, String> {
+    fn compare_as(
+        &mut self,
+        request: &Request,
+        seen: fn(&str) -> String,
+    ) -> Result<Answer, String> {
         let ours = self.ours.send(request);
         let Some(theirs) = &mut self.theirs else {
             return Ok(ours);
@@ -116,7 +132,10 @@ impl Pair {
             return Ok(ours);
         }
         let difference = difference(&expected, &found);
-        Err(format!("{} {}: the answers differ\n{difference}", request.method, request.target))
+        Err(format!(
+            "{} {}: the answers differ\n{difference}",
+            request.method, request.target
+        ))
     }
 
     fn end_of_log(&self) -> String {
@@ -138,7 +157,10 @@ impl Pair {
         if target.starts_with('/') {
             return self.get(target);
         }
-        let folder = request.target.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folder = request
+            .target
+            .rsplit_once('/')
+            .map_or("", |(folder, _)| folder);
         self.get(&format!("{folder}/{target}"))
     }
 }
@@ -167,7 +189,9 @@ fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
         .filter(|(name, _)| !OF_THE_SERVER.contains(&name.as_str()))
-        .filter(|(name, _)| !(is_page_of_server && name == "content-type"))
+        .filter(|(name, _)| {
+            !(name == "content-type" && (is_page_of_server || answer.status == 204))
+        })
         .map(|(name, value)| format!("{name}: {}", shown(&mask.apply(server, value))))
         .collect();
     lines.sort();
@@ -182,8 +206,10 @@ fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
 /// program prints a head alone, Apache adds a page and we do not.
 fn is_page_of_server(answer: &Answer) -> bool {
     let text = answer.text();
-    let is_apaches = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//") && text.contains(&format!("<title>{} ", answer.status));
-    answer.status >= 300 && (text.is_empty() || is_apaches || text.starts_with(&format!("{} ", answer.status)))
+    let is_apaches = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//")
+        && text.contains(&format!("<title>{} ", answer.status));
+    answer.status >= 300
+        && (text.is_empty() || is_apaches || text.starts_with(&format!("{} ", answer.status)))
 }
 
 /// The words of a text, sorted.
@@ -224,7 +250,10 @@ fn difference(expected: &str, found: &str) -> String {
         .map_or(expected.len().min(found.len()), |((at, _), _)| at);
     let mut text = String::new();
     for (name, page) in [("mod_perl", expected), ("Mehari", found)] {
-        let start = page[..same].rmatch_indices('\n').nth(2).map_or(0, |(at, _)| at + 1);
+        let start = page[..same]
+            .rmatch_indices('\n')
+            .nth(2)
+            .map_or(0, |(at, _)| at + 1);
         // Some programs write lines of many thousand characters.
         let start = page.floor_char_boundary(start.max(same.saturating_sub(200)));
         let end = page.floor_char_boundary(page.len().min(same + 600));

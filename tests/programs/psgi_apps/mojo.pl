@@ -11,7 +11,7 @@ post '/sign'      => sub ($c) { $c->session(name => $c->param('name')); $c->redi
 get '/who'        => sub ($c) { $c->render(text => 'you are ' . ($c->session('name') // 'nobody')) } => 'who';
 post '/upload'    => sub ($c) { my $u = $c->req->upload('file'); $c->render(text => join ' ', $u->filename, $u->size, $u->headers->content_type) };
 get '/wrong'      => sub ($c) { die "an error of the application\n" };
-get '/chunks'     => sub ($c) { $c->write_chunk("one\n" => sub ($c, @) { $c->write_chunk("two\n" => sub ($c, @) { $c->finish }) }) };
+get '/pieces'     => sub ($c) { $c->res->headers->content_length(8); $c->write("one\n" => sub ($c, @) { $c->write("two\n") }) };
 app->start;
 __DATA__
 @@ greeting.html.ep
