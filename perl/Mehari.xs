@@ -18,6 +18,7 @@ BOOT:
     mehari_io_boot(aTHX);
     mehari_api_request_boot(aTHX);
     mehari_server_boot(aTHX);
+    mehari_filter_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -18,6 +18,7 @@ mod crashme;
 mod directives;
 mod drain;
 mod http_load;
+mod httpd;
 mod httperf;
 mod record;
 mod records;
@@ -141,7 +142,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             print!("{}", usage());
             ExitCode::SUCCESS
         }
-        Some("--version" | "-V") => {
+        Some(option) if httpd::is_meant(option) => {
+            httpd::run(std::iter::once(word).chain(arguments).collect())
+        }
+        Some("--version") => {
             println!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }

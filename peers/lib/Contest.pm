@@ -12,7 +12,9 @@ use Wrk;
 my $WARM_SECONDS = 1;
 
 # The text each page must hold whoever serves it: an error page must not win.
-my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/);
+my $FORM  = qr/\Aa => e{10}\nb => e{10}/;
+my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/,
+    map { ("$_-25" => qr/$FORM\z/, "$_-337" => qr/$FORM\nc => .*\nz => e{10}\z/s) } qw(args request cgi));
 
 # contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers, cores, seconds.
 # Returns wrk's result with cpu_us (a request) and private_kib (mean of the workers), or dies.
@@ -41,7 +43,11 @@ sub measure {
     return $result;
 }
 
-sub query { my ($page) = @_; return $page eq 'report' ? '?city=Tozeur' : '' }
+sub query {
+    my ($page) = @_;
+    return '?' . join '&', map { "$_=" . 'e' x 10 } 'a' .. ($1 == 25 ? 'b' : 'z') if $page =~ /-(25|337)\z/;
+    return $page eq 'report' ? '?city=Tozeur' : '';
+}
 
 sub check {
     my ($server, $url, $page) = @_;

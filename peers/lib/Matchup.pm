@@ -20,6 +20,10 @@ my @ALL = (
     {name => 'registry',   rung => 'registry', pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
     {name => 'auto',       rung => 'auto',     pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'registry']]},
     {name => 'handler',    rung => 'handler',  pages => \@SCRIPT_PAGES, peers => [['Peer::Apache', 'handler']]},
+    # The guide's three ways to read a form, with its two query strings. libapreq2 is not packaged for Apache on Debian: what
+    # stands beside Apache2::Request there is the fastest way it has, $r->args.
+    {name => 'forms-25',   rung => 'registry', pages => [qw(args-25 request-25 cgi-25)],    peers => [['Peer::Apache', 'registry']]},
+    {name => 'forms-337',  rung => 'registry', pages => [qw(args-337 request-337 cgi-337)], peers => [['Peer::Apache', 'registry']]},
     {name => 'psgi',       rung => 'psgi',     pages => \@SCRIPT_PAGES, peers => \@PSGI_PEERS},
     {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
     {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},

@@ -45,6 +45,13 @@ bool mehari_environment_is_bare(void); /* it has nothing of a request */
 /* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
 void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 
+/* api_filter.c: Perl's filters of a request. */
+extern bool mehari_output_gathers; /* response.c: the body is kept for the filters until it is whole */
+void mehari_filters_begin(pTHX_ mehari_rec *rec); /* before the response: the body of the request is filtered */
+SV *mehari_filter_output(pTHX_ mehari_text body); /* what the filters make of it; NULL: one of them died */
+void mehari_mailbox_replace_body(mehari_text body); /* mailbox.c */
+void mehari_filter_boot(pTHX);
+
 /* Dies when `self` is not the `$r` of the request being served. */
 #define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
 

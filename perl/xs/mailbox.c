@@ -128,6 +128,19 @@ void mehari_mailbox_map_body(void)
   mehari_now.body_length = length;
 }
 
+/* `body` stays where it is until the request is over. */
+void mehari_mailbox_replace_body(mehari_text body)
+{
+  if (mehari_now.body_file >= 0) {
+    if (mehari_now.body_length)
+      munmap((void *)mehari_now.body, mehari_now.body_length);
+    close(mehari_now.body_file);
+    mehari_now.body_file = -1;
+  }
+  mehari_now.body = body.at;
+  mehari_now.body_length = body.length;
+}
+
 static void open_job(const mehari_request *frame)
 {
   mehari_mailbox_adopt(frame, frame->body_kind == MEHARI_BODY_FILE ? receive_body_file(frame->request_id) : -1);
@@ -195,25 +208,6 @@ void mehari_mailbox_done(uint16_t detail)
   atomic_fetch_add_explicit(&box->finished, 1, memory_order_relaxed);
   mehari_ring_put(MEHARI_RECORD_DONE, detail, NULL, 0);
   mehari_ring_publish();
-}
-
-mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
-{
-  static const mehari_text nothing = {"", 0};
-  uint32_t length = job->frame->length;
-  if (span.offset > length || span.length > length - span.offset)
-    return nothing;
-  return (mehari_text){job->base + span.offset, span.length};
-}
-
-mehari_text mehari_span_text(mehari_span span)
-{
-  return mehari_job_text(&mehari_now, span);
-}
-
-mehari_text mehari_request_text(int which)
-{
-  return mehari_span_text(mehari_now.frame->text[which]);
 }
 
 static void ring_copy(uint64_t at, const void *bytes, size_t length)

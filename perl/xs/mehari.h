@@ -50,11 +50,18 @@ const mehari_request *mehari_mailbox_frame(uint32_t offset);
 void mehari_mailbox_map_body(void);
 /* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
 _Atomic uint32_t *mehari_mailbox_progress(void);
-mehari_text mehari_span_text(mehari_span span);
-mehari_text mehari_job_text(const mehari_job *job, mehari_span span);
+/* The text of a span; one that is not within the frame is empty. In every request's way, many times. */
+static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
+{
+  uint32_t length = job->frame->length;
+  if (span.offset > length || span.length > length - span.offset)
+    return (mehari_text){"", 0};
+  return (mehari_text){job->base + span.offset, span.length};
+}
+static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
+static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }
 /* Asks the front and waits; NULL: it has no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
-mehari_text mehari_request_text(int which);
 /* Blocks while the ring is full. `parts` are joined into one record. */
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
 void mehari_ring_publish(void);

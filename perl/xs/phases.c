@@ -464,6 +464,7 @@ static void run_handlers(pTHX_ mehari_rec *rec)
 static bool respond(pTHX_ mehari_rec *rec)
 {
   U8 task = rec->job.frame->task;
+  mehari_filters_begin(aTHX_ rec);
   if (is_perls(aTHX_ rec, task)) {
     run_handlers(aTHX_ rec);
     return true;

@@ -1,7 +1,7 @@
 /* The response of the request being served: what is printed gathers in a buffer; small responses leave
  * as one ring record, large or flushed ones stream. stdout.c is what fills it.
  */
-#include "mehari.h"
+#include "api.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #define HEAD_LIMIT 65536u
 
 mehari_head mehari_response;
-bool mehari_parse_headers;
+bool mehari_parse_headers, mehari_output_gathers;
 void (*mehari_output_fill_head)(pTHX);
 
 static char *buffer;
@@ -103,7 +103,7 @@ static void send_head(void)
 /* Sends what is buffered if the head is settled. */
 static void pass_on(void)
 {
-  if (around)
+  if (around || mehari_output_gathers)
     return;
   size_t skip = 0;
   if (phase == HEAD_OPEN) {
@@ -363,11 +363,33 @@ static void end_tapped(pTHX)
     finish();
 }
 
+/* Output filters get the body whole; what they make of it takes its place. */
+static bool filter_body(pTHX)
+{
+  mehari_output_gathers = false;
+  drain_descriptor();
+  size_t head = mehari_parse_headers ? mehari_head_measure(buffer, filled) : 0;
+  SV *made = mehari_filter_output(aTHX_ (mehari_text){buffer + head, filled - head});
+  if (!made)
+    return false;
+  mehari_text body = {SvPVX(made), SvCUR(made)};
+  filled = head;
+  reserve(body.length);
+  memcpy(buffer + filled, body.at, body.length);
+  filled += body.length;
+  SvREFCNT_dec(made);
+  return true;
+}
+
 void mehari_output_end(pTHX)
 {
   mehari_stdout_flush(aTHX);
   if (around || complete)
     return;
+  if (mehari_output_gathers && !filter_body(aTHX)) {
+    mehari_output_error(500);
+    return;
+  }
   if (mehari_tap_is_open()) {
     end_tapped(aTHX);
     return;
@@ -405,7 +427,7 @@ void mehari_output_begin(pTHX)
   mehari_head_clear(&mehari_response);
   mehari_output_fill_head = mehari_request_fill_head;
   phase = HEAD_OPEN;
-  complete = false;
+  complete = mehari_output_gathers = false;
   filled = 0;
   body_bytes = 0;
   detached = mehari_now.frame->task == MEHARI_TASK_HANDLER;

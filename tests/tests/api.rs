@@ -14,13 +14,18 @@ const HANDLERS: &[(&str, &str)] = &[
     ("Addresses", ""),
     ("Head", ""),
     ("Form", ""),
+    (
+        "Filter",
+        "PerlInputFilterHandler Api::Filter::digits\nPerlOutputFilterHandler Api::Filter::upper\n",
+    ),
 ];
 
 const ONE_WORKER: &str =
     "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\n";
 
 fn builder() -> Builder {
-    let mut conf = format!("{ONE_WORKER}PerlSwitches -I@ROOT@/scripts/lib\n");
+    let mut conf =
+        format!("{ONE_WORKER}PerlSwitches -I@ROOT@/scripts/lib\nPerlModule Api::Filter\n");
     for (class, more) in HANDLERS {
         conf.push_str(&format!(
             "<Location /{}>\nSetHandler modperl\nPerlResponseHandler Api::{class}\nRequire all granted\n{more}</Location>\n",
@@ -44,6 +49,12 @@ fn requests() -> Vec<Request> {
         get("/head?modified").field("If-None-Match", "\"abc\""),
         get("/head?modified").field("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ];
+    requests.extend([
+        get("/filter"),
+        Request::post("/filter", "text 123").field("Content-Type", "text/plain"),
+        get("/filter?own"),
+        get("/filter?long"),
+    ]);
     for case in HEADS {
         requests.push(get(&format!("/head?{case}")));
     }

@@ -2,7 +2,7 @@
 //!
 //! Where mod_perl does the same, the expectation was checked against it (`MEHARI_TESTS_AGAINST=apache2`).
 
-use mehari_harness::{eventually, Builder, Server, PATIENCE};
+use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 /// A handler for each phase that writes its name into the request's notes, and one that shows them.
 const TRAIL: &str = r#"package Trail;
@@ -571,4 +571,54 @@ fn a_site_without_perl_phases_never_meets_a_worker_for_a_file() {
         server.status()["pool"]["totals"]["requests"].as_u64(),
         Some(1)
     );
+}
+
+#[test]
+fn every_rung_may_have_perl_phases_around_it() {
+    let module = r#"
+our @log;
+sub access { my $r = shift; push @log, 'access'; ($r->args // '') =~ /refused/ ? 403 : 0 }
+sub log    { my $r = shift; push @log, 'log ' . $r->status; 0 }
+sub show   { my $r = shift; $r->print(join ' ', splice @log); 0 }
+"#;
+    let script = "print qq{Content-Type: text/plain\\n\\n};\nread STDIN, my $body, $ENV{CONTENT_LENGTH} // 0;\nprint qq{[$body]};\n";
+    let mut conf = String::from("PerlModule Around\n<Location /show>\nSetHandler modperl\nPerlHandler Around::show\n</Location>\n");
+    for (place, handler) in [
+        ("fork", "SetHandler perl-script\nPerlHandler Mehari::Fork"),
+        (
+            "perlrun",
+            "SetHandler perl-script\nPerlHandler ModPerl::PerlRun",
+        ),
+        (
+            "registry",
+            "SetHandler perl-script\nPerlHandler ModPerl::Registry",
+        ),
+        ("cgi", "SetHandler cgi-script"),
+        ("psgi", "SetHandler psgi\nPSGIApp @ROOT@/app.psgi"),
+    ] {
+        conf.push_str(&format!(
+            "Alias /{place} @ROOT@/scripts\n<Location /{place}>\n{handler}\nPerlOptions +ParseHeaders\nOptions +ExecCGI\n\
+             PerlAccessHandler Around::access\nPerlLogHandler Around::log\n</Location>\n"
+        ));
+    }
+    let app = "sub { my $in = shift->{'psgi.input'}; $in->read(my $body, 100); [200, ['Content-Type', 'text/plain'], [qq{[$body]}]] };\n";
+    let server = one_worker(&[("Around", module)], &conf)
+        .file("app.psgi", app)
+        .file("scripts/echo.pl", &format!("#!/usr/bin/perl\n{script}"))
+        .start();
+    let file = server.site.path("scripts/echo.pl");
+    std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("the script is made executable");
+    for place in ["fork", "perlrun", "registry", "cgi", "psgi"] {
+        let target = format!("/{place}/echo.pl");
+        let answer = server.send(&Request::post(&target, "a body"));
+        assert_eq!(answer.expect(200), "[a body]", "{place}");
+        assert_eq!(server.get("/show").expect(200), "access log 200", "{place}");
+        assert_eq!(
+            server.get(&format!("{target}?refused")).status,
+            403,
+            "{place}"
+        );
+        assert_eq!(server.get("/show").expect(200), "access log 403", "{place}");
+    }
 }

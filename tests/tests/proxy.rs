@@ -715,3 +715,33 @@ fn a_program_has_a_file_sent_from_allowed_folders_only() {
     assert_eq!(answer.field("x-sendfile").as_deref(), Some("/files/x"));
     drop(back_end);
 }
+
+#[test]
+fn a_request_that_perl_looked_at_first_reaches_the_back_end_with_its_body() {
+    let back_end = BackEnd::start(|heard, stream| {
+        let sum: usize = heard.body.iter().map(|&byte| usize::from(byte)).sum();
+        stream
+            .write_all(&answer(&format!("{} {sum}", heard.body.len())))
+            .is_ok()
+    });
+    let module = "package Door;\nuse Apache2::Const -compile => qw(OK FORBIDDEN);\n\
+        sub look { $_[0]->method eq 'PUT' ? Apache2::Const::FORBIDDEN : Apache2::Const::OK }\n1;\n";
+    let server = builder(&format!(
+        "PerlSwitches -I@ROOT@/lib\nPerlModule Door\nProxyPass /app {}\n\
+         <Location /app>\nPerlAccessHandler Door::look\n</Location>\n",
+        back_end.url()
+    ))
+    .file("lib/Door.pm", module)
+    .start();
+    for size in [1, 1000, 300_000] {
+        let request = Request::post("/app/x", vec![3; size]);
+        let expected = format!("{size} {}", 3 * size);
+        assert_eq!(server.send(&request).expect(200), expected);
+    }
+    assert_eq!(server.get("/app/x").expect(200), "0 0");
+    assert_eq!(
+        server.send(&Request::new("PUT", "/app/x").body("x")).status,
+        403
+    );
+    drop(back_end);
+}

@@ -54,6 +54,11 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
 
+/// The files of the modules whose work is done here.
+pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
+    STOOD_IN_FOR.iter().map(|(file, _)| *file)
+}
+
 /// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.

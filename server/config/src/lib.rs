@@ -46,6 +46,7 @@ pub use change::{AuthWord, Change, HandlerName};
 pub use directive::{Directive, Group, Place, Shape};
 pub use directives::DIRECTIVES;
 pub use document::{directives_json, markdown};
+pub use environment::stood_in_for;
 pub use expression::Expression;
 pub use host::{Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};

@@ -299,7 +299,9 @@ impl Flags {
             "R" | "REDIRECT" => self.redirect = Some(redirect_status(value)?),
             "F" | "FORBIDDEN" => self.forbidden = true,
             "G" | "GONE" => self.gone = true,
-            "P" | "PROXY" => self.proxy = true,
+            "P" | "PROXY" => {
+                return Err("expected ProxyPass: the flag P is not followed yet".into())
+            }
             "PT" | "PASSTHROUGH" => self.pass_through = true,
             "QSA" | "QSAPPEND" => self.append_query = true,
             "QSD" | "QSDISCARD" => self.discard_query = true,
@@ -330,8 +332,11 @@ impl Flags {
                 self.environment.push((variable.to_string(), value));
             }
             "CO" | "COOKIE" => self.cookies.push(text(value)?),
-            "T" | "TYPE" => self.media_type = Some(text(value)?),
-            "H" | "HANDLER" => self.handler = Some(value.to_string()),
+            "T" | "TYPE" | "H" | "HANDLER" => {
+                return Err(format!(
+                    "expected ForceType or SetHandler: the flag {name} is not followed yet"
+                ));
+            }
             "UNSAFEALLOW3F" | "UNSAFEPREFIXSTAT" | "UNC" => {}
             _ => {
                 const KNOWN: &[&str] = &[

@@ -43,6 +43,8 @@ pub struct Watch {
     deadline: Cell<Duration>,
     since: Cell<Duration>,
     alarm: Cell<Option<Alarm>>,
+    /// Told to leave: that outlives a deadline that passes meanwhile.
+    leaving: Cell<bool>,
     /// Its place in the registry.
     place: Cell<usize>,
     waker: RefCell<Option<Waker>>,
@@ -55,6 +57,7 @@ impl Watch {
             deadline: Cell::new(Duration::MAX),
             since: Cell::new(now),
             alarm: Cell::new(None),
+            leaving: Cell::new(false),
             place: Cell::new(0),
             waker: RefCell::new(None),
         }
@@ -67,7 +70,7 @@ impl Watch {
         let limit = limit.saturating_add(SWEEP);
         self.deadline.set(clock.tick().saturating_add(limit));
         if self.alarm.get() == Some(Alarm::Late) {
-            self.alarm.set(None);
+            self.alarm.set(self.leaving.get().then_some(Alarm::Leave));
         }
     }
 
@@ -87,6 +90,9 @@ impl Watch {
     }
 
     fn raise(&self, alarm: Alarm) {
+        if alarm == Alarm::Leave {
+            self.leaving.set(true);
+        }
         self.alarm.set(Some(alarm));
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
@@ -183,5 +189,26 @@ impl Drop for Seat {
         if watches.is_empty() {
             self.registry.emptied.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leave_outlives_a_deadline_that_passes_meanwhile() {
+        let clock = Clock::new();
+        let registry = Rc::new(Registry::default());
+        let seat = registry.enter(&clock);
+        let cx = &mut Context::from_waker(Waker::noop());
+        seat.enter(&clock, Phase::Work, Duration::ZERO);
+        registry.raise(Alarm::Leave);
+        registry.sweep(SWEEP * 2);
+        assert_eq!(seat.poll_alarm(cx), Some(Alarm::Late));
+        seat.enter(&clock, Phase::Work, Duration::MAX);
+        assert_eq!(seat.poll_alarm(cx), None, "not while it works");
+        seat.enter(&clock, Phase::Idle, Duration::MAX);
+        assert_eq!(seat.poll_alarm(cx), Some(Alarm::Leave));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::deadline::{Alarm, Phase, Seat, SWEEP};
 use crate::dispatch::Dispatch;
-use crate::handler::cgi::{descriptors, Cgi};
+use crate::handler::cgi::Cgi;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::{Journal, Origin};
@@ -10,18 +10,20 @@ use crate::oracle;
 use crate::proxied;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Door, Listener, Socket, Stream};
+use crate::socket::{Acceptor, Door, Listener, Socket, Stream, Unwatched};
 use crate::tls::{self, Hosts, Refusal, Trouble};
 use crate::traffic::Connected;
+use crate::watched::watched;
 use mehari_config::{LogLevel, Site};
 use mehari_pool::Oracle;
 use mehari_upstream::GroupStatus;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -226,7 +228,7 @@ async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
     let Some(watch) = shared.htaccess.descriptor() else {
         return;
     };
-    let Ok(readable) = descriptors::watched(watch) else {
+    let Ok(readable) = watched(watch) else {
         return;
     };
     loop {
@@ -282,8 +284,8 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         match socket {
             // Not worth a handshake.
             Socket::Tcp(_, door) if door.secure => {}
-            Socket::Tcp(stream, _) => drop(spawn_local(turn_away(stream, FULL))),
-            Socket::Unix(stream) => drop(spawn_local(turn_away(stream, FULL))),
+            Socket::Tcp(socket, _) => drop(spawn_local(turn_away(tcp(socket), FULL))),
+            Socket::Unix(socket) => drop(spawn_local(turn_away(unix(socket), FULL))),
         }
         return;
     }
@@ -296,32 +298,41 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         },
     };
     match socket {
-        Socket::Tcp(stream, door) if shared.site().limits.proxy_protocol => drop(spawn_local(
-            counting(counted, serve_proxied(shared.clone(), stream, peer, door)),
-        )),
-        Socket::Tcp(stream, door) if door.secure => drop(spawn_local(counting(
-            counted,
-            serve_secure(shared.clone(), stream, peer),
-        ))),
-        Socket::Tcp(stream, _) => {
+        Socket::Tcp(socket, door) if door.secure || shared.site().limits.proxy_protocol => {
+            drop(spawn_local(counting(
+                counted,
+                serve_introduced(shared.clone(), socket, peer, door),
+            )))
+        }
+        Socket::Tcp(socket, _) => {
             let seat = shared.registry.enter(&shared.clock);
-            let served = serve(shared.clone(), stream, peer, seat);
+            let served = serve(shared.clone(), tcp(socket), peer, seat);
             match counted {
                 None => drop(spawn_local(served)),
                 counted => drop(spawn_local(counting(counted, served))),
             }
         }
-        Socket::Unix(stream) => {
+        Socket::Unix(socket) => {
             let seat = shared.registry.enter(&shared.clock);
-            drop(spawn_local(serve(shared.clone(), stream, peer, seat)))
+            drop(spawn_local(serve(shared.clone(), unix(socket), peer, seat)))
         }
     }
+}
+
+fn tcp(socket: OwnedFd) -> Unwatched<TcpStream> {
+    Unwatched::new(socket)
+}
+
+fn unix(socket: OwnedFd) -> Unwatched<UnixStream> {
+    Unwatched::new(socket)
 }
 
 /// An address that has as many connections as it may have.
 fn turn_away_greedy(socket: Socket) {
     match socket {
-        Socket::Tcp(stream, door) if !door.secure => drop(spawn_local(turn_away(stream, GREEDY))),
+        Socket::Tcp(socket, door) if !door.secure => {
+            drop(spawn_local(turn_away(tcp(socket), GREEDY)))
+        }
         _ => {}
     }
 }
@@ -333,6 +344,27 @@ async fn counting(counted: Option<Connected>, served: impl std::future::Future<O
 }
 
 /// A connection that a proxy made for somebody it names first.
+/// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
+async fn serve_introduced<D: Dispatch>(
+    shared: Rc<Shared<D>>,
+    socket: OwnedFd,
+    peer: Peer,
+    door: Door,
+) {
+    let stream = match TcpStream::from_std(socket.into()) {
+        Ok(stream) => stream,
+        Err(error) => {
+            let text = format!("a connection cannot be watched: {error}");
+            let journal = &shared.journal;
+            return journal.error(0, LogLevel::Error, Origin::default(), &text);
+        }
+    };
+    match shared.site().limits.proxy_protocol {
+        true => serve_proxied(shared, stream, peer, door).await,
+        false => serve_secure(shared, stream, peer).await,
+    }
+}
+
 async fn serve_proxied<D: Dispatch>(
     shared: Rc<Shared<D>>,
     mut socket: TcpStream,

@@ -10,9 +10,11 @@ use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::{self, Outcome, Route};
 use crate::shared::Shared;
+use crate::spool::Spooled;
 use crate::work::{self, Work};
 use mehari_config::{Handler, Rung, Settings};
 use mehari_pool::{Body, Passed};
+use std::io::Seek;
 
 /// What is to be done now.
 pub fn work<D: Dispatch>(
@@ -20,12 +22,13 @@ pub fn work<D: Dispatch>(
     request: &Request<'_>,
     settings: Option<&Settings>,
     passed: Passed,
+    body: Option<Box<Spooled>>,
 ) -> Work<D> {
     if let Some(target) = passed.target {
         return Work::Elsewhere(target, 200);
     }
     let mut work = match (passed.status, &passed.file) {
-        (0, None) => as_routed(shared, request),
+        (0, None) => as_routed(shared, request, body),
         (0, Some(file)) => sent_file(shared, request, settings, file),
         (status, _) => page(
             shared,
@@ -45,12 +48,28 @@ pub fn work<D: Dispatch>(
 }
 
 /// As it would have been without Perl. Where Perl itself was to answer and declined, the file is sent.
-fn as_routed<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Work<D> {
+fn as_routed<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    body: Option<Box<Spooled>>,
+) -> Work<D> {
     match shared.route(request.virtual_host, request.path()) {
         Ok(route) if is_perls(&route) => {
             sent_file(shared, request, Some(&route.settings), &route.file)
         }
-        Ok(route) => work::by_itself(shared, request, &route, Body::Empty),
+        Ok(route) => match body.map(|body| *body) {
+            None => work::by_itself(shared, request, &route, Body::Empty),
+            Some(Spooled::Memory(bytes)) => {
+                work::by_itself(shared, request, &route, Body::Memory(&bytes))
+            }
+            Some(Spooled::File(mut file, length)) => match file.rewind() {
+                Ok(()) => {
+                    let body = Body::File(file.into(), length);
+                    work::by_itself(shared, request, &route, body)
+                }
+                Err(_) => work::refusal(shared, request, Some(&route.settings), 500),
+            },
+        },
         Err(problem) => work::refusal(shared, request, None, problem.status),
     }
 }

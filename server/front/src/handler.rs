@@ -9,19 +9,19 @@ pub mod send_file;
 mod upgrade;
 
 use crate::dispatch::Exchange;
+use crate::spool::Spooled;
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Head, Passed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// What a program or a back end says first.
-#[derive(Debug)]
 pub enum Said {
     Response(Head),
     /// Another local target is to answer.
     Elsewhere(Vec<u8>),
-    /// Perl leaves the answer to the server.
-    Passed(Box<Passed>),
+    /// Perl leaves the answer to the server, and the body it was given.
+    Passed(Box<Passed>, Option<Box<Spooled>>),
     /// The server's own page for this status.
     Page(u16),
     /// 101: the connection speaks something else from now on.
@@ -33,7 +33,7 @@ impl From<ScriptHead> for Said {
         match head {
             ScriptHead::Response(head) => Said::Response(head),
             ScriptHead::LocalRedirect(target) => Said::Elsewhere(target),
-            ScriptHead::Passed(passed) => Said::Passed(passed),
+            ScriptHead::Passed(passed) => Said::Passed(passed, None),
         }
     }
 }
@@ -59,7 +59,8 @@ impl Fault {
 
 /// A program at work on a request.
 pub enum Backend<P> {
-    Perl(P),
+    /// With the body, where somebody else may have to answer after all.
+    Perl(P, Option<Box<Spooled>>),
     Cgi(Box<cgi::Exchange>),
     Proxy(Box<proxy::Exchange>),
 }
@@ -67,7 +68,12 @@ pub enum Backend<P> {
 impl<P: Exchange> Backend<P> {
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
         match self {
-            Backend::Perl(exchange) => said(exchange.poll_head(cx)),
+            Backend::Perl(exchange, body) => match said(exchange.poll_head(cx)) {
+                Poll::Ready(Ok(Said::Passed(passed, _))) => {
+                    Poll::Ready(Ok(Said::Passed(passed, body.take())))
+                }
+                said => said,
+            },
             Backend::Cgi(exchange) => said(exchange.poll_head(cx)),
             Backend::Proxy(exchange) => exchange.poll_head(cx),
         }
@@ -76,7 +82,7 @@ impl<P: Exchange> Backend<P> {
     /// The next 1xx head, if one has come; ask after each `Pending` of `poll_head`.
     pub fn take_interim(&mut self) -> Option<Head> {
         match self {
-            Backend::Perl(exchange) => exchange.take_interim(),
+            Backend::Perl(exchange, _) => exchange.take_interim(),
             Backend::Cgi(_) => None,
             Backend::Proxy(exchange) => exchange.take_interim(),
         }
@@ -89,7 +95,7 @@ impl<P: Exchange> Backend<P> {
         room: usize,
     ) -> Poll<Result<bool, Fault>> {
         match self {
-            Backend::Perl(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
+            Backend::Perl(exchange, _) => exchange.poll_body(cx, into, room).map_err(Fault::from),
             Backend::Cgi(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
             Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
         }
@@ -97,7 +103,7 @@ impl<P: Exchange> Backend<P> {
 
     pub fn is_complete(&self) -> bool {
         match self {
-            Backend::Perl(exchange) => exchange.is_complete(),
+            Backend::Perl(exchange, _) => exchange.is_complete(),
             Backend::Cgi(exchange) => exchange.is_complete(),
             Backend::Proxy(exchange) => exchange.is_complete(),
         }
@@ -105,7 +111,7 @@ impl<P: Exchange> Backend<P> {
 
     pub fn worker(&self) -> Option<u32> {
         match self {
-            Backend::Perl(exchange) => exchange.worker(),
+            Backend::Perl(exchange, _) => exchange.worker(),
             Backend::Cgi(exchange) => exchange.worker(),
             Backend::Proxy(_) => None,
         }
@@ -121,7 +127,7 @@ impl<P: Exchange> Backend<P> {
 
     pub fn queued(&self) -> Duration {
         match self {
-            Backend::Perl(exchange) => exchange.queued(),
+            Backend::Perl(exchange, _) => exchange.queued(),
             Backend::Cgi(exchange) => exchange.queued(),
             Backend::Proxy(exchange) => exchange.queued(),
         }

@@ -41,6 +41,7 @@ mod status;
 mod tls;
 mod traffic;
 mod turn;
+mod watched;
 mod work;
 
 pub use dispatch::{Dispatch, Exchange};

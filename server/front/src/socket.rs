@@ -1,12 +1,20 @@
 //! Listening sockets, and who is at either end of what they accept.
 
 use crate::request::Peer;
+use crate::watched::{defer_accept, watched};
+use rustix::net::{SocketAddrAny, SocketFlags};
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::task::{ready, Context, Poll};
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpStream, UnixStream};
+
+mod unwatched;
+pub use unwatched::Unwatched;
 
 /// How connections of a listener begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +45,7 @@ impl From<std::os::unix::net::UnixListener> for Listener {
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// Sends a piece of a file without copying it through us. `Ok(None)`: this kind of socket cannot.
     fn poll_send_file(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         file: &File,
         start: u64,
@@ -50,13 +58,28 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
 
     /// Says that no more will come, where the protocol between has a word for it.
     fn say_goodbye(&mut self, _: &mut Context<'_>) {}
+
+    /// The loop does not know of it: nothing wakes us when its client sends or goes.
+    fn is_unwatched(&self) -> bool {
+        false
+    }
+
+    /// From now on the loop does.
+    fn watch(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Fails only for a socket that has no linger time: it closes as it can.
+fn reset_when_closed(socket: impl AsFd) {
+    let _ = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
 
 macro_rules! stream {
     ($kind:ty) => {
         impl Stream for $kind {
             fn poll_send_file(
-                &self,
+                &mut self,
                 cx: &mut Context<'_>,
                 file: &File,
                 start: u64,
@@ -66,7 +89,7 @@ macro_rules! stream {
                     ready!(self.poll_write_ready(cx))?;
                     let sent = self.try_io(Interest::WRITABLE, || {
                         let mut offset = start;
-                        let sent = rustix::fs::sendfile(self, file, Some(&mut offset), count);
+                        let sent = rustix::fs::sendfile(&*self, file, Some(&mut offset), count);
                         sent.map_err(io::Error::from)
                     });
                     match sent {
@@ -77,9 +100,7 @@ macro_rules! stream {
             }
 
             fn reset_when_closed(&self) {
-                let at_once = Some(std::time::Duration::ZERO);
-                // Fails only for a socket that has no linger time: it closes as it can.
-                let _ = rustix::net::sockopt::set_socket_linger(self, at_once);
+                reset_when_closed(self);
             }
         }
     };
@@ -91,13 +112,14 @@ stream!(UnixStream);
 /// A listener of this thread's loop.
 pub enum Acceptor {
     /// With the address it is bound to, when that is not a wildcard.
-    Tcp(TcpListener, Option<SocketAddr>, Door),
-    Unix(UnixListener),
+    Tcp(AsyncFd<OwnedFd>, Option<SocketAddr>, Door),
+    Unix(AsyncFd<OwnedFd>),
 }
 
+/// What was accepted, not yet known to the loop.
 pub enum Socket {
-    Tcp(TcpStream, Door),
-    Unix(UnixStream),
+    Tcp(OwnedFd, Door),
+    Unix(OwnedFd),
 }
 
 impl Acceptor {
@@ -108,13 +130,14 @@ impl Acceptor {
                 listener.set_nonblocking(true)?;
                 // Accepted sockets inherit it: one system call instead of one a connection.
                 rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
+                defer_accept(&listener)?;
                 let address = listener.local_addr()?;
                 let fixed = (!address.ip().is_unspecified()).then_some(address);
-                Ok(Acceptor::Tcp(TcpListener::from_std(listener)?, fixed, door))
+                Ok(Acceptor::Tcp(watched(listener.into())?, fixed, door))
             }
             Listener::Unix(listener) => {
                 listener.set_nonblocking(true)?;
-                Ok(Acceptor::Unix(UnixListener::from_std(listener)?))
+                Ok(Acceptor::Unix(watched(listener.into())?))
             }
         }
     }
@@ -122,10 +145,13 @@ impl Acceptor {
     pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
         match self {
             Acceptor::Tcp(listener, fixed, door) => {
-                let (stream, remote) = listener.accept().await?;
+                let (socket, remote) = accept(listener).await?;
                 let local = match fixed {
-                    Some(address) => *address,
-                    None => stream.local_addr()?,
+                    Some(address) => Some(*address),
+                    None => internet(Some(rustix::net::getsockname(&socket)?)),
+                };
+                let (Some(remote), Some(local)) = (internet(remote), local) else {
+                    return Err(io::ErrorKind::AddrNotAvailable.into());
                 };
                 let peer = Peer {
                     remote_addr: remote.ip().to_canonical().to_string(),
@@ -135,17 +161,43 @@ impl Acceptor {
                     tls: None,
                     server_ip: Some(local.ip().to_canonical()),
                 };
-                Ok((Socket::Tcp(stream, *door), peer))
+                Ok((Socket::Tcp(socket, *door), peer))
             }
             Acceptor::Unix(listener) => {
-                let (stream, _) = listener.accept().await?;
+                let (socket, _) = accept(listener).await?;
                 let peer = Peer {
                     remote_addr: "127.0.0.1".into(),
                     server_addr: "127.0.0.1".into(),
                     ..Peer::default()
                 };
-                Ok((Socket::Unix(stream), peer))
+                Ok((Socket::Unix(socket), peer))
             }
         }
+    }
+}
+
+/// Whoever else has something to do gets a turn between, however many clients come.
+async fn accept(listener: &AsyncFd<OwnedFd>) -> io::Result<(OwnedFd, Option<SocketAddrAny>)> {
+    tokio::task::consume_budget().await;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    loop {
+        let mut guard = listener.readable().await?;
+        let accepted = guard.try_io(|listener| {
+            let listener = listener.get_ref();
+            let accepted =
+                rustix::io::retry_on_intr(|| rustix::net::acceptfrom_with(listener, flags));
+            Ok(accepted?)
+        });
+        if let Ok(accepted) = accepted {
+            return accepted;
+        }
+    }
+}
+
+fn internet(address: Option<SocketAddrAny>) -> Option<SocketAddr> {
+    match address? {
+        SocketAddrAny::V4(address) => Some(address.into()),
+        SocketAddrAny::V6(address) => Some(address.into()),
+        _ => None,
     }
 }

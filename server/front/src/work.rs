@@ -10,6 +10,7 @@ use crate::report;
 use crate::request::{path_of, Peer, Request};
 use crate::route::{self, Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
+use crate::spool::Spooled;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
 use mehari_config::{Handler, LogLevel, Rung, Settings, Site};
@@ -99,10 +100,29 @@ pub fn begin<D: Dispatch>(
         return refusal(shared, request, Some(&route.settings), 403);
     }
     if route.settings.runs_phases() {
+        let kept = kept(route, &body);
         let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
-        return Work::Backend(Backend::Perl(exchange));
+        return Work::Backend(Backend::Perl(exchange, kept));
     }
     by_itself(shared, request, route, body)
+}
+
+/// The body once more, where Perl's handlers only look at the request and a back end or a CGI program
+/// answers it.
+fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
+    let is_others = match route.outcome {
+        Outcome::Proxied(_) => true,
+        Outcome::Program => route.handler == Handler::Script(Rung::Cgi),
+        _ => false,
+    };
+    match body {
+        Body::Memory(bytes) if is_others => Some(Box::new(Spooled::Memory(bytes.to_vec()))),
+        Body::File(file, length) if is_others => {
+            let file = file.try_clone().ok()?;
+            Some(Box::new(Spooled::File(file.into(), *length)))
+        }
+        _ => None,
+    }
 }
 
 /// What the front does with a route when no Perl handler has to be asked before.
@@ -185,7 +205,7 @@ fn start<D: Dispatch>(
 ) -> Result<Backend<D::Exchange>, Problem> {
     if route.handler != Handler::Script(Rung::Cgi) {
         let exchange = perl::submit(&shared.pool, request, route, site, body);
-        return Ok(Backend::Perl(exchange));
+        return Ok(Backend::Perl(exchange, None));
     }
     perl::with_call(request, route, site, body, |call| {
         let program = cgi::Program {

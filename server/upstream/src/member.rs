@@ -193,3 +193,71 @@ impl Member {
         self.idle.borrow_mut().clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mehari_config::Speech;
+
+    fn member(change: impl FnOnce(&mut BackEnd)) -> Member {
+        let address = BackEndAddress::Tcp("127.0.0.1".into(), 8080);
+        let mut settings = BackEnd::new(Speech::Http, address, "localhost".into());
+        change(&mut settings);
+        Member::new(settings)
+    }
+
+    #[test]
+    fn requests_that_fail_together_are_one_failure_and_pauses_grow_up_to_the_limit() {
+        let member = member(|settings| settings.retry = Duration::from_millis(300));
+        let mut pauses = Vec::new();
+        for _ in 0..4 {
+            pauses.extend(member.went_down());
+            assert_eq!(member.went_down(), None, "it is down already");
+            assert!(!member.is_up(Instant::now()));
+            member.down_until.set(Instant::now());
+            assert!(member.is_up(Instant::now()), "it may be tried");
+        }
+        let expected = [100, 200, 300, 300].map(Duration::from_millis);
+        assert_eq!(pauses, expected);
+        assert!(member.came_back());
+        assert!(!member.came_back(), "it was back already");
+        assert_eq!(member.went_down(), Some(FIRST_PAUSE));
+    }
+
+    #[test]
+    fn a_member_that_is_always_to_be_tried_is_never_left_alone() {
+        let member = member(|settings| settings.retry = Duration::ZERO);
+        assert_eq!(member.went_down(), None);
+        assert!(member.is_up(Instant::now()));
+    }
+
+    #[test]
+    fn only_one_request_finds_out_whether_a_member_is_back() {
+        let member = member(|_| {});
+        member.went_down();
+        member.down_until.set(Instant::now());
+        member.probing.set(true);
+        assert!(!member.is_up(Instant::now()));
+    }
+
+    #[test]
+    fn a_member_that_came_back_gets_its_share_little_by_little() {
+        let member = member(|settings| {
+            settings.weight = 2.0;
+            settings.slow_start = Duration::from_secs(10);
+        });
+        let now = Instant::now();
+        assert_eq!(member.weight(now), 2.0, "it was never away");
+        member.went_down();
+        member.came_back();
+        let back = member.back_since.get().expect("it starts slowly");
+        for (seconds, expected) in [(0.0, 2.0 * SLOWEST), (2.5, 0.5), (5.0, 1.0), (10.0, 2.0)] {
+            let weight = member.weight(back + Duration::from_secs_f64(seconds));
+            assert!(
+                (weight - expected).abs() < 1e-6,
+                "after {seconds} s: {weight}"
+            );
+        }
+        assert_eq!(member.back_since.get(), None, "it has started");
+    }
+}

@@ -6,6 +6,8 @@ use super::row::*;
 const NO_THREADS: &str = "a worker is a process and runs one request at a time";
 const NO_INTERPRETER_POOL: &str = "a worker has one interpreter";
 const NO_LOCKS: &str = "one process accepts all connections, so nothing is locked";
+const DATA_FIRST: &str =
+    "connections are accepted with their first bytes, whichever protocol they speak";
 const KERNEL: &str = "buffers are the kernel's choice";
 const BY_ADDRESS: &str = "hosts of one address are told apart by name in any case";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
@@ -26,7 +28,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("MaxMemFree", "memory goes back when a worker is replaced"),
         Directive::ignored("Mutex", NO_LOCKS),
         Directive::ignored("AcceptMutex", NO_LOCKS),
-        Directive::ignored("AcceptFilter", NO_LOCKS),
+        Directive::ignored("AcceptFilter", DATA_FIRST),
         Directive::ignored("LockFile", NO_LOCKS),
         Directive::ignored("ScoreBoardFile", OWN_FILES),
         Directive::ignored("ScriptSock", OWN_FILES),
@@ -50,6 +52,7 @@ pub const GROUP: Group = Group {
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("TraceEnable", "TRACE is never served"),
+        Directive::ignored("ProxyStatus", "`mehari status` always says all"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
         Directive::ignored(
             "TypesConfig",

@@ -91,6 +91,16 @@ pub const GROUP: Group = Group {
             |target, arguments| push(target, arguments, Phase::Log),
         ),
         phase(
+            "PerlInputFilterHandler",
+            "Reads and changes the body of a request that Perl answers, in Apache2::Filter's way; in the order written.",
+            |target, arguments| push(target, arguments, Phase::InputFilter),
+        ),
+        phase(
+            "PerlOutputFilterHandler",
+            "Reads and changes the body that Perl answers with, in Apache2::Filter's way; the body is kept until it is whole.",
+            |target, arguments| push(target, arguments, Phase::OutputFilter),
+        ),
+        phase(
             "PerlCleanupHandler",
             "The last of all, behind the log.",
             |target, arguments| push(target, arguments, Phase::Cleanup),

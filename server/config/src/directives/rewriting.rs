@@ -55,7 +55,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteRule",
             words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
-            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B DPI.",
+            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G PT QSA QSD QSL NC NE NS C S N E CO B DPI.",
             rule,
         )
         .htaccess(FILE_INFO)

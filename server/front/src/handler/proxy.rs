@@ -12,6 +12,7 @@ mod reply;
 mod request;
 mod reverse;
 mod sticky;
+mod talk;
 pub mod tunnel;
 
 pub use exchange::Exchange;

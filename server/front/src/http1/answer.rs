@@ -123,8 +123,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
                 turn.received += gathered.length();
-                self.seat
-                    .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+                // One that is not watched is as soon as its answer does not come at once.
+                let glance = match self.socket.is_unwatched() {
+                    true => Duration::ZERO,
+                    false => Duration::MAX,
+                };
+                self.seat.enter(&self.shared.clock, Phase::Work, glance);
                 self.begin(turn, route, gathered)
             }
         })

@@ -148,7 +148,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.flush().await?;
                 Ok(Next::Close)
             }
-            Arrival::Http2 => Ok(Next::Http2),
+            Arrival::Http2 => {
+                // What has arrived is dealt with before what may follow it, an end among it.
+                self.socket.watch().map_err(|_| Gone)?;
+                Ok(Next::Http2)
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Protocol;
 use crate::socket::Stream;
+use crate::spool::Spooled;
 use crate::work::{self, Work};
 use mehari_pool::{Head, Passed};
 use std::future::poll_fn;
@@ -35,7 +36,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(Said::Upgrade(head)) => {
                 return self.tunnel(turn, backend, head).await.map(|()| None)
             }
-            Ok(Said::Passed(passed)) => return Ok(Some(self.hand_back(turn, *passed))),
+            Ok(Said::Passed(passed, body)) => return Ok(Some(self.hand_back(turn, *passed, body))),
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());
@@ -62,9 +63,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         }
     }
 
-    fn hand_back(&self, turn: &Current, passed: Passed) -> Work<D> {
+    fn hand_back(&self, turn: &Current, passed: Passed, body: Option<Box<Spooled>>) -> Work<D> {
         self.with_request(turn, |request| {
-            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+            handed_back::work(
+                &self.shared,
+                request,
+                turn.settings.as_deref(),
+                passed,
+                body,
+            )
         })
     }
 
@@ -118,6 +125,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             }
             if let Poll::Ready(Err(_)) = self.output.poll_write(cx, &mut self.socket) {
                 return Poll::Ready(Err(Gone));
+            }
+            if self.socket.is_unwatched() && self.seat.poll_alarm(cx) == Some(Alarm::Late) {
+                if self.socket.watch().is_err() {
+                    return Poll::Ready(Err(Gone));
+                }
+                self.seat
+                    .enter(&self.shared.clock, Phase::Work, Duration::MAX);
             }
             if let Err(gone) = self.poll_client(cx) {
                 return Poll::Ready(Err(gone));
@@ -237,6 +251,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// Nothing moves: the client or the program has to do something.
     fn poll_pause(&mut self, cx: &mut Context<'_>, stream: &mut Body) -> Poll<Result<(), Gone>> {
+        if self.socket.watch().is_err() {
+            return Poll::Ready(Err(Gone));
+        }
         if let Err(gone) = self.poll_client(cx) {
             return Poll::Ready(Err(gone));
         }

@@ -104,6 +104,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// Notices while a program works that the client has sent more, ended, or gone.
     pub(super) fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
+        if self.socket.is_unwatched() {
+            return Ok(());
+        }
         while !self.client_ended && self.input.bytes().len() < AHEAD {
             match self.input.poll_fill(cx, &mut self.socket) {
                 Poll::Ready(Ok(0)) => self.client_ended = true,

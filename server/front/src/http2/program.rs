@@ -9,6 +9,7 @@ use crate::dispatch::Dispatch;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
+use crate::spool::Spooled;
 use crate::status;
 use crate::turn::Turn;
 use crate::work::{self, Work};
@@ -35,8 +36,8 @@ impl<D: Dispatch> Stream<D> {
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
-            Ok(Said::Passed(passed)) => {
-                return Ok(Some(self.hand_back(turn, head, *passed)));
+            Ok(Said::Passed(passed, body)) => {
+                return Ok(Some(self.hand_back(turn, head, *passed, body)));
             }
             Err(fault) => {
                 turn.credit(backend);
@@ -95,9 +96,21 @@ impl<D: Dispatch> Stream<D> {
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
-    fn hand_back(&self, turn: &Turn, head: &Head, passed: Passed) -> Work<D> {
+    fn hand_back(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        passed: Passed,
+        body: Option<Box<Spooled>>,
+    ) -> Work<D> {
         self.with_request(turn, head, |request| {
-            handed_back::work(&self.shared, request, turn.settings.as_deref(), passed)
+            handed_back::work(
+                &self.shared,
+                request,
+                turn.settings.as_deref(),
+                passed,
+                body,
+            )
         })
     }
 

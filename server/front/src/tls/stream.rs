@@ -12,7 +12,7 @@ use tokio_rustls::server::TlsStream;
 impl Stream for TlsStream<TcpStream> {
     /// What is sent has to be encrypted, so it has to be read.
     fn poll_send_file(
-        &self,
+        &mut self,
         _: &mut Context<'_>,
         _: &File,
         _: u64,

@@ -1,16 +1,5 @@
-//! What needs unsafe calls: keeping the server's descriptors from the programs it runs, and watching a pidfd.
+//! Keeping the server's descriptors from the programs it runs.
 #![allow(unsafe_code)]
-
-use std::io;
-use std::os::fd::OwnedFd;
-use tokio::io::unix::AsyncFd;
-use tokio::io::Interest;
-
-/// Readable once the process behind the pidfd has ended.
-pub fn watched(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an OwnedFd answers the same open descriptor for as long as it lives, and the AsyncFd owns it.
-    unsafe { Ok(AsyncFd::register_with_interest(pidfd, Interest::READABLE)?) }
-}
 
 /// Marks every descriptor above 2 close-on-exec. What is opened later is born so (std and tokio see to it);
 /// what a child is meant to have, its spawner duplicates.

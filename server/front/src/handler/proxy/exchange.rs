@@ -4,13 +4,15 @@
 //! before it can have had an effect is tried again elsewhere. The connection and the member are given
 //! back as soon as the last byte has come, whether or not the client has taken it.
 
+mod recovery;
+
 use super::asked::Asked;
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
+use super::talk::Talk;
 use crate::handler::{Fault, Said};
-use mehari_config::{BackEnd, LogLevel};
 use mehari_pool::Head;
-use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Seeking, Wish};
+use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Seeking};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{ready, Context, Poll};
@@ -48,16 +50,6 @@ enum Stage {
     /// The connection speaks something else from now on.
     Upgraded(Talk),
     Over,
-}
-
-/// A member at work on the request.
-pub struct Talk {
-    pub lease: Lease,
-    pub connection: Connection,
-    member: Rc<BackEnd>,
-    limit: Duration,
-    /// The timer is running.
-    armed: bool,
 }
 
 impl Exchange {
@@ -310,139 +302,6 @@ impl Exchange {
         if let Stage::Body(talk) = std::mem::replace(&mut self.stage, Stage::Over) {
             if reusable {
                 talk.lease.keep(talk.connection);
-            }
-        }
-    }
-
-    /// Nothing has been sent, so that anyone may have the request, for as long as one may wait.
-    fn cannot_connect(&mut self, trouble: Trouble) -> Option<Fault> {
-        let Stage::Connecting(lease, _) = std::mem::replace(&mut self.stage, Stage::Over) else {
-            return Some(trouble.into());
-        };
-        let member = lease.member().settings();
-        self.tried.push(lease.member().clone());
-        lease.failed(trouble);
-        drop(lease);
-        let settings = self.group.settings();
-        let often = member.retry.is_zero() && self.tried.len() > settings.attempts;
-        if often || self.began.elapsed() > settings.queue_timeout {
-            return Some(self.told(trouble, Some(&member)));
-        }
-        self.seek_again();
-        None
-    }
-
-    /// Whether the request may be given to somebody else, and if so, does it. `Some`: it is over.
-    fn recover(&mut self, trouble: Trouble) -> Option<Fault> {
-        let Stage::Talking(talk) = std::mem::replace(&mut self.stage, Stage::Over) else {
-            return Some(trouble.into());
-        };
-        let reused = talk.connection.reused;
-        let timed_out = trouble == Trouble::TimedOut && talk.member.fail_on_timeout;
-        // A kept connection that turns out closed is nobody's failure.
-        if (trouble.is_members() && !reused) || timed_out {
-            talk.lease.failed(trouble);
-        }
-        let nothing_heard = self.reader.is_untouched();
-        let safe = match trouble {
-            Trouble::Overloaded => true,
-            Trouble::Broken(_) | Trouble::Closed => {
-                nothing_heard && (self.asked.idempotent || self.outgoing.is_untouched())
-            }
-            _ => false,
-        };
-        if !safe || self.tried.len() > self.group.settings().attempts {
-            return Some(self.told(trouble, Some(&talk.member)));
-        }
-        if reused && trouble != Trouble::Overloaded {
-            let connecting = talk.lease.connect();
-            self.stage = Stage::Connecting(talk.lease, connecting);
-            return None;
-        }
-        if trouble != Trouble::Overloaded {
-            self.resent += 1;
-            if self.resent > self.group.resends() {
-                return Some(self.told(trouble, Some(&talk.member)));
-            }
-        }
-        self.tried.push(talk.lease.member().clone());
-        drop(talk);
-        self.seek_again();
-        None
-    }
-
-    fn seek_again(&mut self) {
-        let wish = Wish {
-            tried: self.tried.clone(),
-            ..Wish::default()
-        };
-        self.stage = Stage::Seeking(self.group.seek(wish));
-    }
-
-    /// The end without an answer, or within one.
-    fn give_up(&mut self, trouble: Trouble) -> Fault {
-        let member = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Body(talk) | Stage::Talking(talk) => Some(talk.member),
-            _ => None,
-        };
-        self.told(trouble, member.as_deref())
-    }
-
-    fn told(&self, trouble: Trouble, member: Option<&BackEnd>) -> Fault {
-        let who = member.map_or_else(|| self.group.name.clone(), |member| member.name());
-        self.asked.log(LogLevel::Info, &format!("asked of {who}"));
-        trouble.into()
-    }
-}
-
-impl Talk {
-    /// Ready when the back end was silent for too long.
-    fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
-        if !std::mem::replace(&mut self.armed, true) {
-            self.connection.arm(self.limit);
-        }
-        match self.connection.poll_late(cx) {
-            true => Poll::Ready(Trouble::TimedOut),
-            false => Poll::Pending,
-        }
-    }
-
-    fn poll_body(
-        &mut self,
-        cx: &mut Context<'_>,
-        reader: &mut Reader,
-        asked: &Asked,
-        into: &mut Vec<u8>,
-        room: usize,
-    ) -> Poll<Result<Step, Trouble>> {
-        let before = into.len();
-        loop {
-            let left = room.saturating_sub(into.len() - before).max(1);
-            let step = reader.body(&mut self.connection.input, asked, into, left)?;
-            match step {
-                Step::Done(_) => return Poll::Ready(Ok(step)),
-                _ if into.len() > before => return Poll::Ready(Ok(step)),
-                // Framing alone filled the room.
-                Step::Full => continue,
-                Step::More => {}
-            }
-            let direct = reader.direct().map(|most| most.min(left));
-            let read = match direct {
-                Some(most) => self.connection.poll_read_into(cx, into, most),
-                None => self.connection.poll_fill(cx),
-            };
-            match read {
-                Poll::Ready(Ok(0)) => {
-                    return Poll::Ready(reader.ended().map(|()| Step::Done(false)))
-                }
-                Poll::Ready(Ok(count)) => {
-                    self.armed = false;
-                    if direct.is_some() {
-                        return Poll::Ready(Ok(reader.read_directly(count)));
-                    }
-                }
-                Poll::Ready(Err(_)) => return Poll::Ready(Err(Trouble::CutOff)),
-                Poll::Pending => return self.poll_late(cx).map(Err),
             }
         }
     }

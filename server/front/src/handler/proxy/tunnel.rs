@@ -1,6 +1,6 @@
 //! A connection that was upgraded: bytes go both ways until one side has enough.
 
-use super::exchange::Talk;
+use super::talk::Talk;
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 

@@ -4,7 +4,7 @@
 //! become another's in between.
 
 use super::{About, Exit, Shared, Started, Verdict};
-use crate::handler::cgi::descriptors;
+use crate::watched::watched;
 use mehari_observe::{Lines, LogLevel};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitidOptions};
 use std::io;
@@ -201,7 +201,7 @@ fn ends(child: &mut Child) -> io::Result<Ends> {
     let pid = pid(child.id()).ok_or_else(missing)?;
     let end = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
     Ok((
-        descriptors::watched(end)?,
+        watched(end)?,
         pipe::Receiver::from_owned_fd(stdout.into())?,
         pipe::Receiver::from_owned_fd(stderr.into())?,
     ))

@@ -1,0 +1,110 @@
+package Apache2::Filter;
+
+# Streaming filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK }`.
+# The server keeps the body of a response until it is whole and gives it to the filters in pieces of 8 KiB, as
+# mod_perl's own buffer does; the last call has no piece and `seen_eos`.
+
+use strict;
+use warnings;
+use Apache2::Const     ();
+use Apache2::FilterRec ();
+use Mehari::Absent     ();
+use Mehari::Handler    ();
+
+my $PIECE = 8192;
+
+# The body as the handlers leave it, one after the other; dies when one of them does.
+sub run {
+    my ($r, $handlers, $body) = @_;
+    my @pieces = unpack "(a$PIECE)*", $body;
+    @pieces = _through($r, $_, @pieces) for @$handlers;
+    return join '', @pieces;
+}
+
+# What a filter prints in one call is one piece for the next filter.
+sub _through {
+    my ($r, $handler, @pieces) = @_;
+    my ($code, @invocant) = ref $handler eq 'CODE' ? $handler : @{ Mehari::Handler::resolve($handler) };
+    my $self = bless { r => $r, name => ref $handler ? 'CODE' : $handler, ctx => undef }, __PACKAGE__;
+    my @made;
+    _init($code, $self);
+    while (@pieces && !$self->{removed}) { push @made, $self->_call($code, \@invocant, shift @pieces, 0) }
+    push @made, $self->{removed} ? @pieces : $self->_call($code, \@invocant, '', 1);
+    return grep { length } @made;
+}
+
+# One piece; what a filter that declines, or removes itself, has not read passes as it is.
+sub _call {
+    my ($self, $code, $invocant, $piece, $eos) = @_;
+    @$self{qw(piece at eos made)} = ($piece, 0, $eos, '');
+    my $answer   = $code->(@$invocant, $self);
+    my $declined = defined $answer && $answer eq Apache2::Const::DECLINED();
+    $self->{made} .= substr $self->{piece}, $self->{at} if $declined || $self->{removed};
+    return $self->{made};
+}
+
+# ---- for the filter ----
+
+# read($buffer, $length): bytes read; 0 at the end of the piece.
+sub read {
+    my ($self, undef, $length) = @_;
+    $length = $PIECE unless defined $length;
+    $_[1] = substr $self->{piece}, $self->{at}, $length;
+    $self->{at} += length $_[1];
+    return length $_[1];
+}
+
+sub print {
+    my $self  = shift;
+    my $bytes = length(my $text = join '', @_);
+    utf8::encode($text) if utf8::is_utf8($text);
+    $self->{made} .= $text;
+    return $bytes || '0E0';
+}
+
+*puts = \&print;
+
+sub printf { my ($self, $format, @values) = @_; return $self->print(sprintf $format, @values) }
+
+sub seen_eos { my $self = shift; my $old = $self->{eos}; $self->{eos} = $_[0] if @_; return $old ? 1 : 0 }
+
+# What the filter keeps between its calls for a request.
+sub ctx { my $self = shift; my $old = $self->{ctx}; $self->{ctx} = $_[0] if @_; return $old }
+
+sub r { return $_[0]{r} }
+sub c { return $_[0]{r}->connection }
+
+sub remove { $_[0]{removed} = 1; return }
+
+sub frec { my ($self) = @_; return Apache2::FilterRec->new($self->{name}) }
+sub next { return undef }
+sub fflush { return 0 }
+
+sub TIEHANDLE { my ($class, $self) = @_; return $self }
+sub PRINT  { my $self = shift; return $self->print(@_) }
+sub PRINTF { my $self = shift; return $self->printf(@_) }
+
+# ---- attributes: `sub handler : FilterRequestHandler FilterHasInitHandler(\&init)` ----
+
+my %init;
+
+sub MODIFY_CODE_ATTRIBUTES {
+    my ($package, $code, @attributes) = @_;
+    my @unknown;
+    for my $attribute (@attributes) {
+        if ($attribute =~ /\AFilter(?:Request|Init)Handler\z/) { next }
+        elsif ($attribute =~ /\AFilterHasInitHandler\((.*)\)\z/s) { $init{$code} = eval "package $package; no strict; $1" or die "FilterHasInitHandler($1): $@" }
+        elsif ($attribute eq 'FilterConnectionHandler') { die "$package: filters of connections do not exist here; use FilterRequestHandler\n" }
+        else { push @unknown, $attribute }
+    }
+    return @unknown;
+}
+
+sub _init { my ($code, $self) = @_; my $init = $init{$code} or return; $init->($self); return }
+
+Mehari::Absent::methods(
+    __PACKAGE__, 'there are no bucket brigades here: use $f->read and $f->print',
+    qw(get_brigade pass_brigade filter_flush),
+);
+
+1;

@@ -1,0 +1,72 @@
+//! A member at work on a request: its lease, its connection, and how long it may be silent.
+
+use super::asked::Asked;
+use super::reader::{Reader, Step};
+use mehari_config::BackEnd;
+use mehari_upstream::{Connection, Fault as Trouble, Lease};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A member at work on the request.
+pub struct Talk {
+    pub lease: Lease,
+    pub connection: Connection,
+    pub member: Rc<BackEnd>,
+    pub limit: Duration,
+    /// The timer is running.
+    pub armed: bool,
+}
+
+impl Talk {
+    /// Ready when the back end was silent for too long.
+    pub fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
+        if !std::mem::replace(&mut self.armed, true) {
+            self.connection.arm(self.limit);
+        }
+        match self.connection.poll_late(cx) {
+            true => Poll::Ready(Trouble::TimedOut),
+            false => Poll::Pending,
+        }
+    }
+
+    pub fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        reader: &mut Reader,
+        asked: &Asked,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Result<Step, Trouble>> {
+        let before = into.len();
+        loop {
+            let left = room.saturating_sub(into.len() - before).max(1);
+            let step = reader.body(&mut self.connection.input, asked, into, left)?;
+            match step {
+                Step::Done(_) => return Poll::Ready(Ok(step)),
+                _ if into.len() > before => return Poll::Ready(Ok(step)),
+                // Framing alone filled the room.
+                Step::Full => continue,
+                Step::More => {}
+            }
+            let direct = reader.direct().map(|most| most.min(left));
+            let read = match direct {
+                Some(most) => self.connection.poll_read_into(cx, into, most),
+                None => self.connection.poll_fill(cx),
+            };
+            match read {
+                Poll::Ready(Ok(0)) => {
+                    return Poll::Ready(reader.ended().map(|()| Step::Done(false)))
+                }
+                Poll::Ready(Ok(count)) => {
+                    self.armed = false;
+                    if direct.is_some() {
+                        return Poll::Ready(Ok(reader.read_directly(count)));
+                    }
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Trouble::CutOff)),
+                Poll::Pending => return self.poll_late(cx).map(Err),
+            }
+        }
+    }
+}
