@@ -241,23 +241,19 @@ const OF_THE_SERVER: &[&str] = &[
     "x-content-type-options",
 ];
 
-/// The first lines that differ, from a little before the place, with a few around them.
+/// The first lines that differ, from a little before the place, with a few around them. Some programs write lines of
+/// many thousand characters.
 fn difference(expected: &str, found: &str) -> String {
-    let same = expected
-        .char_indices()
-        .zip(found.chars())
-        .find(|((_, one), other)| one != other)
-        .map_or(expected.len().min(found.len()), |((at, _), _)| at);
+    let bytes = expected.bytes().zip(found.bytes());
+    let same = bytes.take_while(|(one, other)| one == other).count();
     let mut text = String::new();
     for (name, page) in [("mod_perl", expected), ("Mehari", found)] {
-        let start = page[..same]
-            .rmatch_indices('\n')
-            .nth(2)
-            .map_or(0, |(at, _)| at + 1);
-        // Some programs write lines of many thousand characters.
-        let start = page.floor_char_boundary(start.max(same.saturating_sub(200)));
-        let end = page.floor_char_boundary(page.len().min(same + 600));
-        let _ = writeln!(text, "--- {name}, from byte {start}\n{}", &page[start..end]);
+        let page = page.as_bytes();
+        let line = page[..same].iter().rposition(|&byte| byte == b'\n');
+        let start = line.unwrap_or(0).max(same.saturating_sub(200));
+        let end = page.len().min(same + 600);
+        let shown = String::from_utf8_lossy(&page[start..end]);
+        let _ = writeln!(text, "--- {name}, from byte {start}\n{shown}");
     }
     text
 }
