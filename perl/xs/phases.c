@@ -203,7 +203,7 @@ static bool names(mehari_text line, const char *kind, mehari_text name)
 /* `Require`, as far as it is about the user: one line that holds is enough. */
 static bool holds_requirement(pTHX_ mehari_rec *rec)
 {
-  mehari_text user = text_of(aTHX_ rec->texts[MEHARI_REC_USER]), all = text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "require"));
+  mehari_text user = text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)), all = text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "require"));
   while (all.length) {
     const char *stop = memchr(all.at, '\n', all.length);
     mehari_text line = {all.at, stop ? (STRLEN)(stop - all.at) : all.length};
@@ -219,15 +219,17 @@ static bool holds_requirement(pTHX_ mehari_rec *rec)
  * declined would be a way around the password. */
 static int authorize(pTHX_ mehari_rec *rec)
 {
-  bool is_required = mehari_settings_text(aTHX_ rec->settings, "require");
-  bool has_authen = mehari_rec_handlers(rec, MEHARI_PHASE_AUTHEN), has_authz = mehari_rec_handlers(rec, MEHARI_PHASE_AUTHZ);
+  bool has_authen = mehari_rec_handlers(rec, MEHARI_PHASE_AUTHEN);
+  /* As in Apache: without a `Require` about users nobody is asked. */
+  if (!mehari_settings_text(aTHX_ rec->settings, "require"))
+    return DECLINED;
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHEN);
   if (status == DECLINED && has_authen)
     mehari_logf(MEHARI_LOG_ERROR, "every PerlAuthenHandler declined: nobody has said who the user is");
   if (status != OK && (status != DECLINED || has_authen))
     return status == DECLINED ? 401 : status;
   status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ);
-  if (status != DECLINED || (!has_authz && !is_required))
+  if (status != DECLINED)
     return status;
   return holds_requirement(aTHX_ rec) ? OK : 403;
 }

@@ -144,6 +144,17 @@ static const char *handler_name(const mehari_rec *rec)
   }
 }
 
+/* What the front says by a variable. */
+static mehari_text variable(const mehari_rec *rec, const char *name)
+{
+  for (int i = 0; i < rec->job.frame->variable_count; i++) {
+    mehari_text known = mehari_job_text(&rec->job, rec->job.variables[i].name);
+    if (known.length == strlen(name) && memEQ(known.at, name, known.length))
+      return mehari_job_text(&rec->job, rec->job.variables[i].value);
+  }
+  return (mehari_text){"", 0};
+}
+
 static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
 {
   mehari_text text;
@@ -167,8 +178,13 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
     return copy(aTHX_ sent(rec, MEHARI_TEXT_SERVER_NAME));
   case MEHARI_REC_THE_REQUEST:
     return the_request(aTHX_ rec);
+<<<<<<< HEAD
   case MEHARI_REC_CONTENT_TYPE:
     text = sent(rec, MEHARI_TEXT_MEDIA_TYPE);
+=======
+  case MEHARI_REC_USER:
+    text = variable(rec, "REMOTE_USER");
+>>>>>>> main
     return text.length ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_HANDLER:
     return newSVpv(handler_name(rec), 0);

@@ -19,6 +19,7 @@ sub note {
     my ($r, $phase) = @_;
     my $so_far = $r->notes->get('trail');
     $r->notes->set(trail => defined $so_far ? "$so_far $phase" : $phase);
+    $r->user('somebody') if $phase eq 'authen';
     my %told = map { /(\w+)=(-?\w+)/ ? ($1 => $2) : () } split /&/, $r->args // '';
     die "$phase dies\n" if ($told{die} // '') eq $phase;
     # Who declines to say who it is, or what that user may, lets nobody in.
@@ -63,6 +64,9 @@ PerlTransHandler Trail::trans
 PerlMapToStorageHandler Trail::map
 <Location /all>
     SetHandler modperl
+    AuthType Basic
+    AuthName phases
+    Require valid-user
     PerlHeaderParserHandler Trail::header
     PerlAccessHandler Trail::access
     PerlAuthenHandler Trail::authen
@@ -620,5 +624,62 @@ sub show   { my $r = shift; $r->print(join ' ', splice @log); 0 }
             "{place}"
         );
         assert_eq!(server.get("/show").expect(200), "access log 403", "{place}");
+    }
+}
+
+#[test]
+fn perl_and_the_front_decide_together_who_may_ask() {
+    let module = r#"
+use MIME::Base64 ();
+sub authen {
+    my $r = shift;
+    my ($given) = ($r->headers_in->get('Authorization') // '') =~ /^Basic (.*)/ or return -1;
+    my ($user, $password) = split /:/, MIME::Base64::decode_base64($given);
+    return 401 unless $password eq 'secret';
+    $r->user($user);
+    return 0;
+}
+sub authz { my $r = shift; $r->user eq 'ann' ? 0 : -1 }
+sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $r->user // 'nobody'); 0 }
+"#;
+    let conf = "PerlModule Auth\n\
+        <Location />\nSetHandler modperl\nPerlHandler Auth::say\nAuthType Basic\nAuthName x\n</Location>\n\
+        <Location /perl>\nPerlAuthenHandler Auth::authen\nRequire valid-user\n</Location>\n\
+        <Location /bob>\nPerlAuthenHandler Auth::authen\nRequire user bob\n</Location>\n\
+        <Location /both>\nPerlAuthenHandler Auth::authen\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n\
+        <Location /open>\nPerlAuthenHandler Auth::authen\n</Location>\n\
+        <Location /file>\nAuthUserFile @ROOT@/users\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n";
+    // `secret` by openssl passwd -apr1, for three users.
+    let hash = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/";
+    let users = format!("ann:{hash}\nbob:{hash}\neve:{hash}\n");
+    let server = one_worker(&[("Auth", module)], conf)
+        .file("users", &users)
+        .start();
+    let ask = |target: &str, credentials: &str| {
+        let mut request = Request::get(target);
+        if !credentials.is_empty() {
+            request = request.field("Authorization", &format!("Basic {credentials}"));
+        }
+        server.send(&request).status
+    };
+    let (ann, bob, eve) = ("YW5uOnNlY3JldA==", "Ym9iOnNlY3JldA==", "ZXZlOnNlY3JldA==");
+    let wrong = "YW5uOndyb25n";
+    for (target, credentials, status) in [
+        ("/perl", ann, 200),
+        ("/perl", "", 401),
+        ("/perl", wrong, 401),
+        ("/bob", bob, 200),
+        ("/bob", ann, 403),
+        ("/both", ann, 200),
+        ("/both", bob, 200),
+        ("/both", eve, 403),
+        ("/open", "", 200),
+        ("/file", "", 401),
+        ("/file", wrong, 401),
+        ("/file", ann, 200),
+        ("/file", bob, 200),
+        ("/file", eve, 403),
+    ] {
+        assert_eq!(ask(target, credentials), status, "{target} {credentials}");
     }
 }

@@ -126,6 +126,7 @@ pub enum Change {
     SendFileRoot(PathBuf),
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     Traffic(crate::TrafficRule),
+    TrackUploads(bool),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

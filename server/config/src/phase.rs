@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::{Change, Host, Settings};
+use crate::{Change, Host, Requirement, Settings};
 
 /// When a Perl handler runs, in the order of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -244,6 +244,12 @@ impl Settings {
                 &perl.options_off.to_string(),
             );
         }
+        // Perl decides who the user is: what is wanted of the user goes with it.
+        if let Some(requirement) = self.rules.require.as_ref().filter(|it| it.asks_user()) {
+            if !perl.of(Phase::Authen).is_empty() || !perl.of(Phase::Authz).is_empty() {
+                text.put(b't', "require", &about_users(requirement));
+            }
+        }
         // A program of this server's may answer in the same worker.
         for (status, document) in &self.error_documents {
             if document.starts_with('/') {
@@ -255,6 +261,21 @@ impl Settings {
         }
         text.put(b't', "location", &perl.location);
         text.0
+    }
+}
+
+/// The part of `Require` that is about users, a line for each way to meet it; `other` for what only a Perl handler
+/// can say yes to.
+fn about_users(requirement: &Requirement) -> String {
+    match requirement {
+        Requirement::ValidUser => "valid-user".to_string(),
+        Requirement::User(names) => format!("user {}", names.join(" ")),
+        Requirement::Any(inner) => {
+            let asking = inner.iter().filter(|one| one.asks_user());
+            let lines: Vec<String> = asking.map(about_users).collect();
+            lines.join("\n")
+        }
+        _ => "other".to_string(),
     }
 }
 

@@ -118,17 +118,29 @@ pub enum Report {
     Live,
     /// `health-ready`: there are workers, and it is not stopping.
     Ready,
+    /// `upload-progress`, `upload-progress-xml`, `upload-progress-json`.
+    Uploads(UploadFormat),
+}
+
+/// How progress is written: as lighttpd 1.5 and nginx's module did, as lighttpd 1.4 did, as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UploadFormat {
+    Script,
+    Xml,
+    Json,
 }
 
 impl Report {
-    pub const ALL: [Report; 4] = [Report::Status, Report::Metrics, Report::Live, Report::Ready];
-
     pub fn name(self) -> &'static str {
         match self {
             Report::Status => "server-status",
             Report::Metrics => "metrics",
             Report::Live => "health-live",
             Report::Ready => "health-ready",
+            Report::Uploads(UploadFormat::Script) => "upload-progress",
+            Report::Uploads(UploadFormat::Xml) => "upload-progress-xml",
+            Report::Uploads(UploadFormat::Json) => "upload-progress-json",
         }
     }
 }
@@ -201,6 +213,8 @@ pub struct Settings {
     pub proxy: ProxySettings,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
+    /// `TrackUploads`.
+    pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
     pub require_tls: bool,
     /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.

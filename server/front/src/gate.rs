@@ -275,8 +275,8 @@ impl<D: Dispatch> Gate<'_, D> {
             _ => {}
         }
         let requirement = rules.require.as_ref()?;
-        // Who the user is and may do is for the site's Perl where that has a say.
-        if requirement.asks_user() && by_perl(&[Phase::Authen, Phase::Authz]) {
+        // Who the user is is for the site's Perl where that has a say; the worker is told what is required.
+        if requirement.asks_user() && by_perl(&[Phase::Authen]) {
             return None;
         }
         let credentials = match requirement.asks_user() && rules.authentication.is_basic() {
@@ -291,7 +291,7 @@ impl<D: Dispatch> Gate<'_, D> {
         match verdict {
             Verdict::Granted | Verdict::Silent => None,
             Verdict::Denied | Verdict::Neutral if user.is_some() && requirement.asks_user() => {
-                Some(self.challenge(settings))
+                (!by_perl(&[Phase::Authz])).then(|| self.challenge(settings))
             }
             Verdict::Denied | Verdict::Neutral if by_perl(&[Phase::Access]) => {
                 remarks.get_or_insert_with(Default::default).access_status = 403;
@@ -344,6 +344,8 @@ impl<D: Dispatch> Gate<'_, D> {
         });
         match verdict {
             Verdict::Granted | Verdict::Silent => None,
+            // The worker asks Perl's handlers, and holds what they leave open against the requirement.
+            _ if !settings.perl.of(Phase::Authz).is_empty() => None,
             _ => Some(self.challenge(settings)),
         }
     }

@@ -41,6 +41,7 @@ mod status;
 mod tls;
 mod traffic;
 mod turn;
+mod uploads;
 mod watched;
 mod work;
 

@@ -2,6 +2,8 @@
 //! body time, nor so few bytes at a time that one request lasts for hours.
 
 use crate::clock::Clock;
+use crate::uploads::Upload;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Bytes that buy another second, as `MinRate=500` of Apache's `RequestReadTimeout`.
@@ -11,6 +13,8 @@ const BYTES_PER_SECOND: u64 = 500;
 pub struct Pace {
     began: Duration,
     received: u64,
+    /// Somebody may ask how far it is.
+    upload: Option<Rc<Upload>>,
 }
 
 impl Pace {
@@ -18,11 +22,24 @@ impl Pace {
         Pace {
             began: clock.tick(),
             received: 0,
+            upload: None,
         }
+    }
+
+    /// `already` bytes of the body have come.
+    pub fn tracking(mut self, upload: Option<Rc<Upload>>, already: usize) -> Pace {
+        self.upload = upload;
+        if let Some(upload) = &self.upload {
+            upload.count(already);
+        }
+        self
     }
 
     pub fn count(&mut self, bytes: usize) {
         self.received += bytes as u64;
+        if let Some(upload) = &self.upload {
+            upload.count(bytes);
+        }
     }
 
     /// How long the next bytes may take: `pause`, but in all no more than `pause` and a second for

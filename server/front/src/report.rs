@@ -2,6 +2,7 @@
 
 mod metrics;
 mod status;
+mod uploads;
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
@@ -17,6 +18,7 @@ pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, report: Re
         Report::Live => text(200, "text/plain; charset=utf-8", "alive\n".into()),
         Report::Ready => ready(shared),
         Report::Metrics => metrics::answer(shared, request),
+        Report::Uploads(format) => uploads::answer(shared, request, format),
         Report::Status => status::answer(shared, request),
     }
 }

@@ -16,6 +16,7 @@ use crate::route::table::RouteTable;
 use crate::route::{self, Route};
 use crate::tls::Hosts;
 use crate::traffic::Traffic;
+use crate::uploads::Uploads;
 use mehari_config::{LogLevel, LogNeeds, Site};
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
@@ -52,6 +53,7 @@ pub struct Shared<D: Dispatch> {
     pub meters: RefCell<Option<Meters>>,
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
+    pub uploads: Uploads,
 }
 
 /// Totals since the front began, and requests under way.
@@ -111,6 +113,7 @@ impl<D: Dispatch> Shared<D> {
             meters: RefCell::new(meters),
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
+            uploads: Uploads::default(),
         }
     }
 

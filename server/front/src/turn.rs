@@ -8,6 +8,7 @@ use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS}
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::traffic::Held;
+use crate::uploads::Upload;
 use mehari_config::{LogLevel, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub struct Turn {
     head_after: Option<Duration>,
     /// Who asks, when a believed proxy said so.
     pub client: Option<Box<Peer>>,
+    /// Whose progress is asked for.
+    pub upload: Option<Rc<Upload>>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
 }
@@ -76,6 +79,7 @@ impl Turn {
             route: None,
             head_after: None,
             client: None,
+            upload: None,
             held: Vec::new(),
         }
     }
@@ -169,6 +173,13 @@ impl Turn {
         fields: impl Iterator<Item = Field<'a>> + Clone,
     ) {
         shared.request_ends(self.sent);
+        if let Some(upload) = &self.upload {
+            upload.finish(if self.status == 0 {
+                CLIENT_GONE
+            } else {
+                self.status
+            });
+        }
         let (mut referer, mut user_agent) = (None, None);
         let needs = shared.log_needs.get();
         let all: Table;

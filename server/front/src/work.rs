@@ -13,11 +13,13 @@ use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
+use crate::uploads::{self, Upload};
 use mehari_config::{Handler, LogLevel, Rung, Settings, Site};
 use mehari_pool::Body;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::rc::Rc;
 
 pub enum Work<D: Dispatch> {
     Answer(Answer),
@@ -77,6 +79,19 @@ pub fn come_back<D: Dispatch>(
         }
         other => other,
     }
+}
+
+/// Keeps the progress of a request that has a body and a name for it.
+pub fn track<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    size: u64,
+) -> Option<Rc<Upload>> {
+    if matches!(request.method, b"GET" | b"HEAD") {
+        return None;
+    }
+    let id = uploads::id(request.fields.iter().copied(), request.query())?;
+    shared.uploads.begin(id, size)
 }
 
 /// The answer to `OPTIONS *`.

@@ -5,7 +5,7 @@ use super::proxy::passes;
 use super::row::*;
 use crate::environment::PreloadStage;
 use crate::overrides::{FILE_INFO, OPTIONS};
-use crate::{option, HandlerName, Phase, Preload, Report};
+use crate::{option, HandlerName, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
 
 pub const GROUP: Group = Group {
@@ -106,6 +106,9 @@ fn handler_name(
         "metrics",
         "health-live",
         "health-ready",
+        "upload-progress",
+        "upload-progress-xml",
+        "upload-progress-json",
         "None",
     ];
     let text = arguments.text(0)?;
@@ -123,6 +126,9 @@ fn handler_name(
         "metrics" => HandlerName::Report(Report::Metrics),
         "health-live" => HandlerName::Report(Report::Live),
         "health-ready" => HandlerName::Report(Report::Ready),
+        "upload-progress" => HandlerName::Report(Report::Uploads(UploadFormat::Script)),
+        "upload-progress-xml" => HandlerName::Report(Report::Uploads(UploadFormat::Xml)),
+        "upload-progress-json" => HandlerName::Report(Report::Uploads(UploadFormat::Json)),
         "none" if may_be_unset => HandlerName::Unset,
         _ => {
             let message = format!("expected {}, not `{text}`", NAMES.join(", "));

@@ -22,6 +22,16 @@ pub const GROUP: Group = Group {
             rate,
         )
         .example("60/60 burst=20 delay=2", "fast"),
+        Directive::everywhere(
+            "TrackUploads",
+            Shape::Flag,
+            "Whether the progress of requests with an X-Progress-ID (header or query) can be asked for, by `SetHandler upload-progress`.",
+            |target, arguments| {
+                target.changes.push(Change::TrackUploads(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .default("Off"),
         Directive::server(
             "MaxConnectionsPerClient",
             Shape::Number { least: 0, most: 1_000_000 },

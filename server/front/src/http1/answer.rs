@@ -2,6 +2,7 @@
 
 use super::body::Gathered;
 use super::connection::{Connection, Current, Gone};
+use super::head::Framing;
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Passage};
@@ -110,6 +111,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                     work::come_back(&self.shared, request, settings, (status, after))
                 }));
             }
+        }
+        if route.settings.track_uploads {
+            let size = match self.head.framing {
+                Framing::Length(length) => length,
+                _ => 0,
+            };
+            turn.upload =
+                self.with_request(turn, |request| work::track(&self.shared, request, size));
+            self.tracked.clone_from(&turn.upload);
         }
         let body = match work::wants_body(route) {
             true => self.read_body(route.settings.body_limit).await?,

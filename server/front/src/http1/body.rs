@@ -102,7 +102,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.flush().await?;
         }
-        self.pace = Pace::begin(&self.shared.clock);
+        let already = self.input.bytes().len() - self.head.length;
+        let pace = Pace::begin(&self.shared.clock);
+        self.pace = pace.tracking(self.tracked.take(), already);
         self.await_body();
         Ok(())
     }

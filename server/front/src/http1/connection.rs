@@ -16,6 +16,7 @@ use crate::request::{Peer, Protocol};
 use crate::shared::Shared;
 use crate::socket::Stream;
 use crate::turn::Turn;
+use crate::uploads::Upload;
 use std::future::poll_fn;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
@@ -51,6 +52,8 @@ pub struct Connection<S, D: Dispatch> {
     pub(super) served: u64,
     /// Of the body that is being read.
     pub(super) pace: Pace,
+    /// Whose progress is kept while it is read.
+    pub(super) tracked: Option<Rc<Upload>>,
     /// The client sends no more. It may still read: half-closing is legal.
     pub(super) client_ended: bool,
 }
@@ -106,6 +109,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             scan: Scan::default(),
             served: 0,
             pace: Pace::default(),
+            tracked: None,
             client_ended: false,
         }
     }

@@ -22,7 +22,7 @@ impl<D: Dispatch> Stream<D> {
     ) -> Result<Result<Spooled, Problem>, Gone> {
         let largest = if limit == 0 { u64::MAX } else { limit };
         let mut spool = Spool::default();
-        let mut pace = Pace::begin(&self.shared.clock);
+        let mut pace = Pace::begin(&self.shared.clock).tracking(self.tracked.take(), 0);
         loop {
             let pause = self.shared.site().limits.body_timeout;
             let limit = pace.limit(&self.shared.clock, pause);

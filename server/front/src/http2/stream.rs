@@ -13,6 +13,7 @@ use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
+use crate::uploads::Upload;
 use crate::work::{self, Work};
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -31,6 +32,8 @@ pub struct Stream<D: Dispatch> {
     pub(super) peer: Rc<Peer>,
     pub(super) seat: Seat,
     pub(super) respond: SendResponse<Bytes>,
+    /// Whose progress is kept while it is read.
+    pub(super) tracked: Option<Rc<Upload>>,
 }
 
 /// The head of a request, with what HTTP/2 says elsewhere put where programs look for it.
@@ -53,6 +56,7 @@ impl<D: Dispatch> Stream<D> {
             peer,
             seat,
             respond,
+            tracked: None,
         }
     }
 
@@ -169,6 +173,15 @@ impl<D: Dispatch> Stream<D> {
                     work::come_back(&self.shared, request, settings, (status, after))
                 }));
             }
+        }
+        if route.settings.track_uploads {
+            let size = head.fields.get("content-length");
+            let size = size.and_then(|size| size.to_str().ok()?.parse().ok());
+            let track = |request: &Request<'_>| {
+                work::track(&self.shared, request, size.unwrap_or_default())
+            };
+            turn.upload = self.with_request(turn, head, track);
+            self.tracked.clone_from(&turn.upload);
         }
         let spooled = match work::wants_body(&route) {
             true => self.read_body(body, route.settings.body_limit).await?,
