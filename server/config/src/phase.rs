@@ -260,6 +260,15 @@ impl Settings {
             return text.0;
         }
         text.put(b't', "location", &perl.location);
+        let said = &self.rules.authentication;
+        for (name, value) in [("auth_type", &said.kind), ("auth_name", &said.realm)] {
+            if let Some(value) = value {
+                text.put(b't', name, value);
+            }
+        }
+        if self.rules.satisfy_any {
+            text.put(b't', "satisfy", "any");
+        }
         text.0
     }
 }
