@@ -178,13 +178,11 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
     return copy(aTHX_ sent(rec, MEHARI_TEXT_SERVER_NAME));
   case MEHARI_REC_THE_REQUEST:
     return the_request(aTHX_ rec);
-<<<<<<< HEAD
   case MEHARI_REC_CONTENT_TYPE:
     text = sent(rec, MEHARI_TEXT_MEDIA_TYPE);
-=======
+    return text.length ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_USER:
     text = variable(rec, "REMOTE_USER");
->>>>>>> main
     return text.length ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_HANDLER:
     return newSVpv(handler_name(rec), 0);
