@@ -20,7 +20,7 @@ our @LADDER = (
 # The settings in force on each rung, the rungs before included.
 sub rungs {
     my %now;
-    return map { %now = (%now, %{$_->{set}}); {%$_, settings => {%now}} } @LADDER;
+    return map { %now = (%now, %{$_->{set}}); +{%$_, settings => {%now}} } @LADDER;
 }
 
 # folder: the server's own. Returns where the state goes; the folders are made, and open to the server's user.

@@ -423,6 +423,8 @@ void mehari_rec_add_error_head(mehari_rec *rec, int status)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
   else if (status >= 300 && status < 400)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Location");
+  if (status && rec->numbers[MEHARI_NUMBER_NO_CACHE])
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Expires");
   add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 
