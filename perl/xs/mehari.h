@@ -194,6 +194,16 @@ typedef struct {
   CV *outer;
   PADOFFSET outer_slot;
 } mehari_rebind;
+/* script_signals.c: $SIG{__DIE__} and $SIG{__WARN__}, copies; NULL: none. */
+typedef struct {
+  SV *die, *warn;
+} mehari_hooks;
+bool mehari_is_same_handler(SV *now, SV *before);
+void mehari_hooks_see(pTHX_ mehari_hooks *hooks); /* as they are now */
+void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* those that changed since; frees `before` */
+void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
+void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
+
 typedef struct mehari_script {
   char *file;
   dev_t device;
@@ -208,6 +218,7 @@ typedef struct mehari_script {
   Off_t data_offset;
   SV *data;
   GV *data_handle;
+  mehari_hooks hooks; /* that its compilation set */
   bool warnings;  /* #! -w */
   bool ends_lines; /* #! -l */
   char *own_perl; /* the switches of a #! line that only a perl of its own can follow */

@@ -163,6 +163,7 @@ static void serve(pTHX_ mehari_script *script, bool ephemeral)
   mehari_enter_directory(enters_folder(aTHX) ? script->file : NULL);
   mehari_set_program_name(aTHX_ script->file);
   mehari_script_open_data(aTHX_ script);
+  mehari_hooks_put(aTHX_ & script->hooks);
   if (script->rebind_count)
     mehari_script_rebind(aTHX_ script);
   int exit_status = 0;

@@ -178,6 +178,9 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
     return copy(aTHX_ sent(rec, MEHARI_TEXT_SERVER_NAME));
   case MEHARI_REC_THE_REQUEST:
     return the_request(aTHX_ rec);
+  case MEHARI_REC_CONTENT_TYPE:
+    text = sent(rec, MEHARI_TEXT_MEDIA_TYPE);
+    return text.length ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_USER:
     text = variable(rec, "REMOTE_USER");
     return text.length ? copy(aTHX_ text) : NULL;
@@ -373,7 +376,8 @@ static void add_pairs(const mehari_table *table, const char *only)
 static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
 {
   STRLEN length;
-  const char *text = rec->texts[which] ? SvPV(rec->texts[which], length) : NULL;
+  SV *value = mehari_rec_text(aTHX_ rec, which);
+  const char *text = value ? SvPV(value, length) : NULL;
   if (text)
     mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
@@ -419,6 +423,8 @@ void mehari_rec_add_error_head(mehari_rec *rec, int status)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
   else if (status >= 300 && status < 400)
     add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Location");
+  if (status && rec->numbers[MEHARI_NUMBER_NO_CACHE])
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Expires");
   add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
 }
 

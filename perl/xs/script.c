@@ -276,6 +276,7 @@ void mehari_script_free(pTHX_ mehari_script *script)
     return;
   SvREFCNT_dec((SV *)script->code);
   SvREFCNT_dec((SV *)script->ends);
+  mehari_hooks_free(aTHX_ & script->hooks);
   Safefree(script->rebinds);
   Safefree(script->file);
   Safefree(script->own_perl);
@@ -368,8 +369,11 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   compiling = true;
   data_found = false;
   size_t printed = mehari_output_bytes();
+  mehari_hooks before;
+  mehari_hooks_see(aTHX_ & before);
   mehari_outcome outcome = mehari_guard(aTHX_ compile_source, &this, NULL);
   compiling = false;
+  mehari_hooks_keep(aTHX_ & script->hooks, &before);
   script->printed = mehari_output_bytes() != printed;
   if (manner != MEHARI_AS_PROGRAM) {
     script->ends = PL_endav;

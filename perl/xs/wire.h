@@ -80,6 +80,7 @@ enum {
   MEHARI_TEXT_DOCUMENT_ROOT,
   MEHARI_TEXT_FILE, /* of a handler: what the path was mapped to */
   MEHARI_TEXT_SETTINGS, /* what Perl has to know of the settings in force; empty: nothing */
+  MEHARI_TEXT_MEDIA_TYPE, /* of what the path was mapped to, by its name; empty: unknown, or a script */
   MEHARI_TEXT_COUNT
 };
 

@@ -11,7 +11,7 @@ bool mehari_retire;
 
 /* What a script changes without meaning to, as it was when the worker began. */
 static struct {
-  SV *warn_hook, *die_hook;
+  mehari_hooks hooks;
   U8 warnings;
   mode_t mask;
   SV *signals[SIG_SIZE]; /* copies: what they hold, not where */
@@ -27,8 +27,7 @@ static struct {
 
 static void remember_state(pTHX)
 {
-  at_start.warn_hook = PL_warnhook;
-  at_start.die_hook = PL_diehook;
+  mehari_hooks_see(aTHX_ & at_start.hooks);
   at_start.warnings = PL_dowarn;
   at_start.mask = umask(022);
   umask(at_start.mask);
@@ -61,15 +60,6 @@ static void restore_include(pTHX)
     av_push(now, newSVsv(AvARRAY(at_start.include)[i]));
 }
 
-static bool is_same_handler(SV *now, SV *before)
-{
-  if (!now || !before)
-    return now == before;
-  if (SvROK(now) || SvROK(before))
-    return SvROK(now) && SvROK(before) && SvRV(now) == SvRV(before);
-  return SvPOK(now) && SvPOK(before) && SvCUR(now) == SvCUR(before) && memEQ(SvPVX(now), SvPVX(before), SvCUR(now));
-}
-
 /* Without one before, the signal's element goes: perl then forgets the handler. */
 static void restore_signal(pTHX_ const char *name, SV *before)
 {
@@ -87,13 +77,13 @@ static void restore_signals(pTHX)
   if (!PL_psig_ptr)
     return;
   for (int i = 1; i < SIG_SIZE; i++)
-    if (!is_same_handler(PL_psig_ptr[i], at_start.signals[i]))
+    if (!mehari_is_same_handler(PL_psig_ptr[i], at_start.signals[i]))
       restore_signal(aTHX_ PL_sig_name[i], at_start.signals[i]);
 }
 
 static void restore_hook(pTHX_ SV **hook, SV *before, const char *name)
 {
-  if (*hook == before)
+  if (mehari_is_same_handler(*hook, before))
     return;
   SV **slot = hv_fetch(get_hv("SIG", GV_ADD), name, strlen(name), 0);
   if (slot) {
@@ -124,8 +114,8 @@ static void restore_separators(pTHX)
 
 static void restore_state(pTHX)
 {
-  restore_hook(aTHX_ &PL_warnhook, at_start.warn_hook, "__WARN__");
-  restore_hook(aTHX_ &PL_diehook, at_start.die_hook, "__DIE__");
+  restore_hook(aTHX_ &PL_warnhook, at_start.hooks.warn, "__WARN__");
+  restore_hook(aTHX_ &PL_diehook, at_start.hooks.die, "__DIE__");
   restore_signals(aTHX);
   PL_dowarn = at_start.warnings;
   restore_separators(aTHX);

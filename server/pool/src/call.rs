@@ -55,6 +55,8 @@ pub struct Call<'a> {
     pub remote_addr: &'a [u8],
     pub remote_port: u16,
     pub document_root: &'a [u8],
+    /// Of what the path was mapped to, by its name; empty: unknown, or a script.
+    pub media_type: &'a [u8],
     /// Header fields in order of arrival, names as sent. Never `Proxy`, hop-by-hop fields or names with `_`.
     pub fields: &'a [(&'a [u8], &'a [u8])],
     /// Variables of the configuration (`SetEnv`, `PerlSetEnv`).

@@ -75,6 +75,7 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::DocumentRoot, call.document_root),
         (Text::File, file(&call.task)),
         (Text::Settings, call.settings.1),
+        (Text::MediaType, call.media_type),
     ]
 }
 

@@ -88,8 +88,10 @@ pub enum Text {
     File,
     /// What Perl has to know of the settings in force; empty: nothing.
     Settings,
+    /// Of what the path was mapped to, by its name; empty: unknown, or a script.
+    MediaType,
 }
-pub const TEXT_COUNT: usize = 14;
+pub const TEXT_COUNT: usize = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

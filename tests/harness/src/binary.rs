@@ -17,6 +17,11 @@ pub fn fixture(name: &str) -> PathBuf {
     workspace().join("tests/fixtures").join(name)
 }
 
+/// A folder under `tests/programs`: a real program's configuration, and what its package does not have.
+pub fn program_folder(name: &str) -> PathBuf {
+    workspace().join("tests/programs").join(name)
+}
+
 /// `MEHARI_BIN`, else the newer of the release and the debug build.
 pub fn mehari() -> PathBuf {
     if let Some(path) = std::env::var_os("MEHARI_BIN") {

@@ -50,6 +50,54 @@ impl Builder {
         self
     }
 
+    /// A real program: copies `tests/programs/NAME` into the site and takes its `site.conf`.
+    pub fn program_site(self, name: &str) -> Builder {
+        self.program_site_with(name, &[], &[])
+    }
+
+    /// The same, with words such as `@DSN@` replaced in the named files.
+    pub fn program_site_with(self, name: &str, files: &[&str], words: &[(&str, &str)]) -> Builder {
+        self.site
+            .copy_from(&crate::binary::program_folder(name), ".");
+        self.fill_in(files, words).conf_file("site.conf")
+    }
+
+    /// Replaces words in files of the site; `@ROOT@` stands for its folder.
+    pub fn fill_in(self, files: &[&str], words: &[(&str, &str)]) -> Builder {
+        let root = self.site.root().to_string_lossy().into_owned();
+        for file in files {
+            let mut text = self.site.read(file);
+            for (word, value) in words {
+                text = text.replace(word, value);
+            }
+            self.site.write(file, &text.replace("@ROOT@", &root));
+        }
+        self
+    }
+
+    fn conf_file(self, name: &str) -> Builder {
+        let text = self.site.read(name);
+        self.conf(&text)
+    }
+
+    /// Copies a folder of an installed package into the site, its compressed files unpacked.
+    pub fn package(self, folder: &str, into: &str) -> Builder {
+        self.site.copy_from(std::path::Path::new(folder), into);
+        self.site.unpack(into);
+        self
+    }
+
+    /// An empty folder that the program may write to, whoever it runs as.
+    pub fn folder(self, name: &str) -> Builder {
+        self.site.folder_for_all(name);
+        self
+    }
+
+    /// Where a folder of the site is, for a test that fills it.
+    pub fn folder_of(&self, name: &str) -> PathBuf {
+        self.site.path(name)
+    }
+
     pub fn file(self, name: &str, text: &str) -> Builder {
         self.site.write(name, text);
         self

@@ -55,7 +55,30 @@ impl Site {
 
     /// Copies `tests/fixtures/NAME` into the folder `into` of the site, modes included.
     pub fn copy(&self, name: &str, into: &str) {
-        copy_tree(&crate::binary::fixture(name), &self.path(into));
+        self.copy_from(&crate::binary::fixture(name), into);
+    }
+
+    /// Copies any folder into the folder `into` of the site, modes included.
+    pub fn copy_from(&self, folder: &Path, into: &str) {
+        copy_tree(folder, &self.path(into));
+    }
+
+    /// Makes a folder that any user may write to: Apache's children run as another one than the tests do.
+    pub fn folder_for_all(&self, name: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(&path).expect("a folder of the site");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("own folder");
+    }
+
+    /// Unpacks what Debian compressed of a package's documentation and examples.
+    pub fn unpack(&self, name: &str) {
+        let status = std::process::Command::new("gzip")
+            .args(["--decompress", "--recursive", "--quiet"])
+            .arg(self.path(name))
+            .status()
+            .expect("gzip is part of every Debian system");
+        // 2 is a warning: there was nothing to unpack.
+        assert!(matches!(status.code(), Some(0 | 2)), "gzip: {status}");
     }
 
     /// Writes a file; a script (`.pl`, `.cgi`, or a first line `#!`) becomes executable.

@@ -5,6 +5,7 @@ use crate::request::{Field, Request, Table};
 use crate::route::{Outcome, Route};
 use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
+use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
 /// Gives a complete request to the pool.
@@ -72,6 +73,10 @@ pub fn with_call<T>(
     {
         variables.push((b"TRACEPARENT", parent));
     }
+    let admin = site.host(route.host).server_admin.as_deref();
+    if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
+        variables.push((b"SERVER_ADMIN", admin.as_bytes()));
+    }
     let status;
     if let Some(redirect) = request.redirect {
         status = redirect.status.to_string();
@@ -89,6 +94,7 @@ pub fn with_call<T>(
         scheme: scheme(request),
         server_name: server_name(request, site.host(route.host)),
         server_port: request.peer.server_port,
+        media_type: media_type(route).as_bytes(),
         server_addr: request.peer.server_addr.as_bytes(),
         remote_addr: request.peer.remote_addr.as_bytes(),
         remote_port: request.peer.remote_port,
@@ -120,6 +126,24 @@ fn told(route: &Route) -> (u32, &[u8]) {
     match is_asked || settings.runs_phases() {
         true => (settings.id, &settings.perl.told.text),
         false => (0, &[]),
+    }
+}
+
+/// As Apache's mod_mime: a handler's answer has the type of the path's name until the handler says another one.
+fn media_type(route: &Route) -> Cow<'_, str> {
+    if !matches!(route.handler, Handler::Perl { .. } | Handler::File) {
+        return Cow::Borrowed("");
+    }
+    let name = route.file.strip_suffix(&*route.path_info);
+    super::file::media_type(name.unwrap_or(&route.file), &route.settings).unwrap_or_default()
+}
+
+/// What programs in C are told by their own handlers.
+fn is_for_perl(route: &Route) -> bool {
+    match route.handler {
+        Handler::Script(rung) => rung != Rung::Cgi,
+        Handler::Perl { .. } | Handler::Psgi(_) => true,
+        Handler::File | Handler::Proxy(_) | Handler::Report(_) => false,
     }
 }
 

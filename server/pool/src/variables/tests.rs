@@ -21,6 +21,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         remote_addr: b"192.0.2.9",
         remote_port: 40_000,
         document_root: b"/srv/www/",
+        media_type: b"",
         fields,
         variables: &[(b"COLOUR", b"red")],
         settings: (0, b""),

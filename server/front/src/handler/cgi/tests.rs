@@ -125,6 +125,7 @@ impl Rig {
             remote_addr: b"127.0.0.2",
             remote_port: 40_000,
             document_root: b"/srv/www",
+            media_type: b"",
             fields: request.fields,
             variables: &[(b"COLOUR", b"red")],
             settings: (0, b""),

@@ -1,0 +1,57 @@
+/* $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp qw(fatalsToBrowser)`): it is
+ * compiled once and run often, and each run finds them as a program of its own would. */
+#include "mehari.h"
+
+bool mehari_is_same_handler(SV *now, SV *before)
+{
+  if (!now || !before)
+    return now == before;
+  if (SvROK(now) || SvROK(before))
+    return SvROK(now) && SvROK(before) && SvRV(now) == SvRV(before);
+  return SvPOK(now) && SvPOK(before) && SvCUR(now) == SvCUR(before) && memEQ(SvPVX(now), SvPVX(before), SvCUR(now));
+}
+
+void mehari_hooks_see(pTHX_ mehari_hooks *hooks)
+{
+  hooks->die = PL_diehook ? newSVsv(PL_diehook) : NULL;
+  hooks->warn = PL_warnhook && PL_warnhook != PERL_WARNHOOK_FATAL ? newSVsv(PL_warnhook) : NULL;
+}
+
+void mehari_hooks_free(pTHX_ mehari_hooks *hooks)
+{
+  SvREFCNT_dec(hooks->die);
+  SvREFCNT_dec(hooks->warn);
+  hooks->die = hooks->warn = NULL;
+}
+
+/* What is as it was before is none of the script's. */
+static void drop_same(pTHX_ SV **hook, SV *before)
+{
+  if (*hook && mehari_is_same_handler(*hook, before)) {
+    SvREFCNT_dec(*hook);
+    *hook = NULL;
+  }
+}
+
+void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before)
+{
+  mehari_hooks_see(aTHX_ hooks);
+  drop_same(aTHX_ & hooks->die, before->die);
+  drop_same(aTHX_ & hooks->warn, before->warn);
+  mehari_hooks_free(aTHX_ before);
+}
+
+static void put(pTHX_ const char *name, SV *value)
+{
+  SV **slot = value ? hv_fetch(get_hv("SIG", GV_ADD), name, strlen(name), 1) : NULL;
+  if (!slot)
+    return;
+  sv_setsv(*slot, value);
+  SvSETMAGIC(*slot);
+}
+
+void mehari_hooks_put(pTHX_ const mehari_hooks *hooks)
+{
+  put(aTHX_ "__DIE__", hooks->die);
+  put(aTHX_ "__WARN__", hooks->warn);
+}

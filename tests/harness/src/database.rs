@@ -1,0 +1,235 @@
+//! A database of a test's own: a throw-away instance in a temporary folder, reached by a Unix socket, gone at the end.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Which program keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    PostgreSql,
+    MariaDb,
+}
+
+/// An empty database; dropping it stops its server.
+pub struct Database {
+    engine: Engine,
+    folder: tempfile::TempDir,
+    server: Option<Child>,
+}
+
+impl Database {
+    /// `None`, and a line on stderr, where the engine is not installed.
+    pub fn start(engine: Engine) -> Option<Database> {
+        if engine.program().is_some_and(|program| !program.exists()) {
+            eprintln!("SKIPPED: {engine:?} is not installed (packaging/install-needs programs)");
+            return None;
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("mehari-db-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        // The engine's own user writes here, and any worker reaches the socket.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777))
+            .expect("own folder");
+        let mut database = Database {
+            engine,
+            folder,
+            server: None,
+        };
+        database.initialise();
+        database.launch();
+        Some(database)
+    }
+
+    /// What DBI calls it.
+    pub fn dsn(&self) -> String {
+        let folder = self.folder.path().display();
+        match self.engine {
+            Engine::Sqlite => format!("dbi:SQLite:dbname={folder}/site.sqlite"),
+            Engine::PostgreSql => format!("dbi:Pg:dbname=postgres;host={folder}"),
+            Engine::MariaDb => format!("dbi:MariaDB:database=site;mariadb_socket={folder}/socket"),
+        }
+    }
+
+    /// SQLite takes any name.
+    pub fn user(&self) -> &'static str {
+        "site"
+    }
+
+    /// Runs one statement.
+    #[track_caller]
+    pub fn run(&self, statement: &str) {
+        assert!(self.runs(statement), "{:?}: {statement}", self.engine);
+    }
+
+    /// Ends every connection: the server stops and starts again.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.launch();
+    }
+
+    /// The server goes away and stays away.
+    pub fn stop(&mut self) {
+        let Some(mut server) = self.server.take() else {
+            return;
+        };
+        // PostgreSQL ends at once with SIGINT, MariaDB with SIGTERM.
+        let signal = match self.engine {
+            Engine::PostgreSql => rustix::process::Signal::Int,
+            _ => rustix::process::Signal::Term,
+        };
+        crate::processes::signal(server.id() as crate::processes::Pid, signal);
+        let _ = server.wait();
+    }
+
+    fn launch(&mut self) {
+        let folder = self.folder.path();
+        let mut command = match self.engine {
+            Engine::Sqlite => return,
+            Engine::PostgreSql => {
+                let mut command = as_user("postgres", &postgres("postgres"));
+                command
+                    .arg("-D")
+                    .arg(folder.join("data"))
+                    .arg("-k")
+                    .arg(folder);
+                command.args([
+                    "-c",
+                    "listen_addresses=",
+                    "-c",
+                    "fsync=off",
+                    "-c",
+                    "unix_socket_permissions=0777",
+                ]);
+                command
+            }
+            Engine::MariaDb => {
+                let mut command = as_user("mysql", Path::new(MARIADB));
+                command
+                    .arg("--no-defaults")
+                    .arg(format!("--datadir={}", folder.join("data").display()));
+                command.arg(format!("--socket={}", folder.join("socket").display()));
+                command.arg(format!("--pid-file={}", folder.join("pid").display()));
+                command.arg(format!("--init-file={}", folder.join("init.sql").display()));
+                command.args(["--skip-networking", "--skip-grant-tables"]);
+                command
+            }
+        };
+        let log = std::fs::File::create(folder.join("log")).expect("own folder");
+        command
+            .stdout(Stdio::null())
+            .stderr(log)
+            .stdin(Stdio::null());
+        self.server = Some(command.spawn().expect("the engine is installed"));
+        let is_up = crate::eventually(crate::PATIENCE, || self.runs("select 1"));
+        assert!(is_up, "{:?} did not start:\n{}", self.engine, self.log());
+    }
+
+    fn initialise(&self) {
+        let folder = self.folder.path();
+        let data = folder.join("data");
+        let status = match self.engine {
+            Engine::Sqlite => return,
+            Engine::PostgreSql => as_user("postgres", &postgres("initdb"))
+                .arg("-D")
+                .arg(&data)
+                .args([
+                    "-A",
+                    "trust",
+                    "-U",
+                    "site",
+                    "-E",
+                    "UTF8",
+                    "--locale=C",
+                    "--no-sync",
+                ])
+                .stdout(Stdio::null())
+                .status(),
+            Engine::MariaDb => {
+                std::fs::write(
+                    folder.join("init.sql"),
+                    "create database if not exists site;\n",
+                )
+                .expect("own folder");
+                as_user("mysql", Path::new("/usr/bin/mariadb-install-db"))
+                    .arg("--no-defaults")
+                    .arg(format!("--datadir={}", data.display()))
+                    .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .status()
+            }
+        };
+        let made = status.is_ok_and(|status| status.success());
+        assert!(made, "{:?}: no database could be made", self.engine);
+    }
+
+    fn runs(&self, statement: &str) -> bool {
+        const CONNECT: &str = "my ($dsn, $user, $what) = @ARGV; DBI->connect($dsn, $user, '', \
+             {RaiseError => 1, PrintError => 0})->do($what)";
+        Command::new("perl")
+            .args(["-MDBI", "-e", CONNECT, &self.dsn(), self.user(), statement])
+            .current_dir(self.folder.path())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// Lets Apache's children, who are another user, write to the file.
+    pub fn open_to_all(&self) {
+        let file = self.folder.path().join("site.sqlite");
+        if file.exists() {
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o666))
+                .expect("own file");
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+const MARIADB: &str = "/usr/sbin/mariadbd";
+
+impl Engine {
+    fn program(self) -> Option<PathBuf> {
+        match self {
+            Engine::Sqlite => None,
+            Engine::PostgreSql => Some(postgres("postgres")),
+            Engine::MariaDb => Some(PathBuf::from(MARIADB)),
+        }
+    }
+}
+
+/// Debian keeps each version's programs in a folder of its own.
+fn postgres(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let newest = versions.map(|entry| entry.path()).max();
+    newest.unwrap_or_default().join("bin").join(name)
+}
+
+/// Neither engine runs as root: it becomes its package's user.
+fn as_user(user: &str, program: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args([
+        &format!("--reuid={user}"),
+        &format!("--regid={user}"),
+        "--clear-groups",
+    ]);
+    command.arg(program);
+    command
+}

@@ -1,0 +1,259 @@
+//! One program on two servers, Mehari and Apache with mod_perl, walked through by one user: each page has to be the
+//! same on both, but for what a mask takes away.
+
+use crate::cookies::Cookies;
+use crate::mask::Mask;
+use crate::{apache, Answer, Builder, Request, Server};
+use std::fmt::Write;
+
+/// The two servers, and a browser before each.
+pub struct Pair {
+    ours: Visitor,
+    theirs: Option<Visitor>,
+    mask: Mask,
+}
+
+/// A server and what a browser keeps of it.
+struct Visitor {
+    server: Server,
+    cookies: Cookies,
+}
+
+impl Pair {
+    /// Starts the site that `build` describes on both. Without Apache and mod_perl nothing is compared: the test's own
+    /// expectations of Mehari's pages still hold.
+    pub fn start(build: impl Fn() -> Builder) -> Pair {
+        Pair::start_each(build)
+    }
+
+    /// The same, where each is to be given something of its own: Apache's first.
+    pub fn start_each(mut build: impl FnMut() -> Builder) -> Pair {
+        let theirs = if apache::is_installed() {
+            Some(Visitor::of(build().on_apache().start()))
+        } else {
+            eprintln!("SKIPPED in part: apache2 or libapache2-mod-perl2 is not installed, so nothing is compared");
+            None
+        };
+        Pair {
+            ours: Visitor::of(build().start()),
+            theirs,
+            mask: Mask::new(&[]),
+        }
+    }
+
+    /// More of what varies: pattern and the word in its place.
+    pub fn mask(mut self, patterns: &[(&'static str, &'static str)]) -> Pair {
+        self.mask = Mask::new(patterns);
+        self
+    }
+
+    /// Mehari's server.
+    pub fn ours(&self) -> &Server {
+        &self.ours.server
+    }
+
+    /// Both, Mehari's first.
+    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+        std::iter::once(&self.ours.server).chain(self.theirs.iter().map(|visitor| &visitor.server))
+    }
+
+    #[track_caller]
+    pub fn get(&mut self, target: &str) -> Answer {
+        self.send(&Request::get(target))
+    }
+
+    #[track_caller]
+    pub fn form(&mut self, target: &str, body: &str) -> Answer {
+        self.send(&Request::form(target, body))
+    }
+
+    /// Sends the request to both; Mehari's answer. Panics when the other one's differs.
+    #[track_caller]
+    pub fn send(&mut self, request: &Request) -> Answer {
+        match self.compare(request) {
+            Ok(answer) => answer,
+            Err(difference) => panic!("{difference}\nMehari's log ends:\n{}", self.end_of_log()),
+        }
+    }
+
+    /// Sends the request to both; Mehari's answer, or where the two differ.
+    #[track_caller]
+    pub fn compare(&mut self, request: &Request) -> Result<Answer, String> {
+        self.compare_as(request, str::to_owned)
+    }
+
+    /// The same for a page whose program prints a hash in perl's own order: the words count, not their order.
+    #[track_caller]
+    pub fn compare_words(&mut self, request: &Request) -> Result<Answer, String> {
+        self.compare_as(request, in_order)
+    }
+
+    /// The same for a script that prints its own status: mod_perl's Registry loses it (it answers 200, and Apache's
+    /// page of the status follows the script's); ours has to be `status`, with the script's page alone.
+    #[track_caller]
+    pub fn compare_refusal(&mut self, request: &Request, status: u16) -> Result<Answer, String> {
+        let ours = self.ours.send(request);
+        if ours.status != status {
+            return Err(format!(
+                "{}: {} instead of {status}",
+                request.target, ours.status
+            ));
+        }
+        let Some(theirs) = &mut self.theirs else {
+            return Ok(ours);
+        };
+        let answer = theirs.send(request);
+        let expected = shown(&self.mask.apply(&theirs.server, &answer.body));
+        let found = shown(&self.mask.apply(&self.ours.server, &ours.body));
+        match expected.starts_with(&found) && !found.is_empty() {
+            true => Ok(ours),
+            false => Err(format!(
+                "{}: the pages differ\n{}",
+                request.target,
+                difference(&expected, &found)
+            )),
+        }
+    }
+
+    #[track_caller]
+    fn compare_as(
+        &mut self,
+        request: &Request,
+        seen: fn(&str) -> String,
+    ) -> Result<Answer, String> {
+        let ours = self.ours.send(request);
+        let Some(theirs) = &mut self.theirs else {
+            return Ok(ours);
+        };
+        let answer = theirs.send(request);
+        let expected = seen(&essence(&self.mask, &theirs.server, &answer));
+        let found = seen(&essence(&self.mask, &self.ours.server, &ours));
+        if expected == found {
+            return Ok(ours);
+        }
+        let difference = difference(&expected, &found);
+        Err(format!(
+            "{} {}: the answers differ\n{difference}",
+            request.method, request.target
+        ))
+    }
+
+    fn end_of_log(&self) -> String {
+        let text = self.ours.server.log.text();
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(15)..].join("\n")
+    }
+
+    /// The same, and on to where the answer redirects, once.
+    #[track_caller]
+    pub fn follow(&mut self, request: &Request) -> Answer {
+        let answer = self.send(request);
+        let place = answer
+            .field("location")
+            .unwrap_or_else(|| panic!("{}: no redirect\n{}", request.target, answer.text()));
+        let target = place
+            .strip_prefix(&format!("http://{}", self.ours.server.address))
+            .unwrap_or(&place);
+        if target.starts_with('/') {
+            return self.get(target);
+        }
+        let folder = request
+            .target
+            .rsplit_once('/')
+            .map_or("", |(folder, _)| folder);
+        self.get(&format!("{folder}/{target}"))
+    }
+}
+
+impl Visitor {
+    fn of(server: Server) -> Visitor {
+        Visitor {
+            server,
+            cookies: Cookies::default(),
+        }
+    }
+
+    #[track_caller]
+    fn send(&mut self, request: &Request) -> Answer {
+        let answer = self.server.send(&self.cookies.add_to(request.clone()));
+        self.cookies.keep(&answer);
+        answer
+    }
+}
+
+/// Status, fields and body as lines, masked.
+fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
+    let is_page_of_server = is_page_of_server(answer);
+    let mut lines: Vec<String> = answer
+        .fields
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(|(name, _)| !OF_THE_SERVER.contains(&name.as_str()))
+        .filter(|(name, _)| {
+            !(name == "content-type" && (is_page_of_server || answer.status == 204))
+        })
+        .map(|(name, value)| format!("{name}: {}", shown(&mask.apply(server, value))))
+        .collect();
+    lines.sort();
+    let body = match is_page_of_server {
+        true => "(a page of the server)".to_owned(),
+        false => shown(&mask.apply(server, &answer.body)),
+    };
+    format!("{}\n{}\n\n{body}", answer.status, lines.join("\n"))
+}
+
+/// The short pages servers write themselves name the server and differ; what a program writes does not. Where a
+/// program prints a head alone, Apache adds a page and we do not.
+fn is_page_of_server(answer: &Answer) -> bool {
+    let text = answer.text();
+    let is_apaches = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//")
+        && text.contains(&format!("<title>{} ", answer.status));
+    answer.status >= 300
+        && (text.is_empty() || is_apaches || text.starts_with(&format!("{} ", answer.status)))
+}
+
+/// The words of a text, sorted.
+fn in_order(text: &str) -> String {
+    let mut words: Vec<_> = text
+        .split(|at: char| at.is_whitespace() || "<>,".contains(at))
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.sort_unstable();
+    words.join("\n")
+}
+
+fn shown(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.escape_ascii().to_string(),
+    }
+}
+
+const OF_THE_SERVER: &[&str] = &[
+    "date",
+    "server",
+    "connection",
+    "keep-alive",
+    "content-length",
+    "transfer-encoding",
+    "accept-ranges",
+    "etag",
+    "x-content-type-options",
+];
+
+/// The first lines that differ, from a little before the place, with a few around them. Some programs write lines of
+/// many thousand characters.
+fn difference(expected: &str, found: &str) -> String {
+    let bytes = expected.bytes().zip(found.bytes());
+    let same = bytes.take_while(|(one, other)| one == other).count();
+    let mut text = String::new();
+    for (name, page) in [("mod_perl", expected), ("Mehari", found)] {
+        let page = page.as_bytes();
+        let line = page[..same].iter().rposition(|&byte| byte == b'\n');
+        let start = line.unwrap_or(0).max(same.saturating_sub(200));
+        let end = page.len().min(same + 600);
+        let shown = String::from_utf8_lossy(&page[start..end]);
+        let _ = writeln!(text, "--- {name}, from byte {start}\n{shown}");
+    }
+    text
+}

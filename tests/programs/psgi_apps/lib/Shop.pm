@@ -1,0 +1,10 @@
+package Shop;
+use Moose;
+use Catalyst::Runtime 5.80;
+use Catalyst;
+extends 'Catalyst';
+our $VERSION = '1';
+__PACKAGE__->config(name => 'Shop', disable_component_resolution_regex_fallback => 1, encoding => 'UTF-8');
+__PACKAGE__->log(Catalyst::Log->new('fatal'));
+__PACKAGE__->setup;
+1;
