@@ -258,7 +258,7 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
   snprintf(name, sizeof name, "%s.new", store->path);
   unlink(name);
   struct stat status;
-  mehari_store fresh = { .path = name, .limit = store->limit, .locks = -1 };
+  mehari_store fresh = { .path = name, .locks = -1 }; /* no limit: it never writes itself anew */
   if (stat(store->path, &status))
     return fail_of_system(store, "look at");
   uint64_t buckets = FIRST_BUCKETS;
@@ -267,7 +267,7 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
   int file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, status.st_mode & 0777);
   if (file < 0)
     return store_fail(store, "cannot write %s anew: %s", store->path, strerror(errno));
-  bool done = make_file(&fresh, file, size + buckets * 8, buckets, store->header->next_hash) || store_fail(store, "%s", fresh.problem);
+  bool done = make_file(&fresh, file, size + STORE_HEAD + buckets * 8 + 2 * STORE_NAME_LIMIT, buckets, store->header->next_hash) || store_fail(store, "%s", fresh.problem);
   if (done) {
     fresh.header->seed = store->header->seed;
     pthread_mutex_lock(&fresh.header->lock);
@@ -281,8 +281,10 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
   close(file);
   if (!done) {
     unlink(name);
-    if (fresh.base)
+    if (fresh.base) {
+      pthread_mutex_unlock(&fresh.header->lock); /* the kernel keeps a list of what a thread holds: nothing of it may be unmapped */
       munmap(fresh.base, fresh.mapped);
+    }
     return false;
   }
   store->header->moved = 1;

@@ -122,13 +122,15 @@ static void publish(mehari_store *store, store_record *record, uint64_t *link)
   store_header *header = store->header;
   uint64_t size = store_record_size(record->key_length, record->value_length), place = place_of(store, record);
   store_record *replaced = *link ? (store_record *)(store->base + *link) : NULL;
-  if (replaced) {
-    record->next = replaced->next;
-    header->live -= store_record_size(replaced->key_length, replaced->value_length);
-  } else
-    header->records++;
+  /* In this order a process killed in between leaves the sums too high, never too low. */
   header->live += size;
+  if (replaced)
+    record->next = replaced->next;
+  else
+    header->records++;
   __atomic_store_n(link, place, __ATOMIC_RELEASE);
+  if (replaced)
+    header->live -= store_record_size(replaced->key_length, replaced->value_length);
 }
 
 static store_record *make_head(mehari_store *store, store_text name)
@@ -180,9 +182,9 @@ bool table_put(mehari_store *store, store_text name, store_text key, store_text 
 static void unlink_record(mehari_store *store, uint64_t *link)
 {
   store_record *record = (store_record *)(store->base + *link);
+  __atomic_store_n(link, record->next, __ATOMIC_RELEASE);
   store->header->live -= store_record_size(record->key_length, record->value_length);
   store->header->records--;
-  __atomic_store_n(link, record->next, __ATOMIC_RELEASE);
 }
 
 bool table_remove(mehari_store *store, store_text name, store_text key)

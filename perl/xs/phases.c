@@ -23,13 +23,20 @@ typedef struct {
   IV returned;
 } handler_call;
 
+/* Its package was unloaded since, to be loaded anew (Apache2::Reload). */
+static bool is_gone(SV *code)
+{
+  CV *sub = (CV *)SvRV(code);
+  return SvTYPE((SV *)sub) == SVt_PVCV && !CvISXSUB(sub) && !CvROOT(sub);
+}
+
 /* Only the first use of a name runs Perl here; later ones are one hash look-up. NULL: $@ says why. */
 static AV *resolve(pTHX_ SV *name)
 {
   STRLEN length;
   const char *text = SvPV(name, length);
   SV **known = resolved ? hv_fetch(resolved, text, length, 0) : NULL;
-  if (known)
+  if (known && !is_gone(AvARRAY((AV *)SvRV(*known))[0]))
     return (AV *)SvRV(*known);
   AV *pair = NULL;
   dSP;
@@ -524,6 +531,16 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
     mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
 }
 
+/* err_headers_out goes with whatever answers in the end: an error document still sets and clears cookies. */
+static void inherit_error_head(mehari_rec *rec)
+{
+  const mehari_table *from = rec->prev->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
+  for (int i = 0; from && i < from->count; i++) {
+    const mehari_entry *entry = &from->entries[i];
+    mehari_table_add(mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT), (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
+  }
+}
+
 /* The request goes on as another one; `rec` is over but for its log and cleanup. */
 static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
 {
@@ -534,6 +551,7 @@ static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   next->status = status;
   mehari_rec_enter(next);
   inherit_variables(aTHX_ next, status);
+  inherit_error_head(next);
   int outcome = admit(aTHX_ next);
   if (outcome == DECLINED)
     respond(aTHX_ next);

@@ -1,7 +1,7 @@
 //! The store of shared state: Apache::ASP's sessions in it, from all workers, through kills, reloads and restarts.
 
-use mehari_harness::scripts::workers;
-use mehari_harness::{eventually, processes, Request, Server, PATIENCE};
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{eventually, processes, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
 const SITE: &str = "\
@@ -46,6 +46,13 @@ fn again(server: &Server, cookie: &str) -> String {
     server.send(&request).expect(200)
 }
 
+/// The session's next page begins with `expected`.
+#[track_caller]
+fn goes_on(server: &Server, cookie: &str, expected: &str) {
+    let text = again(server, cookie);
+    assert!(text.starts_with(expected), "{text}");
+}
+
 /// What stands behind `word` in a page, as a number.
 fn number(text: &str, word: &str) -> u32 {
     let mut words = text.split_whitespace().skip_while(|&each| each != word);
@@ -56,15 +63,15 @@ fn number(text: &str, word: &str) -> u32 {
 fn session_of_apache_asp_lives_through_kill_reload_and_other_workers() {
     let server = server();
     let cookie = begin(&server);
-    assert!(again(&server, &cookie).starts_with("session 2 "));
+    goes_on(&server, &cookie, "session 2 ");
     for worker in server.workers() {
         processes::signal(worker, Signal::Kill);
     }
     let fresh = eventually(PATIENCE, || server.workers().len() == 3);
     assert!(fresh, "{}", server.log.text());
-    assert!(again(&server, &cookie).starts_with("session 3 of 3 "));
+    goes_on(&server, &cookie, "session 3 of 3 ");
     assert!(server.control(&["reload"]).status.success());
-    assert!(again(&server, &cookie).starts_with("session 4 of 4 "));
+    goes_on(&server, &cookie, "session 4 of 4 ");
     let files = std::fs::read_dir(server.site.path("state")).expect("the folder of the state");
     let mut names: Vec<_> = files.flatten().map(|file| file.file_name()).collect();
     names.sort();
@@ -85,4 +92,26 @@ fn updates_under_the_application_lock_are_all_counted() {
         }
     });
     assert_eq!(number(&again(&server, &cookie), "all"), 152);
+}
+
+const PART: &str = "\
+use Mehari::Cache;
+my $cache = Mehari::Cache->new(folder => \"$ENV{DOCUMENT_ROOT}/..\", size => '1M');
+print $cache->compute('part', ttl => 600, sub { \"made by $$\" });
+";
+
+#[test]
+fn component_made_on_one_rung_is_taken_on_every_other() {
+    let server = Server::builder()
+        .file("scripts/part.pl", &plain(PART))
+        .ladder()
+        .conf(&workers(2))
+        .start();
+    // A program of the rung cgi is told by its environment where the Perl side is, if anywhere: see docs/state.md.
+    let rungs = Rung::ALL.into_iter().filter(|&rung| rung != Rung::Cgi);
+    let parts: Vec<_> = rungs
+        .map(|rung| server.get(&rung.url("part.pl")).expect(200))
+        .collect();
+    assert!(parts[0].starts_with("made by "), "{parts:?}");
+    assert!(parts.iter().all(|part| part == &parts[0]), "{parts:?}");
 }

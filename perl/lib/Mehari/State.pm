@@ -11,7 +11,7 @@ use warnings;
 use Carp qw(croak);
 use Cwd ();
 use Fcntl qw(O_RDWR O_CREAT O_TRUNC);
-use Mehari::State::Lock ();
+use Mehari::State::NameLock ();
 require XSLoader;
 
 our $VERSION = '0.001000';
@@ -41,7 +41,7 @@ sub _open {
     my ($class, $file, $name, $flags, $mode, $limit) = @_;
     $file = Cwd::getcwd() . "/$file" unless $file =~ m{\A/};
     my $store = Mehari::State::Store::open($file, $flags, $mode, $limit // 0, 0);
-    return bless [$store, $name, Mehari::State::Lock->of($store, $name), undef, 0], $class;
+    return bless [$store, $name, Mehari::State::NameLock->of($store, $name), undef, 0], $class;
 }
 
 # Each operation waits while another process holds the lock of the name; what this process holds, it need not take again.

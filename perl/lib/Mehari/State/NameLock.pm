@@ -1,4 +1,4 @@
-package Mehari::State::Lock;
+package Mehari::State::NameLock;
 
 # The lock of one hash by name as one process holds it: counted, shared by all handles of the hash in the process, and given back by the
 # kernel when the process ends. Mehari::State asks `held` before each operation.
@@ -42,6 +42,16 @@ sub take {
     }
     $self->[COUNT]++;
     return 1;
+}
+
+# The same without waiting: false where another process holds it.
+sub try {
+    my ($self) = @_;
+    unless ($self->held('w')) {
+        return 0 unless Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'w', 0);
+        @$self[KIND, PROCESS] = ('w', $$);
+    }
+    return ++$self->[COUNT];
 }
 
 sub give_back {
