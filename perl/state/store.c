@@ -281,8 +281,10 @@ static bool write_anew(mehari_store *store, uint64_t size, uint64_t keep)
   close(file);
   if (!done) {
     unlink(name);
-    if (fresh.base)
+    if (fresh.base) {
+      pthread_mutex_unlock(&fresh.header->lock); /* the kernel keeps a list of what a thread holds: nothing of it may be unmapped */
       munmap(fresh.base, fresh.mapped);
+    }
     return false;
   }
   store->header->moved = 1;

@@ -9,9 +9,11 @@ use std::process::ExitCode;
 
 mod certificates;
 mod control;
+mod identity;
 mod journal;
 mod listen;
 mod reload;
+mod remains;
 mod run;
 mod service;
 mod signals;

@@ -1,6 +1,6 @@
 package Apache::ASP::State;
 
-# Stands before the installed Apache::ASP::State, loads it as it is, and adds one value to `StateDB` and `CacheDB`: Mehari::State.
+# Stands before the installed Apache::ASP::State, loads it as it is, and adds one value to `StateDB`: Mehari::State.
 
 use strict;
 use warnings;
