@@ -189,3 +189,33 @@ fn nothing_of_a_fork_child_is_left_when_its_time_is_up_or_its_template_or_the_fr
     server.wait();
     assert!(are_gone(&last), "after the front");
 }
+
+#[test]
+fn workers_that_end_at_their_start_are_started_with_pauses_until_a_reload() {
+    let module = "package Ends;\nmy ($root) = __FILE__ =~ m{(.*)/lib/};\nsub init { -e qq{$root/broken} and do { require POSIX; POSIX::_exit(70) }; 0 }\n1;\n";
+    let server = simple(1)
+        .file("lib/Ends.pm", module)
+        .conf("PerlSwitches -I@ROOT@/lib\nPerlModule Ends\nPerlChildInitHandler Ends::init\n")
+        .start();
+    let broken = server.site.path("broken");
+    std::fs::write(&broken, "").expect("a file to fail by");
+    for pid in server.workers() {
+        processes::signal(pid, Signal::Kill);
+    }
+    let told = eventually(PATIENCE, || server.log.count("ended with status 70") >= 4);
+    assert!(told, "{}", server.log.text());
+    server.log.expect("ended before their first request");
+    let begun = server.log.count("ended with status 70");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(server.log.count("ended with status 70") <= begun + 3);
+    let shown = server.control(&["status"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        shown.contains("ended before their first request"),
+        "{shown}"
+    );
+    std::fs::remove_file(&broken).expect("it was written");
+    assert!(server.control(&["reload"]).status.success());
+    server.get("/registry/hello.pl").expect(200);
+    assert_eq!(server.status()["pool"]["false_starts"], 0);
+}

@@ -22,6 +22,12 @@ fn show(answer: &Value) -> String {
         pool["queue"],
         pool["plan"]["reasoning"].as_str().unwrap_or_default(),
     );
+    if let Some(count @ 3..) = pool["false_starts"].as_u64() {
+        let _ = writeln!(
+            text,
+            "{count} workers in a row ended before their first request: the next are started with pauses; the error log says why\n"
+        );
+    }
     let rules = &front["traffic_rules"];
     let acted = rules.as_object().into_iter().flatten();
     if acted.clone().any(|(_, count)| count.as_u64() > Some(0)) {

@@ -3,6 +3,7 @@
 
 use crate::call::{Asker, Fault, Head, Passed, Question};
 use crate::exchange::Arrived;
+use crate::false_starts::FalseStarts;
 use crate::frame::{asker, encode};
 use crate::inner::Inner;
 use crate::script_head::ScriptHead;
@@ -207,6 +208,9 @@ impl Inner {
             return Err(Broken("an end without a request"));
         };
         worker.served += 1;
+        if self.false_starts.in_a_row > 0 {
+            self.false_starts = FalseStarts::default();
+        }
         worker.head_since = Instant::now();
         worker.warned = None;
         worker.waited = Duration::ZERO;

@@ -25,11 +25,20 @@ impl Inner {
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
             return;
         };
+        let current = self.current;
         let begun = worker
             .held
             .len()
             .saturating_sub(worker.mailbox.waiting() as usize);
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
+        if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
+            self.started_falsely();
+            let number = worker.generation;
+            // A generation that is loading does not wait for it.
+            if let Some(generation) = self.generation(number).filter(|it| it.number > current) {
+                generation.failed_forks += 1;
+            }
+        }
         if worker.state == State::Serving || !worker.held.is_empty() {
             self.totals.workers_died += 1;
             worker.kill();

@@ -1,5 +1,6 @@
 //! Generations: one zygote and its workers each. A new one takes over only when it has loaded.
 
+use crate::false_starts::FalseStarts;
 use crate::inner::{Inner, Pool};
 use crate::perl_side::PerlSide;
 use crate::policy::Plan;
@@ -185,7 +186,7 @@ impl Pool {
             }
             if failed > 0 {
                 return Err(LoadError::Fork(
-                    "fork failed in the zygote; the error log says why".to_owned(),
+                    "a fork failed, or a worker ended at once; the error log says why".to_owned(),
                 ));
             }
             changed.await;
@@ -196,6 +197,7 @@ impl Pool {
     fn take_over(&self, number: u32) {
         let mut inner = self.borrow();
         inner.current = number;
+        inner.false_starts = FalseStarts::default();
         inner.idle.clear();
         for index in 0..inner.workers.len() {
             let Some(worker) = inner.worker(index) else {

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, Fault, Oracle};
 use crate::exchange::{Exchange, Table, Ticket};
+use crate::false_starts::FalseStarts;
 use crate::generation::Generation;
 use crate::policy::Plan;
 use crate::worker::Worker;
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub scratch: Vec<u8>,
     pub spare_frames: Vec<Vec<u8>>,
     pub random: u64,
+    pub false_starts: FalseStarts,
     pub totals: Totals,
 }
 
@@ -95,6 +97,7 @@ impl Pool {
             scratch: Vec::with_capacity(mehari_wire::layout::RECORD_LIMIT),
             spare_frames: Vec::new(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
+            false_starts: FalseStarts::default(),
             totals: Totals::default(),
         };
         Ok(Pool(Rc::new(Shared {

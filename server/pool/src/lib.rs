@@ -10,6 +10,7 @@ mod deliver;
 mod dispatch;
 mod ends;
 mod exchange;
+mod false_starts;
 mod frame;
 mod generation;
 mod hooks;

@@ -203,7 +203,7 @@ impl Inner {
     /// Keeps the number of spare workers between its bounds.
     pub fn keep_workers(&mut self, now: Instant) {
         let current = self.current;
-        if current == 0 || self.stopping {
+        if current == 0 || self.stopping || self.false_starts.hold_back(now) {
             return;
         }
         let (mut total, mut starting, mut spare) = (0u32, 0u32, 0u32);
@@ -227,7 +227,11 @@ impl Inner {
                 (self.plan.min_spare - ready.min(self.plan.min_spare)).max(u32::from(total == 0));
             let room = self.plan.max.saturating_sub(total);
             // As Apache: one, then two, then four ... a round, so that a burst is not answered by a storm.
-            for _ in 0..missing.max(starting * 2).min(room) {
+            let many = match self.false_starts.is_cautious() {
+                true => 1,
+                false => missing.max(starting * 2),
+            };
+            for _ in 0..many.min(room) {
                 self.fork_worker(current);
             }
             if room == 0 && spare == 0 && !self.queue.is_empty() {

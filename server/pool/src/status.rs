@@ -15,6 +15,8 @@ pub struct PoolStatus {
     pub under_way: usize,
     pub busy: usize,
     pub idle: usize,
+    /// Workers in a row that ended before their first request: above 2 the next are started with pauses.
+    pub false_starts: u32,
     pub totals: Totals,
     pub workers: Vec<WorkerStatus>,
 }
@@ -72,6 +74,7 @@ impl Pool {
                 .iter()
                 .filter(|worker| worker.state == "idle")
                 .count(),
+            false_starts: inner.false_starts.in_a_row,
             totals: inner.totals.clone(),
             workers,
         }
