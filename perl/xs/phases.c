@@ -260,6 +260,14 @@ static int before_response(pTHX_ mehari_rec *rec)
   return DECLINED;
 }
 
+/* Likewise of a request made within another, which the front has not stopped at its own gate. */
+static int admit(pTHX_ mehari_rec *rec)
+{
+  if (rec->settings && rec->settings->runs_phases)
+    return before_response(aTHX_ rec);
+  return rec->job.frame->access_status ? rec->job.frame->access_status : DECLINED;
+}
+
 /* ---- the response ---- */
 
 /* `$r->handler`, once a handler has set it. */
@@ -544,7 +552,7 @@ static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   mehari_rec_enter(next);
   inherit_variables(aTHX_ next, status);
   inherit_error_head(next);
-  int outcome = next->settings && next->settings->runs_phases ? before_response(aTHX_ next) : DECLINED;
+  int outcome = admit(aTHX_ next);
   if (outcome == DECLINED)
     respond(aTHX_ next);
   else
@@ -585,7 +593,7 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   if (method.length)
     mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
   mehari_rec_enter(sub);
-  int status = sub->settings && sub->settings->runs_phases ? before_response(aTHX_ sub) : frame->access_status ? frame->access_status : DECLINED;
+  int status = admit(aTHX_ sub);
   if (status > OK)
     sub->status = status;
   mehari_rec_enter(before);
