@@ -23,13 +23,20 @@ typedef struct {
   IV returned;
 } handler_call;
 
+/* Its package was unloaded since, to be loaded anew (Apache2::Reload). */
+static bool is_gone(SV *code)
+{
+  CV *sub = (CV *)SvRV(code);
+  return SvTYPE((SV *)sub) == SVt_PVCV && !CvISXSUB(sub) && !CvROOT(sub);
+}
+
 /* Only the first use of a name runs Perl here; later ones are one hash look-up. NULL: $@ says why. */
 static AV *resolve(pTHX_ SV *name)
 {
   STRLEN length;
   const char *text = SvPV(name, length);
   SV **known = resolved ? hv_fetch(resolved, text, length, 0) : NULL;
-  if (known)
+  if (known && !is_gone(AvARRAY((AV *)SvRV(*known))[0]))
     return (AV *)SvRV(*known);
   AV *pair = NULL;
   dSP;
@@ -251,6 +258,14 @@ static int before_response(pTHX_ mehari_rec *rec)
       return rec->job.frame->access_status;
   }
   return DECLINED;
+}
+
+/* Likewise of a request made within another, which the front has not stopped at its own gate. */
+static int admit(pTHX_ mehari_rec *rec)
+{
+  if (rec->settings && rec->settings->runs_phases)
+    return before_response(aTHX_ rec);
+  return rec->job.frame->access_status ? rec->job.frame->access_status : DECLINED;
 }
 
 /* ---- the response ---- */
@@ -516,6 +531,16 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
     mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
 }
 
+/* err_headers_out goes with whatever answers in the end: an error document still sets and clears cookies. */
+static void inherit_error_head(mehari_rec *rec)
+{
+  const mehari_table *from = rec->prev->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
+  for (int i = 0; from && i < from->count; i++) {
+    const mehari_entry *entry = &from->entries[i];
+    mehari_table_add(mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT), (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
+  }
+}
+
 /* The request goes on as another one; `rec` is over but for its log and cleanup. */
 static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
 {
@@ -526,7 +551,8 @@ static void follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   next->status = status;
   mehari_rec_enter(next);
   inherit_variables(aTHX_ next, status);
-  int outcome = next->settings && next->settings->runs_phases ? before_response(aTHX_ next) : DECLINED;
+  inherit_error_head(next);
+  int outcome = admit(aTHX_ next);
   if (outcome == DECLINED)
     respond(aTHX_ next);
   else
@@ -567,7 +593,7 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   if (method.length)
     mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
   mehari_rec_enter(sub);
-  int status = sub->settings && sub->settings->runs_phases ? before_response(aTHX_ sub) : frame->access_status ? frame->access_status : DECLINED;
+  int status = admit(aTHX_ sub);
   if (status > OK)
     sub->status = status;
   mehari_rec_enter(before);

@@ -330,9 +330,11 @@ void mehari_output_error(int status)
 
 void mehari_output_pass(int status, const char *parts, size_t length)
 {
+  dTHX;
   mehari_text payload = {parts, length};
-  filled = 0;
   complete = true;
+  mehari_tap_close(aTHX);
+  filled = 0;
   mehari_ring_put(MEHARI_RECORD_PASS, status, &payload, 1);
   phase = HEAD_SENT;
   atomic_store(mehari_mailbox_progress(), 2);

@@ -195,6 +195,22 @@ fn headers_and_conditions_change_what_is_sent() {
 }
 
 #[test]
+fn files_of_a_htaccess_hold_whatever_was_asked_for_first() {
+    let server = Server::builder()
+        .file("htdocs/a/open.html", "open")
+        .file("htdocs/a/secret.html", "secret")
+        .file(
+            "htdocs/a/.htaccess",
+            "<Files secret.html>\nRequire all denied\n</Files>\n",
+        )
+        .conf("<Directory @ROOT@/htdocs>\nAllowOverride All\n</Directory>\n")
+        .start();
+    assert_eq!(server.get("/a/open.html").status, 200);
+    assert_eq!(server.get("/a/secret.html").status, 403);
+    assert_eq!(server.get("/a/open.html").status, 200);
+}
+
+#[test]
 fn htaccess_is_read_once_watched_and_costs_nothing_while_it_stays() {
     let server = Server::builder()
         .file("htdocs/a/.htaccess", "Header set X-From one\n")

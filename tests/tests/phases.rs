@@ -683,3 +683,66 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         assert_eq!(ask(target, credentials), status, "{target} {credentials}");
     }
 }
+
+#[test]
+fn perl_leads_nobody_in_where_the_client_may_not_go() {
+    let module = r#"
+use Apache2::SubRequest ();
+use Apache2::Response ();
+sub redirect { my $r = shift; $r->internal_redirect('/' . $r->args); 0 }
+sub sub_request {
+    my $r = shift;
+    my $subr = $r->lookup_uri('/' . $r->args);
+    my $status = $subr->run;
+    $r->content_type('text/plain');
+    $r->print(" $status");
+    0;
+}
+sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 }
+"#;
+    // `secret` by openssl passwd -apr1.
+    let users = "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
+    let conf = "PerlModule Lead\n\
+        <LocationMatch ^/(own|far|posts|user|denied)>\nSetHandler modperl\nPerlHandler Lead::say\n</LocationMatch>\n\
+        <Location /redirect>\nSetHandler modperl\nPerlHandler Lead::redirect\n</Location>\n\
+        <Location /sub>\nSetHandler modperl\nPerlHandler Lead::sub_request\n</Location>\n\
+        <Location /own>\nRequire ip 127.0.0.1\n</Location>\n\
+        <Location /far>\nRequire ip 192.0.2.1\n</Location>\n\
+        <Location /file.txt>\nRequire ip 192.0.2.1\n</Location>\n\
+        <Location /denied>\nRequire all denied\n</Location>\n\
+        <Location /posts>\n<Limit POST>\nRequire ip 192.0.2.1\n</Limit>\n</Location>\n\
+        <Location /user>\nAuthType Basic\nAuthName x\nAuthUserFile @ROOT@/users\nRequire valid-user\n</Location>\n";
+    let server = one_worker(&[("Lead", module)], conf)
+        .file("users", users)
+        .file("htdocs/file.txt", "secret")
+        .start();
+    for (place, status) in [
+        ("own", 200),
+        ("far", 403),
+        ("file.txt", 403),
+        ("denied", 403),
+        ("posts", 200),
+        ("user", 401),
+    ] {
+        assert_eq!(
+            server.get(&format!("/redirect?{place}")).status,
+            status,
+            "redirect to {place}"
+        );
+        let told = server.get(&format!("/sub?{place}"));
+        let expected = match status {
+            200 => "secret 0".to_string(),
+            refused => format!(" {refused}"),
+        };
+        assert_eq!(told.expect(200), expected, "sub-request of {place}");
+    }
+    let posted = server.send(&Request::post("/redirect?posts", "a body"));
+    assert_eq!(posted.status, 403);
+    // A password that was looked at for this client lately is known.
+    let with_password =
+        |target: &str| Request::get(target).field("Authorization", "Basic YW5uOnNlY3JldA==");
+    assert_eq!(server.send(&with_password("/user")).status, 200);
+    for target in ["/redirect?user", "/sub?user"] {
+        assert_eq!(server.send(&with_password(target)).status, 200, "{target}");
+    }
+}

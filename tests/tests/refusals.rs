@@ -12,10 +12,9 @@ fn refused_files_leave_a_line_with_the_reason() {
         .conf("LogLevel info\n<Location /secret/>\n    Require all denied\n</Location>\n")
         .start();
     server.get("/secret/a.txt").expect(403);
-    let line = server
-        .log
-        .expect("client denied by server configuration: /secret/a.txt");
+    let line = server.log.expect("client denied by server configuration: ");
     assert!(line.contains("[error]") && line.contains("[req "), "{line}");
+    assert!(line.ends_with("/htdocs/secret/a.txt"), "{line}");
     server.get("/.hidden").expect(404);
     let line = server.log.expect("a file that is never shown: /.hidden");
     assert!(line.contains("[error]"), "{line}");

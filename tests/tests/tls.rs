@@ -485,3 +485,34 @@ fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
         "{page}"
     );
 }
+
+#[test]
+fn key_that_only_root_may_read_serves_a_server_that_is_somebody_else_and_outlives_a_reload() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can start a server that becomes another user");
+        return;
+    }
+    let own = Pair::of("site.example");
+    let spy = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
+        for ('@ROOT@/tls/site.key', \"/proc/$ENV{QUERY_STRING}/mem\") { print open(my $file, '<', $_) ? \"read $_\" : \"$!\", \"\\n\" }\n";
+    let builder = secure(&own).file("scripts/spy.pl", spy);
+    let key = builder.folder_of("tls/site.key");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(key, private).expect("own file");
+    let server = builder
+        .fill_in(&["scripts/spy.pl"], &[])
+        .conf("User www-data\n")
+        .start();
+    let spied = format!("/registry/spy.pl?{}", server.pid());
+    let (told, _) = Client::plain().ask(&server, &spied).expect("an answer");
+    assert!(
+        told.ends_with("Permission denied\nPermission denied\n"),
+        "{told}"
+    );
+    let output = server.control(&["reload"]);
+    assert!(output.status.success(), "{output:?}");
+    let warned = "the certificates in use stay until a restart";
+    let came = eventually(PATIENCE, || server.log.text().contains(warned));
+    assert!(came, "{}", server.log.text());
+    assert_eq!(Client::shown(&server), Some(own.der()));
+}

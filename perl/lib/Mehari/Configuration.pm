@@ -128,12 +128,14 @@ my %ERRANDS = (
 # A message is a decimal length, a newline, and so many bytes: the errand's name and arguments, NUL between them.
 # The answer likewise: `ok` and lines, or `failed` and why.
 sub serve {
+    open my $errands, '<&', \*STDIN  or die "mehari: $!\n";
     open my $answers, '>&', \*STDOUT or die "mehari: $!\n";
-    open STDOUT, '>&', \*STDERR or die "mehari: $!\n";
-    binmode $_ for \*STDIN, $answers;
+    open STDIN,  '<',  '/dev/null' or die "mehari: $!\n";
+    open STDOUT, '>&', \*STDERR   or die "mehari: $!\n";
+    binmode $_ for $errands, $answers;
     $| = 1;
     install();
-    while (defined(my $message = _message())) {
+    while (defined(my $message = _message($errands))) {
         my ($errand, @arguments) = split /\0/, $message, -1;
         my @lines = eval { $ERRANDS{$errand}->(@arguments) };
         my $failed = $@;
@@ -149,11 +151,12 @@ sub serve {
 
 # Not by `readline`: perl would add its count of lines to every message of a `die`.
 sub _message {
+    my ($errands) = @_;
     my ($length, $message, $byte) = ('', '');
-    $length .= $byte while sysread(STDIN, $byte, 1) && $byte ne "\n";
+    $length .= $byte while sysread($errands, $byte, 1) && $byte ne "\n";
     return undef unless length $length;
     while (length $message < $length) {
-        sysread(STDIN, $message, $length - length $message, length $message) or return undef;
+        sysread($errands, $message, $length - length $message, length $message) or return undef;
     }
     return $message;
 }

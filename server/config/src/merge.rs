@@ -69,7 +69,7 @@ impl Host {
                 self.merge(settings, words, matching)
             });
         }
-        let key = self.key(matching, htaccess, &[]);
+        let key = key(matching, htaccess, url_path, file);
         self.merged_for(&key, |settings, words| {
             self.merge_with(settings, words, matching, htaccess, url_path, file)
         })
@@ -114,13 +114,6 @@ impl Host {
             // All have spoken.
             merged.rules.conditionals.clear();
         })
-    }
-
-    fn key(&self, matching: &[u64], htaccess: &[Arc<Htaccess>], met: &[u64]) -> Vec<u64> {
-        let serials = htaccess.iter().map(|file| file.serial);
-        let count = [htaccess.len() as u64];
-        let all = matching.iter().copied().chain(count).chain(serials);
-        all.chain(met.iter().copied()).collect()
     }
 
     fn merged_for(
@@ -195,6 +188,34 @@ impl Host {
             section.apply(settings, words);
         }
     }
+}
+
+/// What tells one merge from another: the sections that match, the .htaccess files, and which of their `<Files>`
+/// match, for two files of one folder differ in that alone.
+fn key(
+    matching: &[u64],
+    htaccess: &[Arc<Htaccess>],
+    url_path: &str,
+    file: Option<&Path>,
+) -> Vec<u64> {
+    let serials = htaccess.iter().map(|file| file.serial);
+    let count = [htaccess.len() as u64];
+    let mut key: Vec<u64> = matching
+        .iter()
+        .copied()
+        .chain(count)
+        .chain(serials)
+        .collect();
+    let sections = htaccess.iter().flat_map(|file| &file.sections);
+    for (number, section) in sections.enumerate() {
+        if number % 64 == 0 {
+            key.push(0);
+        }
+        if let (true, Some(bits)) = (section.matches(url_path, file), key.last_mut()) {
+            *bits |= 1 << (number % 64);
+        }
+    }
+    key
 }
 
 /// Sets of sections kept at most; a site's .htaccess files may change for ever.

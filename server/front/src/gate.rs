@@ -70,6 +70,34 @@ pub fn pass<D: Dispatch>(
     gate.look(route, mapped.as_deref(), remarks)
 }
 
+/// What the rules say of a request that a worker makes within another: nobody waits here, so a password that was
+/// not looked at lately counts as wrong. The route with its status: 0, or what the request is refused with.
+pub fn look_within<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: Rc<Route>,
+    mapped: Option<&[u8]>,
+    remarks: &mut Remarks,
+) -> Result<(Rc<Route>, u16), Problem> {
+    let site = shared.site();
+    let host = site.host(request.virtual_host);
+    set_variables(&host.rules.variables, shared, request, host, None, remarks);
+    let gate = Gate {
+        shared,
+        request,
+        site: &site,
+        host,
+    };
+    let route = gate.settle(route, mapped, remarks)?;
+    let status = match gate.refuses(&route, remarks) {
+        None => remarks.as_ref().map_or(0, |notes| notes.access_status),
+        Some(Passage::Status(_, status)) => status,
+        Some(Passage::Check(..)) => 401,
+        Some(_) => 403,
+    };
+    Ok((route, status))
+}
+
 enum Early {
     Decided(Passage),
     /// To be mapped; with a file, to that.
@@ -182,20 +210,11 @@ struct Gate<'a, D: Dispatch> {
 impl<D: Dispatch> Gate<'_, D> {
     fn look(
         &self,
-        mut route: Rc<Route>,
+        route: Rc<Route>,
         mapped: Option<&[u8]>,
         remarks: &mut Remarks,
     ) -> Result<Passage, Problem> {
-        let settings = route.settings.clone();
-        self.set_variables(&settings, &route, remarks);
-        if !settings.rules.conditionals.is_empty() {
-            let notes = remarks.clone();
-            let facts = self.facts(&route, &settings, notes.as_deref());
-            let request = self.request;
-            let again = crate::route::find_for(self.site, self.shared, request, mapped, &facts)?;
-            route = Rc::new(again);
-            self.set_variables(&route.settings.clone(), &route, remarks);
-        }
+        let route = self.settle(route, mapped, remarks)?;
         let settings = route.settings.clone();
         if let Some(refusal) = self.refuses(&route, remarks) {
             return Ok(refusal);
@@ -219,6 +238,26 @@ impl<D: Dispatch> Gate<'_, D> {
         }
         self.change_fields(&route, remarks);
         Ok(Passage::To(route))
+    }
+
+    /// The route under the settings that hold for this very request (`<If>`), its variables set.
+    fn settle(
+        &self,
+        mut route: Rc<Route>,
+        mapped: Option<&[u8]>,
+        remarks: &mut Remarks,
+    ) -> Result<Rc<Route>, Problem> {
+        let settings = route.settings.clone();
+        self.set_variables(&settings, &route, remarks);
+        if !settings.rules.conditionals.is_empty() {
+            let notes = remarks.clone();
+            let facts = self.facts(&route, &settings, notes.as_deref());
+            let request = self.request;
+            let again = crate::route::find_for(self.site, self.shared, request, mapped, &facts)?;
+            route = Rc::new(again);
+            self.set_variables(&route.settings.clone(), &route, remarks);
+        }
+        Ok(route)
     }
 
     fn facts<'f>(

@@ -2,12 +2,15 @@
 //! changed the URI, an internal redirect that stays in its worker.
 
 use crate::dispatch::Dispatch;
+use crate::gate;
 use crate::handler::perl;
 use crate::request::{path_of, Peer, Protocol, Request};
-use crate::route;
+use crate::route::{self, Route};
 use crate::shared::Shared;
-use mehari_config::Rung;
+use mehari_config::{Rung, Site};
 use mehari_pool::{Body, Call, Question, Task};
+use std::net::IpAddr;
+use std::rc::Rc;
 
 /// Gives the call that a GET of the target would be. What does not concern the target (who asks, with which fields)
 /// is left empty: the worker knows it. A refusal is a call whose `access_status` says it.
@@ -22,30 +25,78 @@ pub fn answer<D: Dispatch>(
         None => route::find(&site, &shared.htaccess, question.server, path),
         Some(file) => route::find_file(&site, &shared.htaccess, question.server, path, file),
     };
-    let Ok(route) = found else {
+    let Ok(found) = found else {
         return;
     };
-    let peer = Peer::default();
-    let request = Request {
+    let found = Rc::new(found);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let server_addr = text(question.asker.server_addr);
+    let peer = Peer {
+        remote_addr: text(question.asker.remote_addr),
+        server_ip: server_addr.parse::<IpAddr>().ok(),
+        server_addr,
+        server_port: question.asker.server_port,
+        ..Peer::default()
+    };
+    let fields = question.asker.fields.iter();
+    let host = fields
+        .clone()
+        .find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
+    let mut request = Request {
         method: b"GET",
         target: question.target,
         resource: question.target,
         redirect: None,
         protocol: Protocol::Http11,
-        fields: &[],
-        host: b"",
+        fields: &question.asker.fields,
+        host: host.map_or(b"", |(_, value)| *value),
         virtual_host: question.server,
         peer: &peer,
         notes: None,
         id: 0,
     };
-    perl::with_call(&request, &route, &site, Body::Empty, |mut call| {
+    // A sub-request is a GET, a redirect has the method of its request: it has to be allowed as both.
+    let asked = question.asker.method;
+    if !matches!(asked, b"GET" | b"HEAD") {
+        let request = Request {
+            method: asked,
+            ..request
+        };
+        let route = found.clone();
+        let looked = gate::look_within(shared, &request, route, question.file, &mut None);
+        if let Ok((route, status @ 1..)) = looked {
+            return give_call(&request, &route, &site, status, give);
+        }
+    }
+    let mut notes = None;
+    let looked = gate::look_within(shared, &request, found, question.file, &mut notes);
+    if let Ok((route, status)) = looked {
+        request.notes = notes.as_deref();
+        give_call(&request, &route, &site, status, give);
+    }
+}
+
+fn give_call(
+    request: &Request<'_>,
+    route: &Route,
+    site: &Site,
+    access_status: u16,
+    give: &mut dyn FnMut(Call<'_>),
+) {
+    let request = Request {
+        fields: &[],
+        ..*request
+    };
+    perl::with_call(&request, route, site, Body::Empty, |mut call| {
         if let Task::Script {
             rung: Rung::Cgi,
             file,
         } = call.task
         {
             call.task = Task::Front { file };
+        }
+        if access_status != 0 {
+            call.access_status = access_status;
         }
         give(call);
     });

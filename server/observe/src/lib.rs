@@ -18,3 +18,4 @@ pub use counters::Counters;
 pub use error::{ErrorLog, Lines, Origin};
 pub use latency::Latency;
 pub use mehari_config::{AccessFormat, AccessLogSettings, LogLevel, LogTarget};
+pub use program::start_programs_as;

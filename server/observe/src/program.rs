@@ -6,12 +6,22 @@
 use crate::sink::write_whole;
 use mehari_config::LogProgram;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const RESTART: Duration = Duration::from_secs(1);
 /// How long a program may take to end once its input has.
 const PARTING: Duration = Duration::from_secs(1);
+
+/// Whom programs are started as, where it is not who opens the logs.
+static USER_AND_GROUP: OnceLock<(u32, u32)> = OnceLock::new();
+
+/// Called once, by a server that opens its logs as root and becomes somebody else afterwards.
+pub fn start_programs_as(user: u32, group: u32) {
+    let _ = USER_AND_GROUP.set((user, group));
+}
 
 pub struct Program {
     settings: LogProgram,
@@ -100,6 +110,9 @@ fn spawn(settings: &LogProgram) -> io::Result<Child> {
             program
         }
     };
+    if let Some(&(user, group)) = USER_AND_GROUP.get() {
+        command.uid(user).gid(group);
+    }
     let spawned = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     spawned.map_err(|error| {
         let text = format!("cannot start |{}: {error}", settings.command);

@@ -92,7 +92,7 @@ pub struct Head {
 }
 
 /// What a worker asks within a request: what would answer this?
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Question<'a> {
     /// The number of the virtual host.
     pub server: u32,
@@ -100,6 +100,18 @@ pub struct Question<'a> {
     pub target: &'a [u8],
     /// The file that a handler chose for the path; `None`: as it is mapped.
     pub file: Option<&'a [u8]>,
+    /// Who asks: of the request that is served.
+    pub asker: Asker<'a>,
+}
+
+/// The client of a request that is served, as its worker was told.
+#[derive(Debug, Default, Clone)]
+pub struct Asker<'a> {
+    pub method: &'a [u8],
+    pub remote_addr: &'a [u8],
+    pub server_addr: &'a [u8],
+    pub server_port: u16,
+    pub fields: Vec<(&'a [u8], &'a [u8])>,
 }
 
 /// Answers a question with the call it would be, given to the function. Never waits.

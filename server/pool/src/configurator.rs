@@ -1,25 +1,40 @@
 //! The perl that runs while a configuration is read: `<Perl>` sections and `add_config`.
 //!
-//! Started at the first errand, with the site's own interpreter and switches; it ends when it is dropped.
+//! Started at the first errand, with the site's own interpreter and switches; it ends when it is dropped, and is
+//! ended when an errand takes longer than any may.
 
 use crate::perl_side::PerlSide;
 use crate::zygote::{environment, switches};
 use mehari_config::{Errand, Interpreter, PerlSettings};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use rustix::event::{poll, PollFd, PollFlags};
+use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// An answer is never longer.
 const LONGEST: usize = 16 << 20;
 
-#[derive(Default)]
+/// An errand that has taken longer waits for something that will not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 pub struct Configurator {
     running: Option<Running>,
+    patience: Duration,
+}
+
+impl Default for Configurator {
+    fn default() -> Configurator {
+        Configurator {
+            running: None,
+            patience: PATIENCE,
+        }
+    }
 }
 
 struct Running {
     process: Child,
     errands: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    answers: ChildStdout,
 }
 
 impl Interpreter for Configurator {
@@ -30,15 +45,29 @@ impl Interpreter for Configurator {
         let Some(running) = &mut self.running else {
             return Ok(Vec::new());
         };
-        let answer = running.ask(errand).map_err(|error| {
-            self.running = None;
-            format!("perl ended in it ({error})")
-        })?;
+        let answer = match running.ask(errand, Instant::now() + self.patience) {
+            Ok(answer) => answer,
+            Err(error) => {
+                running.give_up();
+                self.running = None;
+                return Err(why(&error, self.patience));
+            }
+        };
         let mut parts = answer.split('\0');
         match parts.next() {
             Some("ok") => Ok(parts.map(str::to_string).collect()),
             _ => Err(parts.collect::<Vec<_>>().join(" ").replace('\n', " ")),
         }
+    }
+}
+
+fn why(error: &io::Error, patience: Duration) -> String {
+    match error.kind() {
+        io::ErrorKind::TimedOut => format!(
+            "it has not ended within {} s; expected Perl that says its directives and ends: what goes on running belongs in a PerlChildInitHandler",
+            patience.as_secs_f64()
+        ),
+        _ => format!("perl ended in it ({error})"),
     }
 }
 
@@ -64,11 +93,11 @@ impl Running {
         Ok(Running {
             process,
             errands: Some(errands),
-            answers: BufReader::new(answers),
+            answers,
         })
     }
 
-    fn ask(&mut self, errand: Errand<'_>) -> io::Result<String> {
+    fn ask(&mut self, errand: Errand<'_>, until: Instant) -> io::Result<String> {
         let message = match errand {
             Errand::Module(name) => format!("module\0{name}"),
             Errand::Require(file) => format!("require\0{file}"),
@@ -77,18 +106,50 @@ impl Running {
         let errands = self.errands.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         write!(errands, "{}\n{message}", message.len())?;
         errands.flush()?;
-        let mut length = String::new();
-        self.answers.read_line(&mut length)?;
-        let length: usize = length
-            .trim()
-            .parse()
-            .map_err(|_| io::ErrorKind::UnexpectedEof)?;
+        let mut length = 0;
+        loop {
+            let mut byte = [0];
+            self.read(&mut byte, until)?;
+            match byte[0] {
+                b'\n' => break,
+                digit @ b'0'..=b'9' if length <= LONGEST => {
+                    length = length * 10 + usize::from(digit - b'0');
+                }
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            }
+        }
         if length > LONGEST {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut answer = vec![0; length];
-        self.answers.read_exact(&mut answer)?;
+        self.read(&mut answer, until)?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    /// Fills `into`, or says that it is too late.
+    fn read(&mut self, mut into: &mut [u8], until: Instant) -> io::Result<()> {
+        while !into.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            let milliseconds = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
+            match poll(
+                &mut [PollFd::new(&self.answers, PollFlags::IN)],
+                milliseconds,
+            ) {
+                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            match self.answers.read(into)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => into = &mut into[count..],
+            }
+        }
+        Ok(())
+    }
+
+    /// What it runs is not waited for.
+    fn give_up(&mut self) {
+        let _ = self.process.kill();
     }
 }
 
@@ -97,5 +158,33 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.errands = None;
         let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mehari_config::Site;
+
+    fn section(code: &str) -> Errand<'_> {
+        Errand::Section {
+            name: "a.conf:7",
+            code,
+        }
+    }
+
+    #[test]
+    fn a_section_reads_no_errands_and_is_not_waited_for_without_end() {
+        let mut configurator = Configurator::default();
+        let settings = Site::defaults().perl;
+        let read = configurator.run(&settings, section("our $ServerName = <STDIN> // 'none';"));
+        assert_eq!(read, Ok(vec!["ServerName none".to_string()]));
+        configurator.patience = Duration::from_millis(300);
+        let late = configurator.run(&settings, section("sleep 1 while 1;"));
+        let why = late.expect_err("a section that does not end");
+        assert!(why.contains("has not ended within 0.3 s"), "{why}");
+        configurator.patience = PATIENCE;
+        let next = configurator.run(&settings, section("our $Listen = 80;"));
+        assert_eq!(next, Ok(vec!["Listen 80".to_string()]));
     }
 }

@@ -1,9 +1,9 @@
 //! From ring records to what the front sees of a response. The worker is not trusted: a head that
 //! could split a response, or records out of order, end that worker and answer 502.
 
-use crate::call::{Fault, Head, Passed, Question};
+use crate::call::{Asker, Fault, Head, Passed, Question};
 use crate::exchange::Arrived;
-use crate::frame::encode;
+use crate::frame::{asker, encode};
 use crate::inner::Inner;
 use crate::script_head::ScriptHead;
 use crate::tap::{About, Header, Said, Unread};
@@ -102,8 +102,7 @@ impl Inner {
             return Err(Broken("a record after the end of its response"));
         }
         let is_next = match record.kind {
-            record::RESPONSE | record::HEAD => !held.head_seen,
-            record::PASS => !held.head_seen && !held.tapped,
+            record::RESPONSE | record::HEAD | record::PASS => !held.head_seen,
             record::BODY => held.head_seen && !held.tapped,
             record::END => held.head_seen || held.tapped,
             record::TAP => !held.tapped,
@@ -127,11 +126,14 @@ impl Inner {
 
     /// The worker waits until it has its answer: a request frame, or none of length 0.
     fn answer_question(&mut self, index: usize, server: u16, payload: &[u8]) -> Result<(), Broken> {
-        let question = question(server, payload)?;
+        let mut question = question(server, payload)?;
         let oracle = self.oracle.clone();
         let Some(worker) = self.worker(index) else {
             return Ok(());
         };
+        let length = worker.held.front().map_or(0, |held| held.frame_length);
+        let frame = worker.mailbox.taken_slot()[..length].to_vec();
+        question.asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
         if let Some(oracle) = oracle {
@@ -282,7 +284,9 @@ pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(),
                 record.detail,
                 payload,
             )?)));
-            arrived.complete = true;
+            arrived.complete = !arrived.tapped;
+            // A head that came through the pipe may have gone out already: then what there is, is the response.
+            arrived.said = Said::Ended;
         }
         record::BODY => arrived.body.extend_from_slice(payload),
         record::END if record.detail & record::END_BROKEN != 0 => {
@@ -316,6 +320,7 @@ fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
         server: server.into(),
         target,
         file,
+        asker: Asker::default(),
     })
 }
 

@@ -1,11 +1,11 @@
 //! A `Call` as bytes: the request frame that a worker reads out of its slot.
 
-use crate::call::{Body, Call, Task};
+use crate::call::{Asker, Body, Call, Task};
 use mehari_config::Rung;
 use mehari_wire::layout::{
     flag, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
 };
-use mehari_wire::write_request;
+use mehari_wire::{read_request, write_request};
 
 /// The call does not fit a slot.
 #[derive(Debug, PartialEq, Eq)]
@@ -129,6 +129,35 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
     request.length = length as u32;
     write_request(slot, &request);
     Ok(length)
+}
+
+/// Who asks, out of a frame that a worker could have written over: `None`, if it says what cannot be.
+pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
+    let request = read_request(frame)?;
+    let bytes = |span: Span| {
+        let rest = frame.get(span.offset as usize..)?;
+        rest.get(..span.length as usize)
+    };
+    let count = usize::from(request.field_count);
+    let pairs = frame.get(REQUEST..)?.get(..count * PAIR)?;
+    let word = |pair: &[u8], at: usize| -> Option<u32> {
+        let word = pair.get(4 * at..)?.first_chunk::<4>()?;
+        Some(u32::from_ne_bytes(*word))
+    };
+    let span = |pair: &[u8], at: usize| {
+        let (offset, length) = (word(pair, at)?, word(pair, at + 1)?);
+        bytes(Span { offset, length })
+    };
+    let fields = pairs
+        .chunks_exact(PAIR)
+        .map(|pair| Some((span(pair, 0)?, span(pair, 2)?)));
+    Some(Asker {
+        method: bytes(request.text[Text::Method as usize])?,
+        remote_addr: bytes(request.text[Text::RemoteAddr as usize])?,
+        server_addr: bytes(request.text[Text::ServerAddr as usize])?,
+        server_port: request.server_port,
+        fields: fields.collect::<Option<_>>()?,
+    })
 }
 
 fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {

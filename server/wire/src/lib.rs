@@ -14,5 +14,5 @@ mod ring;
 
 pub use bell::Bell;
 pub use control::{receive_file, send_with_files, ControlSocket, Message};
-pub use mailbox::{write_request, Mailbox};
+pub use mailbox::{read_request, write_request, Mailbox};
 pub use ring::{Corrupt, Record};

@@ -191,3 +191,10 @@ fn futex_wake(word: &AtomicU32) {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1);
     }
 }
+
+/// The request at the start of a frame; `None`: it is too short to be one.
+pub fn read_request(frame: &[u8]) -> Option<Request> {
+    let size = std::mem::size_of::<Request>();
+    // SAFETY: long enough, read without regard to alignment, and of integers every value is one.
+    (frame.len() >= size).then(|| unsafe { std::ptr::read_unaligned(frame.as_ptr().cast()) })
+}

@@ -34,7 +34,6 @@ fn protected_page_is_shown_to_whoever_has_logged_in() {
     user.get("/docs/protected/get_me.html").expect(200);
     user.get("/docs/protected/index.html").expect(200);
     user.get("/docs/echo_cookie.pl").expect(200);
-    user.get("/docs/myuser/get_me.html");
     user.send(
         &Request::get("/docs/protected/get_me.html")
             .field("Cookie", "Site::AuthCookie_WhatEver=forged:proof"),

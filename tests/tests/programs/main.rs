@@ -1,5 +1,6 @@
 //! Real programs, unchanged from their packages, on Mehari and on Apache with mod_perl: see `tests/programs/README.md`.
 
+mod apache_reload;
 mod apache_session;
 mod asp;
 mod authcookie;

@@ -136,6 +136,11 @@ impl Page {
         self.0.push_str(&format!("  {label:<16} {value}\n"));
     }
 
+    /// Bytes written so far.
+    pub fn length(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn list(&mut self, label: &str, values: impl IntoIterator<Item = String>) {
         for value in values {
             self.line(label, value);

@@ -1,6 +1,6 @@
 //! What holds in one scope: access, handler, environment, limits.
 
-use mehari_config::{Settings, Site};
+use mehari_config::{Phase, Settings, Site};
 
 use super::meaning::Page;
 
@@ -11,13 +11,14 @@ pub(super) fn base(page: &mut Page, site: &Site) {
 
 /// The settings of a section: what is not as it is outside.
 pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &Settings) {
+    let before = page.length();
     lines(page, site, settings, Some(base));
     for (name, _) in &base.set_env {
         if !settings.set_env.iter().any(|(kept, _)| kept == name) {
             page.line("%ENV", format!("{name} is not set"));
         }
     }
-    if settings == base {
+    if page.length() == before {
         page.line("as outside", "nothing here differs");
     }
 }
@@ -93,6 +94,51 @@ fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settin
     }
     for (status, document) in fresh!(error_documents) {
         page.line("error page", format!("{status}: {document}"));
+    }
+    phases(page, settings, base);
+    if let Some(base) = base {
+        rules(page, settings, base);
+    }
+}
+
+/// Handlers beside the one that the line `handler` names.
+fn phases(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
+    let outer = base.map_or(&[][..], |base| &base.perl.handlers);
+    for (phase, names) in &settings.perl.handlers {
+        let told = *phase == Phase::Response && names.len() == 1;
+        if !told
+            && !outer
+                .iter()
+                .any(|known| known.0 == *phase && known.1 == *names)
+        {
+            page.line("phase", format!("{phase:?}: {}", names.join(" ")));
+        }
+    }
+}
+
+/// What has no line of its own here, by its subject.
+fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
+    let (own, outer) = (&settings.rules, &base.rules);
+    let access = own.require != outer.require
+        || own.allow_deny != outer.allow_deny
+        || own.authentication != outer.authentication;
+    let headers = own.headers != outer.headers
+        || own.request_headers != outer.request_headers
+        || own.expires != outer.expires
+        || settings.strict_transport != base.strict_transport;
+    let subjects = [
+        (access && settings.denied == base.denied, "access"),
+        (headers, "header fields"),
+        (own.variables != outer.variables, "variables"),
+        (own.redirects != outer.redirects, "redirects"),
+        (own.rewriting != outer.rewriting, "rewriting"),
+        (own.conditionals != outer.conditionals, "<If>"),
+        (settings.media != base.media, "media types"),
+        (settings.proxy != base.proxy, "back ends"),
+        (settings.traffic != base.traffic, "traffic"),
+    ];
+    for (_, subject) in subjects.iter().filter(|(differs, _)| *differs) {
+        page.line("rules", subject);
     }
 }
 

@@ -56,6 +56,10 @@ impl Control {
         })
     }
 
+    pub fn path(&self) -> &Path {
+        &self.file.0
+    }
+
     pub async fn listen(self, reloader: Rc<Reloader>, stop: Sender<Stop>) {
         let _file = &self.file;
         loop {

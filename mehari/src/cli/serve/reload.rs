@@ -23,6 +23,13 @@ pub struct Reloader {
     waiting: Cell<u32>,
     watched_certificates: RefCell<Vec<PathBuf>>,
     notify: Rc<Notify>,
+    /// Started by root, and somebody else since.
+    left_root: bool,
+}
+
+fn same_tls(one: &Site, other: &Site) -> bool {
+    let tls = |host: &mehari_config::Host| host.tls.clone();
+    one.all_hosts().map(tls).eq(other.all_hosts().map(tls))
 }
 
 fn files(site: &Site) -> Vec<PathBuf> {
@@ -40,11 +47,13 @@ impl Reloader {
         front: Handle<Pool>,
         logs: Rc<Logs>,
         notify: Rc<Notify>,
+        left_root: bool,
     ) -> Reloader {
         let watched_certificates = RefCell::new(files(&front.site()));
         Reloader {
             watched_certificates,
             notify,
+            left_root,
             options,
             pool,
             front,
@@ -95,8 +104,23 @@ impl Reloader {
             Refusal::Usage(text) | Refusal::Site(text) => text,
         })?;
         let site: Arc<Site> = Arc::new(site);
-        let hosts = self.front.load_tls(&site);
-        let hosts = hosts.map_err(|trouble| trouble.to_string())?;
+        let hosts = match self.front.load_tls(&site) {
+            Ok(hosts) => hosts,
+            // Keys that only root may read, and the server is root no more: what it has read still holds.
+            Err(trouble) if self.left_root && same_tls(&site, &self.front.site()) => {
+                self.logs.error.warn(format_args!(
+                    "the certificates in use stay until a restart, `User` may not read them: {trouble}"
+                ));
+                None
+            }
+            Err(trouble) => return Err(trouble.to_string()),
+        };
+        let before = self.front.site();
+        if (&site.user, &site.group) != (&before.user, &before.group) {
+            self.logs
+                .error
+                .warn("a changed User or Group takes effect with a restart");
+        }
         let plan = Plan::of(&site);
         let number = self
             .pool

@@ -1,15 +1,18 @@
 //! The life of a serving process, from bound sockets to the last flushed log line.
 
 use super::control::Control;
+use super::identity::Identity;
 use super::journal::Logs;
 use super::reload::Reloader;
+use super::remains::{Keeper, PidFile};
 use super::service::{self, Notify};
 use super::{certificates, listen, signals, watch, Options};
 use mehari_config::Site;
 use mehari_front::handler::cgi::{Cgi, Limits};
 use mehari_front::{Door, Front, Hosts, Stop};
-use mehari_pool::{Plan, Pool};
+use mehari_pool::{PerlSide, Plan, Pool};
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::{spawn_local, LocalSet};
@@ -18,6 +21,7 @@ use tokio::task::{spawn_local, LocalSet};
 pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
+    let identity = Identity::of(&site)?;
     let mut bound = Vec::new();
     // Before anything is bound or started: a certificate that cannot be used is told at once.
     let hosts = match site.listen.iter().any(|listen| site.is_secure(listen)) {
@@ -37,27 +41,69 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
         let secure = socket.name == "https";
         bound.push(listen::adopt(socket, Door { secure })?);
     }
+    if let Some(identity) = &identity {
+        mehari_observe::start_programs_as(identity.user, identity.group);
+    }
     let logs =
         Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
     for note in &site.notes {
         logs.error.info(note);
     }
+    if let Some(identity) = &identity {
+        identity.take_logs(&site)?;
+        // Where the Perl side has yet to be built, the user may not be allowed to.
+        PerlSide::ensure(&site.perl.interpreter).map_err(|error| error.to_string())?;
+    }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
     let tasks = LocalSet::new();
-    let served =
-        runtime.block_on(tasks.run_until(run(options, site, bound, hosts, logs.clone(), notify)));
+    let start = Start {
+        options,
+        site,
+        identity,
+        bound,
+        hosts,
+        logs: logs.clone(),
+        notify,
+    };
+    let served = runtime.block_on(tasks.run_until(run(start)));
     logs.flush();
     served
 }
 
-async fn run(
+/// What is there before the loop turns.
+struct Start {
     options: Options,
     site: Arc<Site>,
+    identity: Option<Identity>,
     bound: Vec<listen::Bound>,
     hosts: Option<Hosts>,
     logs: Rc<Logs>,
     notify: Rc<Notify>,
-) -> Result<(), String> {
+}
+
+async fn run(start: Start) -> Result<(), String> {
+    let Start {
+        options,
+        site,
+        identity,
+        bound,
+        hosts,
+        logs,
+        notify,
+    } = start;
+    let (urls, ports): (Vec<String>, Vec<Option<u16>>) = bound
+        .iter()
+        .map(|bound| (bound.url.clone(), bound.port))
+        .unzip();
+    let control = Control::open(
+        options.control.as_deref(),
+        ports.iter().flatten().next().copied(),
+    )?;
+    let mut pid_file = PidFile::open(&site)?;
+    let remains = pid_file.as_ref().map(PidFile::path);
+    let remains = remains.into_iter().chain(options.temporary.as_deref());
+    let remains: Vec<&Path> = remains.chain([control.path()]).collect();
+    let _keeper = settle(identity.as_ref(), &site, &logs, &remains)?;
     let plan = Plan::of(&site);
     let limits = Limits {
         processes: plan.max as usize,
@@ -66,9 +112,6 @@ async fn run(
     };
     let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let cgi = Cgi::new(limits, software, logs.error.clone());
-    if rustix::process::getuid().is_root() {
-        logs.error.notice("started as root: scripts run as root too (User and Group are not honoured); a service manager should start it as another user");
-    }
     let pool = Pool::start(site.clone(), plan, logs.error.clone())
         .await
         .map_err(|error| error.to_string())?;
@@ -76,10 +119,6 @@ async fn run(
     site.doubts()
         .iter()
         .for_each(|doubt| logs.error.warn(doubt));
-    let (urls, ports): (Vec<String>, Vec<Option<u16>>) = bound
-        .iter()
-        .map(|bound| (bound.url.clone(), bound.port))
-        .unzip();
     let listeners = bound.into_iter().map(|bound| bound.listener).collect();
     let front = Front::new(site.clone(), pool.clone(), cgi, listeners, logs.clone());
     pool.ask(front.handle().oracle());
@@ -93,12 +132,9 @@ async fn run(
         front.handle(),
         logs.clone(),
         notify.clone(),
+        identity.is_some(),
     ));
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
-    let control = Control::open(
-        options.control.as_deref(),
-        ports.iter().flatten().next().copied(),
-    )?;
     spawn_local(control.listen(reloader.clone(), stop.clone()));
     spawn_local(signals::handle(
         reloader.clone(),
@@ -111,7 +147,9 @@ async fn run(
     if options.watch {
         spawn_local(watch::run(reloader.clone()));
     }
-    let pid_file = PidFile::write(&site)?;
+    if let Some(pid_file) = &mut pid_file {
+        pid_file.write()?;
+    }
     announce(&urls)?;
     notify.ready();
     let alive = notify.clone();
@@ -130,30 +168,33 @@ async fn run(
     served
 }
 
+/// Root is left here, before the first byte of Perl or of a client; otherwise it is said who the server is.
+fn settle(
+    identity: Option<&Identity>,
+    site: &Site,
+    logs: &Logs,
+    remains: &[&Path],
+) -> Result<Option<Keeper>, String> {
+    if let Some(identity) = identity {
+        let keeper = Keeper::of(remains.iter().copied())
+            .map_err(|error| format!("/bin/sh, which removes PidFile at the end: {error}"))?;
+        identity.assume()?;
+        return Ok(Some(keeper));
+    }
+    if rustix::process::geteuid().is_root() {
+        logs.error
+            .warn("started as root without `User`: scripts run as root too; expected `User NAME`");
+    } else if site.user.is_some() || site.group.is_some() {
+        logs.error
+            .warn("User and Group are for a server that root starts: it stays who started it");
+    }
+    Ok(None)
+}
+
 /// The one line on stdout: the first address; more follow in the log only.
 fn announce(urls: &[String]) -> Result<(), String> {
     let first = urls.first().ok_or("there is no address to listen on")?;
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "mehari: serving {first}").and_then(|()| out.flush());
     Ok(())
-}
-
-/// `PidFile`, taken away at the end.
-struct PidFile(std::path::PathBuf);
-
-impl PidFile {
-    fn write(site: &Site) -> Result<Option<PidFile>, String> {
-        let Some(path) = &site.pid_file else {
-            return Ok(None);
-        };
-        std::fs::write(path, format!("{}\n", std::process::id()))
-            .map_err(|error| format!("PidFile {}: {error}", path.display()))?;
-        Ok(Some(PidFile(path.clone())))
-    }
-}
-
-impl Drop for PidFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }

@@ -1,0 +1,194 @@
+//! `User` and `Group`: who the server becomes once root has bound its addresses and opened its files.
+//!
+//! The C library's calls change all threads at once (nptl(7)). Going from root to somebody else also clears every
+//! capability, so what is started afterwards cannot come back by itself.
+#![allow(unsafe_code)]
+
+use mehari_config::{LogTarget, Site};
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// A user and a group that are not root's.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub user: u32,
+    pub group: u32,
+    /// For the user's other groups; a number without an account has none.
+    account: Option<CString>,
+}
+
+impl Identity {
+    /// `None`: the server stays who it is. An error is one line for whoever started it.
+    pub fn of(site: &Site) -> Result<Option<Identity>, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let Some(user) = &site.user else {
+            return match site.group {
+                Some(_) => Err("Group stands without User; expected `User NAME` beside it".into()),
+                None => Ok(None),
+            };
+        };
+        let account = account(user)?;
+        let group = match (&site.group, &account) {
+            (Some(group), _) => group_number(group)?,
+            (None, Account { group: Some(group), .. }) => *group,
+            (None, _) => {
+                return Err(format!("User {user} has no account to take the group from; expected `Group NAME|#NUMBER` beside it"))
+            }
+        };
+        // `User root` says what a server of root's does anyhow.
+        Ok((account.user != 0).then_some(Identity {
+            user: account.user,
+            group,
+            account: account.name,
+        }))
+    }
+
+    /// Everything from here on, in every thread, is done as this user.
+    pub fn assume(&self) -> Result<(), String> {
+        let failed = |what: &str| {
+            let error = io::Error::last_os_error();
+            Err(format!("User and Group: {what}: {error}"))
+        };
+        let groups = match &self.account {
+            // SAFETY: the name is a C string that lives through the call.
+            Some(name) => unsafe { libc::initgroups(name.as_ptr(), self.group) },
+            // SAFETY: one group is told, and one is there.
+            None => unsafe { libc::setgroups(1, &self.group) },
+        };
+        if groups != 0 {
+            return failed("the groups cannot be set");
+        }
+        // SAFETY: numbers only.
+        if unsafe { libc::setresgid(self.group, self.group, self.group) } != 0 {
+            return failed("the group cannot be changed");
+        }
+        // SAFETY: numbers only.
+        if unsafe { libc::setresuid(self.user, self.user, self.user) } != 0 {
+            return failed("the user cannot be changed");
+        }
+        // SAFETY: numbers only; it has to fail.
+        if unsafe { libc::setresuid(0, 0, 0) } == 0 {
+            return Err("User: root's rights can be taken back; the server does not go on".into());
+        }
+        // Workers are of the same user: they must not read the certificates' keys out of the front's memory.
+        // SAFETY: numbers only.
+        if unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) } != 0 {
+            return failed("the memory cannot be closed to workers");
+        }
+        Ok(())
+    }
+
+    /// Gives the site's log files to the user, so that USR1 can open them again.
+    pub fn take_logs(&self, site: &Site) -> Result<(), String> {
+        let main = site.logs.access.iter().map(|log| &log.target);
+        let of_hosts = site.hosts.iter().flat_map(|host| {
+            let access = host.own_logs.access.iter().map(|log| &log.target);
+            access.chain(&host.own_logs.error)
+        });
+        for target in main.chain([&site.logs.error]).chain(of_hosts) {
+            if let LogTarget::File(path) = target {
+                self.take(path)
+                    .map_err(|error| format!("{} for `User`: {error}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Only a file of root's with one name: nobody gets somebody else's file by a link they made.
+    fn take(&self, path: &Path) -> io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        options
+            .append(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let Ok(file) = options.open(path) else {
+            return Ok(());
+        };
+        let meta = file.metadata()?;
+        match meta.is_file() && meta.uid() == 0 && meta.nlink() == 1 {
+            true => fchown(&file, Some(self.user), None),
+            false => Ok(()),
+        }
+    }
+}
+
+struct Account {
+    user: u32,
+    group: Option<u32>,
+    name: Option<CString>,
+}
+
+fn account(text: &str) -> Result<Account, String> {
+    let number = number(text, "User")?;
+    let name = CString::new(text).map_err(|_| format!("User {text:?} is no name"))?;
+    // SAFETY: the server has one thread that asks for accounts; the entry is read before the next question.
+    let entry = unsafe {
+        match number {
+            Some(number) => libc::getpwuid(number),
+            None => libc::getpwnam(name.as_ptr()),
+        }
+        .as_ref()
+    };
+    match (entry, number) {
+        (Some(entry), _) => Ok(Account {
+            user: entry.pw_uid,
+            group: Some(entry.pw_gid),
+            // SAFETY: an entry's name is a C string.
+            name: Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_owned()),
+        }),
+        (None, Some(user)) => Ok(Account {
+            user,
+            group: None,
+            name: None,
+        }),
+        (None, None) => Err(format!(
+            "User {text}: there is no such user; expected a name of /etc/passwd or #NUMBER"
+        )),
+    }
+}
+
+fn group_number(text: &str) -> Result<u32, String> {
+    if let Some(number) = number(text, "Group")? {
+        return Ok(number);
+    }
+    let name = CString::new(text).map_err(|_| format!("Group {text:?} is no name"))?;
+    // SAFETY: as for accounts.
+    let entry = unsafe { libc::getgrnam(name.as_ptr()).as_ref() };
+    entry.map(|entry| entry.gr_gid).ok_or_else(|| {
+        format!("Group {text}: there is no such group; expected a name of /etc/group or #NUMBER")
+    })
+}
+
+/// `#NUMBER`; the highest one means "as it is" to the kernel and is nobody's.
+fn number(text: &str, directive: &str) -> Result<Option<u32>, String> {
+    let Some(digits) = text.strip_prefix('#') else {
+        return Ok(None);
+    };
+    match digits.parse::<u32>() {
+        Ok(number) if number < u32::MAX => Ok(Some(number)),
+        _ => Err(format!(
+            "{directive} {text}: expected # and a number below {}",
+            u32::MAX
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_are_accounts_and_what_is_neither_is_told() {
+        assert_eq!(account("root").expect("root").user, 0);
+        let stranger = account("#4000000").expect("any number");
+        assert_eq!((stranger.user, stranger.group), (4_000_000, None));
+        assert_eq!(group_number("#7"), Ok(7));
+        for wrong in ["#", "#-1", "#4294967295", "#x", "no-such-account"] {
+            assert!(account(wrong).is_err(), "{wrong}");
+            assert!(group_number(wrong).is_err(), "{wrong}");
+        }
+    }
+}

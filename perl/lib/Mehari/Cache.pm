@@ -1,0 +1,152 @@
+package Mehari::Cache;
+
+# What pages are made of, kept for a while and shared by all workers: `Mehari::Cache->compute('menu', ttl => 60, sub { ... })`.
+# Class methods use the cache of the user and document root, in memory; `Mehari::Cache->new(folder => ..., size => ...)` is another one.
+# The store is Mehari::State's (perl/state/store.h), opened so that the oldest values give way. A value is stored as the moment until
+# which it is fresh (a double) and Mehari::State::Structures' bytes.
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Cwd ();
+use Errno ();
+use Fcntl qw(O_RDWR O_CREAT);
+use Mehari::State ();
+use Mehari::State::NameLock ();
+use Mehari::State::Structures ();
+use Time::HiRes ();
+
+our $VERSION = '0.001000';
+
+use constant { FILE => 0, NAME => 1, SIZE => 64 << 20, FOREVER => 9e15 };
+
+my %OPTION = (new => { folder => 1, size => 1, namespace => 1 }, set => { ttl => 1, stale => 1 });
+
+sub new {
+    my ($class, %option) = @_;
+    _known('new', \%option);
+    my $folder = $option{folder} // _own_folder();
+    my $size = _bytes($option{size} // SIZE);
+    $folder = Cwd::getcwd() . "/$folder" unless $folder =~ m{\A/};
+    my $store = Mehari::State::Store::open("$folder/mehari.cache", O_RDWR | O_CREAT, 0600, $size, 1);
+    return bless [$store, $option{namespace} // $ENV{DOCUMENT_ROOT} // ''], $class;
+}
+
+# The value, or undef where there is none or its time is over.
+sub get {
+    my ($self, $key) = (_of(shift), _key(shift));
+    my $found = $self->_found($key) or return undef;
+    return $found->[0] > Time::HiRes::time() ? Mehari::State::Structures::thaw($found->[1]) : undef;
+}
+
+# set(KEY, VALUE, ttl => SECONDS): for ever where there is no ttl.
+sub set {
+    my ($self, $key, $value, %option) = (_of(shift), _key(shift), @_);
+    _known('set', \%option);
+    $self->_put($key, $value, \%option);
+    return $value;
+}
+
+sub remove {
+    my ($self, $key) = (_of(shift), _key(shift));
+    Mehari::State::Store::remove(@$self[FILE, NAME], $key, 1);
+    return 1;
+}
+
+sub clear {
+    my $self = _of(shift);
+    Mehari::State::Store::clear(@$self[FILE, NAME], 1);
+    return 1;
+}
+
+# compute(KEY, ttl => SECONDS [, stale => SECONDS], sub { VALUE }): the value, made by the sub where there is none that is fresh. One process
+# makes it; the others wait for it or, for `stale` seconds after its end, take the old one. A sub that dies keeps nothing, and the next one tries.
+sub compute {
+    my ($self, $key, $make) = (_of(shift), _key(shift), pop);
+    croak 'Mehari::Cache: compute needs a sub as its last argument' unless ref $make eq 'CODE';
+    croak 'Mehari::Cache: options come in pairs, NAME => VALUE' if @_ % 2;
+    my %option = @_;
+    _known('set', \%option);
+    my $found = $self->_found($key);
+    return Mehari::State::Structures::thaw($found->[1]) if $found && $found->[0] > Time::HiRes::time();
+    my $busy = Mehari::State::NameLock->of($self->[FILE], "busy\0$self->[NAME]\0$key");
+    unless ($busy->try) {
+        return Mehari::State::Structures::thaw($found->[1]) if $found; # the stale one: the store drops it at the end of `stale`
+        $busy->take('w');
+    }
+    my $value = eval {
+        my $meanwhile = $self->_found($key);
+        [$meanwhile && $meanwhile->[0] > Time::HiRes::time() ? Mehari::State::Structures::thaw($meanwhile->[1]) : $self->_put($key, scalar $make->(), \%option)];
+    };
+    my $problem = $@;
+    $busy->give_back;
+    die $problem unless $value;
+    return $value->[0];
+}
+
+my %caches;
+
+# A process's default cache is that of its user and the request's document root.
+sub _of {
+    my ($self) = @_;
+    return ref $self ? $self : $caches{"$>\0" . ($ENV{DOCUMENT_ROOT} // '')} //= $self->new;
+}
+
+sub _key {
+    my ($key) = @_;
+    croak 'Mehari::Cache: a key is needed' unless defined $key && length $key;
+    utf8::encode($key) if utf8::is_utf8($key);
+    return $key;
+}
+
+sub _found {
+    my ($self, $key) = @_;
+    my $bytes = Mehari::State::Store::get(@$self[FILE, NAME], $key, 1);
+    return unless defined $bytes && length $bytes > 8;
+    return [unpack('d', substr $bytes, 0, 8, ''), $bytes];
+}
+
+sub _put {
+    my ($self, $key, $value, $option) = @_;
+    my ($ttl, $stale) = map { _seconds($_, $option->{$_}) } qw(ttl stale);
+    my $now = Time::HiRes::time();
+    my $fresh = defined $ttl ? $now + $ttl : FOREVER;
+    my $gone = defined $ttl ? int($fresh + ($stale // 0)) + 1 : 0;
+    Mehari::State::Store::put(@$self[FILE, NAME], $key, pack('d', $fresh) . Mehari::State::Structures::freeze($value), 1, $gone);
+    return $value;
+}
+
+sub _seconds {
+    my ($name, $value) = @_;
+    return undef unless defined $value;
+    croak "Mehari::Cache: $name => '$value': expected seconds from 0 to 1000000000" unless $value =~ /\A[0-9]+(?:\.[0-9]+)?\z/ && $value <= 1e9;
+    return $value;
+}
+
+sub _bytes {
+    my ($text) = @_;
+    my ($number, $unit) = $text =~ /\A([0-9]+)([KMG]?)\z/ or croak "Mehari::Cache: size => '$text': expected bytes, or a number with K, M or G";
+    my $size = $number * { '' => 1, K => 1 << 10, M => 1 << 20, G => 1 << 30 }->{$unit};
+    croak "Mehari::Cache: size => '$text': at least 1M" if $size < 1 << 20;
+    return $size;
+}
+
+sub _known {
+    my ($method, $option) = @_;
+    for (sort keys %$option) {
+        next if $OPTION{$method}{$_};
+        croak "Mehari::Cache: unknown option '$_': expected " . join ' or ', sort keys %{ $OPTION{$method} };
+    }
+}
+
+# In memory, of this user only: somebody else's folder of that name is not believed.
+sub _own_folder {
+    my $folder = (-d '/dev/shm' ? '/dev/shm' : '/tmp') . "/mehari-cache-$>";
+    mkdir $folder, 0700 or $!{EEXIST} or croak "Mehari::Cache: cannot make $folder: $!";
+    my @status = lstat $folder;
+    croak "Mehari::Cache: $folder is not a folder of this user alone: give a folder, Mehari::Cache->new(folder => ...)"
+        unless -d _ && $status[4] == $> && !($status[2] & 0077);
+    return $folder;
+}
+
+1;

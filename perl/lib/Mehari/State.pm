@@ -1,0 +1,104 @@
+package Mehari::State;
+
+# A hash that all workers share: `tie my %h, 'Mehari::State', NAME [, FLAGS [, MODE]] [, OPTION => VALUE ...]`, and the store below
+# MLDBM, MLDBM::Sync and Apache::ASP's StateDB. The store itself is C (perl/state/store.h); here are Perl's tie, and locks by name.
+#
+# NAME is a path. Its folder holds one store file for all names in it (mehari.state), which every process maps; a hash's name in it is the
+# last part of the path. Options: `in => FILE` for another store file, where the whole of NAME is the hash's name, and `limit => BYTES` (1 GiB).
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Cwd ();
+use Fcntl qw(O_RDWR O_CREAT O_TRUNC);
+use Mehari::State::NameLock ();
+require XSLoader;
+
+our $VERSION = '0.001000';
+XSLoader::load('Mehari::State', $VERSION);
+
+use constant { FILE => 0, NAME => 1, LOCK => 2, KEYS => 3, TAKEN => 4 };
+
+my %OPTION = map { $_ => 1 } qw(in limit);
+
+sub TIEHASH {
+    my ($class, $path, @rest) = @_;
+    croak 'Mehari::State: tie needs the path of a hash' unless defined $path && length $path;
+    my $flags = @rest && defined $rest[0] && $rest[0] =~ /\A[0-9]+\z/ ? shift @rest : O_RDWR | O_CREAT;
+    my $mode = @rest && defined $rest[0] && $rest[0] =~ /\A[0-9]+\z/ ? shift @rest : 0640;
+    croak 'Mehari::State: options come in pairs, NAME => VALUE' if @rest % 2;
+    my %option = @rest;
+    for (sort keys %option) { croak "Mehari::State: unknown option '$_': expected in or limit" unless $OPTION{$_} }
+    my ($folder, $name) = $path =~ m{\A(.*/)?([^/]+)\z}s or croak "Mehari::State: '$path' names no hash";
+    my $file = $option{in} // ($folder // './') . 'mehari.state';
+    $name = $path if defined $option{in};
+    my $self = $class->_open($file, $name, $flags, $mode, $option{limit});
+    $self->CLEAR if $flags & O_TRUNC;
+    return $self;
+}
+
+sub _open {
+    my ($class, $file, $name, $flags, $mode, $limit) = @_;
+    $file = Cwd::getcwd() . "/$file" unless $file =~ m{\A/};
+    my $store = Mehari::State::Store::open($file, $flags, $mode, $limit // 0, 0);
+    return bless [$store, $name, Mehari::State::NameLock->of($store, $name), undef, 0], $class;
+}
+
+# Each operation waits while another process holds the lock of the name; what this process holds, it need not take again.
+sub FETCH  { Mehari::State::Store::get(@{ $_[0] }[FILE, NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
+sub EXISTS { Mehari::State::Store::has(@{ $_[0] }[FILE, NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
+
+sub STORE {
+    Mehari::State::Store::put(@{ $_[0] }[FILE, NAME], $_[1] // '', $_[2] // '', $_[0][LOCK]->held('w'), 0);
+    return 1;
+}
+
+sub DELETE {
+    my $self = $_[0];
+    $self->Lock;
+    my $value = defined wantarray ? $self->FETCH($_[1]) : undef;
+    Mehari::State::Store::remove(@$self[FILE, NAME], $_[1] // '', 1);
+    $self->UnLock;
+    return $value;
+}
+
+sub CLEAR {
+    Mehari::State::Store::clear(@{ $_[0] }[FILE, NAME], $_[0][LOCK]->held('w'));
+    return 1;
+}
+
+sub FIRSTKEY {
+    my $self = shift;
+    $self->[KEYS] = Mehari::State::Store::keys(@$self[FILE, NAME], $self->[LOCK]->held('r'));
+    return pop @{ $self->[KEYS] };
+}
+
+sub NEXTKEY { pop @{ $_[0][KEYS] // [] } }
+
+sub SCALAR { (Mehari::State::Store::size(@{ $_[0] }[FILE, NAME]))[1] }
+
+# MLDBM::Sync's names: a lock of this name against all other processes, counted.
+sub Lock     { $_[0][LOCK]->take('w'); ++$_[0][TAKEN] }
+sub ReadLock { $_[0][LOCK]->take('r'); ++$_[0][TAKEN] }
+sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
+{
+    no warnings 'once';
+    *lock       = \&Lock;
+    *unlock     = \&UnLock;
+    *SyncLock   = \&Lock;
+    *SyncUnLock = \&UnLock;
+}
+
+# Bytes of the keys and values.
+sub SyncSize { (Mehari::State::Store::size($_[0][FILE], $_[0][NAME]))[0] }
+
+# What the store file holds: { size, live, records, limit }.
+sub report {
+    my %report;
+    @report{qw(size live records limit)} = Mehari::State::Store::report($_[0][FILE]);
+    return \%report;
+}
+
+sub DESTROY { $_[0]->UnLock while $_[0][TAKEN] }
+
+1;

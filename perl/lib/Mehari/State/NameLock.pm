@@ -1,0 +1,71 @@
+package Mehari::State::NameLock;
+
+# The lock of one hash by name as one process holds it: counted, shared by all handles of the hash in the process, and given back by the
+# kernel when the process ends. Mehari::State asks `held` before each operation.
+
+use strict;
+use warnings;
+use Carp qw(confess);
+use Scalar::Util qw(weaken);
+
+use constant { STORE => 0, NAME => 1, COUNT => 2, KIND => 3, PROCESS => 4 };
+
+my %locks;
+
+sub of {
+    my ($class, $store, $name) = @_;
+    my $lock = $locks{$store}{$name};
+    return $lock if $lock;
+    $lock = bless [$store, $name, 0, '', $$], $class;
+    weaken($locks{$store}{$name} = $lock);
+    return $lock;
+}
+
+# Whether this process holds it; dies where it would have to write under a lock for reading.
+sub held {
+    my ($self, $kind) = @_;
+    return 0 unless $self->[COUNT];
+    if ($self->[PROCESS] != $$) { # what the parent holds is not ours
+        @$self[COUNT, PROCESS] = (0, $$);
+        return 0;
+    }
+    confess 'Mehari::State: the hash is locked for reading: take the lock for writing (Lock) before you write'
+        if $kind eq 'w' && $self->[KIND] eq 'r';
+    return 1;
+}
+
+sub take {
+    my ($self, $kind) = @_;
+    unless ($self->held($kind)) {
+        Mehari::State::Store::lock($self->[STORE], $self->[NAME], $kind);
+        @$self[KIND, PROCESS] = ($kind, $$);
+    }
+    $self->[COUNT]++;
+    return 1;
+}
+
+# The same without waiting: false where another process holds it.
+sub try {
+    my ($self) = @_;
+    unless ($self->held('w')) {
+        return 0 unless Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'w', 0);
+        @$self[KIND, PROCESS] = ('w', $$);
+    }
+    return ++$self->[COUNT];
+}
+
+sub give_back {
+    my ($self) = @_;
+    return 1 unless $self->held('r') && --$self->[COUNT] == 0;
+    Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'u');
+    return 1;
+}
+
+sub DESTROY {
+    my ($self) = @_;
+    my $names = $locks{ $self->[STORE] } or return;
+    delete $names->{ $self->[NAME] } unless $names->{ $self->[NAME] } && $names->{ $self->[NAME] } != $self;
+    Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'u') if $self->[COUNT] && $self->[PROCESS] == $$;
+}
+
+1;

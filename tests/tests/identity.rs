@@ -1,0 +1,171 @@
+//! `User` and `Group`: a server that root starts runs nothing of a site's as root.
+
+use mehari_harness::scripts::plain;
+use mehari_harness::{eventually, Builder, Server, PATIENCE};
+use rustix::process::Signal;
+use std::fs::{set_permissions, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+const USER: &str = "www-data";
+
+/// Who a process is, as the kernel says: real, effective, saved and file system's user and group, and what it may.
+const WHO: &str = r#"
+    open my $status, '<', '/proc/self/status' or die $!;
+    print grep /^(?:Uid|Gid|Groups|CapEff|CapPrm)/, <$status>;
+    print "perl $< $> ", $( + 0, "\nid ", `id -u`, "groups ", `id -G`;
+    print "secret ", (open(my $file, '<', "@ROOT@/secret") ? 'read' : "$!"), "\n";
+"#;
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("SKIPPED: only root can start a server that becomes another user");
+    }
+    root
+}
+
+fn number(of: &str) -> String {
+    let output = std::process::Command::new("id").args([of, USER]).output();
+    let text = output.expect("id is part of every Debian system").stdout;
+    String::from_utf8(text).expect("numbers").trim().to_owned()
+}
+
+fn who(builder: Builder) -> Builder {
+    let root = builder.folder_of(".").display().to_string();
+    let secret = builder.folder_of("secret");
+    let builder = builder
+        .file("scripts/who.pl", &plain(&WHO.replace("@ROOT@", &root)))
+        .file("secret", "for root alone");
+    set_permissions(secret, Permissions::from_mode(0o600)).expect("own file");
+    builder
+}
+
+#[track_caller]
+fn check_status(text: &str, of: &str) {
+    let (user, group) = (number("-u"), number("-g"));
+    let field = |name: &str| -> Vec<&str> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{of} has no {name}: {text}"))
+            .split_whitespace()
+            .collect()
+    };
+    assert_eq!(field("Uid:"), [user.as_str(); 4], "{of}");
+    assert_eq!(field("Gid:"), [group.as_str(); 4], "{of}");
+    let groups: Vec<String> = number("-G").split(' ').map(str::to_owned).collect();
+    let (mut known, mut wanted) = (field("Groups:"), groups);
+    known.sort();
+    wanted.sort();
+    assert_eq!(known, wanted, "{of}");
+    assert_eq!(field("CapPrm:"), ["0000000000000000"], "{of}");
+    assert_eq!(field("CapEff:"), ["0000000000000000"], "{of}");
+}
+
+fn status_of(path: &std::path::Path) -> String {
+    std::fs::read_to_string(path.join("status")).unwrap_or_default()
+}
+
+#[track_caller]
+fn check_everybody(server: &Server) {
+    for rung in ["cgi", "fork", "perlrun", "registry"] {
+        let text = server.get(&format!("/{rung}/who.pl")).expect(200);
+        check_status(&text, rung);
+        let (user, group) = (number("-u"), number("-g"));
+        let told = format!(
+            "perl {user} {user} {group}\nid {user}\ngroups {}\n",
+            number("-G")
+        );
+        assert!(text.contains(&told), "{rung}: {text}");
+        assert!(text.contains("secret Permission denied"), "{rung}: {text}");
+    }
+    let processes = server.zygotes().into_iter().chain(server.workers());
+    for pid in processes.chain([server.pid()]) {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process");
+        for task in tasks.flatten() {
+            check_status(&status_of(&task.path()), &format!("{:?}", task.path()));
+        }
+    }
+}
+
+#[test]
+fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
+    if !is_root() {
+        return;
+    }
+    let mut server = who(Server::builder().folder("logs").folder("run"))
+        .ladder()
+        .conf(&format!(
+            "User {USER}\nGroup {USER}\nPidFile own.pid\nCustomLog logs/access.log common\nErrorLog logs/error.log\n\
+             CustomLog \"|$id -u > @ROOT@/run/program; exec cat > /dev/null\" common\n"
+        ))
+        .start();
+    check_everybody(&server);
+    let pid = format!("{}\n", server.pid());
+    assert_eq!(server.site.read("own.pid"), pid);
+    let user: u32 = number("-u").parse().expect("a number");
+    let came = eventually(PATIENCE, || server.site.read("run/program").ends_with('\n'));
+    assert!(came, "the log's program is not there");
+    assert_eq!(server.site.read("run/program").trim(), user.to_string());
+
+    let access = server.site.path("logs/access.log");
+    std::fs::rename(&access, server.site.path("logs/access.old")).expect("own file");
+    server.signal(Signal::Usr1);
+    assert!(eventually(PATIENCE, || access.exists()), "not reopened");
+    assert_eq!(access.metadata().expect("a log").uid(), user);
+
+    let output = server.control(&["reload"]);
+    assert!(output.status.success(), "{output:?}");
+    check_everybody(&server);
+    assert!(server.status()["pid"].as_u64() == Some(u64::from(server.pid().unsigned_abs())));
+
+    server.signal(Signal::Term);
+    assert!(server.wait().is_some_and(|status| status.success()));
+    // The folder is root's: the server itself could not have.
+    assert!(!server.site.path("own.pid").exists());
+    assert!(!server.site.path("control").exists());
+    assert!(server
+        .site
+        .read("logs/access.log")
+        .contains("/registry/who.pl"));
+}
+
+#[test]
+fn numbers_are_as_good_as_names() {
+    if !is_root() {
+        return;
+    }
+    let server = who(Server::builder())
+        .ladder()
+        .conf("User #4000000\nGroup #4000001\n")
+        .start();
+    let text = server.get("/registry/who.pl").expect(200);
+    assert!(text.contains("perl 4000000 4000000 4000001\n"), "{text}");
+    assert!(text.contains("groups 4000001\n"), "{text}");
+}
+
+#[test]
+fn user_that_is_not_there_is_one_line() {
+    if !is_root() {
+        return;
+    }
+    for (conf, told) in [
+        (
+            "User no-such-user\n",
+            "User no-such-user: there is no such user",
+        ),
+        (
+            "User www-data\nGroup no-such-group\n",
+            "Group no-such-group: there is no such group",
+        ),
+        (
+            "User #4000000\n",
+            "User #4000000 has no account to take the group from",
+        ),
+        ("Group www-data\n", "Group stands without User"),
+    ] {
+        let Err(log) = Server::builder().conf(conf).try_start() else {
+            panic!("it started with {conf}");
+        };
+        assert!(log.text().contains(told), "{conf}: {}", log.text());
+        assert_eq!(log.text().lines().count(), 1, "{}", log.text());
+    }
+}

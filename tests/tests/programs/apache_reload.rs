@@ -1,0 +1,36 @@
+//! Apache2::Reload: a module that was changed answers anew from the next request on, without a restart.
+
+use mehari_harness::{Builder, Pair, Server};
+
+fn site() -> Builder {
+    Server::builder().program_site("apache_reload")
+}
+
+const PAGE: &str = "lib/Site/Page.pm";
+
+#[test]
+fn changed_module_answers_from_the_next_request_on() {
+    let mut user = Pair::start(site);
+    assert_eq!(user.get("/page").expect(200), "first\n");
+    for server in user.servers() {
+        let text = server.site.read(PAGE).replace("first", "second");
+        server.site.replace(PAGE, &text);
+    }
+    assert_eq!(user.get("/page").expect(200), "second\n");
+    assert_eq!(user.get("/page").expect(200), "second\n");
+}
+
+#[test]
+fn module_that_no_longer_compiles_is_an_error() {
+    let mut user = Pair::start(site);
+    user.get("/page").expect(200);
+    let text = user.ours().site.read(PAGE);
+    for server in user.servers() {
+        server
+            .site
+            .replace(PAGE, &text.replace("sub handler", "sub {"));
+    }
+    assert_eq!(user.get("/page").status, 500);
+    // As under mod_perl: perl does not try again what failed to compile.
+    assert_eq!(user.get("/page").status, 500);
+}
