@@ -20,6 +20,7 @@ mod drain;
 mod http_load;
 mod httpd;
 mod httperf;
+mod parity;
 mod record;
 mod records;
 mod reload;
@@ -100,6 +101,11 @@ pub const COMMANDS: &[Command] = &[
         name: "replay",
         about: "play a recorded session, once or for many users",
         run: replay::run,
+    },
+    Command {
+        name: "parity",
+        about: "ask two servers the same and tell what differs",
+        run: parity::run,
     },
     Command {
         name: "ab",

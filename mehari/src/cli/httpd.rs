@@ -125,6 +125,8 @@ impl Face {
         let mut file = tempfile::Builder::new()
             .prefix("mehari-httpd-")
             .suffix(".conf")
+            // A reload reads it again, perhaps as `User`. What is in it stands on the command line as well.
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
             .tempfile()
             .map_err(failed)?;
         let mut text = format!(
@@ -251,7 +253,8 @@ fn serve(face: &Face) -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let mut words: Vec<OsString> = vec!["-f".into(), file.path().into()];
+    let path = || OsString::from(file.path());
+    let mut words: Vec<OsString> = vec!["-f".into(), path(), "--temporary".into(), path()];
     for define in &face.defines {
         words.push("-D".into());
         words.push(define.into());

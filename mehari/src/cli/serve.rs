@@ -49,6 +49,9 @@ pub struct Options {
     /// How scripts are run: cgi, fork, perlrun, registry or auto.
     #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
     rung: Option<String>,
+    /// A file that goes when the server does.
+    #[arg(long, value_name = "FILE", hide = true)]
+    temporary: Option<PathBuf>,
     /// Roll over by itself when the configuration or a loaded module changes.
     #[arg(long)]
     watch: bool,

@@ -1,5 +1,8 @@
 //! A small site on loopback and a way to run the program against it.
 
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output};
@@ -8,17 +11,60 @@ use std::time::Duration;
 /// Answers every path with its own name; paths with `slow` after 5 ms, with `missing` as 404, with
 /// `count` differently each time. One thread a connection, for as long as the test runs.
 pub fn site() -> SocketAddr {
+    site_that(usual)
+}
+
+/// Answers as told: path, cookies and the request's number on its connection to status, header lines and body.
+pub fn site_that(answer: fn(&Asked) -> Answer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || converse(stream));
+            std::thread::spawn(move || converse(stream, answer));
         }
     });
     address
 }
 
-fn converse(stream: TcpStream) -> Option<()> {
+pub struct Asked {
+    pub path: String,
+    pub cookies: String,
+    pub number: usize,
+    pub body: String,
+    /// The site's own.
+    pub port: u16,
+}
+
+pub struct Answer {
+    pub status: &'static str,
+    /// Each with its line end.
+    pub headers: String,
+    pub body: String,
+}
+
+fn usual(asked: &Asked) -> Answer {
+    let (path, number) = (&asked.path, asked.number);
+    if path.contains("slow") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let status = if path.contains("missing") {
+        "404 Not Found"
+    } else {
+        "200 OK"
+    };
+    let body = match path.contains("count") {
+        true => format!("{path} {number} {:?}", std::time::SystemTime::now()),
+        false => path.to_owned(),
+    };
+    Answer {
+        status,
+        headers: String::new(),
+        body,
+    }
+}
+
+fn converse(stream: TcpStream, answer: fn(&Asked) -> Answer) -> Option<()> {
+    let port = stream.local_addr().ok()?.port();
     stream.set_nodelay(true).ok()?;
     let mut writer = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
@@ -27,32 +73,39 @@ fn converse(stream: TcpStream) -> Option<()> {
         if reader.read_line(&mut first).ok()? == 0 {
             return None;
         }
-        let (mut line, mut length) = (String::new(), 0);
+        let (mut line, mut length, mut cookies) = (String::new(), 0, String::new());
         while reader.read_line(&mut line).ok()? > 2 {
             let (name, value) = line.split_once(':')?;
             if name.eq_ignore_ascii_case("content-length") {
                 length = value.trim().parse().ok()?;
             }
+            if name.eq_ignore_ascii_case("cookie") {
+                cookies = value.trim().to_owned();
+            }
             line.clear();
         }
-        reader.read_exact(&mut vec![0; length]).ok()?;
-        let path = first.split(' ').nth(1)?;
-        if path.contains("slow") {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let status = if path.contains("missing") {
-            "404 Not Found"
-        } else {
-            "200 OK"
-        };
-        let body = match path.contains("count") {
-            true => format!("{path} {number} {:?}", std::time::SystemTime::now()),
-            false => path.to_owned(),
-        };
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let Answer {
+            status,
+            headers,
+            body,
+        } = answer(&Asked {
+            path: first.split(' ').nth(1)?.to_owned(),
+            cookies,
+            number,
+            body: String::from_utf8(body).ok()?,
+            port,
+        });
         let length = body.len();
+        let body = match first.starts_with("HEAD ") {
+            true => "",
+            false => &body,
+        };
         writer
             .write_all(
-                format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes(),
+                format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
+                    .as_bytes(),
             )
             .ok()?;
     }

@@ -7,11 +7,12 @@
 //! recorded one. Only requests to the first entry's origin are played: a recording made in a
 //! browser names servers that are not under test.
 
-mod answer;
+pub(super) mod answer;
 mod check;
 mod report;
-mod script;
+pub(super) mod script;
 mod user;
+pub(super) mod visitor;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,6 +12,7 @@ use mehari_front::handler::cgi::{Cgi, Limits};
 use mehari_front::{Door, Front, Hosts, Stop};
 use mehari_pool::{PerlSide, Plan, Pool};
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::task::{spawn_local, LocalSet};
@@ -99,7 +100,10 @@ async fn run(start: Start) -> Result<(), String> {
         ports.iter().flatten().next().copied(),
     )?;
     let mut pid_file = PidFile::open(&site)?;
-    let _keeper = settle(identity.as_ref(), &site, &logs, &control, pid_file.as_ref())?;
+    let remains = pid_file.as_ref().map(PidFile::path);
+    let remains = remains.into_iter().chain(options.temporary.as_deref());
+    let remains: Vec<&Path> = remains.chain([control.path()]).collect();
+    let _keeper = settle(identity.as_ref(), &site, &logs, &remains)?;
     let plan = Plan::of(&site);
     let limits = Limits {
         processes: plan.max as usize,
@@ -169,12 +173,10 @@ fn settle(
     identity: Option<&Identity>,
     site: &Site,
     logs: &Logs,
-    control: &Control,
-    pid_file: Option<&PidFile>,
+    remains: &[&Path],
 ) -> Result<Option<Keeper>, String> {
     if let Some(identity) = identity {
-        let files = pid_file.map(PidFile::path).into_iter();
-        let keeper = Keeper::of(files.chain([control.path()]))
+        let keeper = Keeper::of(remains.iter().copied())
             .map_err(|error| format!("/bin/sh, which removes PidFile at the end: {error}"))?;
         identity.assume()?;
         return Ok(Some(keeper));

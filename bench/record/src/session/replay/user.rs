@@ -1,16 +1,15 @@
 //! One user: walks through the steps with a jar and connections of its own.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use cookie_store::CookieStore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Answer, Connections, NoAnswer};
 use super::report::Played;
-use super::script::{Script, Step};
+use super::script::Script;
+use super::visitor::Visitor;
 use super::Settings;
 use crate::wall_clock;
 
@@ -18,16 +17,14 @@ use crate::wall_clock;
 struct User {
     script: Arc<Script>,
     settings: Arc<Settings>,
-    jar: Mutex<CookieStore>,
-    connections: Connections,
+    visitor: Visitor,
 }
 
 pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: UnboundedSender<Played>) {
     let user = Arc::new(User {
         script: script.clone(),
         settings: settings.clone(),
-        jar: Mutex::default(),
-        connections: Connections::new(settings.trust.clone()),
+        visitor: Visitor::new(settings.trust.clone(), settings.timeout),
     });
     let mut last_end = Instant::now();
     let mut ended: Vec<Option<Instant>> = vec![None; script.steps.len()];
@@ -56,20 +53,10 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
 impl User {
     async fn request(&self, place: usize, intended: Instant) -> Played {
         let step = &self.script.steps[place];
-        let cookies = self.cookies_for(step);
-        let fetched = tokio::time::timeout(
-            self.settings.timeout,
-            self.connections.fetch(&self.script.target, step, &cookies),
-        );
-        let answer = fetched.await.unwrap_or_else(|_| {
-            Err(NoAnswer {
-                class: "time-out",
-                why: format!("no answer in {} s", self.settings.timeout.as_secs_f64()),
-            })
-        });
+        let answer = self.visitor.fetch(&self.script.target, step).await;
         let ended = Instant::now();
         if let Ok(answer) = &answer {
-            self.keep_cookies(step, answer);
+            self.visitor.keep_cookies(step, answer);
         }
         let checks = self.settings.checks;
         Played {
@@ -85,37 +72,5 @@ impl User {
                 .map(|answer| (answer.status, answer.body.len() as u64))
                 .map_err(|none| none.class),
         }
-    }
-
-    /// The jar's cookies, and of the recorded ones those that no server ever sets.
-    fn cookies_for(&self, step: &Step) -> String {
-        let jar = self.jar();
-        let live: Vec<(&str, &str)> = jar.get_request_values(&step.url).collect();
-        let own = step
-            .own_cookies
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
-            .filter(|(name, _)| !live.iter().any(|(known, _)| known == name));
-        let pairs: Vec<String> = live
-            .iter()
-            .copied()
-            .chain(own)
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        pairs.join("; ")
-    }
-
-    fn keep_cookies(&self, step: &Step, answer: &Answer) {
-        let mut jar = self.jar();
-        for value in answer.headers.get_all(hyper::header::SET_COOKIE) {
-            if let Ok(text) = value.to_str() {
-                // A cookie for another domain or of a broken form is ignored, as browsers do.
-                let _ = jar.parse(text, &step.url);
-            }
-        }
-    }
-
-    fn jar(&self) -> MutexGuard<'_, CookieStore> {
-        self.jar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

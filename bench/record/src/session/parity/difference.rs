@@ -1,0 +1,72 @@
+//! The two answers to one request held side by side.
+
+use serde::Serialize;
+
+use super::mask::{Hidden, Masks};
+use super::{body, cookies, fields, Settings};
+use crate::session::replay::answer::{Answer, NoAnswer};
+
+/// One thing that is not the same. `None` on a side: it is not there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// `status`, `header`, `cookie`, `body`, or `answer` where one is missing.
+    pub part: &'static str,
+    /// Of the header or cookie.
+    pub name: Option<String>,
+    pub old: Option<String>,
+    pub new: Option<String>,
+    /// Around the first difference of two texts; lines begin with a space, `-` or `+`.
+    pub excerpt: Vec<String>,
+}
+
+/// What one request has shown.
+#[derive(Default)]
+pub struct Findings {
+    pub differences: Vec<Difference>,
+    pub hidden: Vec<Hidden>,
+}
+
+impl Findings {
+    pub fn compare(&mut self, old: &Answer, new: &Answer, masks: &mut Masks, settings: &Settings) {
+        if old.status != new.status {
+            let [a, b] = [old.status, new.status].map(|status| Some(status.to_string()));
+            self.differ("status", None, a, b);
+        }
+        // Cookies first: the names they give to sessions are masked in all the rest.
+        cookies::compare(&old.headers, &new.headers, masks, self);
+        let body_differs = body::compare(old, new, masks, self);
+        fields::compare(old, new, body_differs, masks, settings, self);
+    }
+
+    pub fn missing(&mut self, old: &Result<Answer, NoAnswer>, new: &Result<Answer, NoAnswer>) {
+        let [a, b] = [old, new].map(|side| match side {
+            Ok(answer) => Some(format!("status {}", answer.status)),
+            Err(none) => Some(none.why.clone()),
+        });
+        self.differ("answer", None, a, b);
+    }
+
+    pub fn differ(
+        &mut self,
+        part: &'static str,
+        name: Option<&str>,
+        old: Option<String>,
+        new: Option<String>,
+    ) {
+        self.differences.push(Difference {
+            part,
+            name: name.map(str::to_owned),
+            old,
+            new,
+            excerpt: Vec::new(),
+        });
+    }
+
+    pub fn hide(&mut self, what: &str, old: &str, new: &str) {
+        self.hidden.push(Hidden {
+            what: what.to_owned(),
+            old: old.to_owned(),
+            new: new.to_owned(),
+        });
+    }
+}

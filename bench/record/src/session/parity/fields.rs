@@ -1,0 +1,150 @@
+//! Header fields: all of them, but those of the connection, of framing and of cookies.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+use hyper::header::{HeaderMap, HeaderName, CONTENT_LENGTH, DATE, SET_COOKIE};
+
+use super::difference::Findings;
+use super::mask::Masks;
+use super::Settings;
+use crate::session::headers::{strip_hop_by_hop, value_text};
+use crate::session::replay::answer::Answer;
+
+/// Two clocks read one after the other may be so far apart.
+const SAME: Duration = Duration::from_secs(2);
+
+pub fn compare(
+    old: &Answer,
+    new: &Answer,
+    body_differs: bool,
+    masks: &Masks,
+    settings: &Settings,
+    findings: &mut Findings,
+) {
+    framing(old, new, body_differs, findings);
+    let mut sides = [old.headers.clone(), new.headers.clone()];
+    for side in &mut sides {
+        strip_hop_by_hop(side);
+        side.remove(SET_COOKIE);
+        side.remove(CONTENT_LENGTH);
+    }
+    let [a, b] = &sides;
+    let dates = sides.each_ref().map(|side| values(side, &DATE));
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).map(HeaderName::as_str).collect();
+    for name in names {
+        let Ok(field) = HeaderName::try_from(name) else {
+            continue;
+        };
+        let (old, new) = (values(a, &field), values(b, &field));
+        if old == new {
+            continue;
+        }
+        let is_ignored = settings
+            .ignored_headers
+            .iter()
+            .any(|ignored| ignored.eq_ignore_ascii_case(name));
+        let (Some(from_old), Some(from_new)) = (&old, &new) else {
+            match is_ignored {
+                true => findings.hide(&format!("header {name}"), &shown(&old), &shown(&new)),
+                false => findings.differ("header", Some(name), old, new),
+            }
+            continue;
+        };
+        let dates = [dates[0].as_deref(), dates[1].as_deref()];
+        if is_ignored || varies(name, [from_old, from_new], dates, settings) {
+            findings.hide(&format!("header {name}"), from_old, from_new);
+        } else if is_exact(name) {
+            findings.differ("header", Some(name), old, new);
+        } else if let Some([a, b]) = masks.compare(from_old, from_new, &mut findings.hidden) {
+            findings.differ("header", Some(name), Some(a), Some(b));
+        }
+    }
+}
+
+/// The value may be another one, as long as there is one.
+fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Settings) -> bool {
+    match name {
+        "date" | "server" => true,
+        "etag" | "last-modified" => settings.ignore_validators,
+        "expires" => same_moment(values, dates),
+        _ => false,
+    }
+}
+
+/// Fields whose dates mean something and so are not masked as dates.
+fn is_exact(name: &str) -> bool {
+    ["etag", "last-modified", "expires"].contains(&name)
+}
+
+/// Both dates are as far from the `Date` of their own answer.
+pub fn same_moment(values: [&str; 2], dates: [Option<&str>; 2]) -> bool {
+    let parse = |text: &str| httpdate::parse_http_date(&text.replace('-', " ")).ok();
+    let away = |place: usize| -> Option<(bool, Duration)> {
+        let (value, date) = (parse(values[place])?, parse(dates[place]?)?);
+        Some(distance(value, date))
+    };
+    let (Some((is_past, a)), Some((was_past, b))) = (away(0), away(1)) else {
+        return false;
+    };
+    match is_past == was_past {
+        true => a.max(b) - a.min(b) <= SAME,
+        false => a + b <= SAME,
+    }
+}
+
+fn distance(value: SystemTime, date: SystemTime) -> (bool, Duration) {
+    match value.duration_since(date) {
+        Ok(ahead) => (false, ahead),
+        Err(behind) => (true, behind.duration()),
+    }
+}
+
+/// A length that is that of its own body says no more than the body; without one the body was
+/// chunked or ended with the connection, which is the connection's matter.
+fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findings) {
+    let sides = [old, new].map(|answer| {
+        let length = values(&answer.headers, &CONTENT_LENGTH);
+        let own = answer.body.len().to_string();
+        let is_own = length.as_ref().map_or(true, |length| *length == own);
+        (length, is_own)
+    });
+    let [(a, a_is_own), (b, b_is_own)] = sides;
+    if a == b {
+        return;
+    }
+    // A body without bytes may be that of HEAD, where the length is all there is to compare.
+    let is_empty = old.body.is_empty() && new.body.is_empty() && a.is_some() && b.is_some();
+    match a_is_own && b_is_own && !body_differs && !is_empty {
+        true => findings.hide("header content-length", &shown(&a), &shown(&b)),
+        false => findings.differ("header", Some("content-length"), a, b),
+    }
+}
+
+fn values(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let all: Vec<String> = headers.get_all(name).iter().map(value_text).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn shown(value: &Option<String>) -> String {
+    value.clone().unwrap_or_else(|| "none".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiry_counts_from_each_servers_own_date() {
+        let at = |minute: &str| format!("Sun, 22 Nov 2026 01:{minute}:00 GMT");
+        let dates = [at("10"), at("20")];
+        let dates = [Some(dates[0].as_str()), Some(dates[1].as_str())];
+        assert!(same_moment([&at("15"), &at("25")], dates));
+        assert!(same_moment(
+            [&at("05"), "Sun, 22-Nov-2026 01:15:01 GMT"],
+            dates
+        ));
+        assert!(!same_moment([&at("15"), &at("15")], dates));
+        assert!(!same_moment(["-1", "-1 "], dates));
+    }
+}

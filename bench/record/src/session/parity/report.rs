@@ -1,0 +1,152 @@
+//! What a parity check concluded: a line a request, then what was masked in all.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::difference::{Difference, Findings};
+use super::Settings;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub old: String,
+    pub new: String,
+    pub same: usize,
+    pub different: usize,
+    /// Entries of a recording that are of another origin and were not asked for.
+    pub left_out: usize,
+    /// By what was masked; only values that were not the same on both sides.
+    pub masked: BTreeMap<String, Tally>,
+    pub requests: Vec<Compared>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// Method and path.
+    pub request: String,
+    pub differences: Vec<Difference>,
+    pub masked: BTreeMap<String, usize>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tally {
+    pub count: usize,
+    /// The first one, as each side had it.
+    pub old: String,
+    pub new: String,
+}
+
+impl Report {
+    pub(super) fn of(settings: &Settings, left_out: usize) -> Report {
+        Report {
+            old: settings.old.origin(),
+            new: settings.new.origin(),
+            same: 0,
+            different: 0,
+            left_out,
+            masked: BTreeMap::new(),
+            requests: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, request: String, findings: Findings) {
+        match findings.differences.is_empty() {
+            true => self.same += 1,
+            false => self.different += 1,
+        }
+        let mut masked = BTreeMap::new();
+        for hidden in findings.hidden {
+            *masked.entry(hidden.what.clone()).or_default() += 1;
+            let tally = self.masked.entry(hidden.what).or_insert_with(|| Tally {
+                count: 0,
+                old: hidden.old,
+                new: hidden.new,
+            });
+            tally.count += 1;
+        }
+        self.requests.push(Compared {
+            request,
+            differences: findings.differences,
+            masked,
+        });
+    }
+
+    pub fn is_good(&self) -> bool {
+        self.different == 0
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        writeln!(out, "old {}, new {}", self.old, self.new)?;
+        for one in &self.requests {
+            write!(out, "{one}")?;
+        }
+        write!(out, "{} same, {} different", self.same, self.different)?;
+        match self.left_out {
+            0 => writeln!(out)?,
+            some => writeln!(out, ", {some} of other origins not asked for")?,
+        }
+        for (what, tally) in &self.masked {
+            let [old, new] = [&tally.old, &tally.new].map(|value| brief(value));
+            writeln!(out, "masked {what}: {} (first: {old} / {new})", tally.count)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Compared {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let word = match self.differences.is_empty() {
+            true => "same",
+            false => "DIFFERENT",
+        };
+        write!(out, "{word:9} {}", self.request)?;
+        let masked = self
+            .masked
+            .iter()
+            .map(|(what, count)| format!("{what} {count}"));
+        let masked: Vec<String> = masked.collect();
+        match masked.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, "  (masked: {})", masked.join(", "))?,
+        }
+        for difference in &self.differences {
+            write!(out, "{difference}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "    {}", self.part)?;
+        if let Some(name) = &self.name {
+            write!(out, " {}", brief(name))?;
+        }
+        let [old, new] = [&self.old, &self.new]
+            .map(|side| side.as_deref().map_or_else(|| "(none)".into(), brief));
+        writeln!(out, ": old {old}, new {new}")?;
+        for line in &self.excerpt {
+            writeln!(out, "      {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Values come from servers: one line, no control characters, not too long.
+fn brief(value: &str) -> String {
+    let mut shown: String = value.chars().take(100).flat_map(visible).collect();
+    if value.chars().nth(100).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+fn visible(character: char) -> Vec<char> {
+    match character.is_control() {
+        true => character.escape_default().collect(),
+        false => vec![character],
+    }
+}

@@ -1,0 +1,72 @@
+//! One visitor of a server: a cookie jar and connections of its own, and a limit to each wait.
+//! A replay has one for each user, a parity check one for each of its two servers.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cookie_store::CookieStore;
+
+use super::answer::{Answer, Connections, NoAnswer};
+use super::script::Step;
+use crate::session::{Target, Trust};
+
+pub struct Visitor {
+    timeout: Duration,
+    jar: Mutex<CookieStore>,
+    connections: Connections,
+}
+
+impl Visitor {
+    pub fn new(trust: Trust, timeout: Duration) -> Visitor {
+        Visitor {
+            timeout,
+            jar: Mutex::default(),
+            connections: Connections::new(trust),
+        }
+    }
+
+    /// Redirects are answers like others: nothing is followed.
+    pub async fn fetch(&self, target: &Target, step: &Step) -> Result<Answer, NoAnswer> {
+        let cookies = self.cookies_for(step);
+        let fetched =
+            tokio::time::timeout(self.timeout, self.connections.fetch(target, step, &cookies));
+        fetched.await.unwrap_or_else(|_| {
+            Err(NoAnswer {
+                class: "time-out",
+                why: format!("no answer in {} s", self.timeout.as_secs_f64()),
+            })
+        })
+    }
+
+    pub fn keep_cookies(&self, step: &Step, answer: &Answer) {
+        let mut jar = self.jar();
+        for value in answer.headers.get_all(hyper::header::SET_COOKIE) {
+            if let Ok(text) = value.to_str() {
+                // A cookie for another domain or of a broken form is ignored, as browsers do.
+                let _ = jar.parse(text, &step.url);
+            }
+        }
+    }
+
+    /// The jar's cookies, and of the recorded ones those that no server ever sets.
+    fn cookies_for(&self, step: &Step) -> String {
+        let jar = self.jar();
+        let live: Vec<(&str, &str)> = jar.get_request_values(&step.url).collect();
+        let own = step
+            .own_cookies
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .filter(|(name, _)| !live.iter().any(|(known, _)| known == name));
+        let pairs: Vec<String> = live
+            .iter()
+            .copied()
+            .chain(own)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        pairs.join("; ")
+    }
+
+    fn jar(&self) -> MutexGuard<'_, CookieStore> {
+        self.jar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,125 @@
+//! `mehari parity`: asks an old and a new server the same things and tells what differs.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use mehari_record::session::har::Archive;
+use mehari_record::session::parity::{compare, read_list, Report, Settings};
+use mehari_record::session::{Target, Trust};
+
+use super::{arguments, bench};
+
+#[derive(Parser)]
+#[command(
+    name = "mehari parity",
+    about = "Asks an old and a new server the same things and tells what differs",
+    after_help = "\
+The file has a request a line: /path, a URL of either server, METHOD /path, METHOD /path @BODYFILE [TYPE];
+# begins a comment. A session of `mehari record` (HAR) is taken as well.
+
+Example:
+  mehari parity --old http://127.0.0.1:80 --new http://127.0.0.1:8080 urls.txt --mask 'token=(?<v>\\w+)'
+
+Exit status: 0 all the same, 1 something differs, 2 usage."
+)]
+struct Options {
+    /// The server as it is
+    #[arg(long, value_name = "URL")]
+    old: Target,
+    /// The server that is to take its place
+    #[arg(long, value_name = "URL")]
+    new: Target,
+    /// What to ask for: a list of requests, or a recorded session
+    file: PathBuf,
+    /// What matches may differ (its group `v`, if it has one); may be repeated
+    #[arg(long = "mask", value_name = "REGEX")]
+    masks: Vec<String>,
+    /// Do not compare this header field; may be repeated
+    #[arg(long = "ignore-header", value_name = "NAME")]
+    ignored_headers: Vec<String>,
+    /// The values of ETag and Last-Modified may differ
+    #[arg(long)]
+    ignore_validators: bool,
+    /// How long to wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = bench::parse::time)]
+    timeout: Duration,
+    /// Accept any certificate of the servers
+    #[arg(long)]
+    insecure: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options: Options = match arguments::parse("mehari parity", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    let json = options.json;
+    match parity(options) {
+        Ok(report) => {
+            match json {
+                true => println!("{:#}", serde_json::json!(report)),
+                false => print!("{report}"),
+            }
+            ExitCode::from(u8::from(!report.is_good()))
+        }
+        Err(cause) => {
+            eprintln!("mehari parity: {cause}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parity(options: Options) -> Result<Report, String> {
+    if options.timeout.is_zero() {
+        return Err("--timeout must be more than 0".into());
+    }
+    let archive = requests(&options)?;
+    let settings = Settings {
+        old: options.old,
+        new: options.new,
+        trust: Trust::new(options.insecure),
+        timeout: options.timeout,
+        masks: options.masks,
+        ignored_headers: options.ignored_headers,
+        ignore_validators: options.ignore_validators,
+    };
+    let bar = progress();
+    let told = |done: usize, of: usize| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    };
+    let report = arguments::runtime()?.block_on(compare(&archive, &settings, told));
+    bar.finish_and_clear();
+    report
+}
+
+/// A list of requests never begins with a brace, an archive always does.
+fn requests(options: &Options) -> Result<Archive, String> {
+    let path = options.file.display().to_string();
+    let text = std::fs::read_to_string(&options.file)
+        .map_err(|cause| format!("cannot read {path}: {cause}"))?;
+    let begins = text.trim_start_matches('\u{feff}').trim_start();
+    match begins.starts_with('{') {
+        true => Archive::from_json(&text, &path).map_err(|cause| cause.to_string()),
+        false => read_list(&text, &options.file, [&options.old, &options.new]),
+    }
+}
+
+fn progress() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} {bar:24} {pos} of {len}") {
+        bar.set_style(style);
+    }
+    bar
+}
