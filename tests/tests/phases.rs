@@ -631,6 +631,7 @@ sub show   { my $r = shift; $r->print(join ' ', splice @log); 0 }
 fn perl_and_the_front_decide_together_who_may_ask() {
     let module = r#"
 use MIME::Base64 ();
+use Apache2::Access ();
 sub authen {
     my $r = shift;
     my ($given) = ($r->headers_in->get('Authorization') // '') =~ /^Basic (.*)/ or return -1;
@@ -640,6 +641,7 @@ sub authen {
     return 0;
 }
 sub authz { my $r = shift; $r->user eq 'ann' ? 0 : -1 }
+sub group { my $r = shift; (grep { $_->{requirement} eq 'group staff' } @{ $r->requires }) && $r->user eq 'ann' ? 0 : 403 }
 sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $r->user // 'nobody'); 0 }
 "#;
     let conf = "PerlModule Auth\n\
@@ -647,6 +649,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         <Location /perl>\nPerlAuthenHandler Auth::authen\nRequire valid-user\n</Location>\n\
         <Location /bob>\nPerlAuthenHandler Auth::authen\nRequire user bob\n</Location>\n\
         <Location /both>\nPerlAuthenHandler Auth::authen\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n\
+        <Location /group>\nPerlAuthenHandler Auth::authen\nPerlAuthzHandler Auth::group\nRequire group staff\n</Location>\n\
         <Location /open>\nPerlAuthenHandler Auth::authen\n</Location>\n\
         <Location /file>\nAuthUserFile @ROOT@/users\nPerlAuthzHandler Auth::authz\nRequire user bob\n</Location>\n";
     // `secret` by openssl passwd -apr1, for three users.
@@ -673,6 +676,8 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/both", ann, 200),
         ("/both", bob, 200),
         ("/both", eve, 403),
+        ("/group", ann, 200),
+        ("/group", bob, 403),
         ("/open", "", 200),
         ("/file", "", 401),
         ("/file", wrong, 401),

@@ -279,6 +279,7 @@ fn about_users(requirement: &Requirement) -> String {
     match requirement {
         Requirement::ValidUser => "valid-user".to_string(),
         Requirement::User(names) => format!("user {}", names.join(" ")),
+        Requirement::Group(names) => format!("group {}", names.join(" ")),
         Requirement::Any(inner) => {
             let asking = inner.iter().filter(|one| one.asks_user());
             let lines: Vec<String> = asking.map(about_users).collect();
