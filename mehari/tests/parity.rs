@@ -26,7 +26,7 @@ fn answer(asked: &Asked, session: &str, is_new: bool) -> Answer {
     let port = asked.port;
     let path = asked.path.split('?').next().unwrap();
     let date = format!(
-        "Date: Sun, 22 Nov 2026 01:{}:00 GMT\r\n",
+        "Date: Sun, 22 Nov 2099 01:{}:00 GMT\r\n",
         if is_new { 20 } else { 10 }
     );
     let pick = |old: &'static str, new: &'static str| if is_new { new } else { old };
@@ -34,12 +34,12 @@ fn answer(asked: &Asked, session: &str, is_new: bool) -> Answer {
         "/masked" => (
             "200 OK",
             format!(
-                "Server: {}\r\nSet-Cookie: id={session}; path=/; expires=Sun, 22 Nov 2026 02:{}:00 GMT\r\n",
+                "Server: {}\r\nSet-Cookie: id={session}; path=/; expires=Sun, 22 Nov 2099 02:{}:00 GMT\r\n",
                 pick("one/1", "two"),
                 pick("10", "20")
             ),
             format!(
-                "it is 2026-11-22 01:{}:00, pid {}\n<a href=\"http://127.0.0.1:{port}/x?id={session}\">\n",
+                "it is 2099-11-22 01:{}:00, pid {}\n<a href=\"http://127.0.0.1:{port}/x?id={session}\">\n",
                 pick("10", "20"),
                 pick("7", "1234")
             ),
