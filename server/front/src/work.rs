@@ -162,9 +162,7 @@ pub fn by_itself<D: Dispatch>(
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => {
-            file::answer(request, target, &route.settings, shared.rounds.current())
-        }
+        Outcome::File(target) => file::answer(request, target, &route.settings, &shared.files),
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Listing => route::listing(&route.file, &route.script_name),
@@ -307,8 +305,8 @@ pub fn document_work<D: Dispatch>(
         Outcome::File(target) => target,
         _ => return None,
     };
-    let round = shared.rounds.current();
-    let resource = target.resource(None, &route.settings, round).ok()?;
+    let files = &shared.files;
+    let resource = target.resource(None, &route.settings, files).ok()?;
     let media_type = resource.media_type().unwrap_or("text/html");
     Some(Work::Answer(Answer {
         status,
