@@ -1,6 +1,7 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
 use crate::clock::{Clock, Rounds};
+use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
@@ -54,6 +55,7 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub crew: Crew,
 }
 
 /// Totals since the front began, and requests under way.
@@ -114,6 +116,7 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            crew: Crew::default(),
         }
     }
 
