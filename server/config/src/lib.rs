@@ -15,6 +15,7 @@ mod document;
 mod environment;
 mod expression;
 mod glob;
+mod guard;
 mod host;
 mod htaccess;
 mod include;
