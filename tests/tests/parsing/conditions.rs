@@ -58,11 +58,7 @@ fn conditions_in_their_order() {
             let answer = connection.send(&request).expect("an answer");
             assert_eq!(answer.status, *status, "{method} {fields:?}");
             if *status == 304 {
-                assert_eq!(
-                    answer.field("etag").as_deref(),
-                    Some(&tag[..]),
-                    "{fields:?}"
-                );
+                assert_eq!(answer.field("etag").as_deref(), Some(tag), "{fields:?}");
                 assert_eq!(answer.field("content-length").unwrap_or("10".into()), "10");
             }
         }
