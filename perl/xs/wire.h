@@ -157,7 +157,9 @@ enum {
   MEHARI_CONTROL_SERVER       /* front: what Perl has to know of the server of number `slot`; before preloads */
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
-       MEHARI_PRELOAD_SECTION /* FILE:LINE, NUL, the code of a <Perl> section */ };
+       MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */
+       MEHARI_PRELOAD_DIRECTIVE, /* a line of a directive that a Perl module defined, as Mehari::Directives reads it */
+       MEHARI_PRELOAD_TREE /* the configuration as it was read: lines of file, number, text, tabs between */ };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

@@ -319,6 +319,8 @@ pub enum Preload {
     Psgi(PathBuf),
     /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
     Section { name: String, code: String },
+    /// A line of a directive that a Perl module defined.
+    Directive(Arc<crate::CustomUse>),
 }
 
 #[derive(Debug, Clone, serde::Serialize)]
@@ -476,6 +478,12 @@ pub struct Site {
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
     pub(crate) defines: std::collections::BTreeMap<String, String>,
+    /// Directives of Perl modules, for .htaccess files.
+    #[serde(skip)]
+    pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
+    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
+    #[serde(skip)]
+    pub tree: String,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
     /// What answers when no virtual host does, and what they go on from.

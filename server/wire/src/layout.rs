@@ -208,6 +208,10 @@ pub mod control {
     pub const HANDLER: u32 = 7;
     /// `FILE:LINE`, NUL, and the code of a `<Perl>` section.
     pub const SECTION: u32 = 8;
+    /// A line of a directive that a Perl module defined.
+    pub const DIRECTIVE: u32 = 9;
+    /// The configuration as it was read.
+    pub const TREE: u32 = 10;
 }
 
 /// The header of a control message; `length` bytes of text follow.

@@ -217,6 +217,7 @@ fn preload(preload: &Preload) -> String {
         Preload::Module(name) => format!("module {name}"),
         Preload::Require(file) => format!("file {}", file.display()),
         Preload::Psgi(file) => format!("application {}", file.display()),
+        Preload::Directive(used) => format!("{} at {}:{}", used.name, used.file, used.line),
         Preload::Script(rung, file) => format!("script {} for `{}`", file.display(), rung.name()),
     }
 }
