@@ -280,6 +280,7 @@ impl<'a> Reader<'a> {
         self.record(row.name, content);
         let is_maker = row.name == "PerlLoadModule";
         if is_maker || self.environment.preloads.len() > preloads {
+            self.place_preloads(preloads, name.at);
             self.preload_was_read(name.at, is_maker);
         }
         for (upstream, at) in self.environment.named.drain(..) {

@@ -9,7 +9,7 @@ use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::handler::perl::server_name;
 use crate::header_rules;
-use crate::notes::{Checked, Notes};
+use crate::notes::{Checked, Notes, User};
 use crate::passwords::{self, Credentials, Outcome};
 use crate::path::Path;
 use crate::problem::Problem;
@@ -58,7 +58,7 @@ pub fn pass<D: Dispatch>(
         None => shared.route(request.virtual_host, request.path())?,
         Some(mapped) => shared.route_to(request.virtual_host, request.path(), mapped)?,
     };
-    if !route.settings.rules.look_first() {
+    if !route.settings.rules.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
     }
     let gate = Gate {
@@ -89,7 +89,7 @@ pub fn look_within<D: Dispatch>(
         host,
     };
     let route = gate.settle(route, mapped, remarks)?;
-    let status = match gate.refuses(&route, remarks) {
+    let status = match gate.stops(&route, remarks) {
         None => remarks.as_ref().map_or(0, |notes| notes.access_status),
         Some(Passage::Status(_, status)) => status,
         Some(Passage::Check(..)) => 401,
@@ -216,7 +216,7 @@ impl<D: Dispatch> Gate<'_, D> {
     ) -> Result<Passage, Problem> {
         let route = self.settle(route, mapped, remarks)?;
         let settings = route.settings.clone();
-        if let Some(refusal) = self.refuses(&route, remarks) {
+        if let Some(refusal) = self.stops(&route, remarks) {
             return Ok(refusal);
         }
         let path = Path::decode(self.request.path())?;
@@ -285,10 +285,34 @@ impl<D: Dispatch> Gate<'_, D> {
         );
     }
 
-    /// `None`: the request may go on.
-    fn refuses(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Passage> {
-        let settings = &route.settings;
+    /// Every place on the way has to let it in. `None`: the request may go on.
+    fn stops(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Passage> {
+        for settings in &route.through {
+            // Its handlers would run where it has been led to, which has none or others.
+            if settings.is_guarded_by_perl() {
+                return Some(Passage::Status(Some(settings.clone()), 403));
+            }
+            if let Some(refusal) = self.refuses(route, settings, remarks) {
+                return Some(refusal);
+            }
+            if let Some(notes) = remarks {
+                notes.led_on();
+            }
+        }
+        self.refuses(route, &route.settings, remarks)
+    }
+
+    /// `None`: these settings let the request in.
+    fn refuses(
+        &self,
+        route: &Rc<Route>,
+        settings: &Arc<Settings>,
+        remarks: &mut Remarks,
+    ) -> Option<Passage> {
         let rules = &settings.rules;
+        if let Some(notes) = remarks {
+            notes.recall_user(settings);
+        }
         let status = |status| Some(Passage::Status(Some(settings.clone()), status));
         let allowed = rules.allow_deny.is_some().then(|| {
             self.visit(route, remarks.as_deref(), None, |visitor| {
@@ -324,7 +348,8 @@ impl<D: Dispatch> Gate<'_, D> {
         };
         // Who need not be asked is let in without a look at a password.
         let user = remarks.as_ref().and_then(|notes| notes.user.clone());
-        let verdict = self.visit(route, remarks.as_deref(), user.as_deref(), |visitor| {
+        let name = user.as_ref().map(|user| &*user.name);
+        let verdict = self.visit(route, remarks.as_deref(), name, |visitor| {
             requirement.verdict(visitor)
         });
         match verdict {
@@ -360,8 +385,10 @@ impl<D: Dispatch> Gate<'_, D> {
         let Some(credentials) = credentials else {
             return Some(self.challenge(settings));
         };
-        let checked = remarks.as_ref().and_then(|notes| notes.checked.clone());
-        let right = match checked.filter(|checked| checked.user_file == *file) {
+        let is_this =
+            |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
+        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
+        let right = match checked.find(is_this) {
             Some(checked) => checked.right,
             None if self.shared.passwords.are_known(file, &credentials) => true,
             None => return Some(Passage::Check(settings.clone(), file.clone(), credentials)),
@@ -369,16 +396,15 @@ impl<D: Dispatch> Gate<'_, D> {
         if !right {
             return Some(self.challenge(settings));
         }
+        let name: Arc<[u8]> = credentials.user.into();
         let notes = remarks.get_or_insert_with(Default::default);
-        notes.user = Some(credentials.user.into());
-        notes.checked = Some(Checked {
-            user_file: file.clone(),
-            right: true,
+        notes.user = Some(User {
+            name: name.clone(),
+            known_by: settings.clone(),
         });
         // Once more, with a user.
         let requirement = settings.rules.require.as_ref()?;
-        let user = notes.user.clone();
-        let verdict = self.visit_with(settings, remarks.as_deref(), user.as_deref(), |visitor| {
+        let verdict = self.visit_with(settings, remarks.as_deref(), Some(&name), |visitor| {
             requirement.verdict(visitor)
         });
         match verdict {
@@ -703,8 +729,13 @@ pub async fn admit<D: Dispatch>(
 ) -> Result<Admission, Problem> {
     loop {
         let mut remarks = turn.notes.take();
+        let before = remarks.clone();
         let passage = ask(turn, &mut remarks);
-        turn.notes = remarks;
+        turn.notes = match &passage {
+            // All is asked again: what it noted would be there twice.
+            Ok(Passage::Check(..)) => before,
+            _ => remarks,
+        };
         match passage? {
             Passage::To(route) => return Ok(Admission::To(route)),
             Passage::Answer(settings, answer) => {
@@ -721,6 +752,9 @@ pub async fn admit<D: Dispatch>(
                     return Ok(Admission::Status(500));
                 }
                 turn.redirect = Some(redirect);
+                if let Some(notes) = &mut turn.notes {
+                    notes.led_on();
+                }
             }
             Passage::Check(settings, file, credentials) => {
                 let right = match shared.passwords.check(&file, &credentials).await {
@@ -739,8 +773,9 @@ pub async fn admit<D: Dispatch>(
                     turn.log(shared, LogLevel::Error, asked, &text);
                 }
                 let notes = turn.notes.get_or_insert_with(Default::default);
-                notes.checked = Some(Checked {
+                notes.checked.push(Checked {
                     user_file: file,
+                    credentials,
                     right,
                 });
             }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::sections::OpenKind;
 use super::Reader;
 use crate::custom::{next_container, CustomDirective, CustomUse, Standing};
-use crate::environment::PreloadStage;
 use crate::line::{self, Character, Word};
+use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
 use crate::{Change, Errand, NoteKind, Preload, Scope};
 
@@ -91,9 +91,10 @@ impl Reader<'_> {
         }
         let made = self.run_errand(Errand::Directive(&used), at)?;
         let preload = Preload::Directive(used);
-        self.environment
-            .preloads
-            .push((PreloadStage::Loaded, preload));
+        let known = self.environment.preloads.len();
+        let preloads = &mut self.environment.preloads;
+        preloads.push((PreloadStage::Loaded, preload.into()));
+        self.place_preloads(known, at);
         self.environment.loaded_here = self.environment.preloads.len();
         self.read_made(&made, at);
         Ok(())

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::Reader;
-use crate::environment::PreloadStage;
 use crate::line::{self, Character, Lines};
+use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{Errand, Preload};
+use crate::{Errand, Preload, PreloadPlace};
 
 /// A section that is being collected.
 pub(super) struct PerlBlock {
@@ -42,7 +42,9 @@ impl Reader<'_> {
         };
         let made = self.run_errand(errand, at);
         let preload = Preload::Section { name, code };
+        let known = self.environment.preloads.len();
         self.environment.preload(PreloadStage::Module, preload);
+        self.place_preloads(known, at);
         self.perl_is_ahead();
         match made {
             Ok(lines) => self.read_made(&lines, at),
@@ -52,18 +54,29 @@ impl Reader<'_> {
 
     /// A preload that was just read: once perl runs it is loaded at once, as in mod_perl; before that, only what
     /// makes directives is worth starting perl for.
-    pub(super) fn preload_was_read(&mut self, at: At, is_maker: bool) {
+    pub(super) fn preload_was_read(&mut self, at: At, defines: bool) {
         let starts_perl = || {
-            if is_maker {
+            if defines {
                 return self.interpreter.is_some();
             }
             let last = self.environment.preloads.last();
-            matches!(last, Some((_, Preload::Require(file))) if mentions_add_config(file))
+            last.is_some_and(|(_, last)| is_maker(&last.what))
         };
         if self.environment.loaded_here > 0 || starts_perl() {
             if let Err(fault) = self.catch_up(at) {
                 self.refuse(fault);
             }
+        }
+    }
+
+    /// The preloads behind the first `known` ones are this line's.
+    pub(super) fn place_preloads(&mut self, known: usize, at: At) {
+        for (_, preload) in self.environment.preloads.iter_mut().skip(known) {
+            preload.place = PreloadPlace {
+                file: self.file.clone(),
+                line: at.line,
+                column: at.column,
+            };
         }
     }
 
@@ -75,7 +88,7 @@ impl Reader<'_> {
         while let Some((stage, preload)) =
             self.environment.preloads.get(self.environment.loaded_here)
         {
-            let (stage, preload) = (*stage, preload.clone());
+            let (stage, preload) = (*stage, preload.what.clone());
             self.environment.loaded_here += 1;
             if stage >= PreloadStage::PostConfigRequire && !is_maker(&preload) {
                 continue;
