@@ -97,6 +97,7 @@ fn empty() -> Site {
             backlog: 0,
         },
         remote_address: None,
+        variants: Default::default(),
         logs: LogSettings {
             access: Vec::new(),
             error: LogTarget::Stderr,
@@ -134,6 +135,7 @@ fn nothing() -> Settings {
         error_documents: Vec::new(),
         proxy: ProxySettings::default(),
         traffic: Vec::new(),
+        compression: Default::default(),
         track_uploads: false,
         require_tls: false,
         tls_variables: false,
