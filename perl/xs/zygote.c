@@ -99,18 +99,20 @@ static void preload(pTHX_ void *argument)
 
 static void run_preload(pTHX_ message *in)
 {
+  static uint32_t count;
   SV *whole = gather(aTHX_ in);
   if (!whole)
     return;
+  count++;
   preloading this = {in->head.slot, whole, false};
   mehari_outcome outcome = mehari_guard(aTHX_ preload, &this, NULL);
   SvREFCNT_dec(whole);
   if (outcome == MEHARI_EXITED)
-    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, "it called exit", 14);
+    report(MEHARI_CONTROL_FAILED, count, 0, 0, "it called exit", 14);
   else if (this.failed) {
     STRLEN length;
     const char *text = SvPV(ERRSV, length);
-    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, text, length);
+    report(MEHARI_CONTROL_FAILED, count, 0, 0, text, length);
   }
 }
 

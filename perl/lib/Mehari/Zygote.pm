@@ -26,8 +26,9 @@ sub preload {
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
     # A site's own start-up files ask for these before they use the API.
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $Mehari::Server::fact{configured};
-    $load->($name);
-    return;
+    return if eval { $load->($name); 1 };
+    # Where we asked for it says nothing.
+    die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
 }
 
 sub _module {

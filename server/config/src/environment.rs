@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::preload::PreloadStage;
 use crate::problem::At;
-use crate::{AccessFormat, NoteKind, Preload};
+use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 
 /// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
@@ -75,18 +76,6 @@ pub(crate) struct IncludeRequest {
     pub at: At,
 }
 
-/// When a preload is loaded; mod_perl's order, whatever the order of the lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PreloadStage {
-    /// Loaded while the configuration was read: in the order of the lines.
-    Loaded,
-    ConfigRequire,
-    Require,
-    Module,
-    PostConfigRequire,
-    Program,
-}
-
 #[derive(Default)]
 pub(crate) struct Environment {
     /// `-D NAME` and `Define NAME`; the value is what `${NAME}` stands for.
@@ -96,7 +85,7 @@ pub(crate) struct Environment {
     pub include: Option<IncludeRequest>,
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
-    pub preloads: Vec<(PreloadStage, Preload)>,
+    pub preloads: Vec<(PreloadStage, Preloaded)>,
     /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
@@ -150,8 +139,8 @@ impl Environment {
     }
 
     pub fn preload(&mut self, stage: PreloadStage, preload: Preload) {
-        if !self.preloads.iter().any(|(_, known)| *known == preload) {
-            self.preloads.push((stage, preload));
+        if !self.preloads.iter().any(|(_, known)| known.what == preload) {
+            self.preloads.push((stage, preload.into()));
         }
     }
 

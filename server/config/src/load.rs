@@ -262,6 +262,7 @@ impl<'a> Reader<'a> {
         self.apply(row, &arguments)?;
         self.note(row, name.at);
         if self.environment.preloads.len() > preloads {
+            self.place_preloads(preloads, name.at);
             self.preload_was_read(name.at);
         }
         for (upstream, at) in self.environment.named.drain(..) {

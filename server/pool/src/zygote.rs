@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
-use mehari_config::{Handler, PerlSettings, Preload, Rung, Site};
+use mehari_config::{Handler, PerlSettings, Preload, Preloaded, Rung, Site};
 use mehari_wire::layout::control;
 use mehari_wire::{Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -67,6 +67,7 @@ impl Zygote {
                 section = format!("{name}\0{code}");
                 (control::SECTION, section.as_bytes())
             }
+            Preload::Handler(name) => (control::HANDLER, name.as_bytes()),
             Preload::Module(name) => (control::MODULE, name.as_bytes()),
             Preload::Require(file) => (control::REQUIRE, file.as_os_str().as_bytes()),
             Preload::Psgi(file) => (control::PSGI, file.as_os_str().as_bytes()),
@@ -166,7 +167,8 @@ fn environment_of(site: &Site) -> Vec<(OsString, OsString)> {
 /// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
 pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
     let set = settings.set_env.iter();
-    let hosts_psgi = (settings.preloads.iter()).any(|preload| matches!(preload, Preload::Psgi(_)));
+    let is_psgi = |preload: &Preloaded| matches!(preload.what, Preload::Psgi(_));
+    let hosts_psgi = settings.preloads.iter().any(is_psgi);
     ["PATH", "TZ"]
         .into_iter()
         .chain(hosts_psgi.then_some("PLACK_ENV"))

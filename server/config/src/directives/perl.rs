@@ -2,7 +2,8 @@
 
 use super::handlers::is_package;
 use super::row::*;
-use crate::environment::{required_file, PreloadStage};
+use crate::environment::required_file;
+use crate::preload::PreloadStage;
 use crate::{perl_option, Phase, Preload, Rung};
 
 pub const GROUP: Group = Group {

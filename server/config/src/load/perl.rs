@@ -1,10 +1,10 @@
 //! `<Perl>` sections: run when they are read, and what they say is read in their place.
 
 use super::Reader;
-use crate::environment::PreloadStage;
 use crate::line::{self, Character, Lines};
+use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{Errand, Preload};
+use crate::{Errand, Preload, PreloadPlace};
 
 /// A section that is being collected.
 pub(super) struct PerlBlock {
@@ -39,7 +39,9 @@ impl Reader<'_> {
             name: name.clone(),
             code: block.code.clone(),
         };
+        let known = self.environment.preloads.len();
         self.environment.preload(PreloadStage::Module, preload);
+        self.place_preloads(known, block.at);
         self.perl_is_ahead();
         match made {
             Ok(lines) => self.read_made(&lines, block.at),
@@ -52,12 +54,23 @@ impl Reader<'_> {
     pub(super) fn preload_was_read(&mut self, at: At) {
         let starts_perl = || {
             let last = self.environment.preloads.last();
-            matches!(last, Some((_, Preload::Require(file))) if mentions_add_config(file))
+            last.is_some_and(|(_, last)| is_maker(&last.what))
         };
         if self.environment.loaded_here > 0 || starts_perl() {
             if let Err(fault) = self.catch_up(at) {
                 self.refuse(fault);
             }
+        }
+    }
+
+    /// The preloads behind the first `known` ones are this line's.
+    pub(super) fn place_preloads(&mut self, known: usize, at: At) {
+        for (_, preload) in self.environment.preloads.iter_mut().skip(known) {
+            preload.place = PreloadPlace {
+                file: self.file.clone(),
+                line: at.line,
+                column: at.column,
+            };
         }
     }
 
@@ -69,7 +82,7 @@ impl Reader<'_> {
         while let Some((stage, preload)) =
             self.environment.preloads.get(self.environment.loaded_here)
         {
-            let (stage, preload) = (*stage, preload.clone());
+            let (stage, preload) = (*stage, preload.what.clone());
             self.environment.loaded_here += 1;
             if stage >= PreloadStage::PostConfigRequire && !is_maker(&preload) {
                 continue;

@@ -2,7 +2,7 @@
 
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
-use crate::gate::{self, Admission, Passage};
+use crate::gate::{self, Admission};
 use crate::http1::head::check_host;
 use crate::log::Ending;
 use crate::page;
@@ -90,7 +90,9 @@ impl<D: Dispatch> Stream<D> {
         loop {
             work = match work {
                 Work::Answer(answer) => return self.send_answer(turn, head, answer).await,
-                Work::Elsewhere(target, status) => self.go_elsewhere(turn, head, target, status),
+                Work::Elsewhere(target, status) => {
+                    self.go_elsewhere(turn, head, target, status).await
+                }
                 Work::Backend(mut backend) => {
                     let sent = self.send_backend(turn, head, &mut backend).await;
                     turn.credit(&backend);
@@ -104,23 +106,39 @@ impl<D: Dispatch> Stream<D> {
     }
 
     /// An internal redirect: the same request, without its body, for another path.
-    fn go_elsewhere(&self, turn: &mut Turn, head: &Head, target: Vec<u8>, status: u16) -> Work<D> {
+    async fn go_elsewhere(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        target: Vec<u8>,
+        status: u16,
+    ) -> Work<D> {
         if !turn.lead_to(target, status, head.target.as_bytes()) {
             self.log(turn, head, "redirected within the server too often");
             return Work::Answer(page::answer(500, None));
         }
-        let mut remarks = turn.notes.take();
-        let passage = self.with_request(turn, head, |request| {
-            gate::pass(&self.shared, request, &mut remarks)
-        });
-        turn.notes = remarks;
-        self.with_request(turn, head, |request| match &passage {
-            Ok(Passage::To(route)) => work::begin(&self.shared, request, route, Body::Empty),
-            // What leads further, or asks for a password again, is no page for this.
-            Ok(Passage::Status(_, status)) => Work::Answer(page::answer(*status, None)),
-            Ok(_) => Work::Answer(page::answer(status.max(400), None)),
-            Err(problem) => work::refusal(&self.shared, request, None, problem.status),
+        match self.ask(turn, head).await {
+            Err(problem) => self.page(turn, head, problem.status),
+            Ok(Admission::To(route)) => {
+                turn.note_route(&self.shared, &route);
+                self.with_request(turn, head, |request| {
+                    work::begin_elsewhere(&self.shared, request, &route)
+                })
+            }
+            Ok(Admission::Answer(answer)) => Work::Answer(answer),
+            Ok(Admission::Status(status)) => self.page(turn, head, status),
+        }
+    }
+
+    /// Asks the rules.
+    async fn ask(&self, turn: &mut Turn, head: &Head) -> Result<Admission, Problem> {
+        let asked = head.target.as_bytes();
+        gate::admit(&self.shared, turn, asked, |turn, remarks| {
+            self.with_request(turn, head, |request| {
+                gate::pass(&self.shared, request, remarks)
+            })
         })
+        .await
     }
 
     async fn work(
@@ -152,11 +170,7 @@ impl<D: Dispatch> Stream<D> {
         if let Err(problem) = work::check_trust(&self.shared, &self.peer, turn.host) {
             return refuse(self, turn, problem);
         }
-        let (shared, this) = (&self.shared, &*self);
-        let admission = gate::admit(shared, turn, head.target.as_bytes(), |turn, remarks| {
-            this.with_request(turn, head, |request| gate::pass(shared, request, remarks))
-        });
-        let route = match admission.await {
+        let route = match self.ask(turn, head).await {
             Ok(Admission::To(route)) => route,
             Ok(Admission::Answer(answer)) => return Ok(Work::Answer(answer)),
             Ok(Admission::Status(status)) => return Ok(self.page(turn, head, status)),
