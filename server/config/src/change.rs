@@ -102,6 +102,8 @@ pub enum Change {
     ExpiresActive(bool),
     ExpiresDefault(Expiry),
     ExpiresByType(String, Expiry),
+    /// `AddOutputFilterByType` and what belongs to it.
+    Compression(crate::CompressionChange),
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),

@@ -99,6 +99,7 @@ fn empty() -> Site {
             backlog: 0,
         },
         remote_address: None,
+        variants: Default::default(),
         logs: LogSettings {
             access: Vec::new(),
             error: LogTarget::Stderr,
@@ -136,6 +137,7 @@ fn nothing() -> Settings {
         error_documents: Vec::new(),
         proxy: ProxySettings::default(),
         traffic: Vec::new(),
+        compression: Default::default(),
         track_uploads: false,
         require_tls: false,
         tls_variables: false,

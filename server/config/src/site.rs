@@ -213,6 +213,8 @@ pub struct Settings {
     pub proxy: ProxySettings,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
+    /// Output filters.
+    pub compression: crate::Compression,
     /// `TrackUploads`.
     pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
@@ -483,6 +485,8 @@ pub struct Site {
     pub limits: ConnectionLimits,
     /// Who is believed about clients behind them.
     pub remote_address: Option<crate::RemoteAddress>,
+    /// Where compressed files are kept.
+    pub variants: crate::VariantStore,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,
