@@ -283,6 +283,7 @@ typedef struct {
   uint32_t id;
   AV *handlers[MEHARI_PHASE_COUNT]; /* names as configured; NULL: none */
   AV *variables;                    /* PerlSetVar, PerlAddVar: name, value, name, value ... ; NULL: none */
+  AV *containers;                   /* of custom directives, the outermost first: number, line of a .htaccess or "", number ...; NULL: none */
   HV *texts;                        /* "location" and the like; NULL: none */
   HV *documents;                    /* ErrorDocument: status => path of this server; NULL: none */
   U8 options_on, options_off;
