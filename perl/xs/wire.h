@@ -154,10 +154,12 @@ enum {
   MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
   MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
   MEHARI_CONTROL_LOADED,      /* zygote: a file of the site's own it loaded; before READY */
-  MEHARI_CONTROL_SERVER       /* front: what Perl has to know of the server of number `slot`; before preloads */
+  MEHARI_CONTROL_SERVER,      /* front: what Perl has to know of the server of number `slot`; before preloads */
+  MEHARI_CONTROL_TREE         /* front: the configuration as it was read, lines of file, number, text with tabs between; before preloads */
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
-       MEHARI_PRELOAD_SECTION /* FILE:LINE, NUL, the code of a <Perl> section */ };
+       MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */
+       MEHARI_PRELOAD_DIRECTIVE /* a line of a directive that a Perl module defined, as Mehari::Directives reads it */ };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

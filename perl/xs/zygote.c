@@ -125,6 +125,14 @@ static void learn_server(pTHX_ message *in)
   SvREFCNT_dec(whole);
 }
 
+/* For Apache2::Directive. */
+static void learn_tree(pTHX_ message *in)
+{
+  SV *whole = gather(aTHX_ in);
+  if (whole)
+    (void)hv_stores(get_hv("Mehari::Server::fact", GV_ADD), "tree", whole);
+}
+
 /* Everything is loaded: the handlers that may still say no. */
 static void run_last_phases(pTHX)
 {
@@ -331,6 +339,9 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       break;
     case MEHARI_CONTROL_SERVER:
       learn_server(aTHX_ &in);
+      break;
+    case MEHARI_CONTROL_TREE:
+      learn_tree(aTHX_ &in);
       break;
     case MEHARI_CONTROL_READY:
       if (ends < 0) {

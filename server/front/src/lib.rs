@@ -10,6 +10,7 @@ mod clock;
 mod deadline;
 mod dispatch;
 mod facts;
+mod filter;
 mod front;
 mod gate;
 mod handed_back;

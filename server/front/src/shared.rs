@@ -3,6 +3,7 @@
 use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
+use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
@@ -54,6 +55,7 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub variants: Variants,
 }
 
 /// Totals since the front began, and requests under way.
@@ -88,6 +90,8 @@ impl<D: Dispatch> Shared<D> {
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         let log_needs = site.log_needs();
+        let variants = Variants::default();
+        variants.configure(&site.variants);
         let meters = site.is_metered().then(Meters::default);
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
@@ -114,6 +118,7 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            variants,
         }
     }
 
@@ -125,6 +130,7 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
+        self.variants.configure(&site.variants);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),

@@ -2,8 +2,9 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
+use crate::filter;
 use crate::handler::file::body::FileBody;
-use crate::handler::file::{self, FileTarget};
+use crate::handler::file::FileTarget;
 use crate::handler::{cgi, perl, proxy, Backend};
 use crate::log::Origin;
 use crate::page;
@@ -182,9 +183,10 @@ pub fn by_itself<D: Dispatch>(
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => {
-            file::answer(request, target, &route.settings, shared.rounds.current())
-        }
+        Outcome::File(target) => match filter::file(shared, request, route, target) {
+            Ok(work) => return work,
+            Err(problem) => Err(problem),
+        },
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Listing => route::listing(&route.file, &route.script_name),

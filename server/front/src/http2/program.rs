@@ -7,6 +7,7 @@ use super::stream::{Gone, Stream};
 use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
@@ -34,6 +35,7 @@ impl<D: Dispatch> Stream<D> {
         let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
             Ok(Said::Response(said)) => said,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
@@ -144,15 +146,36 @@ impl<D: Dispatch> Stream<D> {
         })
     }
 
+    /// What the output filters of its place do to a response.
+    fn filter_plan(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        said: &mehari_pool::Head,
+        lines: &Lines,
+    ) -> Option<filter::Plan> {
+        let settings = turn.settings.as_deref()?;
+        if settings.compression.is_off() {
+            return None;
+        }
+        let length = lines.content_length.or(said.content_length);
+        self.with_request(turn, head, |request| {
+            filter::plan(request, settings, said.status, &said.lines, length)
+        })
+    }
+
     async fn send_program(
         &mut self,
         turn: &mut Turn,
         head: &Head,
         backend: &mut Backend<D::Exchange>,
-        said: mehari_pool::Head,
-        lines: Lines,
+        mut said: mehari_pool::Head,
+        mut lines: Lines,
     ) -> Result<(), Gone> {
         turn.status = said.status;
+        if let Some(plan) = self.filter_plan(turn, head, &said, &lines) {
+            filter::apply(plan, turn.is_head, &mut said, &mut lines, backend).await;
+        }
         let mut kept = Vec::new();
         lines.push_kept(&said.lines, &mut kept);
         let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
