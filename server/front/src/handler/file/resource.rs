@@ -259,6 +259,7 @@ impl Resource {
             path: self.path.clone(),
             identity: self.identity,
             lines: Vec::new(),
+            fields: OnceCell::new(),
             validators: 0..0,
             media_type: self.media_type.clone(),
             etag: etag(&self.identity, Some(coding)),
