@@ -13,6 +13,7 @@ mod crew;
 mod deadline;
 mod dispatch;
 mod facts;
+mod filter;
 mod front;
 mod gate;
 mod handed_back;

@@ -4,6 +4,7 @@ use crate::clock::{Clock, Rounds};
 use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
+use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
@@ -56,6 +57,7 @@ pub struct Shared<D: Dispatch> {
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
     pub crew: Crew,
+    pub variants: Variants,
 }
 
 /// Totals since the front began, and requests under way.
@@ -90,6 +92,8 @@ impl<D: Dispatch> Shared<D> {
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         let log_needs = site.log_needs();
+        let variants = Variants::default();
+        variants.configure(&site.variants);
         let meters = site.is_metered().then(Meters::default);
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
@@ -117,6 +121,7 @@ impl<D: Dispatch> Shared<D> {
             traffic: Rc::default(),
             uploads: Uploads::default(),
             crew: Crew::default(),
+            variants,
         }
     }
 
@@ -128,6 +133,7 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
+        self.variants.configure(&site.variants);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),

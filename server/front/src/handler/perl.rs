@@ -63,8 +63,10 @@ pub fn with_call<T>(
         for (name, value) in &notes.variables {
             variables.push((name, value));
         }
-        if let Some(user) = &notes.user {
-            variables.push((b"REMOTE_USER", user));
+        notes
+            .user_variables()
+            .for_each(|field| variables.push(field));
+        if notes.user.is_some() {
             variables.push((b"AUTH_TYPE", b"Basic"));
         }
     }
