@@ -6,7 +6,7 @@ use crate::perl_side::PerlSide;
 use crate::policy::Plan;
 use crate::reports::{copy_lines, keep_bell, listen};
 use crate::zygote::{next_message, Zygote};
-use mehari_config::Site;
+use mehari_config::{Problem, Site};
 use mehari_observe::ErrorLog;
 use mehari_wire::layout::control;
 use std::ffi::OsString;
@@ -26,8 +26,8 @@ pub enum LoadError {
         interpreter: String,
         reason: io::Error,
     },
-    #[error("{} of what is preloaded failed:\n{}", .0.len(), .0.join("\n"))]
-    Preload(Vec<String>),
+    #[error("{} of what is preloaded failed:\n{}", .0.len(), lines(.0))]
+    Preload(Vec<Problem>),
     #[error("the zygote ended while it loaded; its last words are in the error log")]
     Died,
     #[error("no worker could be started: {0}")]
@@ -36,6 +36,21 @@ pub enum LoadError {
     Busy,
     #[error(transparent)]
     System(#[from] io::Error),
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    lines.join("\n")
+}
+
+/// What the zygote says of the preload of this number, from 1; 0: of the start as a whole.
+fn problem(site: &Site, number: u32, text: &[u8]) -> Problem {
+    let reason = String::from_utf8_lossy(text);
+    let preload = (number as usize).checked_sub(1);
+    match preload.and_then(|index| site.perl.preloads.get(index)) {
+        Some(preload) => preload.problem(&reason),
+        None => Problem::from(reason.trim_end().to_owned()),
+    }
 }
 
 pub(crate) struct Generation {
@@ -132,7 +147,9 @@ impl Pool {
         }
         zygote.send_servers(site).map_err(|_| LoadError::Died)?;
         for preload in &site.perl.preloads {
-            zygote.send_preload(preload).map_err(|_| LoadError::Died)?;
+            zygote
+                .send_preload(&preload.what)
+                .map_err(|_| LoadError::Died)?;
         }
         zygote.ask_ready().map_err(|_| LoadError::Died)?;
         let mut failures = Vec::new();
@@ -142,7 +159,14 @@ impl Pool {
                 None => return Err(LoadError::Died),
                 Some(message) if message.head.kind == control::READY => break,
                 Some(message) if message.head.kind == control::FAILED => {
-                    failures.push(String::from_utf8_lossy(&message.text).trim_end().to_owned());
+                    let problem = problem(site, message.head.slot, &message.text);
+                    // A module that several lines name is told once.
+                    if !failures
+                        .iter()
+                        .any(|known: &Problem| known.message == problem.message)
+                    {
+                        failures.push(problem);
+                    }
                 }
                 Some(message) if message.head.kind == control::LOADED => {
                     loaded.push(PathBuf::from(OsString::from_vec(message.text)));

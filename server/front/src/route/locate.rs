@@ -25,6 +25,7 @@ pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
 pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const LINK: Problem =
     Problem::refused(403, "a symbolic link that Options does not let be followed");
+const AROUND: Problem = Problem::refused(500, "Action leads from program to program without end");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number. Where a rule has mapped the path
@@ -86,6 +87,8 @@ struct Search<'s> {
     /// Notes what is looked at.
     survey: Option<Survey<'s>>,
     indexes: usize,
+    /// Settings that it was led on from.
+    through: Vec<Arc<Settings>>,
     /// The path as it was sent.
     raw: &'s [u8],
 }
@@ -104,6 +107,7 @@ impl<'s> Search<'s> {
             facts: None,
             survey: None,
             indexes: 0,
+            through: Vec::new(),
             raw: &[],
         }
     }
@@ -144,12 +148,24 @@ impl<'s> Search<'s> {
             };
             route.script_name = path.merged;
         }
+        route.through = std::mem::take(&mut self.through);
+        route
+            .through
+            .retain(|settings| !settings.guards_as(&route.settings));
         if route.file.is_empty() {
             // Rules may ask what the path would have been.
             let path = Path::decode(raw)?;
             (route.file, _) = map(self.host, &path.merged);
         }
         Ok(route)
+    }
+
+    /// As if the request had come for this path; who may come here has to be asked all the same.
+    fn lead(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
+        if from.is_guarded() {
+            self.through.push(from.clone());
+        }
+        self.find(path)
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
@@ -209,6 +225,11 @@ impl<'s> Search<'s> {
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
+        if let Some(survey) = &self.survey {
+            if !self.htaccess.watches_all() {
+                survey.be_blind();
+            }
+        }
         let path = String::from_utf8_lossy(path);
         let settings = self.host.settings_with(&path, Some(file), &chain);
         Ok(match self.facts {
@@ -223,7 +244,7 @@ impl<'s> Search<'s> {
         if let (Some(fallback), true) = (&settings.fallback, self.indexes <= INDEXES) {
             if let Ok(candidate) = Path::decode(&percent_encode(fallback.as_bytes())) {
                 if candidate.merged != path.merged && self.index_exists(&candidate) {
-                    return self.find(candidate);
+                    return self.lead(&settings, candidate);
                 }
             }
         }
@@ -254,6 +275,7 @@ impl<'s> Search<'s> {
             script_name: path.bytes[..script].to_vec(),
             path_info: path.bytes[script..].to_vec(),
             outcome: Outcome::Program,
+            through: Vec::new(),
         }
     }
 
@@ -316,7 +338,7 @@ impl<'s> Search<'s> {
                     survey.be_blind();
                 }
                 if let Some(candidate) = views::choose(&found.file, &path, rest) {
-                    return self.find(candidate);
+                    return self.lead(&settings, candidate);
                 }
             }
             let mapped = map(self.host, &path.merged).0;
@@ -338,7 +360,7 @@ impl<'s> Search<'s> {
         for index in &settings.directory_index {
             if let Some(candidate) = index_path(&path, index) {
                 if self.index_exists(&candidate) {
-                    return self.find(candidate);
+                    return self.lead(&settings, candidate);
                 }
             }
         }
@@ -372,7 +394,7 @@ impl<'s> Search<'s> {
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
 
-    fn file(&self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
+    fn file(&mut self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
         let at = path.merged.len() - found.rest.min(path.merged.len());
         let (script_name, path_info) = path.merged.split_at(at);
         // The file itself may match sections that the longer path did not.
@@ -385,10 +407,11 @@ impl<'s> Search<'s> {
             let target = [program.as_bytes(), &path.merged].concat();
             if let Ok(acting) = Path::decode(&percent_encode(&target)) {
                 if !path.merged.starts_with(program.as_bytes()) {
-                    if let Some(survey) = &self.survey {
-                        survey.be_blind();
-                    }
-                    return Search::new(self.site, self.htaccess, self.host.number).find(acting);
+                    self.indexes += 1;
+                    return match self.indexes <= INDEXES {
+                        true => self.lead(&settings, acting),
+                        false => Ok(self.refused(settings, AROUND)),
+                    };
                 }
             }
         }
@@ -418,6 +441,7 @@ impl<'s> Search<'s> {
             path_info: path_info.to_vec(),
             file: found.file,
             outcome,
+            through: Vec::new(),
         })
     }
 
@@ -430,6 +454,7 @@ impl<'s> Search<'s> {
             script_name: Vec::new(),
             path_info: Vec::new(),
             outcome: Outcome::Refused(problem),
+            through: Vec::new(),
         }
     }
 }

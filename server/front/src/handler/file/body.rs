@@ -50,15 +50,20 @@ impl FileBody {
         }
     }
 
-    pub fn whole(file: Arc<File>, resource: Rc<Resource>, readers: Rc<Readers>) -> FileBody {
+    pub fn whole(file: Arc<File>, length: u64, readers: Rc<Readers>) -> FileBody {
         let part = Part {
             text: Vec::new(),
             start: 0,
-            length: resource.size(),
+            length,
         };
+        FileBody::new(file, vec![part], readers)
+    }
+
+    /// A small file that was not in memory: once it is read the resource has it.
+    pub fn filling(file: Arc<File>, resource: Rc<Resource>, readers: Rc<Readers>) -> FileBody {
         FileBody {
-            fills: Some(resource).filter(|resource| resource.is_small()),
-            ..FileBody::new(file, vec![part], readers)
+            fills: Some(resource.clone()),
+            ..FileBody::whole(file, resource.size(), readers)
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Files kept open between requests, at most.
 const OPEN: usize = 256;
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Files {
     pub readers: Rc<Readers>,
     open: Rc<Cell<usize>>,

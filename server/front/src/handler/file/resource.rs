@@ -4,9 +4,11 @@
 use super::body::{self, FileBody};
 use super::encoding::Coding;
 use super::files::{Files, Kept};
+use crate::lines;
 use crate::problem::Problem;
 use crate::route::is_file;
 use bytes::Bytes;
+use http::HeaderMap;
 use rustix::fs::{Mode, OFlags, Stat};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
@@ -16,13 +18,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Room for a response's, those too that are not the file's.
+const FIELDS: usize = 12;
 /// Files up to this size are kept in memory.
 const SMALL: u64 = 64 * 1024;
+const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
 pub const GONE: Problem = Problem::refused(404, "the file is gone");
 const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
 
 /// What must be equal for a file to be the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
     device: u64,
     inode: u64,
@@ -46,14 +51,23 @@ impl Identity {
     }
 }
 
+impl Identity {
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
 #[derive(Debug)]
 pub struct Resource {
     path: CString,
     identity: Identity,
     lines: Vec<u8>,
+    /// The same for HTTP/2, once it is asked for.
+    fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
     etag: String,
+    coded: bool,
     /// Of a small file, once it was in the page cache or has been read.
     body: OnceCell<Bytes>,
     /// Of a file that is not in memory.
@@ -80,9 +94,11 @@ impl Resource {
             path: path.clone(),
             identity,
             lines: Vec::new(),
+            fields: OnceCell::new(),
             validators: 0..0,
             media_type: media_type.map(str::to_string),
             etag: etag(&identity, coding),
+            coded: coding.is_some() || own_coding.is_some(),
             body: OnceCell::new(),
             open: RefCell::default(),
             used: Cell::new(true),
@@ -109,7 +125,7 @@ impl Resource {
         if let Some(coding) = coding {
             lines += &format!("Content-Encoding: {coding}\r\n");
         }
-        lines += "Accept-Ranges: bytes\r\n";
+        lines += ACCEPT_RANGES;
         self.lines = lines.into_bytes();
     }
 
@@ -138,8 +154,54 @@ impl Resource {
         self.identity.size <= SMALL
     }
 
+    /// The same file in a coding that the server makes itself; the bytes, if they are few enough to be kept here.
+    pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
+        let mut coded = Resource {
+            path: self.path.clone(),
+            identity: self.identity,
+            lines: Vec::new(),
+            fields: OnceCell::new(),
+            validators: 0..0,
+            media_type: self.media_type.clone(),
+            etag: etag(&self.identity, Some(coding)),
+            coded: true,
+            body: body.map(OnceCell::from).unwrap_or_default(),
+            open: RefCell::default(),
+            used: Cell::default(),
+        };
+        coded.write_lines(Some(coding.name()), true);
+        // Parts are sent of the plain file only.
+        coded
+            .lines
+            .truncate(coded.lines.len() - ACCEPT_RANGES.len());
+        coded
+    }
+
+    /// Whether its bytes have a content coding.
+    pub fn is_coded(&self) -> bool {
+        self.coded
+    }
+
+    pub fn path(&self) -> &[u8] {
+        self.path.as_bytes()
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
     pub fn lines(&self) -> &[u8] {
         &self.lines
+    }
+
+    /// The lines as HTTP/2 has them.
+    pub fn fields(&self) -> &HeaderMap {
+        self.fields.get_or_init(|| {
+            let mut fields = HeaderMap::with_capacity(FIELDS);
+            let pushed = lines::push_fields(&mut fields, &self.lines);
+            debug_assert!(pushed.is_ok(), "lines that we wrote ourselves");
+            fields
+        })
     }
 
     /// Last-Modified, ETag and Vary.
@@ -158,10 +220,6 @@ impl Resource {
 
     pub fn body(&self) -> &[u8] {
         self.body.get().map(|body| &body[..]).unwrap_or_default()
-    }
-
-    pub fn identity(&self) -> Identity {
-        self.identity
     }
 
     pub fn size(&self) -> u64 {
@@ -187,7 +245,11 @@ impl Resource {
     /// The whole file as a body to be sent.
     pub fn whole(self: &Rc<Resource>, files: &Files) -> Result<FileBody, Problem> {
         let file = self.open(files)?;
-        Ok(FileBody::whole(file, self.clone(), files.readers.clone()))
+        let readers = files.readers.clone();
+        Ok(match self.is_small() {
+            true => FileBody::filling(file, self.clone(), readers),
+            false => FileBody::whole(file, self.size(), readers),
+        })
     }
 
     /// The file, if it is still the one this resource describes.
