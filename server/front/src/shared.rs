@@ -1,6 +1,7 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
 use crate::clock::{Clock, Rounds};
+use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::filter::Variants;
@@ -55,6 +56,7 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub crew: Crew,
     pub variants: Variants,
 }
 
@@ -118,6 +120,7 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            crew: Crew::default(),
             variants,
         }
     }
