@@ -118,7 +118,7 @@ fn load(site: &Site) -> Result<(), LoadError> {
 /// Whether the file could be appended to, or made. It is left as it is.
 fn writable(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),
         Ok(_) => Ok(access(path, Access::WRITE_OK)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path
