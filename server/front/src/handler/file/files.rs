@@ -9,10 +9,11 @@ use std::sync::Arc;
 /// Files kept open between requests, at most.
 const OPEN: usize = 256;
 
-#[derive(Default, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct Files {
     pub readers: Rc<Readers>,
     open: Rc<Cell<usize>>,
+    sweeps: Rc<Cell<u64>>,
 }
 
 /// A file that stays open for the next request.
@@ -33,6 +34,15 @@ impl Files {
             file: file.clone(),
             open: self.open.clone(),
         })
+    }
+
+    /// The sweep has come by: four times a second.
+    pub fn swept(&self) {
+        self.sweeps.set(self.sweeps.get() + 1);
+    }
+
+    pub fn sweep(&self) -> u64 {
+        self.sweeps.get()
     }
 }
 

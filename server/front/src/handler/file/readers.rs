@@ -7,7 +7,7 @@ use rustix::fs::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Reads under way at a time. A disk of its own sorts a few dozen; more only wait in another queue.
@@ -96,12 +96,12 @@ fn ask_for(file: &File, start: u64, end: u64) {
 /// Waits until the page cache holds a piece: its pages are spliced to /dev/null, which copies nothing.
 fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
     let (mut at, end) = (start, start + count as u64);
-    let Some(null) = null() else {
+    let Ok(null) = OpenOptions::new().write(true).open("/dev/null") else {
         return read_and_forget(file, start, end);
     };
     while at < end {
         let left = (end - at) as usize;
-        match rustix::fs::sendfile(null, file, Some(&mut at), left) {
+        match rustix::fs::sendfile(&null, file, Some(&mut at), left) {
             Ok(0) => break,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // A file system that cannot splice can read.
@@ -121,10 +121,4 @@ fn read_and_forget(file: &File, start: u64, end: u64) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn null() -> Option<&'static File> {
-    static NULL: OnceLock<Option<File>> = OnceLock::new();
-    let open = || OpenOptions::new().write(true).open("/dev/null").ok();
-    NULL.get_or_init(open).as_ref()
 }
