@@ -36,6 +36,8 @@ pub enum Passage {
     Status(Option<Arc<Settings>>, u16),
     /// As if the request had come for this path and query.
     Led(Vec<u8>),
+    /// Have the system learn what is at this path, and ask again.
+    Fetch(Vec<u8>),
     /// Look at this password, note what came of it, and ask again.
     Check(Arc<Settings>, PathBuf, Credentials),
 }
@@ -56,9 +58,20 @@ pub fn pass<D: Dispatch>(
             Early::Go(mapped) => mapped,
         },
     };
-    let route = match &mapped {
-        None => shared.route(request.virtual_host, request.path())?,
-        Some(mapped) => shared.route_to(request.virtual_host, request.path(), mapped)?,
+    let (number, path) = (request.virtual_host, request.path());
+    let route = match shared.known_route(number, path, mapped.as_deref()) {
+        Some(route) => route,
+        None => {
+            let fetched = remarks.as_ref().is_some_and(|notes| notes.fetched);
+            let cold = (!fetched).then(|| shared.cold_file(number, path, mapped.as_deref()));
+            if let Some(file) = cold.flatten() {
+                return Ok(Passage::Fetch(file));
+            }
+            match &mapped {
+                None => shared.route(number, path)?,
+                Some(mapped) => shared.route_to(number, path, mapped)?,
+            }
+        }
     };
     if !route.settings.rules.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));

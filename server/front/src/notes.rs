@@ -23,6 +23,8 @@ pub struct Notes {
     pub access_status: u16,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
+    /// What is at its path has been asked of the disk.
+    pub fetched: bool,
 }
 
 /// A password that has been looked at, and where.
@@ -84,6 +86,7 @@ impl Notes {
     pub fn led_on(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
+        self.fetched = false;
     }
 
     /// The user of the place before is one here if the same is asked here.
@@ -96,6 +99,7 @@ impl Notes {
 
     /// As Apache does when a request is led on within the server.
     pub fn redirected(&mut self) {
+        self.fetched = false;
         for (name, _) in &mut self.variables {
             name.splice(..0, b"REDIRECT_".iter().copied());
         }

@@ -36,7 +36,7 @@ pub async fn admit<D: Dispatch>(
         let passage = ask(turn, &mut remarks);
         turn.notes = match &passage {
             // All is asked again: what it noted would be there twice.
-            Ok(Passage::Check(..)) => before,
+            Ok(Passage::Check(..) | Passage::Fetch(_)) => before,
             _ => remarks,
         };
         match passage? {
@@ -58,6 +58,11 @@ pub async fn admit<D: Dispatch>(
                 if let Some(notes) = &mut turn.notes {
                     notes.led_on();
                 }
+            }
+            Passage::Fetch(file) => {
+                shared.files.readers.look_at(file).await;
+                let notes = turn.notes.get_or_insert_with(Default::default);
+                notes.fetched = true;
             }
             Passage::Check(settings, file, credentials) => {
                 let right = match shared.passwords.check(&file, &credentials).await {

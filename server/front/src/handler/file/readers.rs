@@ -3,6 +3,7 @@
 //! What is read stays in the page cache, from where it is sent. The window behind the one that is wanted is asked for
 //! together with it, so that the disk works while the first is being sent.
 
+use super::encoding::Coding;
 use rustix::fs::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -67,6 +68,21 @@ impl Readers {
             Ok(buffer)
         })
         .await
+    }
+
+    /// Has the system learn what is at a path, and whether the file has neighbours.
+    pub async fn look_at(&self, file: Vec<u8>) {
+        let look = |name: &[u8]| crate::route::stat(name);
+        let looked = self.aside(move || {
+            if look(&file).is_some_and(|(_, stat)| crate::route::is_file(&stat)) {
+                for coding in Coding::ALL {
+                    look(&[&file[..], coding.suffix().as_bytes()].concat());
+                }
+            }
+            Ok(())
+        });
+        // Who looks again is told what is wrong.
+        let _ = looked.await;
     }
 
     /// Runs `work` in a thread once it is its turn. A client that goes meanwhile takes its place in the queue along.
