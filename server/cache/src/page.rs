@@ -15,7 +15,7 @@ pub struct Page {
     /// When it came.
     pub since: SystemTime,
     pub terms: Terms,
-    /// `CacheIgnoreCacheControl` and its kind have been asked; the number tells one from another.
+    /// No other page of its store has it.
     pub number: u64,
 }
 

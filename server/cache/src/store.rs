@@ -12,8 +12,6 @@ use std::time::{Duration, SystemTime};
 
 /// Pages under one key; the oldest gives way.
 const VARIANTS: usize = 16;
-/// How long a key is known for responses that cannot be kept.
-const REFUSED: Duration = Duration::from_secs(10);
 /// What a key weighs beside itself.
 const OVERHEAD: u64 = 160;
 
@@ -92,9 +90,9 @@ impl Store {
         self.shrink();
     }
 
-    /// Responses for this key cannot be kept.
-    pub fn refuse(&self, key: &[u8], now: SystemTime) {
-        self.change(key, |shelf| shelf.refused = Some(now + REFUSED));
+    /// Responses for this key cannot be kept; it is known for so long.
+    pub fn refuse(&self, key: &[u8], now: SystemTime, time: Duration) {
+        self.change(key, |shelf| shelf.refused = Some(now + time));
         self.shrink();
     }
 
@@ -229,12 +227,10 @@ mod tests {
         let store = Store::default();
         store.bound(10_000);
         let now = SystemTime::now();
-        store.refuse(b"k", now);
+        let time = Duration::from_secs(10);
+        store.refuse(b"k", now, time);
         assert!(matches!(store.find(b"k", &[], now), Found::Refused));
-        assert!(matches!(
-            store.find(b"k", &[], now + REFUSED),
-            Found::Nothing
-        ));
+        assert!(matches!(store.find(b"k", &[], now + time), Found::Nothing));
         store.put(b"k", page(&[], b"x"));
         assert!(matches!(store.find(b"k", &[], now), Found::Page(_)));
     }

@@ -63,6 +63,8 @@ impl Terms {
         let vary = varied(asked, lines)?;
         let lifetime = match says.lifetime(now) {
             Some(lifetime) => lifetime,
+            // It has to be asked about in any case.
+            None if control.no_cache => Duration::ZERO,
             None => guessed(rules, asked, has_query, status, &says, now)?,
         };
         let lifetime = lifetime.min(rules.max_expire);

@@ -6,6 +6,7 @@
 
 mod answer;
 mod backlog;
+mod cache;
 mod clock;
 mod deadline;
 mod dispatch;
@@ -46,6 +47,7 @@ mod uploads;
 mod watched;
 mod work;
 
+pub use cache::CacheStats;
 pub use dispatch::{Dispatch, Exchange};
 pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};

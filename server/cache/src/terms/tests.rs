@@ -72,7 +72,7 @@ fn what_may_not_be_kept_is_refused_with_its_reason() {
 #[test]
 fn lifetimes_follow_what_is_said_first() {
     let login: &[(&str, &str)] = &[("Authorization", "Basic x")];
-    let rows: [(&[(&str, &str)], &str, u64); 10] = [
+    let rows: [(&[(&str, &str)], &str, u64); 11] = [
         (&[], "Cache-Control: max-age=60", 60),
         (&[], "Cache-Control: max-age=60, s-maxage=30", 30),
         (
@@ -88,6 +88,7 @@ fn lifetimes_follow_what_is_said_first() {
         ),
         (&[], "Last-Modified: Sun, 06 Nov 1994 02:00:00 GMT", 3600),
         (&[], "ETag: \"a\"", 3600),
+        (&[], "ETag: \"a\" / Cache-Control: no-cache", 0),
         (&[], "Cache-Control: max-age=999999999", 86_400),
         (login, "Cache-Control: public, max-age=9", 9),
         (&[], "Cache-Control: public, max-age=9 / Set-Cookie: a=b", 9),
