@@ -86,6 +86,8 @@ pub enum Change {
     UnsetEnv(String),
     SetVar(String, String),
     AddVar(String, String),
+    /// A directive of a Perl module.
+    Custom(Arc<crate::CustomUse>),
     Require(Requirement),
     Order(Order),
     Allow(Option<Methods>, From),

@@ -65,6 +65,8 @@ fn empty() -> Site {
         access_files: Vec::new(),
         user: None,
         group: None,
+        custom: Vec::new(),
+        tree: String::new(),
         defines: Default::default(),
         pid_file: None,
         main: Host::virtual_host(Vec::new(), nothing()),

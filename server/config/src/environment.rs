@@ -93,6 +93,8 @@ pub(crate) struct Environment {
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
     pub loaded_here: usize,
+    /// Directives of Perl modules.
+    pub custom: Vec<std::sync::Arc<crate::CustomDirective>>,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
@@ -125,6 +127,10 @@ impl Environment {
             .any(|(file, identifier)| name == *file || name == *identifier);
         stands_in
             || self.loaded.contains(name)
+            || self
+                .custom
+                .iter()
+                .any(|known| known.module == name.trim_end_matches(".c"))
             || name
                 .strip_prefix("mod_")
                 .and_then(|name| name.strip_suffix(".c"))

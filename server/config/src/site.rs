@@ -463,6 +463,12 @@ pub struct Site {
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
     pub(crate) defines: std::collections::BTreeMap<String, String>,
+    /// Directives of Perl modules, for .htaccess files.
+    #[serde(skip)]
+    pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
+    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
+    #[serde(skip)]
+    pub tree: String,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
     /// What answers when no virtual host does, and what they go on from.

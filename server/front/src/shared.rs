@@ -2,6 +2,7 @@
 
 use crate::cache::Cache;
 use crate::clock::{Clock, Rounds};
+use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::filter::Variants;
@@ -56,6 +57,7 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub crew: Crew,
     pub variants: Variants,
     pub cache: Rc<Cache>,
 }
@@ -122,6 +124,7 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            crew: Crew::default(),
             variants,
             cache,
         }

@@ -62,7 +62,7 @@ pub fn admit<D: Dispatch>(
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    let client = turn.client(peer).remote_addr.clone();
+    let client = turn.client(peer).remote_addr;
     traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 

@@ -1,8 +1,9 @@
 //! What a program says, on its stream: its head checked, its body kept while the client is slow.
 
 use super::flow::Flow;
-use super::send::{push_length, push_lines};
-use super::stream::{Gone, Head, Stream};
+use super::head::Head;
+use super::send::{fields_of, push_length, push_lines};
+use super::stream::{Gone, Stream};
 use crate::backlog::Backlog;
 use crate::cache::{self, Lease};
 use crate::deadline::{Alarm, Phase};
@@ -106,7 +107,7 @@ impl<D: Dispatch> Stream<D> {
             return Poll::Ready(Ok(said));
         }
         let reset = self.respond.poll_reset(cx).is_ready();
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             _ if reset => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,
@@ -119,7 +120,7 @@ impl<D: Dispatch> Stream<D> {
         }
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
-        push_lines(&mut response, &interim.lines)?;
+        push_lines(response.headers_mut(), &interim.lines)?;
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
@@ -225,7 +226,8 @@ impl<D: Dispatch> Stream<D> {
         lines.push_kept(&said.lines, &mut kept);
         let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
         let kept = changed.unwrap_or(kept);
-        let mut response = self.response(turn, &kept, said.has_date, said.has_server)?;
+        let mut response =
+            self.response(turn, fields_of(&kept)?, said.has_date, said.has_server)?;
         let bodiless = status::has_no_body(said.status);
         let length = lines
             .content_length
@@ -287,13 +289,13 @@ impl<D: Dispatch> Stream<D> {
         let waits = flow.waits_for_client();
         if !waits {
             let clock = &self.shared.clock;
-            self.seat.enter(clock, Phase::Work, Duration::MAX);
+            self.seat().enter(clock, Phase::Work, Duration::MAX);
         } else if !flow.stalled {
             let limit = self.shared.site().limits.write_timeout;
-            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+            self.seat().enter(&self.shared.clock, Phase::Write, limit);
         }
         flow.stalled = waits;
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             Some(Alarm::Late) if waits => Poll::Ready(Err(Gone)),
             _ if flow.poll_reset(cx) => Poll::Ready(Err(Gone)),

@@ -5,12 +5,14 @@
 
 use super::encoding::Coding;
 use super::media;
+use crate::lines;
 use crate::problem::Problem;
 use crate::route::is_file;
 use bytes::Bytes;
+use http::HeaderMap;
 use mehari_config::Settings;
 use rustix::fs::{Mode, OFlags, Stat};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::CString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,6 +20,8 @@ use std::io::Read;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Room for a response's, those too that are not the file's.
+const FIELDS: usize = 12;
 /// Files up to this size are kept in memory.
 const SMALL: u64 = 64 * 1024;
 const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
@@ -66,6 +70,8 @@ pub struct Resource {
     path: CString,
     identity: Identity,
     lines: Vec<u8>,
+    /// The same for HTTP/2, once it is asked for.
+    fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
     etag: String,
@@ -218,6 +224,7 @@ impl Resource {
             path: path.clone(),
             identity,
             lines: Vec::new(),
+            fields: OnceCell::new(),
             validators: 0..0,
             media_type: media_type.map(str::to_string),
             etag: etag(&identity, coding),
@@ -252,6 +259,7 @@ impl Resource {
             path: self.path.clone(),
             identity: self.identity,
             lines: Vec::new(),
+            fields: OnceCell::new(),
             validators: 0..0,
             media_type: self.media_type.clone(),
             etag: etag(&self.identity, Some(coding)),
@@ -281,6 +289,16 @@ impl Resource {
 
     pub fn lines(&self) -> &[u8] {
         &self.lines
+    }
+
+    /// The lines as HTTP/2 has them.
+    pub fn fields(&self) -> &HeaderMap {
+        self.fields.get_or_init(|| {
+            let mut fields = HeaderMap::with_capacity(FIELDS);
+            let pushed = lines::push_fields(&mut fields, &self.lines);
+            debug_assert!(pushed.is_ok(), "lines that we wrote ourselves");
+            fields
+        })
     }
 
     /// Last-Modified, ETag and Vary.
