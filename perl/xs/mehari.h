@@ -236,6 +236,9 @@ void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
 void mehari_script_top_level(pTHX);
 
+/* cgi_globals.c */
+void mehari_forget_cgi(pTHX);
+
 /* purity.c: what a compilation did besides defining things. */
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
