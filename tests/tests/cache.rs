@@ -122,7 +122,8 @@ fn a_page_is_run_once_while_it_is_fresh() {
 fn what_is_not_for_everybody_is_not_kept() {
     let server = start("");
     let fresh = "Cache-Control: max-age=60";
-    let rows: [(&str, &[&str], &[(&str, &str)]); 6] = [
+    type Fields = &'static [(&'static str, &'static str)];
+    let rows: [(&str, &[&str], Fields); 6] = [
         ("silent", &["X: y"], &[]),
         ("private", &["Cache-Control: private, max-age=60"], &[]),
         ("no-store", &["Cache-Control: no-store"], &[]),

@@ -49,7 +49,7 @@ impl Page {
         let fresh_enough = age + asked.min_fresh.unwrap_or(Duration::ZERO) < self.terms.lifetime
             && asked
                 .max_age
-                .is_none_or(|limit| age <= limit && !limit.is_zero());
+                .map_or(true, |limit| age <= limit && !limit.is_zero());
         if self.terms.ask || asked.no_cache {
             return State::Stale;
         }
@@ -92,7 +92,7 @@ impl Page {
         ];
         let is_new = |name: &[u8]| {
             let is = |other: &&str| name.eq_ignore_ascii_case(other.as_bytes());
-            !about_bytes.iter().any(|other| is(other))
+            !about_bytes.iter().any(is)
         };
         let said = |name: &[u8]| {
             is_new(name) && fields(lines).any(|(known, _)| known.eq_ignore_ascii_case(name))

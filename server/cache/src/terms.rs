@@ -21,8 +21,11 @@ pub struct Terms {
     pub etag: Option<Vec<u8>>,
     pub modified: Option<Vec<u8>>,
     /// Fields of the request that chose it, in lower case, and what they were.
-    pub vary: Vec<(Vec<u8>, Vec<u8>)>,
+    pub vary: Varied,
 }
+
+/// Names and values.
+pub type Varied = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Why a response is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,8 +197,8 @@ fn guessed(
     Ok(guess.max(rules.min_expire))
 }
 
-fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Refusal> {
-    let mut vary: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Varied, Refusal> {
+    let mut vary = Varied::new();
     for value in values(fields(lines), "vary") {
         for name in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             let name = name.to_ascii_lowercase();

@@ -1,5 +1,7 @@
 use super::*;
 
+type Asked = &'static [(&'static str, &'static str)];
+
 fn now() -> SystemTime {
     date(b"Sun, 06 Nov 1994 12:00:00 GMT").expect("a date")
 }
@@ -25,10 +27,10 @@ fn judge_by(
 
 #[test]
 fn what_may_not_be_kept_is_refused_with_its_reason() {
-    let login: &[(&str, &str)] = &[("Authorization", "Basic x")];
-    let cookie: &[(&str, &str)] = &[("Cookie", "a=b")];
-    let reload: &[(&str, &str)] = &[("Cache-Control", "no-store")];
-    let rows: [(&[(&str, &str)], u16, &str, Refusal); 13] = [
+    let login: Asked = &[("Authorization", "Basic x")];
+    let cookie: Asked = &[("Cookie", "a=b")];
+    let reload: Asked = &[("Cache-Control", "no-store")];
+    let rows: [(Asked, u16, &str, Refusal); 13] = [
         (&[], 206, "Cache-Control: max-age=9", Refusal::Status),
         (&[], 500, "Cache-Control: max-age=9", Refusal::Status),
         (
@@ -71,8 +73,8 @@ fn what_may_not_be_kept_is_refused_with_its_reason() {
 
 #[test]
 fn lifetimes_follow_what_is_said_first() {
-    let login: &[(&str, &str)] = &[("Authorization", "Basic x")];
-    let rows: [(&[(&str, &str)], &str, u64); 11] = [
+    let login: Asked = &[("Authorization", "Basic x")];
+    let rows: [(Asked, &str, u64); 11] = [
         (&[], "Cache-Control: max-age=60", 60),
         (&[], "Cache-Control: max-age=60, s-maxage=30", 30),
         (

@@ -54,7 +54,7 @@ impl Question {
             && rules.covers(request.path())
             // A handler of another phase has its say in every request.
             && !route.settings.runs_phases()
-            && request.redirect.is_none_or(|redirect| redirect.keeps_request)
+            && request.redirect.map_or(true, |redirect| redirect.keeps_request)
             && !filter::is_set(request, &route.settings, "no-cache");
         let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
         let pragma = values(request.fields.iter().copied(), "pragma");
@@ -235,7 +235,7 @@ impl Lease {
     /// Has the program see these fields until its response is there.
     pub fn change_fields(&mut self, turn: &mut Turn, fields: Fields) {
         if fields.is_some() {
-            let notes = turn.notes.get_or_insert_default();
+            let notes = turn.notes.get_or_insert_with(Default::default);
             self.changed = Some(std::mem::replace(&mut notes.fields, fields));
         }
     }
