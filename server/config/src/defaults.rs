@@ -134,6 +134,7 @@ fn nothing() -> Settings {
         error_documents: Vec::new(),
         proxy: ProxySettings::default(),
         traffic: Vec::new(),
+        lua: Default::default(),
         track_uploads: false,
         require_tls: false,
         tls_variables: false,

@@ -13,6 +13,7 @@ mod headers;
 mod ignored;
 mod limits;
 mod logs;
+mod lua;
 mod perl;
 mod phases;
 mod proxy;
@@ -33,6 +34,7 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     handlers::GROUP,
+    lua::GROUP,
     proxy::GROUP,
     perl::GROUP,
     phases::GROUP,

@@ -213,6 +213,7 @@ pub struct Settings {
     pub proxy: ProxySettings,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
+    pub lua: crate::LuaSettings,
     /// `TrackUploads`.
     pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.

@@ -54,6 +54,9 @@ pub fn pass<D: Dispatch>(
             Early::Go(mapped) => mapped,
         },
     };
+    // A script at the edge has the last word.
+    let by_script = remarks.as_ref().and_then(|notes| notes.edge.mapped.clone());
+    let mapped = by_script.or(mapped);
     let route = match &mapped {
         None => shared.route(request.virtual_host, request.path())?,
         Some(mapped) => shared.route_to(request.virtual_host, request.path(), mapped)?,
@@ -793,7 +796,7 @@ fn refuse<D: Dispatch>(
 }
 
 /// The same request, for another target: method and body stay.
-fn lead(redirect: Option<&Redirect>, target: Vec<u8>, asked: &[u8]) -> Redirect {
+pub fn lead(redirect: Option<&Redirect>, target: Vec<u8>, asked: &[u8]) -> Redirect {
     let from = redirect.map_or(asked, |redirect| &redirect.target);
     Redirect {
         from: path_of(from).to_vec(),

@@ -4,6 +4,7 @@ use crate::clock::{Clock, Rounds};
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
+use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
@@ -28,6 +29,7 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub lua: Lua,
     pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
@@ -90,6 +92,7 @@ impl<D: Dispatch> Shared<D> {
         let log_needs = site.log_needs();
         let meters = site.is_metered().then(Meters::default);
         Shared {
+            lua: Lua::new(&site),
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
@@ -132,6 +135,7 @@ impl<D: Dispatch> Shared<D> {
             _ => {}
         }
         drop(meters);
+        self.lua.renew(&site);
         self.site.replace(site);
         self.routes.clear();
         self.hosts.clear();

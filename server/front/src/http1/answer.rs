@@ -6,6 +6,7 @@ use super::head::Framing;
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Passage};
+use crate::handler::lua;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::request::{Request, Table};
@@ -72,9 +73,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let asked = self.head.target(self.input.bytes());
         let (shared, this) = (&self.shared, &*self);
         let keep = turn.keep;
-        let admission = gate::admit(shared, &mut turn.turn, asked, |turn, remarks| {
-            this.with_request(turn, |request| gate::pass(shared, request, remarks))
-        });
+        let admission = lua::admit(
+            shared,
+            &mut turn.turn,
+            asked,
+            |turn, remarks| this.with_request(turn, |request| gate::pass(shared, request, remarks)),
+            |turn, what| this.with_request(turn, |request| what(request)),
+        );
         let admission = admission.await;
         turn.keep = keep;
         match admission {

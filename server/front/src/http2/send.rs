@@ -4,6 +4,7 @@ use super::stream::{Gone, Head, Stream};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handler::lua::{self, Response as Scripted};
 use crate::header_rules;
 use crate::request::Request;
 use crate::status;
@@ -24,8 +25,21 @@ impl<D: Dispatch> Stream<D> {
         &mut self,
         turn: &mut Turn,
         head: &Head,
-        answer: Answer,
+        mut answer: Answer,
     ) -> Result<(), Gone> {
+        if turn.is_seen_by_scripts() {
+            let said = self
+                .scripted(turn, head, answer.status, answer.lines())
+                .await;
+            answer = match said {
+                None => answer,
+                Some(Scripted {
+                    instead: Some(instead),
+                    ..
+                }) => instead,
+                Some(Scripted { status, lines, .. }) => answer.with_head(status, lines),
+            };
+        }
         turn.status = answer.status;
         let bodiless = status::has_no_body(answer.status);
         let length = (!bodiless).then(|| answer.content.length());
@@ -62,6 +76,21 @@ impl<D: Dispatch> Stream<D> {
                 }
             },
         }
+    }
+
+    /// What scripts make of a head.
+    pub(super) async fn scripted(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        status: u16,
+        lines: [&[u8]; 2],
+    ) -> Option<Scripted> {
+        let look = |turn: &Turn, what: &mut dyn FnMut(&Request<'_>)| {
+            self.with_request(turn, head, |request| what(request))
+        };
+        let asked = head.target.as_bytes();
+        lua::respond(&self.shared, turn, asked, look, (status, lines)).await
     }
 
     /// The header lines as the configuration's rules leave them; `None`: as they are.

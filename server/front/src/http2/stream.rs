@@ -3,6 +3,7 @@
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Passage};
+use crate::handler::lua;
 use crate::http1::head::check_host;
 use crate::log::Ending;
 use crate::page;
@@ -153,9 +154,15 @@ impl<D: Dispatch> Stream<D> {
             return refuse(self, turn, problem);
         }
         let (shared, this) = (&self.shared, &*self);
-        let admission = gate::admit(shared, turn, head.target.as_bytes(), |turn, remarks| {
-            this.with_request(turn, head, |request| gate::pass(shared, request, remarks))
-        });
+        let admission = lua::admit(
+            shared,
+            turn,
+            head.target.as_bytes(),
+            |turn, remarks| {
+                this.with_request(turn, head, |request| gate::pass(shared, request, remarks))
+            },
+            |turn, what| this.with_request(turn, head, |request| what(request)),
+        );
         let route = match admission.await {
             Ok(Admission::To(route)) => route,
             Ok(Admission::Answer(answer)) => return Ok(Work::Answer(answer)),

@@ -33,6 +33,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Of the file itself, without a coding.
+    pub fn etag(&self) -> String {
+        etag(self, None)
+    }
+
     pub fn of(stat: &Stat) -> Identity {
         Identity {
             device: stat.st_dev,
