@@ -99,18 +99,20 @@ static void preload(pTHX_ void *argument)
 
 static void run_preload(pTHX_ message *in)
 {
+  static uint32_t count;
   SV *whole = gather(aTHX_ in);
   if (!whole)
     return;
+  count++;
   preloading this = {in->head.slot, whole, false};
   mehari_outcome outcome = mehari_guard(aTHX_ preload, &this, NULL);
   SvREFCNT_dec(whole);
   if (outcome == MEHARI_EXITED)
-    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, "it called exit", 14);
+    report(MEHARI_CONTROL_FAILED, count, 0, 0, "it called exit", 14);
   else if (this.failed) {
     STRLEN length;
     const char *text = SvPV(ERRSV, length);
-    report(MEHARI_CONTROL_FAILED, in->head.slot, 0, 0, text, length);
+    report(MEHARI_CONTROL_FAILED, count, 0, 0, text, length);
   }
 }
 
@@ -121,6 +123,14 @@ static void learn_server(pTHX_ message *in)
     return;
   mehari_server_told(aTHX_ in->head.slot, (mehari_text){SvPVX(whole), SvCUR(whole)});
   SvREFCNT_dec(whole);
+}
+
+/* For Apache2::Directive. */
+static void learn_tree(pTHX_ message *in)
+{
+  SV *whole = gather(aTHX_ in);
+  if (whole)
+    (void)hv_stores(get_hv("Mehari::Server::fact", GV_ADD), "tree", whole);
 }
 
 /* Everything is loaded: the handlers that may still say no. */
@@ -330,13 +340,17 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     case MEHARI_CONTROL_SERVER:
       learn_server(aTHX_ &in);
       break;
+    case MEHARI_CONTROL_TREE:
+      learn_tree(aTHX_ &in);
+      break;
     case MEHARI_CONTROL_READY:
       if (ends < 0) {
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         mehari_pages_enlarge();
       }
-      run_last_phases(aTHX);
+      if (!in.head.slot)
+        run_last_phases(aTHX);
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
       break;

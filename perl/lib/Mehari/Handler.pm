@@ -83,14 +83,22 @@ sub _find {
     no strict 'refs';
     return ($name, \&{"${name}::handler"}) if defined &{"${name}::handler"};
     return ($module || 'main', \&$name) if defined &$name;
-    my $loaded = eval { _load($name); 1 };
-    my $reason = $@;
-    if (!$loaded && $module && eval { _load($module); 1 } && defined &$name) {
-        return ($module, \&$name);
+    if (!eval { _load($name); 1 }) {
+        my $reason = $@;
+        die $reason unless $module;
+        return ($module, \&$name) if eval { _load($module); 1 } && defined &$name;
+        die _blame($name, $module, $reason, $@);
     }
-    die $reason unless $loaded;
     my $inherited = $name->can('handler') or die "handler `$name`: the module loads but defines no sub `handler`\n";
     return ($name, $inherited);
+}
+
+# Neither a module of that name nor its last part in the module before it: the reason is that of the file that exists.
+sub _blame {
+    my ($name, $module, $of_name, $of_module) = @_;
+    my ($file) = map { s{::}{/}gr . '.pm' } $module;
+    return "handler `$name`: the module $module loads but defines no sub `" . ($name =~ s/.*:://r) . "`\n" if !$of_module;
+    return $of_module =~ /: Can't locate \Q$file\E / ? $of_name : $of_module;
 }
 
 sub _load {
@@ -98,7 +106,9 @@ sub _load {
     my $path = ($module =~ s{::}{/}gr) . '.pm';
     return if $INC{$path};
     return if $module->can('handler') || $module->can('new');
-    eval { require $path; 1 } or die "handler module $module cannot be loaded: $@";
+    # It failed before: only another attempt says why.
+    delete $INC{$path};
+    eval { require $path; 1 } or die "handler module $module cannot be loaded: " . ($@ =~ s{ at \S*/Mehari/Handler\.pm line \d+\.\n\z}{\n}r);
 }
 
 1;

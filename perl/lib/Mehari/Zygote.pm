@@ -10,7 +10,7 @@ use Mehari;
 use Mehari::Handler ();
 use Mehari::Server  ();
 
-my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section);
+my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive);
 
 sub run {
     my ($control, $bell, $event, %facts) = @_;
@@ -26,8 +26,9 @@ sub preload {
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
     # A site's own start-up files ask for these before they use the API.
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $Mehari::Server::fact{configured};
-    $load->($name);
-    return;
+    return if eval { $load->($name); 1 };
+    # Where we asked for it says nothing.
+    die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
 }
 
 sub _module {
@@ -60,6 +61,16 @@ sub _section {
     require Mehari::Configuration;
     Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
     Mehari::Configuration::section($name, $code);
+}
+
+# Likewise.
+sub _directive {
+    my ($text) = @_;
+    require Mehari::Configuration;
+    require Mehari::Directives;
+    Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
+    Mehari::Directives::apply($text);
+    Mehari::Configuration::taken();
 }
 
 # Scripts of the other rungs are compiled by the process that runs them.

@@ -8,6 +8,7 @@ use crate::directive::Group;
 mod access;
 mod environment;
 mod files;
+mod filter;
 mod handlers;
 mod headers;
 mod ignored;
@@ -33,6 +34,7 @@ pub const DIRECTIVES: &[Group] = &[
     access::GROUP,
     rewriting::GROUP,
     headers::GROUP,
+    filter::GROUP,
     handlers::GROUP,
     lua::GROUP,
     proxy::GROUP,

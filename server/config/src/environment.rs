@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::preload::PreloadStage;
 use crate::problem::At;
-use crate::{AccessFormat, NoteKind, Preload};
+use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 
 /// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
 const STOOD_IN_FOR: &[(&str, &str)] = &[
@@ -28,6 +29,9 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_auth_basic.c", "auth_basic_module"),
     ("mod_rewrite.c", "rewrite_module"),
     ("mod_headers.c", "headers_module"),
+    ("mod_deflate.c", "deflate_module"),
+    ("mod_brotli.c", "brotli_module"),
+    ("mod_filter.c", "filter_module"),
     ("mod_expires.c", "expires_module"),
     ("mod_setenvif.c", "setenvif_module"),
     ("mod_actions.c", "actions_module"),
@@ -62,13 +66,7 @@ pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
 /// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.
-const DONE_WITHOUT: &[&str] = &[
-    "deflate_module",
-    "filter_module",
-    "info_module",
-    "mime_magic_module",
-    "status_module",
-];
+const DONE_WITHOUT: &[&str] = &["info_module", "mime_magic_module", "status_module"];
 
 /// Asked for by `Include`; the reader takes it after the directive has been applied.
 pub(crate) struct IncludeRequest {
@@ -76,18 +74,6 @@ pub(crate) struct IncludeRequest {
     /// `IncludeOptional`: nothing found is nothing wrong.
     pub optional: bool,
     pub at: At,
-}
-
-/// When a preload is loaded; mod_perl's order, whatever the order of the lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PreloadStage {
-    /// Loaded while the configuration was read: in the order of the lines.
-    Loaded,
-    ConfigRequire,
-    Require,
-    Module,
-    PostConfigRequire,
-    Program,
 }
 
 #[derive(Default)]
@@ -99,11 +85,13 @@ pub(crate) struct Environment {
     pub include: Option<IncludeRequest>,
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
-    pub preloads: Vec<(PreloadStage, Preload)>,
+    pub preloads: Vec<(PreloadStage, Preloaded)>,
     /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
     pub loaded_here: usize,
+    /// Directives of Perl modules.
+    pub custom: Vec<std::sync::Arc<crate::CustomDirective>>,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
@@ -136,6 +124,10 @@ impl Environment {
             .any(|(file, identifier)| name == *file || name == *identifier);
         stands_in
             || self.loaded.contains(name)
+            || self
+                .custom
+                .iter()
+                .any(|known| known.module == name.trim_end_matches(".c"))
             || name
                 .strip_prefix("mod_")
                 .and_then(|name| name.strip_suffix(".c"))
@@ -153,8 +145,8 @@ impl Environment {
     }
 
     pub fn preload(&mut self, stage: PreloadStage, preload: Preload) {
-        if !self.preloads.iter().any(|(_, known)| *known == preload) {
-            self.preloads.push((stage, preload));
+        if !self.preloads.iter().any(|(_, known)| known.what == preload) {
+            self.preloads.push((stage, preload.into()));
         }
     }
 

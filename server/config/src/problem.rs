@@ -40,6 +40,7 @@ impl Fault {
 /// One thing wrong, and where.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Problem {
+    /// Empty when none is to blame: the command line, the machine.
     pub file: PathBuf,
     /// From 1; 0 when the whole file is meant.
     pub line: u32,
@@ -50,11 +51,26 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:", self.file.display())?;
-        if self.line > 0 {
-            write!(out, "{}:{}:", self.line, self.column)?;
+        if !self.file.as_os_str().is_empty() {
+            write!(out, "{}:", self.file.display())?;
+            if self.line > 0 {
+                write!(out, "{}:{}:", self.line, self.column)?;
+            }
+            write!(out, " ")?;
         }
-        write!(out, " {}", self.message)
+        write!(out, "{}", self.message)
+    }
+}
+
+/// What is wrong with no line of any file.
+impl From<String> for Problem {
+    fn from(message: String) -> Problem {
+        Problem {
+            file: PathBuf::new(),
+            line: 0,
+            column: 0,
+            message,
+        }
     }
 }
 

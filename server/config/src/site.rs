@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Proxied, ProxySettings, Upstream};
+use crate::{Preloaded, Proxied, ProxySettings, Upstream};
 
 /// How a piece of Perl is run. See DESIGN "The ladder".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -214,6 +214,8 @@ pub struct Settings {
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
     pub lua: crate::LuaSettings,
+    /// Output filters.
+    pub compression: crate::Compression,
     /// `TrackUploads`.
     pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
@@ -305,30 +307,13 @@ pub struct Alias {
     pub script: bool,
 }
 
-/// One thing the zygote loads before it forks. In mod_perl's order: `PerlConfigRequire`,
-/// `PerlRequire`, `PerlModule`, `PerlPostConfigRequire`, then scripts and applications.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Preload {
-    /// `PerlModule Name`
-    Module(String),
-    /// `PerlRequire file`: absolute, or to be found in @INC.
-    Require(PathBuf),
-    /// A script compiled before the fork: rung and file.
-    Script(Rung, PathBuf),
-    /// A PSGI application file.
-    Psgi(PathBuf),
-    /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
-    Section { name: String, code: String },
-}
-
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct PerlSettings {
     /// `PerlInterpreter`: the perl to run.
     pub interpreter: PathBuf,
     /// `PerlSwitches`: -w, -T, -Idir, -Mmodule, as words.
     pub switches: Vec<String>,
-    pub preloads: Vec<Preload>,
+    pub preloads: Vec<Preloaded>,
     /// `PerlPassEnv` names; `PerlSetEnv` at server level.
     pub pass_env: Vec<String>,
     pub set_env: Vec<(String, String)>,
@@ -477,6 +462,12 @@ pub struct Site {
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
     pub(crate) defines: std::collections::BTreeMap<String, String>,
+    /// Directives of Perl modules, for .htaccess files.
+    #[serde(skip)]
+    pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
+    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
+    #[serde(skip)]
+    pub tree: String,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
     /// What answers when no virtual host does, and what they go on from.
@@ -495,6 +486,8 @@ pub struct Site {
     pub limits: ConnectionLimits,
     /// Who is believed about clients behind them.
     pub remote_address: Option<crate::RemoteAddress>,
+    /// Where compressed files are kept.
+    pub variants: crate::VariantStore,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,

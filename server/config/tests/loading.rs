@@ -73,7 +73,7 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
     );
     assert_eq!(site.perl.switches, ["-T", "-w"]);
     assert_eq!(
-        site.perl.preloads,
+        preloads(&site),
         [
             Preload::Require("/srv/lib/startup.pl".into()),
             Preload::Module("Apache::DBI".into()),
@@ -195,7 +195,7 @@ fn a_response_handler_and_an_application_reach_the_sections_inside() {
         Preload::Psgi("/srv/app.psgi".into()),
         Preload::Psgi("/srv/own.psgi".into()),
     ];
-    assert_eq!(site.perl.preloads, apps);
+    assert_eq!(preloads(&site)[1..], apps);
 }
 
 #[test]
@@ -229,6 +229,33 @@ fn a_loaded_module_is_found_unless_a_site_can_do_without_it() {
     site("LoadModule autoindex_module x.so\n<IfModule mod_autoindex.c>\nIndexOptions FancyIndexing\n</IfModule>\n");
 }
 
+fn preloads(site: &mehari_config::Site) -> Vec<Preload> {
+    let all = site.perl.preloads.iter();
+    all.map(|preload| preload.what.clone()).collect()
+}
+
+#[test]
+fn handlers_are_loaded_first_but_for_rungs_objects_and_those_that_wait() {
+    let site = site(
+        "PerlTransHandler My::Trans +My::Other::look\n<Location /a>\nSetHandler modperl\n\
+         PerlResponseHandler My::App->answer ModPerl::Registry $My::object->answer -My::Late\n\
+         PerlLogHandler My::Trans 'sub { 0 }'\n</Location>\nPerlModule First\n",
+    );
+    let handler = |name: &str| Preload::Handler(name.to_string());
+    assert_eq!(
+        preloads(&site),
+        [
+            Preload::Module("First".into()),
+            handler("My::Trans"),
+            handler("+My::Other::look"),
+            handler("My::App->answer"),
+            handler("sub { 0 }"),
+        ]
+    );
+    let place = &site.perl.preloads[3].place;
+    assert_eq!((place.line, place.column), (4, 1));
+}
+
 #[test]
 fn preloads_come_in_mod_perls_order_and_once() {
     let site = site(
@@ -236,7 +263,7 @@ fn preloads_come_in_mod_perls_order_and_once() {
          PerlPreloadScript registry /srv/x.pl\nPerlConfigRequire /srv/first.pl\nPerlModule B\n",
     );
     assert_eq!(
-        site.perl.preloads,
+        preloads(&site),
         [
             Preload::Require("/srv/first.pl".into()),
             Preload::Require("/srv/start.pl".into()),

@@ -97,7 +97,7 @@ impl<'a> RequestFacts<'a> {
             "REMOTE_ADDR" | "REMOTE_HOST" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
             "REMOTE_USER" => self
                 .notes
-                .and_then(|notes| notes.user.as_deref())
+                .and_then(|notes| notes.user_name())
                 .unwrap_or_default(),
             "AUTH_TYPE" if self.notes.is_some_and(|notes| notes.user.is_some()) => b"Basic",
             "SERVER_NAME" => server_name(request, self.host),

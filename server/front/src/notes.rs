@@ -1,16 +1,20 @@
 //! What the configuration's rules have found out about one request, and changed in it. A request that no
 //! rule is about has none.
 
+use crate::passwords::Credentials;
+use mehari_config::{Phase, Settings};
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
 pub struct Notes {
     /// Variables of `SetEnvIf`, `RewriteRule [E=]` and the like; the last of a name counts.
     pub variables: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The user whose password was right.
-    pub user: Option<Arc<[u8]>>,
-    /// What became of the last password that was looked at.
-    pub checked: Option<Checked>,
+    /// The user whose password was right, by the rules of the place that answers.
+    pub user: Option<User>,
+    /// Who that was at a place before, from where the server led the request on.
+    pub earlier_user: Option<User>,
+    /// What became of the passwords that were looked at, by user file.
+    pub checked: Vec<Checked>,
     /// The request's fields, once `RequestHeader` has changed them.
     pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
     /// Header lines that go with the answer whatever it is: cookies of rules.
@@ -33,11 +37,29 @@ pub struct EdgeNotes {
     pub responded: bool,
 }
 
-/// A password that has been looked at.
+/// A password that has been looked at, and where.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     pub user_file: std::path::PathBuf,
+    pub credentials: Credentials,
     pub right: bool,
+}
+
+/// A user, and the settings that say so: another place's may know another user of that name, or nobody.
+#[derive(Debug, Clone)]
+pub struct User {
+    pub name: Arc<[u8]>,
+    pub known_by: Arc<Settings>,
+}
+
+impl User {
+    /// Whether these settings would find out the same, by asking the same.
+    fn is_known_to(&self, settings: &Arc<Settings>) -> bool {
+        let said = &settings.rules.authentication;
+        Arc::ptr_eq(&self.known_by, settings)
+            || *said == self.known_by.rules.authentication
+                && settings.perl.of(Phase::Authen).is_empty()
+    }
 }
 
 impl Notes {
@@ -55,6 +77,33 @@ impl Notes {
         known
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_slice())
+    }
+
+    pub fn user_name(&self) -> Option<&[u8]> {
+        self.user.as_ref().map(|user| &*user.name)
+    }
+
+    /// The user at the place that answers, or REDIRECT_REMOTE_USER: who it was on the way there.
+    pub fn user_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
+        let here = self.user.as_ref();
+        let before = self.earlier_user.as_ref().filter(|_| here.is_none());
+        let here = here.map(|user| (&b"REMOTE_USER"[..], &*user.name));
+        let before = before.map(|user| (&b"REDIRECT_REMOTE_USER"[..], &*user.name));
+        here.into_iter().chain(before)
+    }
+
+    /// The request goes to another place: what the rules of the last one granted does not hold there.
+    pub fn led_on(&mut self) {
+        self.earlier_user = self.user.take().or(self.earlier_user.take());
+        self.access_status = 0;
+    }
+
+    /// The user of the place before is one here if the same is asked here.
+    pub fn recall_user(&mut self, settings: &Arc<Settings>) {
+        let earlier = self.earlier_user.as_ref().filter(|_| self.user.is_none());
+        if let Some(user) = earlier.filter(|user| user.is_known_to(settings)) {
+            self.user = Some(user.clone());
+        }
     }
 
     /// As Apache does when a request is led on within the server.

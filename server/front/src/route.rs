@@ -34,6 +34,9 @@ pub struct Route {
     pub script_name: Vec<u8>,
     pub path_info: Vec<u8>,
     pub outcome: Outcome,
+    /// Settings of the places it was led on from (a folder with an index), where they ask something
+    /// else of those who come than `settings` do.
+    pub through: Vec<Arc<Settings>>,
 }
 
 /// What the file system said about a route.

@@ -1,8 +1,10 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
 use crate::clock::{Clock, Rounds};
+use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
+use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
@@ -56,6 +58,8 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub crew: Crew,
+    pub variants: Variants,
 }
 
 /// Totals since the front began, and requests under way.
@@ -90,6 +94,8 @@ impl<D: Dispatch> Shared<D> {
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         let log_needs = site.log_needs();
+        let variants = Variants::default();
+        variants.configure(&site.variants);
         let meters = site.is_metered().then(Meters::default);
         Shared {
             lua: Lua::new(&site),
@@ -117,6 +123,8 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            crew: Crew::default(),
+            variants,
         }
     }
 
@@ -128,6 +136,7 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
+        self.variants.configure(&site.variants);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),

@@ -5,7 +5,7 @@ use crate::watched::{defer_accept, watched};
 use rustix::net::{SocketAddrAny, SocketFlags};
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
@@ -109,6 +109,9 @@ macro_rules! stream {
 stream!(TcpStream);
 stream!(UnixStream);
 
+/// Who asks through a local socket.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 /// A listener of this thread's loop.
 pub enum Acceptor {
     /// With the address it is bound to, when that is not a wildcard.
@@ -154,9 +157,9 @@ impl Acceptor {
                     return Err(io::ErrorKind::AddrNotAvailable.into());
                 };
                 let peer = Peer {
-                    remote_addr: remote.ip().to_canonical().to_string(),
+                    remote_addr: remote.ip().to_canonical().into(),
                     remote_port: remote.port(),
-                    server_addr: local.ip().to_canonical().to_string(),
+                    server_addr: local.ip().to_canonical().into(),
                     server_port: local.port(),
                     tls: None,
                     server_ip: Some(local.ip().to_canonical()),
@@ -166,8 +169,8 @@ impl Acceptor {
             Acceptor::Unix(listener) => {
                 let (socket, _) = accept(listener).await?;
                 let peer = Peer {
-                    remote_addr: "127.0.0.1".into(),
-                    server_addr: "127.0.0.1".into(),
+                    remote_addr: HERE.into(),
+                    server_addr: HERE.into(),
                     ..Peer::default()
                 };
                 Ok((Socket::Unix(socket), peer))

@@ -88,6 +88,7 @@ impl Turn {
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(notes) = &mut self.notes {
             notes.redirected();
+            notes.led_on();
         }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
@@ -239,7 +240,7 @@ impl Turn {
         };
         let entry = Entry {
             remote: self.client(peer).remote_addr.as_bytes(),
-            user: self.notes.as_ref().and_then(|notes| notes.user.as_deref()),
+            user: self.notes.as_ref().and_then(|notes| notes.user_name()),
             time: self.time,
             method,
             target,

@@ -2,7 +2,10 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
-use crate::handler::{cgi, file, perl, proxy, Backend};
+use crate::filter;
+use crate::handler::file::body::FileBody;
+use crate::handler::file::FileTarget;
+use crate::handler::{cgi, perl, proxy, Backend};
 use crate::log::Origin;
 use crate::page;
 use crate::problem::Problem;
@@ -59,7 +62,7 @@ pub fn admit<D: Dispatch>(
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    let client = turn.client(peer).remote_addr.clone();
+    let client = turn.client(peer).remote_addr;
     traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 
@@ -122,6 +125,24 @@ pub fn begin<D: Dispatch>(
     by_itself(shared, request, route, body)
 }
 
+/// The same where the server led the request itself. A file that is the page of an error is neither in
+/// parts nor unchanged since.
+pub fn begin_elsewhere<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+) -> Work<D> {
+    let error = request.redirect.map(|redirect| redirect.status);
+    let error = error.filter(|status| *status >= 400);
+    match (&route.outcome, error) {
+        (Outcome::File(target), Some(status)) if !route.settings.runs_phases() => {
+            let answer = file_of_error(shared, target, &route.settings, status);
+            answer.unwrap_or_else(|| refusal(shared, request, None, status))
+        }
+        _ => begin(shared, request, route, Body::Empty),
+    }
+}
+
 /// The body once more, where Perl's handlers only look at the request and a back end or a CGI program
 /// answers it.
 fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
@@ -162,9 +183,10 @@ pub fn by_itself<D: Dispatch>(
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => {
-            file::answer(request, target, &route.settings, shared.rounds.current())
-        }
+        Outcome::File(target) => match filter::file(shared, request, route, target) {
+            Ok(work) => return work,
+            Err(problem) => Err(problem),
+        },
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => Ok(moved(location, request.query())),
         Outcome::Listing => route::listing(&route.file, &route.script_name),
@@ -231,7 +253,7 @@ fn start<D: Dispatch>(
                 .server_admin
                 .as_deref()
                 .map(str::as_bytes),
-            user: request.notes.and_then(|notes| notes.user.as_deref()),
+            user: request.notes.and_then(|notes| notes.user_name()),
             auth_type: request
                 .notes
                 .and_then(|notes| notes.user.as_ref())
@@ -256,16 +278,20 @@ fn moved(location: &[u8], query: &[u8]) -> Answer {
 }
 
 /// The page of a problem, as the configuration wants it. What goes wrong on the way to an error
-/// document gets the plain page.
+/// document gets the plain page of the error it is for.
 pub fn refusal<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     settings: Option<&Settings>,
     status: u16,
 ) -> Work<D> {
-    let configured = match request.redirect {
-        Some(redirect) if !redirect.keeps_request => None,
-        _ => document(shared, settings, request.virtual_host, status),
+    let before = request.redirect.map_or(200, |redirect| redirect.status);
+    let (configured, status) = match before >= 400 {
+        true => (None, before),
+        false => (
+            document(shared, settings, request.virtual_host, status),
+            status,
+        ),
     };
     configured.unwrap_or_else(|| Work::Answer(page::answer(status, request.field("accept"))))
 }
@@ -299,20 +325,35 @@ pub fn document_work<D: Dispatch>(
         return Some(Work::Answer(page::configured(status, text)));
     }
     let route = shared.route(host, path_of(document.as_bytes())).ok()?;
-    let target = match &route.outcome {
-        Outcome::Program | Outcome::Proxied(_) => {
-            return Some(Work::Elsewhere(document.into(), status))
-        }
-        _ if route.settings.runs_phases() => return Some(Work::Elsewhere(document.into(), status)),
-        Outcome::File(target) => target,
-        _ => return None,
-    };
+    let elsewhere = Some(Work::Elsewhere(document.into(), status));
+    let settings = &route.settings;
+    let is_free = shared.site().host(host).rules.is_empty()
+        && !settings.rules.look_first()
+        && route.through.is_empty();
+    match &route.outcome {
+        Outcome::Program | Outcome::Proxied(_) => elsewhere,
+        _ if settings.runs_phases() || !is_free => elsewhere,
+        Outcome::File(target) => file_of_error(shared, target, settings, status),
+        _ => None,
+    }
+}
+
+fn file_of_error<D: Dispatch>(
+    shared: &Shared<D>,
+    target: &FileTarget,
+    settings: &Settings,
+    status: u16,
+) -> Option<Work<D>> {
     let round = shared.rounds.current();
-    let resource = target.resource(None, &route.settings, round).ok()?;
+    let resource = target.resource(None, settings, round).ok()?;
     let media_type = resource.media_type().unwrap_or("text/html");
+    let content = match resource.is_cached() {
+        true => Content::Bytes(resource.body().to_vec()),
+        false => Content::File(FileBody::whole(resource.open().ok()?, resource.size())),
+    };
     Some(Work::Answer(Answer {
         status,
         lines: format!("Content-Type: {media_type}\r\n").into(),
-        content: Content::Bytes(resource.body().to_vec()),
+        content,
     }))
 }

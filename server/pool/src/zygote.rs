@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
-use mehari_config::{Handler, PerlSettings, Preload, Rung, Site};
+use mehari_config::{Handler, PerlSettings, Preload, Preloaded, Rung, Site};
 use mehari_wire::layout::control;
 use mehari_wire::{Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -67,6 +67,11 @@ impl Zygote {
                 section = format!("{name}\0{code}");
                 (control::SECTION, section.as_bytes())
             }
+            Preload::Directive(used) => {
+                section = used.text();
+                (control::DIRECTIVE, section.as_bytes())
+            }
+            Preload::Handler(name) => (control::HANDLER, name.as_bytes()),
             Preload::Module(name) => (control::MODULE, name.as_bytes()),
             Preload::Require(file) => (control::REQUIRE, file.as_os_str().as_bytes()),
             Preload::Psgi(file) => (control::PSGI, file.as_os_str().as_bytes()),
@@ -84,8 +89,10 @@ impl Zygote {
             .send_long(control::PRELOAD, kind, text)
     }
 
-    /// What Perl has to know of each host, before anything is loaded.
+    /// What Perl has to know of the configuration and of each host, before anything is loaded.
     pub fn send_servers(&self, site: &Site) -> io::Result<()> {
+        let tree = site.tree.as_bytes();
+        self.control.get_ref().send_long(control::TREE, 0, tree)?;
         let hosts = std::iter::once(&site.main).chain(&site.hosts);
         for host in hosts {
             let control = self.control.get_ref();
@@ -94,8 +101,10 @@ impl Zygote {
         Ok(())
     }
 
-    pub fn ask_ready(&self) -> io::Result<()> {
-        self.control.get_ref().send(control::READY, 0, b"", &[])
+    /// `occasion`: a [`crate::loading::Occasion`].
+    pub fn ask_ready(&self, occasion: u32) -> io::Result<()> {
+        let control = self.control.get_ref();
+        control.send(control::READY, occasion, b"", &[])
     }
 
     pub fn ask_worker(
@@ -166,7 +175,8 @@ fn environment_of(site: &Site) -> Vec<(OsString, OsString)> {
 /// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
 pub fn environment(settings: &PerlSettings) -> Vec<(OsString, OsString)> {
     let set = settings.set_env.iter();
-    let hosts_psgi = (settings.preloads.iter()).any(|preload| matches!(preload, Preload::Psgi(_)));
+    let is_psgi = |preload: &Preloaded| matches!(preload.what, Preload::Psgi(_));
+    let hosts_psgi = settings.preloads.iter().any(is_psgi);
     ["PATH", "TZ"]
         .into_iter()
         .chain(hosts_psgi.then_some("PLACK_ENV"))

@@ -12,6 +12,13 @@ LoadModule authz_host_module /usr/lib/apache2/modules/mod_authz_host.so
 LoadModule authn_core_module /usr/lib/apache2/modules/mod_authn_core.so
 LoadModule authn_file_module /usr/lib/apache2/modules/mod_authn_file.so
 LoadModule authz_user_module /usr/lib/apache2/modules/mod_authz_user.so
+LoadModule authz_groupfile_module /usr/lib/apache2/modules/mod_authz_groupfile.so
+LoadModule access_compat_module /usr/lib/apache2/modules/mod_access_compat.so
+LoadModule auth_digest_module /usr/lib/apache2/modules/mod_auth_digest.so
+LoadModule macro_module /usr/lib/apache2/modules/mod_macro.so
+LoadModule proxy_module /usr/lib/apache2/modules/mod_proxy.so
+LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so
+LoadModule actions_module /usr/lib/apache2/modules/mod_actions.so
 LoadModule auth_basic_module /usr/lib/apache2/modules/mod_auth_basic.so
 LoadModule setenvif_module /usr/lib/apache2/modules/mod_setenvif.so
 LoadModule rewrite_module /usr/lib/apache2/modules/mod_rewrite.so

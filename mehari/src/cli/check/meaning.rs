@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mehari_config::{
-    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, Preload, Section, Site, Upstream,
+    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, Section, Site, Upstream,
 };
 use serde_json::json;
 
@@ -169,7 +169,10 @@ fn server(page: &mut Page, site: &Site) {
         "perl",
         format!("{} {}", perl.interpreter.display(), perl.switches.join(" ")).trim_end(),
     );
-    page.list("loaded first", perl.preloads.iter().map(preload));
+    page.list(
+        "loaded first",
+        perl.preloads.iter().map(|preload| preload.what.to_string()),
+    );
     workers(page, site);
     let limits = &site.limits;
     page.line(
@@ -209,16 +212,6 @@ fn listen(site: &Site) -> String {
             false => listen.address.clone(),
         });
     each.collect::<Vec<String>>().join(", ")
-}
-
-fn preload(preload: &Preload) -> String {
-    match preload {
-        Preload::Section { name, .. } => format!("<Perl> of {name}"),
-        Preload::Module(name) => format!("module {name}"),
-        Preload::Require(file) => format!("file {}", file.display()),
-        Preload::Psgi(file) => format!("application {}", file.display()),
-        Preload::Script(rung, file) => format!("script {} for `{}`", file.display(), rung.name()),
-    }
 }
 
 fn workers(page: &mut Page, site: &Site) {

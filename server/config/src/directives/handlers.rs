@@ -3,8 +3,8 @@
 use super::files::suffix;
 use super::proxy::passes;
 use super::row::*;
-use crate::environment::PreloadStage;
 use crate::overrides::{FILE_INFO, OPTIONS};
+use crate::preload::PreloadStage;
 use crate::{option, HandlerName, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
 

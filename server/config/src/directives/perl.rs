@@ -2,7 +2,8 @@
 
 use super::handlers::is_package;
 use super::row::*;
-use crate::environment::{required_file, PreloadStage};
+use crate::environment::required_file;
+use crate::preload::PreloadStage;
 use crate::{perl_option, Phase, Preload, Rung};
 
 pub const GROUP: Group = Group {
@@ -38,6 +39,20 @@ pub const GROUP: Group = Group {
             modules,
         )
         .example("CGI DBI", "not-a-module"),
+        Directive::host(
+            "PerlLoadModule",
+            words("MODULE...", 1, ANY),
+            "Like PerlModule, at once: the module may define directives of its own (Apache2::Module::add), which may be written from here on.",
+            modules,
+        )
+        .example("CGI", "not-a-module"),
+        Directive::everywhere(
+            "Perl",
+            words("CODE", 1, ANY),
+            "A `<Perl>` section of one line.",
+            |_, _| Ok(()),
+        )
+        .example("our $ServerAdmin = 'me@example.org';", "}"),
         Directive::host(
             "PerlRequire",
             words("FILE...", 1, ANY),

@@ -2,7 +2,8 @@
 
 use super::handlers::is_package;
 use super::row::*;
-use crate::Phase;
+use crate::preload::PreloadStage;
+use crate::{Phase, Preload};
 
 const HANDLERS: Shape = words("HANDLER...", 1, ANY);
 
@@ -140,6 +141,9 @@ pub(super) fn push(target: &mut Target, arguments: &Arguments, phase: Phase) -> 
         if !is_handler(text) {
             let message = format!("expected a handler such as My::Module, My::Module::sub, My::Module->method, $My::object->method or 'sub {{ ... }}', not `{text}`");
             return Err(arguments.fault(index, message));
+        }
+        if let Some(preload) = Preload::of_handler(text) {
+            target.environment.preload(PreloadStage::Handler, preload);
         }
         names.push(text.to_string());
     }

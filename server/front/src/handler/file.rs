@@ -10,14 +10,15 @@ mod media;
 mod range;
 pub mod resource;
 
+pub use condition::{Conditions, Verdict};
 pub use media::{media_type, suffix, suffixes};
-pub use resource::FileTarget;
+pub use resource::{FileTarget, GONE};
 
 use crate::answer::{Answer, Content};
 use crate::problem::Problem;
 use crate::request::Request;
 use body::FileBody;
-use condition::{Conditions, Verdict};
+
 use mehari_config::Settings;
 use resource::Resource;
 use std::rc::Rc;
@@ -55,7 +56,7 @@ fn method_not_allowed(request: &Request<'_>) -> Answer {
 }
 
 /// Only what tells the client which representation it has (RFC 9110 section 15.4.5).
-fn bare(status: u16, resource: &Resource) -> Answer {
+pub fn bare(status: u16, resource: &Resource) -> Answer {
     Answer::new(status, resource.validators())
 }
 

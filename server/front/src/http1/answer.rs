@@ -5,7 +5,7 @@ use super::connection::{Connection, Current, Gone};
 use super::head::Framing;
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
-use crate::gate::{self, Admission, Passage};
+use crate::gate::{self, Admission};
 use crate::handler::lua;
 use crate::page;
 use crate::problem::{bad, Problem};
@@ -33,7 +33,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         loop {
             work = match work {
                 Work::Answer(answer) => return self.send_answer(turn, answer).await,
-                Work::Elsewhere(target, status) => self.go_elsewhere(turn, target, status),
+                Work::Elsewhere(target, status) => self.go_elsewhere(turn, target, status).await,
                 Work::Backend(mut backend) => {
                     let sent = self.send_backend(turn, &mut backend).await;
                     turn.credit(&backend);
@@ -47,42 +47,48 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     }
 
     /// An internal redirect: the same request, without its body, for another path.
-    fn go_elsewhere(&self, turn: &mut Current, target: Vec<u8>, status: u16) -> Work<D> {
+    async fn go_elsewhere(&self, turn: &mut Current, target: Vec<u8>, status: u16) -> Work<D> {
         let asked = self.head.target(self.input.bytes());
         if !turn.lead_to(target, status, asked) {
             self.log(turn, "redirected within the server too often");
             return Work::Answer(page::answer(500, None));
         }
-        let mut remarks = turn.notes.take();
-        let passage = self.with_request(turn, |request| {
-            gate::pass(&self.shared, request, &mut remarks)
-        });
-        turn.notes = remarks;
-        match passage {
-            Ok(Passage::To(route)) => self.begin(turn, &route, Gathered::Empty),
-            Ok(Passage::Answer(_, answer)) => Work::Answer(answer),
-            // What leads further, or asks for a password again, is no page for this.
-            Ok(Passage::Status(_, status)) => Work::Answer(page::answer(status, None)),
-            Ok(_) => Work::Answer(page::answer(status.max(400), None)),
+        match self.ask(turn).await {
             Err(problem) => self.refusal(turn, problem),
+            Ok(Admission::To(route)) => {
+                turn.turn.note_route(&self.shared, &route);
+                self.with_request(turn, |request| {
+                    work::begin_elsewhere(&self.shared, request, &route)
+                })
+            }
+            Ok(Admission::Answer(answer)) => Work::Answer(answer),
+            Ok(Admission::Status(status)) => self.page_of(turn, status),
         }
+    }
+
+    /// Asks the rules.
+    async fn ask(&self, turn: &mut Current) -> Result<Admission, Problem> {
+        let asked = self.head.target(self.input.bytes());
+        let shared = &self.shared;
+        lua::admit(
+            shared,
+            &mut turn.turn,
+            asked,
+            |turn, remarks| self.with_request(turn, |request| gate::pass(shared, request, remarks)),
+            |turn, what| self.with_request(turn, |request| what(request)),
+        )
+        .await
+    }
+
+    fn page_of(&self, turn: &Current, status: u16) -> Work<D> {
+        self.with_request(turn, |request| {
+            work::refusal(&self.shared, request, turn.settings.as_deref(), status)
+        })
     }
 
     /// Asks the rules, and goes on with what they let through.
     async fn admitted(&mut self, turn: &mut Current) -> Result<Work<D>, Gone> {
-        let asked = self.head.target(self.input.bytes());
-        let (shared, this) = (&self.shared, &*self);
-        let keep = turn.keep;
-        let admission = lua::admit(
-            shared,
-            &mut turn.turn,
-            asked,
-            |turn, remarks| this.with_request(turn, |request| gate::pass(shared, request, remarks)),
-            |turn, what| this.with_request(turn, |request| what(request)),
-        );
-        let admission = admission.await;
-        turn.keep = keep;
-        match admission {
+        match self.ask(turn).await {
             Err(problem) => Ok(self.refusal(turn, problem)),
             Ok(Admission::To(route)) => self.work(turn, &route).await,
             Ok(Admission::Answer(answer)) => {
@@ -91,9 +97,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             }
             Ok(Admission::Status(status)) => {
                 self.skip_body(turn).await?;
-                Ok(self.with_request(turn, |request| {
-                    work::refusal(&self.shared, request, turn.settings.as_deref(), status)
-                }))
+                Ok(self.page_of(turn, status))
             }
         }
     }

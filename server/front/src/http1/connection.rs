@@ -104,7 +104,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             peer,
             seat,
             input: Input::new(),
-            output: Output::default(),
+            output: Output::new(),
             head: Head::default(),
             scan: Scan::default(),
             served: 0,

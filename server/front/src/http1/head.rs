@@ -106,6 +106,7 @@ impl Head {
             _ => Version::Http11,
         };
         self.fields.clear();
+        self.fields.reserve(request.headers.len());
         for field in request.headers.iter() {
             self.fields.push((
                 Span::locate(bytes, field.name.as_bytes()),
@@ -220,7 +221,7 @@ fn split_target<'t>(
     Ok((Some(&rest[..end]), &rest[end..]))
 }
 
-/// No blanks, controls or fragment. Bytes from 0x80 are let through: old sites link to raw Latin-1 names.
+/// No blanks, controls or fragment. Raw UTF-8 is let through: old sites link to such names.
 fn check_target(target: &[u8]) -> Result<(), Problem> {
     if target
         .iter()
@@ -235,7 +236,7 @@ fn check_target(target: &[u8]) -> Result<(), Problem> {
 pub fn check_host(host: &[u8]) -> Result<(), Problem> {
     const PROBLEM: Problem = bad("Host is not a host name");
     let (name, port) = split_port(host);
-    if name.is_empty() || !port.iter().all(u8::is_ascii_digit) || port.len() > 5 {
+    if name.is_empty() || !is_port(port) {
         return Err(PROBLEM);
     }
     let inner = match name {
@@ -253,6 +254,16 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
         true => Ok(()),
         false => Err(PROBLEM),
     }
+}
+
+/// Nothing, or a number that a port can have.
+fn is_port(digits: &[u8]) -> bool {
+    let number = digits.iter().try_fold(0u16, |number, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        let number = number.checked_mul(10)?.checked_add(u16::from(digit))?;
+        (digit < 10).then_some(number)
+    });
+    number.is_some() && digits.len() <= 5
 }
 
 /// Host name and port digits, brackets of an IPv6 address kept.

@@ -1,5 +1,7 @@
 //! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
 
+use crate::spare::{self, Spares};
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -8,13 +10,28 @@ use tokio::io::AsyncWrite;
 /// A buffer that grew beyond this is given back when the connection falls idle.
 const KEPT: usize = 64 * 1024;
 
-#[derive(Default)]
+/// A buffer up to this serves the next connection.
+const SPARE: usize = 8 * 1024;
+/// What most answers fit in.
+const INITIAL: usize = 1024;
+
+thread_local! {
+    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 pub struct Output {
     pub bytes: Vec<u8>,
     written: usize,
 }
 
 impl Output {
+    pub fn new() -> Output {
+        Output {
+            bytes: spare::take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)),
+            written: 0,
+        }
+    }
+
     /// Bytes the socket has not taken yet.
     pub fn pending(&self) -> usize {
         self.bytes.len() - self.written
@@ -61,6 +78,15 @@ impl Output {
         if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);
             self.written = 0;
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if (INITIAL..=SPARE).contains(&self.bytes.capacity()) {
+            self.bytes.clear();
+            spare::give(&BUFFERS, std::mem::take(&mut self.bytes));
         }
     }
 }

@@ -24,6 +24,7 @@ pub const HIDDEN: Problem = Problem::refused(404, "a file that is never shown");
 pub const DENIED: Problem = Problem::refused(403, "denied by the configuration");
 const LINK: Problem =
     Problem::refused(403, "a symbolic link that Options does not let be followed");
+const AROUND: Problem = Problem::refused(500, "Action leads from program to program without end");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number.
@@ -66,6 +67,8 @@ struct Search<'s> {
     htaccess: &'s HtaccessTable,
     facts: Option<&'s dyn Facts>,
     indexes: usize,
+    /// Settings that it was led on from.
+    through: Vec<Arc<Settings>>,
     /// The path as it was sent.
     raw: &'s [u8],
 }
@@ -83,6 +86,7 @@ impl<'s> Search<'s> {
             htaccess,
             facts: None,
             indexes: 0,
+            through: Vec::new(),
             raw: &[],
         }
     }
@@ -103,12 +107,24 @@ impl<'s> Search<'s> {
             };
             route.script_name = path.merged;
         }
+        route.through = std::mem::take(&mut self.through);
+        route
+            .through
+            .retain(|settings| !settings.guards_as(&route.settings));
         if route.file.is_empty() {
             // Rules may ask what the path would have been.
             let path = Path::decode(raw)?;
             (route.file, _) = map(self.host, &path.merged);
         }
         Ok(route)
+    }
+
+    /// As if the request had come for this path; who may come here has to be asked all the same.
+    fn lead(&mut self, from: &Arc<Settings>, path: Path) -> Result<Route, Problem> {
+        if from.is_guarded() {
+            self.through.push(from.clone());
+        }
+        self.find(path)
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
@@ -182,7 +198,7 @@ impl<'s> Search<'s> {
         if let (Some(fallback), true) = (&settings.fallback, self.indexes <= INDEXES) {
             if let Ok(candidate) = Path::decode(&percent_encode(fallback.as_bytes())) {
                 if candidate.merged != path.merged && self.index_exists(&candidate) {
-                    return self.find(candidate);
+                    return self.lead(&settings, candidate);
                 }
             }
         }
@@ -213,6 +229,7 @@ impl<'s> Search<'s> {
             script_name: path.bytes[..script].to_vec(),
             path_info: path.bytes[script..].to_vec(),
             outcome: Outcome::Program,
+            through: Vec::new(),
         }
     }
 
@@ -271,7 +288,7 @@ impl<'s> Search<'s> {
         if !rest.is_empty() && rest != b"/" {
             if settings.multi_views {
                 if let Some(candidate) = views::choose(&found.file, &path, rest) {
-                    return self.find(candidate);
+                    return self.lead(&settings, candidate);
                 }
             }
             let mapped = map(self.host, &path.merged).0;
@@ -293,7 +310,7 @@ impl<'s> Search<'s> {
         for index in &settings.directory_index {
             if let Some(candidate) = index_path(&path, index) {
                 if self.index_exists(&candidate) {
-                    return self.find(candidate);
+                    return self.lead(&settings, candidate);
                 }
             }
         }
@@ -327,7 +344,7 @@ impl<'s> Search<'s> {
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
 
-    fn file(&self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
+    fn file(&mut self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
         let at = path.merged.len() - found.rest.min(path.merged.len());
         let (script_name, path_info) = path.merged.split_at(at);
         // The file itself may match sections that the longer path did not.
@@ -340,7 +357,11 @@ impl<'s> Search<'s> {
             let target = [program.as_bytes(), &path.merged].concat();
             if let Ok(acting) = Path::decode(&percent_encode(&target)) {
                 if !path.merged.starts_with(program.as_bytes()) {
-                    return Search::new(self.site, self.htaccess, self.host.number).find(acting);
+                    self.indexes += 1;
+                    return match self.indexes <= INDEXES {
+                        true => self.lead(&settings, acting),
+                        false => Ok(self.refused(settings, AROUND)),
+                    };
                 }
             }
         }
@@ -369,6 +390,7 @@ impl<'s> Search<'s> {
             path_info: path_info.to_vec(),
             file: found.file,
             outcome,
+            through: Vec::new(),
         })
     }
 
@@ -381,6 +403,7 @@ impl<'s> Search<'s> {
             script_name: Vec::new(),
             path_info: Vec::new(),
             outcome: Outcome::Refused(problem),
+            through: Vec::new(),
         }
     }
 }

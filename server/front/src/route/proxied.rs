@@ -42,6 +42,7 @@ pub fn route(
         script_name: path.bytes[..script].to_vec(),
         path_info: path.bytes[script..].to_vec(),
         outcome: Outcome::Proxied(target),
+        through: Vec::new(),
     })
 }
 

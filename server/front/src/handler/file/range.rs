@@ -21,15 +21,20 @@ pub fn parse(field: &[u8], size: u64) -> Option<Vec<Range>> {
         return None;
     }
     let mut ranges: Vec<Range> = Vec::new();
+    let mut asked = false;
     for (count, text) in set.split(|&byte| byte == b',').enumerate() {
         if count >= MOST {
             return None;
         }
-        if let Some(range) = satisfiable(text.trim_ascii(), size)? {
-            ranges.push(range);
+        let text = text.trim_ascii();
+        // Empty elements of a list are none (RFC 9110 section 5.6.1.2).
+        if text.is_empty() {
+            continue;
         }
+        asked = true;
+        ranges.extend(satisfiable(text, size)?);
     }
-    Some(merged(ranges))
+    asked.then(|| merged(ranges))
 }
 
 /// One range of the list. The outer `None`: a syntax error; the inner one: beyond the file.

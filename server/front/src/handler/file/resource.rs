@@ -5,12 +5,14 @@
 
 use super::encoding::Coding;
 use super::media;
+use crate::lines;
 use crate::problem::Problem;
 use crate::route::is_file;
 use bytes::Bytes;
+use http::HeaderMap;
 use mehari_config::Settings;
 use rustix::fs::{Mode, OFlags, Stat};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::CString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,9 +20,12 @@ use std::io::Read;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Room for a response's, those too that are not the file's.
+const FIELDS: usize = 12;
 /// Files up to this size are kept in memory.
 const SMALL: u64 = 64 * 1024;
-const GONE: Problem = Problem::refused(404, "the file is gone");
+const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
+pub const GONE: Problem = Problem::refused(404, "the file is gone");
 const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
 
 /// What must be equal for a file to be the same.
@@ -70,10 +75,19 @@ pub struct Resource {
     path: CString,
     identity: Identity,
     lines: Vec<u8>,
+    /// The same for HTTP/2, once it is asked for.
+    fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
     etag: String,
+    coded: bool,
     body: Option<Bytes>,
+}
+
+impl Identity {
+    pub fn size(&self) -> u64 {
+        self.size
+    }
 }
 
 impl FileTarget {
@@ -215,9 +229,11 @@ impl Resource {
             path: path.clone(),
             identity,
             lines: Vec::new(),
+            fields: OnceCell::new(),
             validators: 0..0,
             media_type: media_type.map(str::to_string),
             etag: etag(&identity, coding),
+            coded: coding.is_some() || own_coding.is_some(),
             body,
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
@@ -238,12 +254,56 @@ impl Resource {
         if let Some(coding) = coding {
             lines += &format!("Content-Encoding: {coding}\r\n");
         }
-        lines += "Accept-Ranges: bytes\r\n";
+        lines += ACCEPT_RANGES;
         self.lines = lines.into_bytes();
+    }
+
+    /// The same file in a coding that the server makes itself; the bytes, if they are few enough to be kept here.
+    pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
+        let mut coded = Resource {
+            path: self.path.clone(),
+            identity: self.identity,
+            lines: Vec::new(),
+            fields: OnceCell::new(),
+            validators: 0..0,
+            media_type: self.media_type.clone(),
+            etag: etag(&self.identity, Some(coding)),
+            coded: true,
+            body,
+        };
+        coded.write_lines(Some(coding.name()), true);
+        // Parts are sent of the plain file only.
+        coded
+            .lines
+            .truncate(coded.lines.len() - ACCEPT_RANGES.len());
+        coded
+    }
+
+    /// Whether its bytes have a content coding.
+    pub fn is_coded(&self) -> bool {
+        self.coded
+    }
+
+    pub fn path(&self) -> &[u8] {
+        self.path.as_bytes()
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.identity
     }
 
     pub fn lines(&self) -> &[u8] {
         &self.lines
+    }
+
+    /// The lines as HTTP/2 has them.
+    pub fn fields(&self) -> &HeaderMap {
+        self.fields.get_or_init(|| {
+            let mut fields = HeaderMap::with_capacity(FIELDS);
+            let pushed = lines::push_fields(&mut fields, &self.lines);
+            debug_assert!(pushed.is_ok(), "lines that we wrote ourselves");
+            fields
+        })
     }
 
     /// Last-Modified, ETag and Vary.

@@ -5,7 +5,7 @@ use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Passage, Remarks};
 use crate::notes::Notes;
 use crate::problem::Problem;
-use crate::request::{Request, REDIRECTS};
+use crate::request::{Redirect, Request, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
@@ -23,7 +23,8 @@ pub async fn admit<D: Dispatch>(
     ask: impl Fn(&Turn, &mut Remarks) -> Result<Passage, Problem>,
     look: impl Fn(&Turn, &mut dyn FnMut(&Request<'_>)),
 ) -> Result<Admission, Problem> {
-    if !shared.lua.is_used() {
+    let within = |redirect: &Redirect| !redirect.keeps_request;
+    if !shared.lua.is_used() || turn.redirect.as_ref().is_some_and(within) {
         return gate::admit(shared, turn, asked, ask).await;
     }
     let site = shared.site();
@@ -171,6 +172,9 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
             return Some(Asked::Admitted(Admission::Status(500)));
         }
         turn.redirect = Some(redirect);
+        if let Some(notes) = &mut turn.notes {
+            notes.led_on();
+        }
         None
     }
 

@@ -1,0 +1,114 @@
+//! What the zygote loads before it forks workers, when, and which line asks for it.
+//!
+//! Directives say it to the [`crate::environment::Environment`]; the zygote does it in order, and what fails there is
+//! told as a [`Problem`] of its line.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{Problem, Rung};
+
+/// One thing the zygote loads before it forks. In mod_perl's order: `PerlConfigRequire`,
+/// `PerlRequire`, `PerlModule`, `PerlPostConfigRequire`, then handlers, then scripts and applications.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preload {
+    /// `PerlModule Name`
+    Module(String),
+    /// `PerlRequire file`: absolute, or to be found in @INC.
+    Require(PathBuf),
+    /// What a phase's directive names; its module is loaded.
+    Handler(String),
+    /// A script compiled before the fork: rung and file.
+    Script(Rung, PathBuf),
+    /// A PSGI application file.
+    Psgi(PathBuf),
+    /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
+    Section { name: String, code: String },
+    /// A line of a directive that a Perl module defined.
+    Directive(Arc<crate::CustomUse>),
+}
+
+impl Preload {
+    /// The handler of a phase as written; `None`: nothing of it is loaded before its first request.
+    ///
+    /// That is what `-` asks for, as in mod_perl. An object's variable may be filled by a worker's PerlChildInitHandler,
+    /// and a rung is no module.
+    pub(crate) fn of_handler(name: &str) -> Option<Preload> {
+        let waits = name.starts_with(['-', '$']) || Rung::of_handler(name).is_some();
+        (!waits).then(|| Preload::Handler(name.to_string()))
+    }
+}
+
+impl fmt::Display for Preload {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Preload::Module(name) => write!(out, "module {name}"),
+            Preload::Require(file) => write!(out, "file {}", file.display()),
+            Preload::Handler(name) => write!(out, "handler {name}"),
+            Preload::Script(rung, file) => {
+                write!(out, "script {} for `{}`", file.display(), rung.name())
+            }
+            Preload::Psgi(file) => write!(out, "application {}", file.display()),
+            Preload::Section { name, .. } => write!(out, "<Perl> of {name}"),
+            Preload::Directive(used) => write!(out, "{} of {}:{}", used.name, used.file, used.line),
+        }
+    }
+}
+
+/// A preload and the line that asked for it; without a file, it was the command line.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Place {
+    pub file: PathBuf,
+    pub line: u32,
+    pub column: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Preloaded {
+    #[serde(flatten)]
+    pub what: Preload,
+    #[serde(skip)]
+    pub place: Place,
+}
+
+impl From<Preload> for Preloaded {
+    fn from(what: Preload) -> Preloaded {
+        Preloaded {
+            what,
+            place: Place::default(),
+        }
+    }
+}
+
+impl Preloaded {
+    /// That it could not be loaded, in Perl's words.
+    pub fn problem(&self, reason: &str) -> Problem {
+        let Place { file, line, column } = self.place.clone();
+        let reason = reason.trim_end().replace('\n', "\n    ");
+        Problem {
+            file,
+            line,
+            column,
+            message: match self.what {
+                // It names itself.
+                Preload::Handler(_) => reason,
+                _ => format!("{} cannot be loaded: {reason}", self.what),
+            },
+        }
+    }
+}
+
+/// When a preload is loaded; mod_perl's order, whatever the order of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PreloadStage {
+    /// Loaded while the configuration was read: in the order of the lines.
+    Loaded,
+    ConfigRequire,
+    Require,
+    Module,
+    PostConfigRequire,
+    Handler,
+    Program,
+}

@@ -1,0 +1,143 @@
+//! Asking the gate until it has decided: what it wants done meanwhile is done here.
+
+use crate::answer::Answer;
+use crate::dispatch::Dispatch;
+use crate::notes::Checked;
+use crate::passwords::Outcome;
+use crate::problem::Problem;
+use crate::request::{path_of, Redirect, REDIRECTS};
+use crate::route::Route;
+use crate::shared::Shared;
+use crate::turn::Turn;
+use mehari_config::{LogLevel, Settings};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::{Passage, Remarks};
+
+/// What the gate came to, once all it wanted done has been done.
+pub enum Admission {
+    To(Rc<Route>),
+    Answer(Answer),
+    /// The page of a status.
+    Status(u16),
+}
+
+/// Asks [`pass`] (by `ask`, which knows the request) until it has decided. `asked` is the target as sent.
+pub async fn admit<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    asked: &[u8],
+    ask: impl Fn(&Turn, &mut Remarks) -> Result<Passage, Problem>,
+) -> Result<Admission, Problem> {
+    loop {
+        let mut remarks = turn.notes.take();
+        let before = remarks.clone();
+        let passage = ask(turn, &mut remarks);
+        turn.notes = match &passage {
+            // All is asked again: what it noted would be there twice.
+            Ok(Passage::Check(..)) => before,
+            _ => remarks,
+        };
+        match passage? {
+            Passage::To(route) => return Ok(Admission::To(route)),
+            Passage::Answer(settings, answer) => {
+                turn.settings = Some(settings);
+                return Ok(Admission::Answer(answer));
+            }
+            Passage::Status(settings, status) => {
+                return Ok(refuse(shared, turn, settings, status, asked))
+            }
+            Passage::Led(target) => {
+                let redirect = lead(turn.redirect.as_ref(), target, asked);
+                if redirect.count > REDIRECTS {
+                    turn.log(shared, LogLevel::Error, asked, "rewritten too often");
+                    return Ok(Admission::Status(500));
+                }
+                turn.redirect = Some(redirect);
+                if let Some(notes) = &mut turn.notes {
+                    notes.led_on();
+                }
+            }
+            Passage::Check(settings, file, credentials) => {
+                let right = match shared.passwords.check(&file, &credentials).await {
+                    Outcome::Right => true,
+                    Outcome::Wrong => false,
+                    Outcome::Busy => return Ok(refuse(shared, turn, Some(settings), 503, asked)),
+                    Outcome::Unreadable => {
+                        let text = format!("AuthUserFile {} cannot be read", file.display());
+                        turn.log(shared, LogLevel::Error, asked, &text);
+                        return Ok(refuse(shared, turn, Some(settings), 500, asked));
+                    }
+                };
+                if !right {
+                    let user = credentials.user.escape_ascii();
+                    let text = format!("user {user}: not in AuthUserFile, or another password");
+                    turn.log(shared, LogLevel::Error, asked, &text);
+                }
+                let notes = turn.notes.get_or_insert_with(Default::default);
+                notes.checked.push(Checked {
+                    user_file: file,
+                    credentials,
+                    right,
+                });
+            }
+        }
+    }
+}
+
+fn refuse<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    settings: Option<Arc<Settings>>,
+    status: u16,
+    asked: &[u8],
+) -> Admission {
+    if let (401, Some(settings)) = (status, &settings) {
+        let realm = settings
+            .rules
+            .authentication
+            .realm
+            .as_deref()
+            .unwrap_or("restricted");
+        let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
+        let line = format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n");
+        let notes = turn.notes.get_or_insert_with(Default::default);
+        notes.lines.extend_from_slice(line.as_bytes());
+    }
+    if status == 403 {
+        turn.log(
+            shared,
+            LogLevel::Error,
+            asked,
+            "client denied by the configuration",
+        );
+    }
+    if let (500, Some(settings)) = (status, &settings) {
+        if settings
+            .rules
+            .require
+            .as_ref()
+            .is_some_and(|rule| rule.asks_user())
+        {
+            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic and AuthUserFile";
+            turn.log(shared, LogLevel::Error, asked, text);
+        }
+    }
+    if settings.is_some() {
+        turn.settings = settings;
+    }
+    Admission::Status(status)
+}
+
+/// The same request, for another target: method and body stay.
+pub fn lead(redirect: Option<&Redirect>, target: Vec<u8>, asked: &[u8]) -> Redirect {
+    let from = redirect.map_or(asked, |redirect| &redirect.target);
+    Redirect {
+        from: path_of(from).to_vec(),
+        status: redirect.map_or(200, |redirect| redirect.status),
+        count: redirect.map_or(0, |redirect| redirect.count) + 1,
+        keeps_request: redirect.map_or(true, |redirect| redirect.keeps_request),
+        target,
+    }
+}

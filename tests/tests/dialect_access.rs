@@ -1,0 +1,90 @@
+//! Who may come where: passwords, places that lead to other places, and what is left of a user on the way. Each
+//! answer is compared with Apache's under the same configuration, where that is installed.
+
+use mehari_harness::{Builder, Pair, Request, Server};
+
+/// `ann:secret`, `bob:secret`, `ann:other`.
+const ANN: &str = "Basic YW5uOnNlY3JldA==";
+const BOB: &str = "Basic Ym9iOnNlY3JldA==";
+const OTHER_ANN: &str = "Basic YW5uOm90aGVy";
+
+/// `secret` and `other`, by openssl passwd -apr1.
+const SECRET: &str = "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/";
+
+fn get(target: &str, who: &str) -> Request {
+    match who {
+        "" => Request::get(target),
+        who => Request::get(target).field("Authorization", who),
+    }
+}
+
+const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
+    join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(REMOTE_USER AUTH_TYPE REDIRECT_REMOTE_USER);\n";
+
+/// Two places with a user file each, an open one, and ways from each to the others.
+fn two_places() -> Builder {
+    let builder = Server::builder()
+        .file("users-a", &format!("ann:{SECRET}\n"))
+        .file("users-b", &format!("bob:{SECRET}\n"))
+        .file("htdocs/a/page.html", "page of a")
+        .file("htdocs/b/secret.html", "secret of b")
+        .file("htdocs/also-a/page.html", "another page of a")
+        .file("cgi/who.pl", WHO)
+        .file("cgi/to-b.pl", "#!/usr/bin/perl\nprint qq{Location: /b/secret.html\\n\\n};\n")
+        .conf(
+            "ScriptAlias /cgi/ @ROOT@/cgi/\n<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             <Directory @ROOT@/htdocs/a>\n\
+             AuthType Basic\nAuthName A\nAuthUserFile @ROOT@/users-a\nRequire valid-user\n\
+             DirectoryIndex /b/secret.html\nErrorDocument 404 /b/secret.html\nErrorDocument 410 /cgi/who.pl\n\
+             RewriteEngine On\nRewriteRule ^gone$ - [G]\n\
+             RewriteRule ^to-b$ /b/secret.html\nRewriteRule ^to-cgi$ /cgi/who.pl\nRewriteRule ^to-script /cgi/to-b.pl\n\
+             RewriteRule ^to-also /also-a/page.html\n\
+             </Directory>\n\
+             <Directory @ROOT@/htdocs/also-a>\n\
+             AuthType Basic\nAuthName A\nAuthUserFile @ROOT@/users-a\nRequire user ann\n\
+             </Directory>\n\
+             <Directory @ROOT@/htdocs/b>\n\
+             AuthType Basic\nAuthName B\nAuthUserFile @ROOT@/users-b\nRequire valid-user\n\
+             </Directory>\n",
+        );
+    for script in ["who.pl", "to-b.pl"] {
+        let path = builder.folder_of("cgi").join(script);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).expect("own file");
+    }
+    builder
+}
+
+#[test]
+fn user_of_one_place_is_nobody_at_another() {
+    let mut pair = Pair::start(two_places);
+    for (target, ann, bob) in [
+        ("/a/page.html", 200, 401),
+        ("/b/secret.html", 401, 200),
+        ("/a/to-b", 401, 401),
+        ("/a/", 401, 401),
+        ("/a/missing", 404, 401),
+        ("/a/gone", 410, 401),
+        ("/a/to-cgi", 200, 401),
+        ("/a/to-script", 401, 401),
+        ("/a/to-also", 200, 401),
+        ("/cgi/to-b.pl", 401, 200),
+        ("/cgi/who.pl", 200, 200),
+    ] {
+        for (who, status) in [(ANN, ann), (BOB, bob)] {
+            // Once with a password nobody has looked at, once with one that is known.
+            for _ in 0..2 {
+                let answer = pair
+                    .compare(&get(target, who))
+                    .unwrap_or_else(|why| panic!("{who}: {why}"));
+                assert_eq!(answer.status, status, "{target} {who}");
+                assert!(
+                    !answer.text().contains("secret") || status == 200 && who == BOB,
+                    "{target} {who}"
+                );
+            }
+        }
+        pair.get(target);
+        pair.send(&get(target, OTHER_ANN));
+    }
+}
