@@ -159,8 +159,7 @@ impl<D: Dispatch> Front<D> {
                 shared.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let watching = spawn_local(watch(shared.clone()));
-                let turning = shared.clone();
-                let turning = spawn_local(async move { turning.rounds.turn().await });
+                let listening = spawn_local(listen_to_the_ground(shared.clone()));
                 let how = asked_to_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
                 if how == Stop::Gracefully {
@@ -170,7 +169,7 @@ impl<D: Dispatch> Front<D> {
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
                 watching.abort();
-                turning.abort();
+                listening.abort();
                 Ok(())
             })
             .await
@@ -210,7 +209,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
         shared.clock.advance();
         shared.registry.sweep(shared.clock.tick());
         shared.streams.sweep(shared.clock.tick());
-        shared.routes.trim();
+        shared.routes.tidy(shared.ground.take_fallen());
         shared.upstreams.sweep();
     }
 }
@@ -231,5 +230,17 @@ async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
         if shared.htaccess.hear(&shared.site().access_files) {
             shared.routes.clear();
         }
+    }
+}
+
+/// Lets what was found on the disk fall when it changes.
+async fn listen_to_the_ground<D: Dispatch>(shared: Rc<Shared<D>>) {
+    let readable = shared.ground.descriptor().map(watched);
+    let Some(Ok(readable)) = readable else {
+        return;
+    };
+    while let Ok(mut ready) = readable.readable().await {
+        ready.clear_ready();
+        shared.ground.hear();
     }
 }

@@ -202,11 +202,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
                 self.say_goodbye();
             }
             let accepted = self.connection.poll_accept(cx);
-            if !self.condemned {
-                self.judge();
-            }
+            let judged = !self.condemned && self.judge();
             if let Poll::Ready(accepted) = accepted {
                 return Poll::Ready(accepted);
+            }
+            if judged {
+                // What it is told is said when the library is asked again.
+                continue;
             }
             if let Poll::Ready(Err(_)) = self.line.poll_end_round(cx) {
                 return Poll::Ready(None);
@@ -220,10 +222,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
         }
     }
 
-    fn judge(&mut self) {
+    /// True: it has just been told to go.
+    fn judge(&mut self) -> bool {
         let age = self.shared.clock.tick().saturating_sub(self.began);
         let Some(reason) = self.line.verdict(age) else {
-            return;
+            return false;
         };
         self.condemned = true;
         self.leaving = true;
@@ -237,6 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
         );
         let journal = &self.shared.journal;
         journal.error(0, LogLevel::Warn, Origin::default(), &text);
+        true
     }
 
     /// What the library ended the connection for; a client that just went is none of it.

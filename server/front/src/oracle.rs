@@ -22,11 +22,8 @@ pub fn answer<D: Dispatch>(
 ) {
     let site = shared.site();
     let path = path_of(question.target);
-    let found = match question.file {
-        None => route::find(&site, &shared.htaccess, question.server, path),
-        Some(file) => route::find_file(&site, &shared.htaccess, question.server, path, file),
-    };
-    let Ok(found) = found else {
+    let (server, file) = (question.server, question.file);
+    let Ok(found) = route::find(&site, &shared.htaccess, server, path, file) else {
         return;
     };
     let found = Rc::new(found);

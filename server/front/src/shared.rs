@@ -1,11 +1,12 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
-use crate::clock::{Clock, Rounds};
+use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
+use crate::handler::file::Files;
 use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
@@ -13,6 +14,7 @@ use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
+use crate::route::ground::Ground;
 use crate::route::hosts::HostTable;
 use crate::route::htaccess::HtaccessTable;
 use crate::route::table::RouteTable;
@@ -35,11 +37,12 @@ pub struct Shared<D: Dispatch> {
     pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
-    pub rounds: Rounds,
+    pub files: Files,
     pub registry: Rc<Registry>,
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
+    pub ground: Ground,
     pub hosts: HostTable,
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
@@ -105,10 +108,11 @@ impl<D: Dispatch> Shared<D> {
             cgi,
             journal: journal.clone(),
             clock: Clock::new(),
-            rounds: Rounds::default(),
+            files: Files::default(),
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
+            ground: Ground::new(journal.clone()),
             hosts: HostTable::default(),
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
@@ -147,6 +151,7 @@ impl<D: Dispatch> Shared<D> {
         self.lua.renew(&site);
         self.site.replace(site);
         self.routes.clear();
+        self.ground.clear();
         self.hosts.clear();
         self.htaccess.clear();
         self.maps.clear();
@@ -165,7 +170,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, || {
-            route::find(&site, &self.htaccess, host, path)
+            route::find_to_keep(&site, &self.htaccess, &self.ground, host, path, None)
         })
     }
 
@@ -175,7 +180,8 @@ impl<D: Dispatch> Shared<D> {
         // No path has a NUL.
         let key = [path, &[0], file].concat();
         self.routes.route(host, &key, self.clock.tick(), || {
-            route::find_file(&site, &self.htaccess, host, path, file)
+            let (htaccess, ground) = (&self.htaccess, &self.ground);
+            route::find_to_keep(&site, htaccess, ground, host, path, Some(file))
         })
     }
 

@@ -1,5 +1,6 @@
 //! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
 
+use crate::socket::Stream;
 use crate::spare::{self, Spares};
 use std::cell::RefCell;
 use std::io;
@@ -45,17 +46,35 @@ impl Output {
     ) -> Poll<io::Result<bool>> {
         if self.pending() > 0 {
             let count = ready!(Pin::new(socket).poll_write(cx, &self.bytes[self.written..]))?;
-            if count == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.written += count;
+            return Poll::Ready(self.wrote(count));
         }
+        Poll::Ready(self.wrote(0))
+    }
+
+    /// The same, when a piece of a file follows at once.
+    pub fn poll_write_before_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &mut impl Stream,
+    ) -> Poll<io::Result<bool>> {
         if self.pending() > 0 {
-            return Poll::Ready(Ok(false));
+            let count = ready!(socket.poll_write_before_more(cx, &self.bytes[self.written..]))?;
+            return Poll::Ready(self.wrote(count));
+        }
+        Poll::Ready(self.wrote(0))
+    }
+
+    fn wrote(&mut self, count: usize) -> io::Result<bool> {
+        if count == 0 && self.pending() > 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.written += count;
+        if self.pending() > 0 {
+            return Ok(false);
         }
         self.written = 0;
         self.bytes.clear();
-        Poll::Ready(Ok(true))
+        Ok(true)
     }
 
     /// Puts bytes into the output, which has nothing to send.

@@ -107,9 +107,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     fn sent_file(&self, turn: &Current, head: &Head, lines: &Lines) -> Option<Work<D>> {
         let settings = turn.settings.as_deref()?;
         let site = self.shared.site();
-        let round = self.shared.rounds.current();
+        let files = &self.shared.files;
         let answer = self.with_request(turn, |request| {
-            send_file::answer(request, site.host(turn.host), settings, head, lines, round)
+            send_file::answer(request, site.host(turn.host), settings, head, lines, files)
         });
         Some(match answer? {
             Ok(answer) => Work::Answer(answer),

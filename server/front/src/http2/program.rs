@@ -154,9 +154,9 @@ impl<D: Dispatch> Stream<D> {
     ) -> Option<Work<D>> {
         let settings = turn.settings.as_deref()?;
         let site = self.shared.site();
-        let round = self.shared.rounds.current();
+        let files = &self.shared.files;
         let answer = self.with_request(turn, head, |request| {
-            send_file::answer(request, site.host(turn.host), settings, said, lines, round)
+            send_file::answer(request, site.host(turn.host), settings, said, lines, files)
         });
         Some(match answer? {
             Ok(answer) => Work::Answer(answer),

@@ -197,7 +197,9 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
     async fn answer(&self, turn: &mut Turn, status: u16, visit: &Visit) -> Admission {
         match visit.body.as_deref() {
             None if status >= 400 => Admission::Status(status),
-            pieces => match content::answer(status, pieces.unwrap_or_default()).await {
+            pieces => match content::answer(&self.shared.files, status, pieces.unwrap_or_default())
+                .await
+            {
                 Ok(answer) => Admission::Answer(answer),
                 Err(failure) => {
                     self.log(turn, &failure.text);

@@ -2,12 +2,14 @@
 
 use crate::answer::{Answer, Content};
 use crate::handler::file::body::{FileBody, Part};
+use crate::handler::file::Files;
 use mehari_edge::{Failure, Piece};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
 
 /// Of several files all but the largest are read into memory, up to this together.
 const READ: u64 = 8 * 1024 * 1024;
@@ -15,15 +17,19 @@ const READ: u64 = 8 * 1024 * 1024;
 /// One piece, its file open.
 enum Open {
     Bytes(Vec<u8>),
-    File { file: File, start: u64, length: u64 },
+    File {
+        file: Arc<File>,
+        start: u64,
+        length: u64,
+    },
 }
 
 /// The answer of these pieces; header lines are the caller's.
-pub async fn answer(status: u16, pieces: &[Piece]) -> Result<Answer, Failure> {
+pub async fn answer(files: &Files, status: u16, pieces: &[Piece]) -> Result<Answer, Failure> {
     let content = match pieces {
         [] => Content::empty(),
         [Piece::Bytes(bytes)] => Content::Bytes(bytes.clone()),
-        pieces => mixed(pieces).await?,
+        pieces => mixed(files, pieces).await?,
     };
     Ok(Answer {
         status,
@@ -32,7 +38,7 @@ pub async fn answer(status: u16, pieces: &[Piece]) -> Result<Answer, Failure> {
     })
 }
 
-async fn mixed(pieces: &[Piece]) -> Result<Content, Failure> {
+async fn mixed(files: &Files, pieces: &[Piece]) -> Result<Content, Failure> {
     let pieces: Vec<Open> = pieces.iter().map(open).collect::<Result<_, _>>()?;
     let length = |piece: &Open| match piece {
         Open::Bytes(_) => 0,
@@ -71,8 +77,15 @@ async fn mixed(pieces: &[Piece]) -> Result<Content, Failure> {
                 start,
                 length,
             } => {
-                let read = tokio::task::spawn_blocking(move || read(file, start, length));
-                let read = read.await.map_err(io::Error::other).and_then(|read| read);
+                let read = files
+                    .readers
+                    .read(&file, start, length as usize, 0, Vec::new());
+                let read = read
+                    .await
+                    .and_then(|bytes| match bytes.len() as u64 == length {
+                        true => Ok(bytes),
+                        false => Err(io::ErrorKind::UnexpectedEof.into()),
+                    });
                 text.extend_from_slice(&read.map_err(|error| failed("a file", &error))?);
             }
         }
@@ -80,12 +93,17 @@ async fn mixed(pieces: &[Piece]) -> Result<Content, Failure> {
     let Some((file, part)) = sent else {
         return Ok(Content::Bytes(text));
     };
+    let readers = files.readers.clone();
     let behind = Part {
         text,
         start: 0,
         length: 0,
     };
-    Ok(Content::File(FileBody::new(file, vec![part, behind])))
+    Ok(Content::File(FileBody::new(
+        file,
+        vec![part, behind],
+        readers,
+    )))
 }
 
 fn open(piece: &Piece) -> Result<Open, Failure> {
@@ -110,20 +128,10 @@ fn open(piece: &Piece) -> Result<Open, Failure> {
         return Err(Failure { status: 500, text });
     }
     Ok(Open::File {
-        file,
+        file: Arc::new(file),
         start,
         length: end - start,
     })
-}
-
-fn read(mut file: File, start: u64, length: u64) -> io::Result<Vec<u8>> {
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(length).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 == length {
-        true => Ok(bytes),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
 }
 
 fn failed(what: &str, error: &io::Error) -> Failure {

@@ -3,6 +3,7 @@
 use super::{content, visit};
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
+use crate::handler::file::Files;
 use crate::page;
 use crate::request::Request;
 use crate::shared::Shared;
@@ -54,7 +55,9 @@ pub async fn respond<D: Dispatch>(
             turn.log(shared, LogLevel::Notice, asked, &text);
         }
         let failure = match ended {
-            Ok(ended) => take(&mut response, ended, &visit).await.err(),
+            Ok(ended) => take(&shared.files, &mut response, ended, &visit)
+                .await
+                .err(),
             Err(failure) => Some(failure),
         };
         if let Some(failure) = failure {
@@ -75,6 +78,7 @@ pub async fn respond<D: Dispatch>(
 }
 
 async fn take(
+    files: &Files,
     response: &mut Response,
     ended: Ended,
     visit: &Visit,
@@ -91,7 +95,7 @@ async fn take(
         }
     }
     if let Some(pieces) = &visit.body {
-        response.instead = Some(content::answer(response.status, pieces).await?);
+        response.instead = Some(content::answer(files, response.status, pieces).await?);
     }
     Ok(())
 }
