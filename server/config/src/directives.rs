@@ -6,6 +6,7 @@
 use crate::directive::Group;
 
 mod access;
+mod cache;
 mod environment;
 mod files;
 mod filter;
@@ -35,6 +36,7 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,
+    cache::GROUP,
     handlers::GROUP,
     lua::GROUP,
     proxy::GROUP,

@@ -216,6 +216,8 @@ pub struct Settings {
     pub lua: crate::LuaSettings,
     /// Output filters.
     pub compression: crate::Compression,
+    /// `CacheEnable` and what belongs to it.
+    pub cache: crate::CacheRules,
     /// `TrackUploads`.
     pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
@@ -488,6 +490,8 @@ pub struct Site {
     pub remote_address: Option<crate::RemoteAddress>,
     /// Where compressed files are kept.
     pub variants: crate::VariantStore,
+    /// Where responses are kept.
+    pub cache: crate::CacheStore,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,
