@@ -6,7 +6,7 @@ use crate::perl_side::PerlSide;
 use crate::policy::Plan;
 use crate::reports::{copy_lines, keep_bell, listen};
 use crate::zygote::{next_message, Zygote};
-use mehari_config::{Problem, Site};
+use mehari_config::{Phase, Problem, Site};
 use mehari_observe::ErrorLog;
 use mehari_wire::layout::control;
 use std::ffi::OsString;
@@ -168,6 +168,9 @@ impl Pool {
                         failures.push(problem);
                     }
                 }
+                Some(message) if message.head.kind == control::PUSHED => {
+                    push_handlers(site, message.head.slot, &message.text);
+                }
                 Some(message) if message.head.kind == control::LOADED => {
                     loaded.push(PathBuf::from(OsString::from_vec(message.text)));
                 }
@@ -252,6 +255,16 @@ impl Pool {
         inner
             .generations
             .retain(|generation| generation.number != number);
+    }
+}
+
+/// A phase's directive and the handlers that start-up code gave it, NUL between.
+fn push_handlers(site: &Site, host: u32, text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    let mut parts = text.split('\0').map(str::to_string);
+    let named = parts.next().and_then(|name| Phase::named(&name));
+    if let Some(phase) = named {
+        site.push_handlers(host, phase, parts.collect());
     }
 }
 
