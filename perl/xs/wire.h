@@ -148,7 +148,7 @@ enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_
  * than one holds comes in several: `status` is 1 in all but the last. */
 enum {
   MEHARI_CONTROL_PRELOAD = 1, /* front: kind in `slot`, name in the text */
-  MEHARI_CONTROL_READY,       /* front: nothing more to load; zygote: everything is loaded */
+  MEHARI_CONTROL_READY,       /* front: nothing more to load, `slot` 1: it was a trial; zygote: everything is loaded */
   MEHARI_CONTROL_FAILED,      /* zygote: the preload of number `slot`, from 1, failed, or the start as a whole (0); text says why */
   MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
   MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */

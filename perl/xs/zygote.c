@@ -370,7 +370,8 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         mehari_pages_enlarge();
       }
-      run_last_phases(aTHX);
+      if (!in.head.slot)
+        run_last_phases(aTHX);
       report_pushed(aTHX);
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);

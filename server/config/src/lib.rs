@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod cache;
 mod change;
 mod condition;
 mod custom;
@@ -25,6 +26,7 @@ mod interpreter;
 mod line;
 mod load;
 mod log_format;
+mod lua;
 mod map;
 mod merge;
 mod network;
@@ -46,6 +48,7 @@ mod upstream;
 mod zero;
 
 pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
+pub use cache::*;
 pub use change::{AuthWord, Change, HandlerName};
 pub use custom::{CustomDirective, CustomUse, Takes};
 pub use directive::{Directive, Group, Place, Shape};
@@ -58,6 +61,7 @@ pub use host::{Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
 pub use interpreter::{Errand, Ground, Interpreter, Made};
 pub use log_format::*;
+pub use lua::{LuaHook, LuaScripts, LuaSettings};
 pub use map::Mapped;
 pub use network::Network;
 pub use pattern::{Groups, Pattern};

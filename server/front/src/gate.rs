@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use admission::{admit, Admission};
+pub use admission::{admit, lead, Admission};
 use variables::set_variables;
 
 pub enum Passage {
@@ -56,6 +56,9 @@ pub fn pass<D: Dispatch>(
             Early::Go(mapped) => mapped,
         },
     };
+    // A script at the edge has the last word.
+    let by_script = remarks.as_ref().and_then(|notes| notes.edge.mapped.clone());
+    let mapped = by_script.or(mapped);
     let route = match &mapped {
         None => shared.route(request.virtual_host, request.path())?,
         Some(mapped) => shared.route_to(request.virtual_host, request.path(), mapped)?,

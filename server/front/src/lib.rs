@@ -4,9 +4,13 @@
 //! requests, `route` finds what answers, `work` has it done by a `handler`, and the answer leaves
 //! the way the request came. Perl is `mehari_pool`'s.
 
+mod accept;
+mod address;
 mod answer;
 mod backlog;
+mod cache;
 mod clock;
+mod crew;
 mod deadline;
 mod dispatch;
 mod facts;
@@ -37,6 +41,7 @@ mod rewrite;
 mod route;
 mod shared;
 mod socket;
+mod spare;
 mod spool;
 mod status;
 mod tls;
@@ -46,6 +51,7 @@ mod uploads;
 mod watched;
 mod work;
 
+pub use cache::CacheStats;
 pub use dispatch::{Dispatch, Exchange};
 pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};

@@ -4,6 +4,7 @@
 //! program can put a line of its own making into somebody's response (response splitting).
 
 use crate::http1::scan::is_token_byte;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::ops::Range;
 
 /// What a block of lines, each `Name: value\r\n`, holds.
@@ -14,6 +15,8 @@ pub struct Lines {
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
     /// The value of a field that names a file to be sent; kept, as a server before us may be meant.
+    /// Values of X-Cache-Purge: pages of the response cache that are to be forgotten.
+    pub purge: Vec<Range<usize>>,
     pub send_file: Option<(Named, Range<usize>)>,
 }
 
@@ -24,6 +27,20 @@ pub enum Named {
     File,
     /// By a URL path: X-Accel-Redirect.
     Path,
+}
+
+/// The lines as HTTP/2 has them.
+pub fn push_fields(fields: &mut HeaderMap, block: &[u8]) -> Result<(), http::Error> {
+    for line in block.split_inclusive(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r\n").unwrap_or(line);
+        let Some(colon) = memchr::memchr(b':', line) else {
+            continue;
+        };
+        let name = HeaderName::from_bytes(&line[..colon])?;
+        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii())?;
+        fields.append(name, value);
+    }
+    Ok(())
 }
 
 /// `Err`: a CR, LF or NUL inside a line, or a name that is not a token, or a length that is not a number.
@@ -63,6 +80,12 @@ fn note(
 ) -> Result<(), &'static str> {
     let is = |name: &[u8]| text[..colon].eq_ignore_ascii_case(name);
     match colon {
+        13 if is(b"x-cache-purge") => {
+            let end = whole.end - 2 - trailing_blanks(&text[colon + 1..]);
+            let length = text[colon + 1..].trim_ascii().len();
+            lines.purge.push(end - length..end);
+            lines.dropped.push(whole);
+        }
         14 if is(b"content-length") => {
             let value = text[colon + 1..].trim_ascii();
             let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);

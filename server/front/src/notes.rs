@@ -23,6 +23,18 @@ pub struct Notes {
     pub access_status: u16,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
+    pub edge: EdgeNotes,
+}
+
+/// What scripts at the edge have said of it.
+#[derive(Debug, Default, Clone)]
+pub struct EdgeNotes {
+    /// The file that stands for the path.
+    pub mapped: Option<Vec<u8>>,
+    /// Fields of the answer, in place of its own of the same name.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+    /// They have seen the head of the response.
+    pub responded: bool,
 }
 
 /// A password that has been looked at, and where.

@@ -1,16 +1,21 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
-use crate::clock::{Clock, Rounds};
+use crate::cache::Cache;
+use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
+use crate::handler::file::Files;
+use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
+use crate::route::ground::Ground;
 use crate::route::hosts::HostTable;
 use crate::route::htaccess::HtaccessTable;
 use crate::route::table::RouteTable;
@@ -29,14 +34,16 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub lua: Lua,
     pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
-    pub rounds: Rounds,
+    pub files: Files,
     pub registry: Rc<Registry>,
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
+    pub ground: Ground,
     pub hosts: HostTable,
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
@@ -55,7 +62,9 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub crew: Crew,
     pub variants: Variants,
+    pub cache: Rc<Cache>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -92,18 +101,23 @@ impl<D: Dispatch> Shared<D> {
         let log_needs = site.log_needs();
         let variants = Variants::default();
         variants.configure(&site.variants);
+        let cache = Rc::<Cache>::default();
+        cache.configure(&site.cache);
+        cache.tell(journal.clone());
         let meters = site.is_metered().then(Meters::default);
         Shared {
+            lua: Lua::new(&site),
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
             cgi,
             journal: journal.clone(),
             clock: Clock::new(),
-            rounds: Rounds::default(),
+            files: Files::default(),
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
+            ground: Ground::new(journal.clone()),
             hosts: HostTable::default(),
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
@@ -118,7 +132,9 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            crew: Crew::default(),
             variants,
+            cache,
         }
     }
 
@@ -131,6 +147,7 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);
+        self.cache.configure(&site.cache);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),
@@ -138,8 +155,10 @@ impl<D: Dispatch> Shared<D> {
             _ => {}
         }
         drop(meters);
+        self.lua.renew(&site);
         self.site.replace(site);
         self.routes.clear();
+        self.ground.clear();
         self.hosts.clear();
         self.htaccess.clear();
         self.maps.clear();
@@ -158,7 +177,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, || {
-            route::find(&site, &self.htaccess, host, path)
+            route::find_to_keep(&site, &self.htaccess, &self.ground, host, path, None)
         })
     }
 
@@ -168,7 +187,8 @@ impl<D: Dispatch> Shared<D> {
         // No path has a NUL.
         let key = [path, &[0], file].concat();
         self.routes.route(host, &key, self.clock.tick(), || {
-            route::find_file(&site, &self.htaccess, host, path, file)
+            let (htaccess, ground) = (&self.htaccess, &self.ground);
+            route::find_to_keep(&site, htaccess, ground, host, path, Some(file))
         })
     }
 

@@ -3,7 +3,6 @@
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::filter;
-use crate::handler::file::body::FileBody;
 use crate::handler::file::FileTarget;
 use crate::handler::{cgi, perl, proxy, Backend};
 use crate::log::Origin;
@@ -62,7 +61,7 @@ pub fn admit<D: Dispatch>(
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    let client = turn.client(peer).remote_addr.clone();
+    let client = turn.client(peer).remote_addr;
     traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 
@@ -344,12 +343,12 @@ fn file_of_error<D: Dispatch>(
     settings: &Settings,
     status: u16,
 ) -> Option<Work<D>> {
-    let round = shared.rounds.current();
-    let resource = target.resource(None, settings, round).ok()?;
+    let files = &shared.files;
+    let resource = target.resource(None, settings, files).ok()?;
     let media_type = resource.media_type().unwrap_or("text/html");
     let content = match resource.is_cached() {
         true => Content::Bytes(resource.body().to_vec()),
-        false => Content::File(FileBody::whole(resource.open().ok()?, resource.size())),
+        false => Content::File(resource.whole(files).ok()?),
     };
     Some(Work::Answer(Answer {
         status,

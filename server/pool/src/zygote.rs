@@ -109,8 +109,10 @@ impl Zygote {
         Ok(())
     }
 
-    pub fn ask_ready(&self) -> io::Result<()> {
-        self.control.get_ref().send(control::READY, 0, b"", &[])
+    /// `occasion`: a [`crate::loading::Occasion`].
+    pub fn ask_ready(&self, occasion: u32) -> io::Result<()> {
+        let control = self.control.get_ref();
+        control.send(control::READY, occasion, b"", &[])
     }
 
     pub fn ask_worker(

@@ -8,7 +8,7 @@ use super::{accept, vary};
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::handler::file::resource::Resource;
-use crate::handler::file::{self, body::FileBody, Conditions, FileTarget, Verdict};
+use crate::handler::file::{self, body::FileBody, Conditions, FileTarget, Files, Verdict};
 use crate::handler::{Backend, Later};
 use crate::problem::Problem;
 use crate::request::Request;
@@ -17,6 +17,7 @@ use crate::shared::Shared;
 use crate::work::Work;
 use mehari_config::{Coding, Settings};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A larger file is sent as it is.
 const MOST: u64 = 64 << 20;
@@ -29,12 +30,12 @@ pub fn answer<D: Dispatch>(
     target: &FileTarget,
 ) -> Result<Work<D>, Problem> {
     let settings = &route.settings;
-    let round = shared.rounds.current();
-    let plainly = || file::answer(request, target, settings, round);
+    let files = &shared.files;
+    let plainly = || file::answer(request, target, settings, files);
     if settings.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
         return plainly().map(Work::Answer);
     }
-    let resource = target.resource(None, settings, round)?;
+    let resource = target.resource(None, settings, files)?;
     let Some(coding) = coding(request, settings, target, &resource) else {
         return plainly().map(Work::Answer);
     };
@@ -59,16 +60,17 @@ pub fn answer<D: Dispatch>(
     }
     let key = Key::new(&resource, coding, level);
     match shared.variants.find(&key) {
-        Found::Variant(variant) => Ok(Work::Answer(whole(&variant)?)),
+        Found::Variant(variant) => Ok(Work::Answer(whole(&variant, files)?)),
         Found::Useless => plainly().map(varied),
         Found::Nothing => {
             let made = shared.variants.make(key, resource.clone());
             let Work::Answer(plain) = plainly().map(varied)? else {
                 return Err(file::GONE);
             };
+            let files = files.clone();
             let later: Later = Box::pin(async move {
                 match made.await {
-                    Some(variant) => whole(&variant).map_err(|problem| problem.status),
+                    Some(variant) => whole(&variant, &files).map_err(|problem| problem.status),
                     None => Ok(plain),
                 }
             });
@@ -100,7 +102,7 @@ fn coding(
     Some(accept::best(accepted, either))
 }
 
-fn whole(variant: &Variant) -> Result<Answer, Problem> {
+fn whole(variant: &Variant, files: &Files) -> Result<Answer, Problem> {
     const FAILED: Problem = Problem::refused(500, "a compressed file cannot be read");
     let Some(file) = &variant.file else {
         return Ok(Answer {
@@ -113,6 +115,10 @@ fn whole(variant: &Variant) -> Result<Answer, Problem> {
     Ok(Answer {
         status: 200,
         lines: variant.resource.lines().to_vec(),
-        content: Content::File(FileBody::whole(file, variant.length)),
+        content: Content::File(FileBody::whole(
+            Arc::new(file),
+            variant.length,
+            files.readers.clone(),
+        )),
     })
 }

@@ -131,7 +131,7 @@ fn refuse<D: Dispatch>(
 }
 
 /// The same request, for another target: method and body stay.
-fn lead(redirect: Option<&Redirect>, target: Vec<u8>, asked: &[u8]) -> Redirect {
+pub fn lead(redirect: Option<&Redirect>, target: Vec<u8>, asked: &[u8]) -> Redirect {
     let from = redirect.map_or(asked, |redirect| &redirect.target);
     Redirect {
         from: path_of(from).to_vec(),

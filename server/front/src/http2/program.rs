@@ -1,15 +1,18 @@
 //! What a program says, on its stream: its head checked, its body kept while the client is slow.
 
 use super::flow::Flow;
-use super::send::{push_length, push_lines};
-use super::stream::{Gone, Head, Stream};
+use super::head::Head;
+use super::send::{fields_of, push_length, push_lines};
+use super::stream::{Gone, Stream};
 use crate::backlog::Backlog;
+use crate::cache::{self, Lease};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
+use crate::request::Request;
 use crate::spool::Spooled;
 use crate::status;
 use crate::turn::Turn;
@@ -31,7 +34,16 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
-        let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
+        let lease = turn.lease.take();
+        let said = poll_fn(|cx| self.poll_head(cx, backend)).await?;
+        let lease = match lease {
+            None => None,
+            Some(lease) => match self.rescued(turn, head, lease, &said) {
+                Ok(work) => return Ok(Some(work)),
+                Err(lease) => Some(lease),
+            },
+        };
+        let mut said = match said {
             Ok(Said::Response(said)) => said,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
             Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
@@ -50,10 +62,27 @@ impl<D: Dispatch> Stream<D> {
         said.status = turn.status_for(said.status);
         match lines::examine(&said.lines) {
             Ok(lines) if (200..=999).contains(&said.status) => {
+                if !lines.purge.is_empty() {
+                    self.with_request(turn, head, |request| {
+                        self.shared.cache.purge_said(request, &said.lines, &lines)
+                    });
+                }
+                if let Some(lease) = lease {
+                    let work = self.with_request(turn, head, |request| {
+                        let response = (&mut said, &lines);
+                        cache::receive(&self.shared, turn, request, lease, response, backend)
+                    });
+                    if work.is_some() {
+                        return Ok(work);
+                    }
+                }
                 if lines.send_file.is_some() {
                     if let Some(work) = self.sent_file(turn, head, &said, &lines) {
                         return Ok(Some(work));
                     }
+                }
+                if turn.is_seen_by_scripts() {
+                    return self.send_scripted(turn, head, backend, said).await;
                 }
                 self.send_program(turn, head, backend, said, lines).await?;
                 Ok(None)
@@ -64,6 +93,30 @@ impl<D: Dispatch> Stream<D> {
                 self.log(turn, head, &text);
                 Ok(Some(self.page(turn, head, 500)))
             }
+        }
+    }
+
+    /// The same, once scripts have seen the head.
+    async fn send_scripted(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        backend: &mut Backend<D::Exchange>,
+        mut said: mehari_pool::Head,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let lines = [&said.lines[..], &[]];
+        if let Some(response) = self.scripted(turn, head, said.status, lines).await {
+            if let Some(answer) = response.instead {
+                return Ok(Some(Work::Answer(answer)));
+            }
+            (said.status, said.lines) = (response.status, response.lines);
+        }
+        match lines::examine(&said.lines) {
+            Ok(lines) => {
+                self.send_program(turn, head, backend, said, lines).await?;
+                Ok(None)
+            }
+            Err(_) => Ok(Some(self.page(turn, head, 500))),
         }
     }
 
@@ -81,7 +134,7 @@ impl<D: Dispatch> Stream<D> {
             return Poll::Ready(Ok(said));
         }
         let reset = self.respond.poll_reset(cx).is_ready();
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             _ if reset => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,
@@ -94,8 +147,29 @@ impl<D: Dispatch> Stream<D> {
         }
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
-        push_lines(&mut response, &interim.lines)?;
+        push_lines(response.headers_mut(), &interim.lines)?;
         self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    /// What the response cache has where the program failed; else the lease, to go on with.
+    fn rescued(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        mut lease: Box<Lease>,
+        said: &Result<Said, Fault>,
+    ) -> Result<Work<D>, Box<Lease>> {
+        lease.restore_fields(turn);
+        let failed = match said {
+            Err(_) => true,
+            Ok(Said::Page(status)) => *status >= 500,
+            Ok(_) => false,
+        };
+        let rescue = |request: &Request<'_>| cache::rescue(&self.shared, turn, request, &lease);
+        let work = failed
+            .then(|| self.with_request(turn, head, rescue))
+            .flatten();
+        work.ok_or(lease)
     }
 
     fn hand_back(
@@ -126,9 +200,9 @@ impl<D: Dispatch> Stream<D> {
     ) -> Option<Work<D>> {
         let settings = turn.settings.as_deref()?;
         let site = self.shared.site();
-        let round = self.shared.rounds.current();
+        let files = &self.shared.files;
         let answer = self.with_request(turn, head, |request| {
-            send_file::answer(request, site.host(turn.host), settings, said, lines, round)
+            send_file::answer(request, site.host(turn.host), settings, said, lines, files)
         });
         Some(match answer? {
             Ok(answer) => Work::Answer(answer),
@@ -179,7 +253,8 @@ impl<D: Dispatch> Stream<D> {
         lines.push_kept(&said.lines, &mut kept);
         let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
         let kept = changed.unwrap_or(kept);
-        let mut response = self.response(turn, &kept, said.has_date, said.has_server)?;
+        let mut response =
+            self.response(turn, fields_of(&kept)?, said.has_date, said.has_server)?;
         let bodiless = status::has_no_body(said.status);
         let length = lines
             .content_length
@@ -241,13 +316,13 @@ impl<D: Dispatch> Stream<D> {
         let waits = flow.waits_for_client();
         if !waits {
             let clock = &self.shared.clock;
-            self.seat.enter(clock, Phase::Work, Duration::MAX);
+            self.seat().enter(clock, Phase::Work, Duration::MAX);
         } else if !flow.stalled {
             let limit = self.shared.site().limits.write_timeout;
-            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+            self.seat().enter(&self.shared.clock, Phase::Write, limit);
         }
         flow.stalled = waits;
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             Some(Alarm::Late) if waits => Poll::Ready(Err(Gone)),
             _ if flow.poll_reset(cx) => Poll::Ready(Err(Gone)),

@@ -1,6 +1,6 @@
 //! Content codings of neighbours (`style.css.br` beside `style.css`): which one a client may get.
 
-use super::resource::FileTarget;
+use super::target::FileTarget;
 use crate::filter::weight;
 use crate::request::Request;
 pub use mehari_config::Coding;
