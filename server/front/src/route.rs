@@ -58,5 +58,5 @@ pub enum Outcome {
 }
 
 pub use listing::listing;
-pub use locate::{find, find_file, find_for};
+pub use locate::{find, find_file, find_for, to_back_end};
 pub use walk::{is_file, stat};

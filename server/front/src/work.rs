@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
+use crate::gate;
 use crate::handler::file::body::FileBody;
 use crate::handler::file::{self, FileTarget};
 use crate::handler::{cgi, perl, proxy, Backend};
@@ -186,7 +187,12 @@ pub fn by_itself<D: Dispatch>(
             file::answer(request, target, &route.settings, shared.rounds.current())
         }
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
-        Outcome::Moved(location) => Ok(moved(location, request.query())),
+        Outcome::Moved(location) => {
+            let site = shared.site();
+            let host = site.host(request.virtual_host);
+            let location = gate::absolute(request, host, location.clone());
+            Ok(moved(&location, request.query()))
+        }
         Outcome::Listing => route::listing(&route.file, &route.script_name),
         Outcome::Refused(problem) => Err(*problem),
     };

@@ -245,6 +245,7 @@ impl<D: Dispatch> Stream<D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method.as_str().as_bytes(),
             },
+            asked_method: head.method.as_str().as_bytes(),
             target: head.target.as_bytes(),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,
