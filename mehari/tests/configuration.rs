@@ -21,7 +21,7 @@ fn golden(name: &str) -> String {
 
 #[test]
 fn check_tells_what_a_configuration_means() {
-    let told = mehari(&["check", "-f", "site.conf"]);
+    let told = mehari(&["check", "--text-only", "-f", "site.conf"]);
     assert_eq!(text(&told.stdout), golden("site.txt"));
     assert_eq!(text(&told.stderr), "");
     assert_eq!(told.status.code(), Some(0));
@@ -48,7 +48,15 @@ fn check_tells_every_problem_on_stderr_and_fails() {
 
 #[test]
 fn check_answers_json_for_right_and_for_wrong() {
-    let told = mehari(&["check", "-f", "site.conf", "-D", "STAGING", "--json"]);
+    let told = mehari(&[
+        "check",
+        "--text-only",
+        "-f",
+        "site.conf",
+        "-D",
+        "STAGING",
+        "--json",
+    ]);
     let site: serde_json::Value = serde_json::from_slice(&told.stdout).expect("JSON");
     assert_eq!(site["site"]["server_admin"], "staging@example.com");
     assert_eq!(

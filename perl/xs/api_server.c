@@ -39,6 +39,20 @@ XS_INTERNAL(variables)
   PUTBACK;
 }
 
+/* Mehari::Server::containers($number or undef for the request): what its settings say of custom directives. */
+XS_INTERNAL(containers)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "number or $r");
+  const mehari_settings *settings = SvROK(ST(0)) ? mehari_rec_of(aTHX_ ST(0))->settings : mehari_server(SvUV(ST(0)));
+  AV *list = settings ? settings->containers : NULL;
+  SP -= items;
+  for (SSize_t i = 0; list && i <= av_top_index(list); i++)
+    XPUSHs(sv_mortalcopy(AvARRAY(list)[i]));
+  PUTBACK;
+}
+
 XS_INTERNAL(count)
 {
   dXSARGS;
@@ -104,7 +118,7 @@ void mehari_server_boot(pTHX)
   static const mehari_sub subs[] = {
     {"Mehari::Server::text", text, 0}, {"Mehari::Server::variables", variables, 0}, {"Mehari::Server::count", count, 0},
     {"Mehari::Server::number_of_request", number_of_request, 0}, {"Mehari::Server::stack", stack, 0},
-    {"Mehari::Server::handlers", handlers, 0},
+    {"Mehari::Server::handlers", handlers, 0}, {"Mehari::Server::containers", containers, 0},
   };
   MEHARI_DEFINE(subs);
 }

@@ -236,6 +236,9 @@ void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
 void mehari_script_top_level(pTHX);
 
+/* cgi_globals.c */
+void mehari_forget_cgi(pTHX);
+
 /* purity.c: what a compilation did besides defining things. */
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
@@ -283,6 +286,7 @@ typedef struct {
   uint32_t id;
   AV *handlers[MEHARI_PHASE_COUNT]; /* names as configured; NULL: none */
   AV *variables;                    /* PerlSetVar, PerlAddVar: name, value, name, value ... ; NULL: none */
+  AV *containers;                   /* of custom directives, the outermost first: number, line of a .htaccess or "", number ...; NULL: none */
   HV *texts;                        /* "location" and the like; NULL: none */
   HV *documents;                    /* ErrorDocument: status => path of this server; NULL: none */
   U8 options_on, options_off;
@@ -370,7 +374,7 @@ void mehari_request_drop(pTHX);
 void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
 void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
 
-/* phases.c: Perl's handlers in Apache's order, within one dispatch. */
+/* handlers.c, phases.c, redirects.c, subrequests.c, server_phases.c: Perl's handlers in Apache's order, within one dispatch. */
 extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
 bool mehari_phases_serve(pTHX); /* false: not begun */
 /* Sub-requests and internal redirects. A sub-request comes through its phases up to the response when it is made. */

@@ -130,7 +130,8 @@ static void drop_environment(pTHX_ void *argument)
   PERL_UNUSED_ARG(argument);
   SV *held = environment;
   environment = NULL;
-  SvREFCNT_dec(held);
+  if (held)
+    mehari_psgi_environment_end(aTHX_ held);
 }
 
 void mehari_psgi_serve(pTHX)

@@ -17,6 +17,7 @@ SV *mehari_psgi_app(pTHX_ mehari_text file);
 /* psgi_environment.c */
 void mehari_psgi_environment_open(pTHX);
 HV *mehari_psgi_environment(pTHX);
+void mehari_psgi_environment_end(pTHX_ SV *environment); /* gives the reference up */
 
 /* psgi_input.c: `psgi.input`. */
 void mehari_psgi_input_open(pTHX);

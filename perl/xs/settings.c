@@ -69,6 +69,10 @@ static void add_record(pTHX_ mehari_settings *into, char kind, mehari_text name,
     add(aTHX_ &into->variables, name);
     add(aTHX_ &into->variables, value);
     break;
+  case 'c':
+    add(aTHX_ &into->containers, name);
+    add(aTHX_ &into->containers, value);
+    break;
   case 'o':
     into->options_on = atoi(name.at);
     into->options_off = atoi(value.at);

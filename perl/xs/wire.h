@@ -148,16 +148,18 @@ enum { MEHARI_LOG_ERROR = 3, MEHARI_LOG_WARN = 4, MEHARI_LOG_NOTICE = 5, MEHARI_
  * than one holds comes in several: `status` is 1 in all but the last. */
 enum {
   MEHARI_CONTROL_PRELOAD = 1, /* front: kind in `slot`, name in the text */
-  MEHARI_CONTROL_READY,       /* front: nothing more to load; zygote: everything is loaded */
+  MEHARI_CONTROL_READY,       /* front: nothing more to load, `slot` 1: it was a trial; zygote: everything is loaded */
   MEHARI_CONTROL_FAILED,      /* zygote: the preload of number `slot`, from 1, failed, or the start as a whole (0); text says why */
   MEHARI_CONTROL_FORK,        /* front: make a worker; descriptors: mailbox, descriptor socket */
   MEHARI_CONTROL_FORKED,      /* zygote: slot, pid */
   MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
   MEHARI_CONTROL_LOADED,      /* zygote: a file of the site's own it loaded; before READY */
-  MEHARI_CONTROL_SERVER       /* front: what Perl has to know of the server of number `slot`; before preloads */
+  MEHARI_CONTROL_SERVER,      /* front: what Perl has to know of the server of number `slot`; before preloads */
+  MEHARI_CONTROL_TREE         /* front: the configuration as it was read, lines of file, number, text with tabs between; before preloads */
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
-       MEHARI_PRELOAD_SECTION /* FILE:LINE, NUL, the code of a <Perl> section */ };
+       MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */
+       MEHARI_PRELOAD_DIRECTIVE /* a line of a directive that a Perl module defined, as Mehari::Directives reads it */ };
 #define MEHARI_CONTROL_TEXT 8192u
 typedef struct {
   uint32_t kind, slot;

@@ -40,12 +40,22 @@ static void remember_state(pTHX)
     at_start.signals[i] = PL_psig_ptr && PL_psig_ptr[i] ? newSVsv(PL_psig_ptr[i]) : NULL;
 }
 
+/* Folders, but for the code and objects that @INC may hold too. */
+static bool is_same_text(pTHX_ SV *now, SV *before)
+{
+  if (!now)
+    return false;
+  if (SvPOK(now) && SvPOK(before) && SvUTF8(now) == SvUTF8(before))
+    return SvCUR(now) == SvCUR(before) && memEQ(SvPVX(now), SvPVX(before), SvCUR(now));
+  return sv_eq(now, before);
+}
+
 static bool include_is_as_before(pTHX_ AV *now)
 {
   if (av_top_index(now) != av_top_index(at_start.include))
     return false;
   for (SSize_t i = 0; i <= av_top_index(now); i++)
-    if (!AvARRAY(now)[i] || !sv_eq(AvARRAY(now)[i], AvARRAY(at_start.include)[i]))
+    if (!is_same_text(aTHX_ AvARRAY(now)[i], AvARRAY(at_start.include)[i]))
       return false;
   return true;
 }
@@ -77,7 +87,7 @@ static void restore_signals(pTHX)
   if (!PL_psig_ptr)
     return;
   for (int i = 1; i < SIG_SIZE; i++)
-    if (!mehari_is_same_handler(PL_psig_ptr[i], at_start.signals[i]))
+    if (PL_psig_ptr[i] != at_start.signals[i] && !mehari_is_same_handler(PL_psig_ptr[i], at_start.signals[i]))
       restore_signal(aTHX_ PL_sig_name[i], at_start.signals[i]);
 }
 
@@ -129,28 +139,10 @@ static void restore_state(pTHX)
   alarm(0);
 }
 
-/* CGI.pm keeps the request it parsed in package variables. */
-static void forget_cgi_request(pTHX)
-{
-  if (!hv_existss(GvHVn(PL_incgv), "CGI.pm"))
-    return;
-  CV *reset = get_cv("CGI::initialize_globals", 0);
-  if (!reset)
-    return;
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  PUTBACK;
-  call_sv((SV *)reset, G_VOID | G_DISCARD | G_EVAL);
-  FREETMPS;
-  LEAVE;
-}
-
 static void in_guard_cleanup(pTHX_ void *argument)
 {
   PERL_UNUSED_ARG(argument);
-  forget_cgi_request(aTHX);
+  mehari_forget_cgi(aTHX);
   restore_state(aTHX);
 }
 

@@ -125,6 +125,14 @@ static void learn_server(pTHX_ message *in)
   SvREFCNT_dec(whole);
 }
 
+/* For Apache2::Directive. */
+static void learn_tree(pTHX_ message *in)
+{
+  SV *whole = gather(aTHX_ in);
+  if (whole)
+    (void)hv_stores(get_hv("Mehari::Server::fact", GV_ADD), "tree", whole);
+}
+
 /* Everything is loaded: the handlers that may still say no. */
 static void run_last_phases(pTHX)
 {
@@ -332,13 +340,17 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
     case MEHARI_CONTROL_SERVER:
       learn_server(aTHX_ &in);
       break;
+    case MEHARI_CONTROL_TREE:
+      learn_tree(aTHX_ &in);
+      break;
     case MEHARI_CONTROL_READY:
       if (ends < 0) {
         sigprocmask(SIG_BLOCK, &children, NULL);
         ends = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
         mehari_pages_enlarge();
       }
-      run_last_phases(aTHX);
+      if (!in.head.slot)
+        run_last_phases(aTHX);
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
       break;

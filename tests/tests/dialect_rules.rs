@@ -261,10 +261,12 @@ fn looks_at_htaccess(server: &Server, what: impl FnOnce()) -> Vec<String> {
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut attached)
         .expect("strace says when it is attached");
     what();
+    // Proof that the trace sees what is looked at.
+    server.get("/a/traced.html").expect(404);
     mehari_harness::processes::signal(strace.id() as _, rustix::process::Signal::Int);
     strace.wait().expect("our child");
     let text = std::fs::read_to_string(&trace).expect("the trace");
-    assert!(text.contains("page.html"), "nothing was traced: {text}");
+    assert!(text.contains("traced.html"), "nothing was traced: {text}");
     text.lines()
         .filter(|line| line.contains(".htaccess"))
         .map(str::to_owned)

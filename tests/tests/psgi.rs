@@ -225,3 +225,56 @@ fn app_that_goes_wrong_harms_its_own_request_only() {
     server.log.expect("a word for the log");
     assert_eq!(server.get("/delayed").expect(200), "delayed");
 }
+
+/// The hash of one request serves the next when nobody holds it: nothing of what an application does to it may show.
+#[test]
+fn nothing_done_to_an_environment_shows_in_the_next() {
+    let text = std::fs::read_to_string(folder().join("keeps.psgi")).expect("the application");
+    let server = Server::builder()
+        .file("keeps.psgi", &text)
+        .dir("keeps.psgi")
+        .args(&["--workers", "1"])
+        .start();
+    let look = || {
+        let request = Request::new("GET", "/look").field("X-One", "1");
+        server.send(&request).expect(200)
+    };
+    let clean = look();
+    let ways = server.get("/list").expect(200);
+    assert!(ways.lines().count() > 20, "{ways}");
+    for way in ways.lines() {
+        let request = Request::new("GET", &format!("/{way}"))
+            .field("X-One", "one")
+            .field("X-Two", "two");
+        let answer = server.send(&request);
+        let expected = if matches!(way, "die" | "exit") {
+            500
+        } else {
+            200
+        };
+        assert_eq!(answer.status, expected, "{way}: {}", answer.text());
+        let after = look();
+        let ended = after
+            .lines()
+            .find(|line| line.starts_with("ended="))
+            .unwrap_or_default();
+        let marks = match way {
+            "add" | "die" => format!("ended={way}"),
+            "object" => {
+                "ended=object HTTP_X_ONE,object REMOTE_ADDR,object psgi.errors,object psgi.input"
+                    .into()
+            }
+            _ => "ended=".into(),
+        };
+        if way == "bless" {
+            assert!(ended.starts_with("ended="), "{after}");
+        } else {
+            assert_eq!(ended, marks, "{way}");
+        }
+        let rest = |text: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| !line.starts_with("ended="));
+            lines.map(str::to_owned).collect()
+        };
+        assert_eq!(rest(&after), rest(&clean), "after {way}");
+    }
+}

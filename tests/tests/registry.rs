@@ -193,6 +193,42 @@ fn scripts_of_one_name_in_two_folders_do_not_share_variables() {
     assert_eq!(server.get("/registry/a/count.pl").expect(200), "2");
 }
 
+/// CGI.pm keeps the request it parsed and its switches in package variables.
+#[test]
+fn what_cgi_pm_knows_of_one_request_is_gone_in_the_next() {
+    let mut builder = Server::builder().ladder().conf(&workers(1));
+    for (name, text) in [
+        ("parse", "use CGI qw(:standard); print param('x') || 'none';"),
+        ("object", "use CGI (); print CGI->new->param('x') || 'none';"),
+        ("given", "use CGI (); print CGI->new({x => 'given'})->param('x'); $CGI::TABINDEX = 7;"),
+        ("switch", "use CGI (); print $CGI::NPH; $CGI::NPH = 1;"),
+        ("semicolons", "use CGI (); print $CGI::USE_PARAM_SEMICOLONS; $CGI::USE_PARAM_SEMICOLONS = 0;"),
+        ("reload", "delete $INC{'CGI.pm'}; require CGI; print 'again';"),
+        ("look", "use CGI (); print join ',', map { defined() ? $_ : '' } $CGI::Q, $CGI::QUERY_CHARSET, \
+            $CGI::NPH, $CGI::TABINDEX, $CGI::USE_PARAM_SEMICOLONS, scalar(@CGI::QUERY_PARAM);"),
+    ] {
+        builder = builder.file(&format!("scripts/{name}.pl"), &format!("{HEADER}{text}\n"));
+    }
+    let server = builder.start();
+    let get = |path: &str| server.get(&Rung::Registry.url(path)).expect(200);
+    assert_eq!(get("look.pl"), ",,0,0,1,0");
+    for (path, answer) in [
+        ("parse.pl?x=1", "1"),
+        ("parse.pl", "none"),
+        ("object.pl?x=2", "2"),
+        ("given.pl?x=3", "given"),
+        ("switch.pl", "0"),
+        ("semicolons.pl", "1"),
+        ("reload.pl", "again"),
+        ("parse.pl?x=4", "4"),
+        ("switch.pl", "0"),
+        ("parse.pl", "none"),
+    ] {
+        assert_eq!(get(path), answer, "{path}");
+        assert_eq!(get("look.pl"), ",,0,0,1,0", "after {path}");
+    }
+}
+
 #[test]
 fn required_file_is_read_again_under_perlrun() {
     let server = Server::builder()

@@ -1,6 +1,9 @@
 //! What cannot be served is told before anything is: everything wrong at once, each with the line to mend.
 
-use mehari_harness::Server;
+use mehari_harness::site::Site;
+use mehari_harness::{binary, Server};
+use std::net::TcpListener;
+use std::process::Command;
 
 /// A module with this body, and the 1 that Perl wants.
 fn module(name: &str, body: &str) -> String {
@@ -39,4 +42,82 @@ fn everything_that_does_not_load_is_told_at_once() {
     );
     log.expect("handler `sub { nonsense( }` does not compile");
     assert_eq!(log.count("Site::Late"), 0);
+}
+
+/// Everything that is wrong in this one, and what is said of it.
+const WRONG: [&str; 6] = [
+    "the log /proc/self/no-log cannot be written",
+    "the log @ROOT@/gone/access.log of shop.example cannot be written: No such file or directory",
+    "PidFile @ROOT@/gone/pid: No such file or directory",
+    "SSLCertificateFile @ROOT@/missing.crt: No such file",
+    "module Site::Missing cannot be loaded: Can't locate Site/Missing.pm",
+    "application @ROOT@/missing.psgi cannot be loaded: ",
+];
+
+/// A configuration with all of that, listening at ports that are taken.
+fn wrong_site([secure, plain]: [u16; 2]) -> Site {
+    let site = Site::new();
+    let root = site.root().display();
+    let text = format!(
+        "ServerRoot {root}\nListen 127.0.0.1:{secure} https\nListen 127.0.0.1:{plain}\nPidFile gone/pid\nErrorLog /proc/self/no-log\n\
+         SSLCertificateFile missing.crt\nPerlModule Site::Missing\n\
+         <VirtualHost *>\nServerName shop.example\nCustomLog gone/access.log combined\n</VirtualHost>\n\
+         <Location /app>\nSetHandler psgi\nPSGIApp missing.psgi\n</Location>\n"
+    );
+    site.write("httpd.conf", &text);
+    site
+}
+
+fn told(site: &Site, words: &[&str]) -> String {
+    let mut command = Command::new(binary::mehari());
+    command.args(words).arg("-f").arg(site.path("httpd.conf"));
+    let output = command.output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn everything_this_machine_lacks_is_told_at_once() {
+    let taken = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let ports = taken
+        .each_ref()
+        .map(|port| port.local_addr().expect("an address").port());
+    let site = wrong_site(ports);
+    let root = site.root().display().to_string();
+    let said = told(&site, &["serve"]);
+    for port in ports {
+        let line = format!("cannot listen on 127.0.0.1:{port}: another program does already");
+        assert!(said.contains(&line), "{line}: {said}");
+    }
+    for line in WRONG {
+        let line = line.replace("@ROOT@", &root);
+        assert!(said.contains(&line), "{line}: {said}");
+    }
+    assert_eq!(said.matches("mehari serve: ").count(), 8, "{said}");
+    // Addresses are no matter of the text: the server that is to be reloaded holds them.
+    let said = told(&site, &["check"]);
+    for line in WRONG {
+        let line = line.replace("@ROOT@", &root);
+        assert!(said.contains(&line), "{line}: {said}");
+    }
+    assert!(said.contains("mehari check: 6 problems; "), "{said}");
+}
+
+#[test]
+fn a_check_leaves_nothing_behind_and_runs_no_server_handlers() {
+    let site = Site::new();
+    let root = site.root().display();
+    let text = format!(
+        "ServerRoot {root}\nErrorLog error.log\nPidFile pid\n\
+         PerlPostConfigHandler 'sub {{ open my $made, q{{>}}, q{{{root}/made}}; 0 }}'\n"
+    );
+    site.write("httpd.conf", &text);
+    let mut command = Command::new(binary::mehari());
+    command.args(["check", "-f"]).arg(site.path("httpd.conf"));
+    let output = command.output().expect("the program runs");
+    assert!(output.status.success(), "{output:?}");
+    for name in ["error.log", "pid", "made"] {
+        assert!(!site.path(name).exists(), "{name}");
+    }
 }

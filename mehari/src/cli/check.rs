@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::cli::serve::checks::Findings;
 use clap::Parser;
 use mehari_config::{Note, NoteKind, Problems, Site};
 
@@ -16,8 +17,8 @@ mod settings;
 #[derive(Parser)]
 #[command(
     name = "mehari check",
-    about = "Reads a configuration and says what it means",
-    override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--json]\n       mehari check PATH [--json]",
+    about = "Reads a configuration, loads what it names, and says what it means",
+    override_usage = "mehari check -f CONF [-D NAME[=VALUE]]... [--text-only] [--json]\n       mehari check PATH [--text-only] [--json]",
     after_help = "Examples:\n  mehari check -f httpd.conf -D STAGING\n  mehari check demo/\n\n\
                   Exit status: 0 it can be served, 1 it has problems, 2 usage."
 )]
@@ -36,6 +37,9 @@ struct Options {
     /// The folder, script or application `mehari serve PATH` would serve.
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
+    /// Only read: nothing is loaded, and nothing of this machine is looked at.
+    #[arg(long)]
+    text_only: bool,
     /// Print the site and its problems as JSON.
     #[arg(long)]
     json: bool,
@@ -54,6 +58,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         (None, Some(path)) => Site::zero(path, None).map_err(Refused::Path),
         (None, None) => return ExitCode::from(2),
+    };
+    let checked = match checked {
+        Ok(site) if !options.text_only => look_around(site),
+        checked => checked,
     };
     let text = match (&checked, options.json) {
         (Ok(site), true) => format!("{:#}\n", meaning::json(site)),
@@ -75,6 +83,20 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match checked {
         Ok(_) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(1),
+    }
+}
+
+/// What can only be known here: files, certificates, the user, and whether Perl loads what it is to load.
+fn look_around(site: Site) -> Result<Site, Refused> {
+    let mut findings = Findings::default();
+    let identity = findings.look_at_machine(&site);
+    findings.look_at_perl(&site, identity.as_ref());
+    match findings.problems() {
+        problems if problems.is_empty() => Ok(site),
+        problems => Err(Refused::Problems(Problems {
+            problems,
+            notes: site.notes,
+        })),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod certificates;
+pub mod checks;
 mod control;
 mod identity;
 mod journal;

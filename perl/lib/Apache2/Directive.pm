@@ -1,45 +1,114 @@
 package Apache2::Directive;
 
-# The configuration as a tree: `Apache2::Directive::conftree()`. What a site's Perl asks of it is mostly the
-# User, the Group and the ServerRoot; these are answered, sections are not walked.
+# The configuration as a tree: `conftree` is the whole of it as it was read, `$parms->directive` one line.
+# A node knows its name, its arguments, where it stands, and its neighbours.
 
 use strict;
 use warnings;
 use Mehari::Server ();
 
-sub conftree { return bless { directive => '', args => '' }, __PACKAGE__ }
-
-my %ANSWER = (
-    user       => sub { scalar getpwuid $> },
-    group      => sub { scalar getgrgid 0 + $) },
-    serverroot => sub { Mehari::Server::root() },
-    servername => sub { Mehari::Server::text(0, 'server_hostname') },
-    serveradmin  => sub { Mehari::Server::text(0, 'server_admin') },
-    documentroot => sub { Mehari::Server::text(0, 'document_root') },
-);
-
-# lookup($directive): its arguments; in list context all of them.
-sub lookup {
-    my ($self, $name) = @_;
-    my $answer = $ANSWER{ lc $name } or return;
-    my $value = $answer->();
-    return defined $value ? $value : ();
+# Of lines as they are written: the first is the node, the others stand within it.
+sub of_lines {
+    my ($class, $top, @lines) = @_;
+    my $line = $top->{line} // 0;
+    return $class->_of_places($top, map { [$top->{file}, ++$line, $_] } @lines);
 }
 
-sub as_hash { my ($self) = @_; return { map { my $value = $ANSWER{$_}->(); defined $value ? ($_ => $value) : () } keys %ANSWER } }
+# Of lines with the file and the number of each.
+sub _of_places {
+    my ($class, $top, @lines) = @_;
+    my $root = $class->_node(@$top{qw(directive args file line)});
+    my @open = ($root);
+    for my $place (@lines) {
+        my ($file, $line, $text) = @$place;
+        if ($text =~ m{\A\s*</}) { pop @open if @open > 1; next }
+        my ($name, $args) = $text =~ /\A\s*(\S+)\s*(.*?)\s*\z/s or next;
+        my $is_section = $name =~ /\A</;
+        $args =~ s/\s*>\z// or $name =~ s/>\z// if $is_section;
+        my $node = $class->_node($name, $args, $file, $line);
+        $open[-1]->_append($node);
+        push @open, $node if $is_section;
+    }
+    return $root;
+}
 
-sub as_string {
-    my ($self) = @_;
-    my $all = $self->as_hash;
-    return join '', map { "$_ $all->{$_}\n" } sort keys %$all;
+sub _node {
+    my ($class, $directive, $args, $file, $line) = @_;
+    return bless { directive => $directive, args => $args, file => $file, line => $line, children => [] }, $class;
+}
+
+# Its parent keeps it: the way back does not.
+sub _append {
+    my ($self, $child) = @_;
+    require Scalar::Util;
+    my $last = $self->{children}[-1];
+    push @{ $self->{children} }, $child;
+    $last->{next} = $child if $last;
+    Scalar::Util::weaken($child->{parent} = $self);
+    return;
+}
+
+my $tree;
+
+# The first directive of the configuration.
+sub conftree {
+    $tree ||= __PACKAGE__->_of_places({ directive => '', args => '' }, map { [split /\t/, $_, 3] } split /\n/, $Mehari::Server::fact{tree} // '');
+    return $tree->{children}[0] || $tree;
 }
 
 sub directive   { return $_[0]{directive} }
 sub args        { return $_[0]{args} }
-sub filename    { return undef }
-sub line_num    { return 0 }
-sub first_child { return undef }
-sub next        { return undef }
-sub parent      { return undef }
+sub filename    { return $_[0]{file} }
+sub line_num    { return $_[0]{line} }
+sub first_child { return $_[0]{children}[0] }
+sub next        { return $_[0]{next} }
+sub parent      { my ($self) = @_; my $parent = $self->{parent}; return $parent && length $parent->{directive} ? $parent : undef }
+
+sub _is_section { return $_[0]{directive} =~ /\A</ }
+
+# The name without the `<` of a section.
+sub _name { return $_[0]{directive} =~ s/\A<//r }
+
+# This node and those behind it.
+sub _level {
+    my ($self) = @_;
+    my @nodes;
+    for (my $node = $self; $node; $node = $node->next) { push @nodes, $node }
+    return @nodes;
+}
+
+# lookup($directive, $args): what stands on this level; a section is a hash of what is in it. In scalar context the first.
+sub lookup {
+    my ($self, $name, $args) = @_;
+    my @found = map { $_->_is_section ? $_->first_child ? $_->first_child->as_hash : {} : $_->args }
+        grep { lc $_->_name eq lc $name && (!defined $args || $_->args eq $args) } $self->_level;
+    return wantarray ? @found : $found[0];
+}
+
+# This level: a name is its arguments, or an array of them; a section is a hash by its arguments.
+sub as_hash {
+    my ($self) = @_;
+    my %hash;
+    for my $node ($self->_level) {
+        my $name = $node->_name;
+        if ($node->_is_section) { $hash{$name}{ $node->args } = $node->first_child ? $node->first_child->as_hash : {} }
+        elsif (!exists $hash{$name}) { $hash{$name} = $node->args }
+        else { $hash{$name} = [ref $hash{$name} ? @{ $hash{$name} } : $hash{$name}, $node->args] }
+    }
+    return \%hash;
+}
+
+# As it would be written.
+sub as_string {
+    my ($self) = @_;
+    return join '', map { $_->_written } $self->_level;
+}
+
+sub _written {
+    my ($self) = @_;
+    my $args = length $self->args ? ' ' . $self->args : '';
+    return $self->directive . "$args\n" unless $self->_is_section;
+    return $self->directive . "$args>\n" . ($self->first_child ? $self->first_child->as_string : '') . '</' . $self->_name . ">\n";
+}
 
 1;

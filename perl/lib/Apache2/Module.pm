@@ -29,17 +29,21 @@ sub _of { my ($index) = @_; return $index < @MODULES ? bless { index => $index }
 sub next { my ($self) = @_; return _of($self->{index} + 1) }
 sub name { my ($self) = @_; return "$MODULES[$self->{index}].c" }
 sub module_index { return $_[0]{index} }
-sub cmds { return undef }
+# The first of its commands; the others by `next`.
+sub cmds { my ($self) = @_; return $self->{class} ? Mehari::Directives::commands($self->{class}) : undef }
 
 # The interface of 2.4.
 sub ap_api_major_version { return 20120211 }
 sub ap_api_minor_version { return 0 }
 
-# get_config($class, $server, $per_dir): what the directives of a Perl module left.
+# add($package, \@commands): directives of a Perl module's own, for the lines of the configuration that follow.
+sub add { my ($package, $commands) = @_; require Mehari::Directives; return Mehari::Directives::add($package, $commands) }
+
+# get_config($class, $server, $per_dir): what the directives of a Perl module left, there or for the server.
 sub get_config {
     my ($class, $server, $per_dir) = @_;
-    $class = $class->name if ref $class;
-    return Mehari::Server->can('directives_of') ? Mehari::Server::directives_of($class, $server, $per_dir) : undef;
+    return undef unless Mehari::Directives->can('config');
+    return Mehari::Directives::config(ref $class || $class, $server, $per_dir);
 }
 
 sub remove_loaded_module { die "Apache2::Module::remove_loaded_module: the server's modules are fixed\n" }

@@ -49,7 +49,7 @@ sub useragent_addr { my ($self) = @_; return $self->connection->client_addr }
 
 # What modules of Apache's in C keep here has no use.
 sub request_config { return undef }
-sub per_dir_config { my ($self) = @_; return $self }
+sub per_dir_config { my ($self) = @_; return bless [$self], 'Apache2::ConfVector' }
 
 sub allowed_methods  { my ($self) = @_; return $self->allowed }
 sub allowed_xmethods { return undef }

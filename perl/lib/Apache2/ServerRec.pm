@@ -46,7 +46,7 @@ for my $name (keys %DEFAULT) {
     };
 }
 
-sub is_virtual { my ($self) = @_; return $self->_said('is_virtual') ? 1 : 0 }
+sub is_virtual { my ($self) = @_; return $self->{number} ? 1 : 0 }
 
 sub names      { my ($self) = @_; return [grep { !/[*?]/ } split ' ', $self->_said('names') // ''] }
 sub wild_names { my ($self) = @_; return [grep { /[*?]/ } split ' ', $self->_said('names') // ''] }

@@ -123,10 +123,11 @@ my %ERRANDS = (
     module  => sub { my ($name) = @_; require(($name =~ s{::}{/}gr) . '.pm'); return taken() },
     require => sub { my ($file) = @_; package main; require $file; return Mehari::Configuration::taken() },
     section => \&section,
+    directive => sub { my ($text) = @_; require Mehari::Directives; Mehari::Directives::apply($text); return taken() },
 );
 
 # A message is a decimal length, a newline, and so many bytes: the errand's name and arguments, NUL between them.
-# The answer likewise: `ok` and lines, or `failed` and why.
+# The answer likewise: `ok`, directives that modules have defined (`d`) and lines (`l`), or `failed` and why.
 sub serve {
     open my $errands, '<&', \*STDIN  or die "mehari: $!\n";
     open my $answers, '>&', \*STDOUT or die "mehari: $!\n";
@@ -140,7 +141,8 @@ sub serve {
         my @lines = eval { $ERRANDS{$errand}->(@arguments) };
         my $failed = $@;
         chomp $failed;
-        my $answer = join "\0", $failed ? ('failed', $failed) : ('ok', @lines);
+        my @defined = Mehari::Directives->can('told') ? Mehari::Directives::told() : ();
+        my $answer = join "\0", $failed ? ('failed', $failed) : ('ok', (map { "d$_" } @defined), (map { "l$_" } @lines));
         utf8::encode($answer) if utf8::is_utf8($answer);
         print {$answers} length($answer), "\n", $answer;
         $answers->flush;

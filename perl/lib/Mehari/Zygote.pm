@@ -10,7 +10,7 @@ use Mehari;
 use Mehari::Handler ();
 use Mehari::Server  ();
 
-my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section);
+my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive);
 
 sub run {
     my ($control, $bell, $event, %facts) = @_;
@@ -61,6 +61,16 @@ sub _section {
     require Mehari::Configuration;
     Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
     Mehari::Configuration::section($name, $code);
+}
+
+# Likewise.
+sub _directive {
+    my ($text) = @_;
+    require Mehari::Configuration;
+    require Mehari::Directives;
+    Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
+    Mehari::Directives::apply($text);
+    Mehari::Configuration::taken();
 }
 
 # Scripts of the other rungs are compiled by the process that runs them.

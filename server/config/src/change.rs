@@ -86,6 +86,8 @@ pub enum Change {
     UnsetEnv(String),
     SetVar(String, String),
     AddVar(String, String),
+    /// A directive of a Perl module.
+    Custom(Arc<crate::CustomUse>),
     Require(Requirement),
     Order(Order),
     Allow(Option<Methods>, From),
@@ -100,6 +102,8 @@ pub enum Change {
     ExpiresActive(bool),
     ExpiresDefault(Expiry),
     ExpiresByType(String, Expiry),
+    /// `AddOutputFilterByType` and what belongs to it.
+    Compression(crate::CompressionChange),
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),

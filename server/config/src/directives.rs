@@ -8,6 +8,7 @@ use crate::directive::Group;
 mod access;
 mod environment;
 mod files;
+mod filter;
 mod handlers;
 mod headers;
 mod ignored;
@@ -32,6 +33,7 @@ pub const DIRECTIVES: &[Group] = &[
     access::GROUP,
     rewriting::GROUP,
     headers::GROUP,
+    filter::GROUP,
     handlers::GROUP,
     proxy::GROUP,
     perl::GROUP,

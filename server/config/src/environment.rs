@@ -29,6 +29,9 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_auth_basic.c", "auth_basic_module"),
     ("mod_rewrite.c", "rewrite_module"),
     ("mod_headers.c", "headers_module"),
+    ("mod_deflate.c", "deflate_module"),
+    ("mod_brotli.c", "brotli_module"),
+    ("mod_filter.c", "filter_module"),
     ("mod_expires.c", "expires_module"),
     ("mod_setenvif.c", "setenvif_module"),
     ("mod_actions.c", "actions_module"),
@@ -63,13 +66,7 @@ pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
 /// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.
-const DONE_WITHOUT: &[&str] = &[
-    "deflate_module",
-    "filter_module",
-    "info_module",
-    "mime_magic_module",
-    "status_module",
-];
+const DONE_WITHOUT: &[&str] = &["info_module", "mime_magic_module", "status_module"];
 
 /// Asked for by `Include`; the reader takes it after the directive has been applied.
 pub(crate) struct IncludeRequest {
@@ -93,6 +90,8 @@ pub(crate) struct Environment {
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
     pub loaded_here: usize,
+    /// Directives of Perl modules.
+    pub custom: Vec<std::sync::Arc<crate::CustomDirective>>,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
@@ -125,6 +124,10 @@ impl Environment {
             .any(|(file, identifier)| name == *file || name == *identifier);
         stands_in
             || self.loaded.contains(name)
+            || self
+                .custom
+                .iter()
+                .any(|known| known.module == name.trim_end_matches(".c"))
             || name
                 .strip_prefix("mod_")
                 .and_then(|name| name.strip_suffix(".c"))

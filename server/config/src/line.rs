@@ -139,6 +139,16 @@ fn variable(text: &[Character]) -> Option<String> {
     is_name.then_some(name)
 }
 
+/// What stands before the first blank: the name of a directive.
+pub(crate) fn first_word(line: &[Character]) -> Word {
+    let end = line.iter().position(|(c, _)| c.is_whitespace());
+    Word {
+        text: self::text(&line[..end.unwrap_or(line.len())]),
+        quote: None,
+        at: line.first().map_or(At::default(), |(_, at)| *at),
+    }
+}
+
 /// Splits a line into words.
 pub(crate) fn words(line: &[Character]) -> Result<Vec<Word>, Fault> {
     let mut words = Vec::new();

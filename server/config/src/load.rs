@@ -14,6 +14,7 @@ use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
 use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
 
+mod custom;
 mod finish;
 mod htaccess;
 mod part;
@@ -21,6 +22,7 @@ mod perl;
 mod sections;
 mod unknown;
 
+use custom::CustomSection;
 pub(crate) use htaccess::read_htaccess;
 use perl::PerlBlock;
 use sections::{Open, OpenKind};
@@ -70,6 +72,7 @@ struct Reader<'a> {
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
     perl_block: Option<PerlBlock>,
+    custom_section: Option<CustomSection>,
     interpreter: Option<&'a mut dyn Interpreter>,
 }
 
@@ -120,6 +123,7 @@ impl<'a> Reader<'a> {
             named: Vec::new(),
             foreign_until: None,
             perl_block: None,
+            custom_section: None,
             interpreter,
         }
     }
@@ -173,6 +177,7 @@ impl<'a> Reader<'a> {
             self.refuse(Fault::new(block.at, message));
         }
         self.foreign_until = None;
+        self.refuse_open_custom();
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
                 "<{0}> is not closed; expected </{0}> in the same file",
@@ -215,6 +220,9 @@ impl<'a> Reader<'a> {
         }
         line::check_characters(content)?;
         let expanded = line::expand(content, &self.environment)?;
+        if self.collect_custom(&expanded) {
+            return Ok(());
+        }
         match is_section {
             true => self.section_line(&expanded),
             false => self.directive_line(&expanded),
@@ -227,11 +235,14 @@ impl<'a> Reader<'a> {
     }
 
     fn directive_line(&mut self, content: &[Character]) -> Result<(), Fault> {
-        let words = line::words(content)?;
-        let Some((name, rest)) = words.split_first() else {
-            return Ok(());
+        let name = line::first_word(content);
+        let row = match Directive::named(&name.text) {
+            Some(row) => row,
+            None => match self.custom(&name.text) {
+                Some(directive) => return self.custom_line(directive, &name, content),
+                None => return Err(unknown::fault(&name, &self.environment.custom)),
+            },
         };
-        let row = Directive::named(&name.text).ok_or_else(|| unknown::fault(name))?;
         if let Some(may) = self.htaccess.as_ref().filter(|may| !may.allow(row)) {
             return Err(Fault::new(name.at, htaccess::refusal(row, may)));
         }
@@ -242,6 +253,11 @@ impl<'a> Reader<'a> {
             );
             return Err(Fault::new(name.at, message));
         }
+        if row.name == "Perl" {
+            return self.perl_line(&name, content);
+        }
+        let words = line::words(content)?;
+        let rest = words.get(1..).unwrap_or_default();
         let end = content.last().map_or(name.at, |(_, at)| At {
             line: at.line,
             column: at.column + 1,
@@ -261,9 +277,11 @@ impl<'a> Reader<'a> {
         let preloads = self.environment.preloads.len();
         self.apply(row, &arguments)?;
         self.note(row, name.at);
-        if self.environment.preloads.len() > preloads {
+        self.record(row.name, content);
+        let is_maker = row.name == "PerlLoadModule";
+        if is_maker || self.environment.preloads.len() > preloads {
             self.place_preloads(preloads, name.at);
-            self.preload_was_read(name.at);
+            self.preload_was_read(name.at, is_maker);
         }
         for (upstream, at) in self.environment.named.drain(..) {
             self.named.push((upstream, self.file.clone(), at));

@@ -2,7 +2,7 @@
 //!
 //! The text is a list of records, each a kind, then a name and a value that end with NUL: `h` a handler
 //! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `e` an error document of
-//! this server, `t` a text by name.
+//! this server, `c` a container of custom directives (or a line of it), `t` a text by name.
 //! perl/xs/settings.c reads it, once for each [`crate::Settings::id`].
 
 use std::sync::Arc;
@@ -121,8 +121,18 @@ pub struct PerlPart {
     pub disabled: Vec<Phase>,
     /// The path of the last section that matched.
     pub location: String,
+    /// What the directives of Perl modules say here, from the outermost section on.
+    pub custom: Vec<Container>,
     #[serde(skip)]
     pub told: Told,
+}
+
+/// The lines of one section that use directives of Perl modules.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Container {
+    pub number: u64,
+    /// Those of a .htaccess, which no zygote knows of.
+    pub late: Vec<Arc<crate::CustomUse>>,
 }
 
 /// What the worker is told; made once the settings are merged and equal whatever it is.
@@ -162,6 +172,7 @@ impl PerlPart {
                 Change::PerlWithout(phase) if !self.disabled.contains(phase) => {
                     self.disabled.push(*phase)
                 }
+                Change::Custom(used) => self.add_custom(used),
                 Change::PerlWith(phase) => self.disabled.retain(|known| known != phase),
                 _ => {}
             }
@@ -182,6 +193,25 @@ impl PerlPart {
         }
         if !location.is_empty() {
             self.location = location.to_string();
+        }
+    }
+
+    fn add_custom(&mut self, used: &Arc<crate::CustomUse>) {
+        let container = match self.custom.last_mut() {
+            Some(last) if last.number == used.container => last,
+            _ => {
+                self.custom.push(Container {
+                    number: used.container,
+                    late: Vec::new(),
+                });
+                let Some(last) = self.custom.last_mut() else {
+                    return;
+                };
+                last
+            }
+        };
+        if used.is_late {
+            container.late.push(used.clone());
         }
     }
 
@@ -235,6 +265,12 @@ impl Settings {
         for (name, values) in &self.set_var {
             for value in values {
                 text.put(b'v', name, value);
+            }
+        }
+        for container in &perl.custom {
+            text.put(b'c', &container.number.to_string(), "");
+            for used in &container.late {
+                text.put(b'c', &container.number.to_string(), &used.text());
             }
         }
         if perl.options_on | perl.options_off != 0 {
@@ -301,7 +337,6 @@ impl Host {
         say("names", &self.names.join(" "));
         let port = self.addresses.iter().find_map(|address| address.port);
         say("port", &port.map_or(String::new(), |port| port.to_string()));
-        say("is_virtual", if self.number > 0 { "1" } else { "" });
         text.0
     }
 }

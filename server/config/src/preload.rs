@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::{Problem, Rung};
 
@@ -25,6 +26,8 @@ pub enum Preload {
     Psgi(PathBuf),
     /// The code of a `<Perl>` section, and `FILE:LINE` of its first line.
     Section { name: String, code: String },
+    /// A line of a directive that a Perl module defined.
+    Directive(Arc<crate::CustomUse>),
 }
 
 impl Preload {
@@ -49,6 +52,7 @@ impl fmt::Display for Preload {
             }
             Preload::Psgi(file) => write!(out, "application {}", file.display()),
             Preload::Section { name, .. } => write!(out, "<Perl> of {name}"),
+            Preload::Directive(used) => write!(out, "{} of {}:{}", used.name, used.file, used.line),
         }
     }
 }

@@ -213,6 +213,8 @@ pub struct Settings {
     pub proxy: ProxySettings,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
+    /// Output filters.
+    pub compression: crate::Compression,
     /// `TrackUploads`.
     pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
@@ -459,6 +461,12 @@ pub struct Site {
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
     pub(crate) defines: std::collections::BTreeMap<String, String>,
+    /// Directives of Perl modules, for .htaccess files.
+    #[serde(skip)]
+    pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
+    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
+    #[serde(skip)]
+    pub tree: String,
     /// `PidFile`.
     pub pid_file: Option<PathBuf>,
     /// What answers when no virtual host does, and what they go on from.
@@ -477,6 +485,8 @@ pub struct Site {
     pub limits: ConnectionLimits,
     /// Who is believed about clients behind them.
     pub remote_address: Option<crate::RemoteAddress>,
+    /// Where compressed files are kept.
+    pub variants: crate::VariantStore,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,

@@ -1,12 +1,26 @@
 //! The directive table, row by row.
 
-use mehari_config::{Directive, Place, Shape, Site, DIRECTIVES};
+use mehari_config::{
+    Directive, Errand, Interpreter, Made, PerlSettings, Place, Shape, Site, DIRECTIVES,
+};
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("httpd.conf");
     std::fs::write(&file, text).expect("written");
-    Site::load(&file, &[])
+    Site::load_with(&file, &[], &mut Reading)
+}
+
+/// A perl that knows one mistake.
+struct Reading;
+
+impl Interpreter for Reading {
+    fn run(&mut self, _: &PerlSettings, errand: Errand<'_>) -> Result<Made, String> {
+        match errand {
+            Errand::Section { code: "}", .. } => Err("syntax error".to_string()),
+            _ => Ok(Made::default()),
+        }
+    }
 }
 
 /// What a row needs around it to be right by itself.

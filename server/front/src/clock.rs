@@ -66,35 +66,6 @@ fn seconds(time: SystemTime) -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// Rounds of the loop: what is read together is answered together, so that one `stat` of a file
-/// serves every request that had arrived before it.
-#[derive(Default)]
-pub struct Rounds {
-    number: Cell<u64>,
-    ending: Cell<bool>,
-    end: tokio::sync::Notify,
-}
-
-impl Rounds {
-    /// The round under way. Something was looked at in it, so it will end.
-    pub fn current(&self) -> u64 {
-        if !self.ending.replace(true) {
-            self.end.notify_one();
-        }
-        self.number.get()
-    }
-
-    /// Ends rounds for ever: a task whose turn comes after all tasks that are runnable when a round
-    /// is first asked for.
-    pub async fn turn(&self) {
-        loop {
-            self.end.notified().await;
-            self.number.set(self.number.get() + 1);
-            self.ending.set(false);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,29 +1,21 @@
 //! The front itself: accepts, sweeps deadlines, stops.
 
-use crate::deadline::{Alarm, Phase, Seat, SWEEP};
+use crate::accept::accept;
+use crate::deadline::{Alarm, SWEEP};
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
-use crate::http1::{Connection, Ended, Takeover};
-use crate::http2;
-use crate::log::{Journal, Origin};
+use crate::log::Journal;
 use crate::oracle;
-use crate::proxied;
-use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Door, Listener, Socket, Stream, Unwatched};
-use crate::tls::{self, Hosts, Refusal, Trouble};
-use crate::traffic::Connected;
+use crate::socket::{Acceptor, Listener};
+use crate::tls::{Hosts, Trouble};
 use crate::watched::watched;
-use mehari_config::{LogLevel, Site};
+use mehari_config::Site;
 use mehari_pool::Oracle;
 use mehari_upstream::GroupStatus;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::task::{spawn_local, LocalSet};
 
@@ -167,8 +159,7 @@ impl<D: Dispatch> Front<D> {
                 shared.upstreams.watch();
                 let sweeping = spawn_local(sweep(shared.clone()));
                 let watching = spawn_local(watch(shared.clone()));
-                let turning = shared.clone();
-                let turning = spawn_local(async move { turning.rounds.turn().await });
+                let listening = spawn_local(listen_to_the_ground(shared.clone()));
                 let how = asked_to_stop(&mut stop).await;
                 accepting.iter().for_each(|task| task.abort());
                 if how == Stop::Gracefully {
@@ -178,7 +169,7 @@ impl<D: Dispatch> Front<D> {
                 shared.streams.raise(Alarm::Abandon);
                 sweeping.abort();
                 watching.abort();
-                turning.abort();
+                listening.abort();
                 Ok(())
             })
             .await
@@ -218,7 +209,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
         shared.clock.advance();
         shared.registry.sweep(shared.clock.tick());
         shared.streams.sweep(shared.clock.tick());
-        shared.routes.trim();
+        shared.routes.tidy(shared.ground.take_fallen());
         shared.upstreams.sweep();
     }
 }
@@ -241,221 +232,15 @@ async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
         }
     }
 }
-/// How often the log hears that connections cannot be accepted.
-const COMPLAIN: Duration = Duration::from_secs(60);
-/// Idle connections that make room at a time when descriptors have run out.
-const ROOM: usize = 32;
 
-async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
-    let mut complained: Option<tokio::time::Instant> = None;
-    loop {
-        match acceptor.accept().await {
-            Ok((socket, peer)) => admit(&shared, socket, peer),
-            Err(error) => {
-                // Out of descriptors, usually: what is open must close before it helps to try again.
-                let dismissed = (0..ROOM)
-                    .take_while(|_| shared.registry.dismiss_idle())
-                    .count();
-                if !complained.is_some_and(|since| since.elapsed() < COMPLAIN) {
-                    complained = Some(tokio::time::Instant::now());
-                    let text = format!(
-                        "accepting a connection: {error}; {dismissed} idle connections are closed to make room (said once a minute at most)"
-                    );
-                    shared
-                        .journal
-                        .error(0, LogLevel::Error, Origin::default(), &text);
-                }
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
-}
-
-/// At the limit an idle connection makes room. When none is idle the client is told so at once:
-/// left in the backlog it would wait without knowing, and a balancer would go on sending.
-fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
-    let counts = &shared.counts;
-    counts.connections.set(counts.connections.get() + 1);
-    let full = shared.registry.open() >= shared.site().limits.connections;
-    if full && !shared.registry.dismiss_idle() {
-        counts
-            .refused_connections
-            .set(counts.refused_connections.get() + 1);
-        match socket {
-            // Not worth a handshake.
-            Socket::Tcp(_, door) if door.secure => {}
-            Socket::Tcp(socket, _) => drop(spawn_local(turn_away(tcp(socket), FULL))),
-            Socket::Unix(socket) => drop(spawn_local(turn_away(unix(socket), FULL))),
-        }
-        return;
-    }
-    let limit = shared.site().limits.connections_per_client;
-    let counted = match limit {
-        0 => None,
-        limit => match shared.traffic.connect(&peer.remote_addr, limit) {
-            Some(counted) => Some(counted),
-            None => return turn_away_greedy(socket),
-        },
-    };
-    match socket {
-        Socket::Tcp(socket, door) if door.secure || shared.site().limits.proxy_protocol => {
-            drop(spawn_local(counting(
-                counted,
-                serve_introduced(shared.clone(), socket, peer, door),
-            )))
-        }
-        Socket::Tcp(socket, _) => {
-            let seat = shared.registry.enter(&shared.clock);
-            let served = serve(shared.clone(), tcp(socket), peer, seat);
-            match counted {
-                None => drop(spawn_local(served)),
-                counted => drop(spawn_local(counting(counted, served))),
-            }
-        }
-        Socket::Unix(socket) => {
-            let seat = shared.registry.enter(&shared.clock);
-            drop(spawn_local(serve(shared.clone(), unix(socket), peer, seat)))
-        }
-    }
-}
-
-fn tcp(socket: OwnedFd) -> Unwatched<TcpStream> {
-    Unwatched::new(socket)
-}
-
-fn unix(socket: OwnedFd) -> Unwatched<UnixStream> {
-    Unwatched::new(socket)
-}
-
-/// An address that has as many connections as it may have.
-fn turn_away_greedy(socket: Socket) {
-    match socket {
-        Socket::Tcp(socket, door) if !door.secure => {
-            drop(spawn_local(turn_away(tcp(socket), GREEDY)))
-        }
-        _ => {}
-    }
-}
-
-/// The connection counts for its client until it is over.
-async fn counting(counted: Option<Connected>, served: impl std::future::Future<Output = ()>) {
-    served.await;
-    drop(counted);
-}
-
-/// A connection that a proxy made for somebody it names first.
-/// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
-async fn serve_introduced<D: Dispatch>(
-    shared: Rc<Shared<D>>,
-    socket: OwnedFd,
-    peer: Peer,
-    door: Door,
-) {
-    let stream = match TcpStream::from_std(socket.into()) {
-        Ok(stream) => stream,
-        Err(error) => {
-            let text = format!("a connection cannot be watched: {error}");
-            let journal = &shared.journal;
-            return journal.error(0, LogLevel::Error, Origin::default(), &text);
-        }
-    };
-    match shared.site().limits.proxy_protocol {
-        true => serve_proxied(shared, stream, peer, door).await,
-        false => serve_secure(shared, stream, peer).await,
-    }
-}
-
-async fn serve_proxied<D: Dispatch>(
-    shared: Rc<Shared<D>>,
-    mut socket: TcpStream,
-    mut peer: Peer,
-    door: Door,
-) {
-    let seat = shared.registry.enter(&shared.clock);
-    let limit = shared.site().limits.header_timeout;
-    seat.enter(&shared.clock, Phase::Head, limit);
-    let read = proxied::read_header(&mut socket, &seat, &mut peer).await;
-    if let Err(reason) = read {
-        let text = format!(
-            "PROXY header of {}: {reason}; the connection is closed",
-            peer.remote_addr
-        );
-        let journal = &shared.journal;
-        return journal.error(0, LogLevel::Warn, Origin::default(), &text);
-    }
-    match door.secure {
-        true => {
-            drop(seat);
-            serve_secure(shared, socket, peer).await;
-        }
-        false => serve(shared, socket, peer, seat).await,
-    }
-}
-
-/// A connection that begins with TLS.
-async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut peer: Peer) {
-    let Some(hosts) = shared.tls() else {
+/// Lets what was found on the disk fall when it changes.
+async fn listen_to_the_ground<D: Dispatch>(shared: Rc<Shared<D>>) {
+    let readable = shared.ground.descriptor().map(watched);
+    let Some(Ok(readable)) = readable else {
         return;
     };
-    let greeting = |name: Option<&str>| {
-        let name = name.unwrap_or_default().as_bytes();
-        hosts.greeting(shared.host(&peer, name))
-    };
-    let seat = shared.registry.enter(&shared.clock);
-    let limit = shared.site().limits.handshake_timeout;
-    seat.enter(&shared.clock, Phase::Head, limit);
-    match tls::accept(greeting, socket, &seat).await {
-        Ok((stream, session)) => {
-            let http2 = session.http2;
-            peer.tls = Some(Rc::new(session));
-            if !http2 {
-                return serve(shared, stream, peer, seat).await;
-            }
-            let takeover = Takeover {
-                socket: stream,
-                bytes: Vec::new(),
-                seat,
-                peer,
-            };
-            http2::serve(shared, takeover).await;
-        }
-        Err(Refusal::Plain(socket)) => turn_away(socket, SPEAKS_TLS).await,
-        Err(Refusal::Failed(None)) => {}
-        Err(Refusal::Failed(Some(reason))) => {
-            let text = format!("TLS handshake with {}: {reason}", peer.remote_addr);
-            shared
-                .journal
-                .error(0, LogLevel::Info, Origin::default(), &text);
-        }
-    }
-}
-
-async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer, seat: Seat)
-where
-    S: Stream,
-    D: Dispatch,
-{
-    match Connection::new(shared.clone(), socket, peer, seat)
-        .serve()
-        .await
-    {
-        Ended::Closed => {}
-        Ended::Http2(takeover) => http2::serve(shared, takeover).await,
-    }
-}
-
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nServer: Mehari\r\nRetry-After: 1\r\n\
-    Content-Length: 0\r\nConnection: close\r\n\r\n";
-const GREEDY: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nServer: Mehari\r\nRetry-After: 1\r\n\
-    Content-Length: 0\r\nConnection: close\r\n\r\n";
-const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nServer: Mehari\r\n\
-    Content-Type: text/plain; charset=utf-8\r\nContent-Length: 60\r\nConnection: close\r\n\r\n\
-    400 Bad Request\nThis port speaks TLS: ask it with https://.\n";
-
-/// Answers without reading. The pause lets the client read before the close, and is the cost of
-/// a connection that costs nothing else.
-async fn turn_away(mut socket: impl AsyncWrite + Unpin, answer: &[u8]) {
-    if socket.write_all(answer).await.is_ok() && socket.shutdown().await.is_ok() {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+    while let Ok(mut ready) = readable.readable().await {
+        ready.clear_ready();
+        shared.ground.hear();
     }
 }

@@ -94,8 +94,9 @@ fn sent_file<D: Dispatch>(
     let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
     let found = route::stat(path).filter(|(_, stat)| route::is_file(stat));
     let answer = found.ok_or(NOT_FOUND).and_then(|(name, stat)| {
-        let target = FileTarget::new(name, &stat);
-        file::answer(request, &target, settings, shared.rounds.current())
+        let look = |path: &[u8]| route::stat(path).map(|(_, stat)| stat);
+        let target = FileTarget::new(name, &stat, look);
+        file::answer(request, &target, settings, &shared.files)
     });
     answer
         .map(Work::Answer)

@@ -8,10 +8,14 @@ pub mod proxy;
 pub mod send_file;
 mod upgrade;
 
+use crate::answer::Answer;
 use crate::dispatch::Exchange;
+use crate::filter::Filtered;
 use crate::spool::Spooled;
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Head, Passed};
+use std::future::Future;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,6 +28,8 @@ pub enum Said {
     Passed(Box<Passed>, Option<Box<Spooled>>),
     /// The server's own page for this status.
     Page(u16),
+    /// The front's own answer, which took its time.
+    Answered(Box<Answer>),
     /// 101: the connection speaks something else from now on.
     Upgrade(Head),
 }
@@ -45,6 +51,8 @@ pub enum Fault {
     Program(#[from] mehari_pool::Fault),
     #[error(transparent)]
     BackEnd(#[from] mehari_upstream::Fault),
+    #[error("the response could not be compressed")]
+    Filter,
 }
 
 impl Fault {
@@ -53,6 +61,7 @@ impl Fault {
         match self {
             Fault::Program(fault) => fault.status(),
             Fault::BackEnd(fault) => fault.status(),
+            Fault::Filter => 500,
         }
     }
 }
@@ -63,9 +72,32 @@ pub enum Backend<P> {
     Perl(P, Option<Box<Spooled>>),
     Cgi(Box<cgi::Exchange>),
     Proxy(Box<proxy::Exchange>),
+    /// One of them, with a filter behind it.
+    Filtered(Box<Filtered<P>>),
+    /// Nobody: the front itself, when it is ready.
+    Later(Later),
+    /// Taken apart.
+    Gone,
 }
 
+/// An answer that is being made, or the status of the page instead of it.
+pub type Later = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
+
 impl<P: Exchange> Backend<P> {
+    /// Puts a filter behind it.
+    pub fn wrap(&mut self, with: impl FnOnce(Backend<P>) -> Filtered<P>) {
+        let inner = std::mem::replace(self, Backend::Gone);
+        *self = Backend::Filtered(Box::new(with(inner)));
+    }
+
+    /// Bytes of a body that a filter holds whole.
+    pub fn held_length(&self) -> Option<u64> {
+        match self {
+            Backend::Filtered(filtered) => filtered.held_length(),
+            _ => None,
+        }
+    }
+
     pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Said, Fault>> {
         match self {
             Backend::Perl(exchange, body) => match said(exchange.poll_head(cx)) {
@@ -76,6 +108,14 @@ impl<P: Exchange> Backend<P> {
             },
             Backend::Cgi(exchange) => said(exchange.poll_head(cx)),
             Backend::Proxy(exchange) => exchange.poll_head(cx),
+            Backend::Filtered(filtered) => filtered.inner_mut().poll_head(cx),
+            Backend::Later(later) => later.as_mut().poll(cx).map(|answer| {
+                Ok(match answer {
+                    Ok(answer) => Said::Answered(Box::new(answer)),
+                    Err(status) => Said::Page(status),
+                })
+            }),
+            Backend::Gone => Poll::Ready(Ok(Said::Page(500))),
         }
     }
 
@@ -83,8 +123,9 @@ impl<P: Exchange> Backend<P> {
     pub fn take_interim(&mut self) -> Option<Head> {
         match self {
             Backend::Perl(exchange, _) => exchange.take_interim(),
-            Backend::Cgi(_) => None,
             Backend::Proxy(exchange) => exchange.take_interim(),
+            Backend::Filtered(filtered) => filtered.inner_mut().take_interim(),
+            Backend::Cgi(_) | Backend::Later(_) | Backend::Gone => None,
         }
     }
 
@@ -98,6 +139,8 @@ impl<P: Exchange> Backend<P> {
             Backend::Perl(exchange, _) => exchange.poll_body(cx, into, room).map_err(Fault::from),
             Backend::Cgi(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
             Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
+            Backend::Filtered(filtered) => filtered.poll_body(cx, into, room),
+            Backend::Later(_) | Backend::Gone => Poll::Ready(Ok(false)),
         }
     }
 
@@ -106,6 +149,8 @@ impl<P: Exchange> Backend<P> {
             Backend::Perl(exchange, _) => exchange.is_complete(),
             Backend::Cgi(exchange) => exchange.is_complete(),
             Backend::Proxy(exchange) => exchange.is_complete(),
+            Backend::Filtered(filtered) => filtered.is_complete(),
+            Backend::Later(_) | Backend::Gone => true,
         }
     }
 
@@ -113,7 +158,8 @@ impl<P: Exchange> Backend<P> {
         match self {
             Backend::Perl(exchange, _) => exchange.worker(),
             Backend::Cgi(exchange) => exchange.worker(),
-            Backend::Proxy(_) => None,
+            Backend::Filtered(filtered) => filtered.inner().worker(),
+            Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
         }
     }
 
@@ -121,6 +167,8 @@ impl<P: Exchange> Backend<P> {
     pub fn waits(&self) -> bool {
         match self {
             Backend::Proxy(exchange) => !exchange.is_begun(),
+            Backend::Filtered(filtered) => filtered.inner().waits(),
+            Backend::Later(_) => false,
             _ => self.worker().is_none(),
         }
     }
@@ -130,6 +178,8 @@ impl<P: Exchange> Backend<P> {
             Backend::Perl(exchange, _) => exchange.queued(),
             Backend::Cgi(exchange) => exchange.queued(),
             Backend::Proxy(exchange) => exchange.queued(),
+            Backend::Filtered(filtered) => filtered.inner().queued(),
+            Backend::Later(_) | Backend::Gone => Duration::ZERO,
         }
     }
 }

@@ -3,11 +3,13 @@
 //! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
 //! task that goes the same way as an HTTP/1 request: `route`, `work`, answer.
 
+mod at_once;
 mod census;
 mod flow;
+mod head;
+mod line;
 mod program;
 mod receive;
-mod rewound;
 mod send;
 mod stream;
 
@@ -20,9 +22,9 @@ use crate::shared::Shared;
 use bytes::Bytes;
 use census::Census;
 use h2::server::Connection;
+use line::Line;
 use mehari_config::{ConnectionLimits, LogLevel};
-use rewound::Rewound;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::future::{poll_fn, Future};
 use std::pin::pin;
 use std::rc::Rc;
@@ -52,11 +54,10 @@ where
     D: Dispatch,
 {
     let site = shared.site();
-    let census = Rc::new(RefCell::new(Census::new(PREFACE)));
-    let io = Rewound::new(takeover.bytes, takeover.socket, census.clone());
+    let line = Line::new(takeover.bytes, takeover.socket, Census::new(PREFACE));
     let seat = takeover.seat;
     seat.enter(&shared.clock, Phase::Head, site.limits.header_timeout);
-    let mut handshake = pin!(builder(&site.limits).handshake(io));
+    let mut handshake = pin!(builder(&site.limits).handshake(line.clone()));
     let connection = poll_fn(|cx| match handshake.as_mut().poll(cx) {
         Poll::Ready(connection) => Poll::Ready(connection.ok()),
         Poll::Pending => match seat.poll_alarm(cx) {
@@ -67,6 +68,7 @@ where
     let Some(connection) = connection.await else {
         return;
     };
+    line.host();
     let presence = Rc::new(Presence {
         seat,
         active: Cell::new(0),
@@ -81,7 +83,7 @@ where
         peer: peer.clone(),
         leaving: false,
         began,
-        census,
+        line,
         condemned: false,
     };
     while let Some(accepted) = poll_fn(|cx| host.poll_accept(cx)).await {
@@ -95,13 +97,17 @@ where
         if host.condemned {
             continue;
         }
-        let working = Working::begin(&host.shared, &host.presence);
         let stream = Stream::new(host.shared.clone(), peer.clone(), respond);
+        let Some(rest) = stream.begin(request) else {
+            host.presence.still_here(&host.shared);
+            continue;
+        };
+        let working = Working::begin(&host.shared, &host.presence);
         let mut work = Box::pin(async move {
-            stream.serve(request).await;
+            rest.await;
             drop(working);
         });
-        // What can be answered at once is, without a task of its own.
+        // What needs to wait for nothing gets no task of its own.
         let at_once = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready()));
         if !at_once.await {
             tokio::task::spawn_local(work);
@@ -129,6 +135,13 @@ struct Presence {
 }
 
 impl Presence {
+    /// It asked for something that was answered at once.
+    fn still_here<D: Dispatch>(&self, shared: &Shared<D>) {
+        if self.active.get() == 0 {
+            self.rest(shared);
+        }
+    }
+
     fn rest<D: Dispatch>(&self, shared: &Shared<D>) {
         let limit = shared.site().limits.keep_alive.unwrap_or(Duration::ZERO);
         self.seat.enter(&shared.clock, Phase::Idle, limit);
@@ -170,13 +183,13 @@ type Accepted = (
 
 struct Host<S, D: Dispatch> {
     shared: Rc<Shared<D>>,
-    connection: Connection<Rewound<S>, Bytes>,
+    connection: Connection<Line<S>, Bytes>,
     presence: Rc<Presence>,
     peer: Rc<Peer>,
     /// GOAWAY has been sent.
     leaving: bool,
     began: Duration,
-    census: Rc<RefCell<Census>>,
+    line: Line<S>,
     /// It has been told to go for what it overdid: nothing more is done for it.
     condemned: bool,
 }
@@ -189,11 +202,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
                 self.say_goodbye();
             }
             let accepted = self.connection.poll_accept(cx);
-            if !self.condemned {
-                self.judge();
-            }
+            let judged = !self.condemned && self.judge();
             if let Poll::Ready(accepted) = accepted {
                 return Poll::Ready(accepted);
+            }
+            if judged {
+                // What it is told is said when the library is asked again.
+                continue;
+            }
+            if let Poll::Ready(Err(_)) = self.line.poll_end_round(cx) {
+                return Poll::Ready(None);
             }
             match self.presence.seat.poll_alarm(cx) {
                 None => return Poll::Pending,
@@ -204,10 +222,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
         }
     }
 
-    fn judge(&mut self) {
+    /// True: it has just been told to go.
+    fn judge(&mut self) -> bool {
         let age = self.shared.clock.tick().saturating_sub(self.began);
-        let Some(reason) = self.census.borrow().verdict(age) else {
-            return;
+        let Some(reason) = self.line.verdict(age) else {
+            return false;
         };
         self.condemned = true;
         self.leaving = true;
@@ -221,6 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
         );
         let journal = &self.shared.journal;
         journal.error(0, LogLevel::Warn, Origin::default(), &text);
+        true
     }
 
     /// What the library ended the connection for; a client that just went is none of it.

@@ -4,12 +4,16 @@
 //! requests, `route` finds what answers, `work` has it done by a `handler`, and the answer leaves
 //! the way the request came. Perl is `mehari_pool`'s.
 
+mod accept;
+mod address;
 mod answer;
 mod backlog;
 mod clock;
+mod crew;
 mod deadline;
 mod dispatch;
 mod facts;
+mod filter;
 mod front;
 mod gate;
 mod handed_back;
@@ -36,6 +40,7 @@ mod rewrite;
 mod route;
 mod shared;
 mod socket;
+mod spare;
 mod spool;
 mod status;
 mod tls;

@@ -4,6 +4,7 @@
 //! program can put a line of its own making into somebody's response (response splitting).
 
 use crate::http1::scan::is_token_byte;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::ops::Range;
 
 /// What a block of lines, each `Name: value\r\n`, holds.
@@ -24,6 +25,20 @@ pub enum Named {
     File,
     /// By a URL path: X-Accel-Redirect.
     Path,
+}
+
+/// The lines as HTTP/2 has them.
+pub fn push_fields(fields: &mut HeaderMap, block: &[u8]) -> Result<(), http::Error> {
+    for line in block.split_inclusive(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r\n").unwrap_or(line);
+        let Some(colon) = memchr::memchr(b':', line) else {
+            continue;
+        };
+        let name = HeaderName::from_bytes(&line[..colon])?;
+        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii())?;
+        fields.append(name, value);
+    }
+    Ok(())
 }
 
 /// `Err`: a CR, LF or NUL inside a line, or a name that is not a token, or a length that is not a number.

@@ -1,6 +1,7 @@
 //! What a path would be here, for handlers that ask within a request: `$r->lookup_uri`, a PerlTransHandler that
 //! changed the URI, an internal redirect that stays in its worker.
 
+use crate::address::Address;
 use crate::dispatch::Dispatch;
 use crate::gate;
 use crate::handler::perl;
@@ -22,20 +23,18 @@ pub fn answer<D: Dispatch>(
 ) {
     let site = shared.site();
     let path = path_of(question.target);
-    let found = match question.file {
-        None => route::find(&site, &shared.htaccess, question.server, path),
-        Some(file) => route::find_file(&site, &shared.htaccess, question.server, path, file),
-    };
-    let Ok(found) = found else {
+    let (server, file) = (question.server, question.file);
+    let Ok(found) = route::find(&site, &shared.htaccess, server, path, file) else {
         return;
     };
     let found = Rc::new(found);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let server_addr = text(question.asker.server_addr);
+    let address = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<IpAddr>().ok();
+    let server_ip = address(question.asker.server_addr);
     let peer = Peer {
-        remote_addr: text(question.asker.remote_addr),
-        server_ip: server_addr.parse::<IpAddr>().ok(),
-        server_addr,
+        remote_addr: address(question.asker.remote_addr)
+            .map_or_else(Address::default, Address::from),
+        server_addr: server_ip.map_or_else(Address::default, Address::from),
+        server_ip,
         server_port: question.asker.server_port,
         ..Peer::default()
     };

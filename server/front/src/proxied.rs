@@ -34,9 +34,9 @@ pub async fn read_header(
         },
     });
     if let Some((source, destination)) = read.await? {
-        peer.remote_addr = source.ip().to_canonical().to_string();
+        peer.remote_addr = source.ip().to_canonical().into();
         peer.remote_port = source.port();
-        peer.server_addr = destination.ip().to_canonical().to_string();
+        peer.server_addr = destination.ip().to_canonical().into();
         peer.server_port = destination.port();
         peer.server_ip = Some(destination.ip().to_canonical());
     }
@@ -158,7 +158,7 @@ pub fn client<'a>(
         found = Some(address);
     }
     found.map(|address| Peer {
-        remote_addr: address.to_canonical().to_string(),
+        remote_addr: address.to_canonical().into(),
         remote_port: 0,
         ..peer.clone()
     })
@@ -220,7 +220,7 @@ mod tests {
     fn header_is_believed_only_as_far_as_proxies_are() {
         let rule = RemoteAddress::new("X-Forwarded-For", &["10.0.0.0/8", "127.0.0.1"]);
         let peer = |address: &str| Peer {
-            remote_addr: address.into(),
+            remote_addr: address.parse::<IpAddr>().expect("an address").into(),
             ..Peer::default()
         };
         for (from, fields, expected) in [

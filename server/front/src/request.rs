@@ -1,16 +1,18 @@
 //! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
 
+use crate::address::Address;
 use crate::http1::head::split_port;
 use crate::notes::Notes;
 use crate::tls::Session;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// Both ends of a connection, as text: made once when it is accepted.
 #[derive(Debug, Clone, Default)]
 pub struct Peer {
-    pub remote_addr: String,
+    pub remote_addr: Address,
     pub remote_port: u16,
-    pub server_addr: String,
+    pub server_addr: Address,
     /// The same address; `None`: a local socket.
     pub server_ip: Option<std::net::IpAddr>,
     pub server_port: u16,
@@ -134,49 +136,6 @@ impl<'a> Request<'a> {
 }
 
 /// A list that lives on the stack while it is short, so that a request of usual size allocates nothing.
-pub struct Table<'a> {
-    few: [Field<'a>; FEW],
-    many: Vec<Field<'a>>,
-    count: usize,
-}
+pub type Table<'a> = SmallVec<[Field<'a>; FEW]>;
 
 const FEW: usize = 32;
-
-impl<'a> Table<'a> {
-    pub fn new() -> Table<'a> {
-        Table {
-            few: [(&[], &[]); FEW],
-            many: Vec::new(),
-            count: 0,
-        }
-    }
-
-    pub fn push(&mut self, field: Field<'a>) {
-        if self.count < FEW {
-            self.few[self.count] = field;
-        } else {
-            if self.count == FEW {
-                self.many.extend_from_slice(&self.few);
-            }
-            self.many.push(field);
-        }
-        self.count += 1;
-    }
-
-    pub fn as_slice(&self) -> &[Field<'a>] {
-        match self.count <= FEW {
-            true => &self.few[..self.count],
-            false => &self.many,
-        }
-    }
-}
-
-impl<'a> FromIterator<Field<'a>> for Table<'a> {
-    fn from_iter<I: IntoIterator<Item = Field<'a>>>(fields: I) -> Table<'a> {
-        let mut table = Table::new();
-        for field in fields {
-            table.push(field);
-        }
-        table
-    }
-}

@@ -1,9 +1,10 @@
 //! From a request's path to what answers it: sections, aliases, files, indexes, PATH_INFO.
 //!
-//! Called by `work` for each request. A route is kept for a second, so that a busy path costs one
-//! look into a table; what changes in the file system is noticed when it expires, and a file's own
-//! change at once, by the `stat` of its handler.
+//! Called by `gate` for each request. A route is kept for a second, so that a busy path costs one
+//! look into a table; what changes in the file system is noticed when it expires. A file's route stands
+//! on watched ground and falls at once when something on it changes.
 
+pub mod ground;
 pub mod hosts;
 pub mod htaccess;
 mod links;
@@ -58,5 +59,5 @@ pub enum Outcome {
 }
 
 pub use listing::listing;
-pub use locate::{find, find_file, find_for, to_back_end};
+pub use locate::{find, find_for, find_to_keep, to_back_end};
 pub use walk::{is_file, stat};

@@ -1,15 +1,19 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
-use crate::clock::{Clock, Rounds};
+use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::dispatch::Dispatch;
+use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
+use crate::handler::file::Files;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
+use crate::route::ground::Ground;
 use crate::route::hosts::HostTable;
 use crate::route::htaccess::HtaccessTable;
 use crate::route::table::RouteTable;
@@ -31,11 +35,12 @@ pub struct Shared<D: Dispatch> {
     pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
-    pub rounds: Rounds,
+    pub files: Files,
     pub registry: Rc<Registry>,
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
+    pub ground: Ground,
     pub hosts: HostTable,
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
@@ -54,6 +59,8 @@ pub struct Shared<D: Dispatch> {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
+    pub crew: Crew,
+    pub variants: Variants,
 }
 
 /// Totals since the front began, and requests under way.
@@ -88,6 +95,8 @@ impl<D: Dispatch> Shared<D> {
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         let log_needs = site.log_needs();
+        let variants = Variants::default();
+        variants.configure(&site.variants);
         let meters = site.is_metered().then(Meters::default);
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
@@ -96,10 +105,11 @@ impl<D: Dispatch> Shared<D> {
             cgi,
             journal: journal.clone(),
             clock: Clock::new(),
-            rounds: Rounds::default(),
+            files: Files::default(),
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
+            ground: Ground::new(journal.clone()),
             hosts: HostTable::default(),
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
@@ -114,6 +124,8 @@ impl<D: Dispatch> Shared<D> {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
+            crew: Crew::default(),
+            variants,
         }
     }
 
@@ -125,6 +137,7 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.renew(&site.upstreams);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
+        self.variants.configure(&site.variants);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),
@@ -134,6 +147,7 @@ impl<D: Dispatch> Shared<D> {
         drop(meters);
         self.site.replace(site);
         self.routes.clear();
+        self.ground.clear();
         self.hosts.clear();
         self.htaccess.clear();
         self.maps.clear();
@@ -152,7 +166,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, || {
-            route::find(&site, &self.htaccess, host, path)
+            route::find_to_keep(&site, &self.htaccess, &self.ground, host, path, None)
         })
     }
 
@@ -162,7 +176,8 @@ impl<D: Dispatch> Shared<D> {
         // No path has a NUL.
         let key = [path, &[0], file].concat();
         self.routes.route(host, &key, self.clock.tick(), || {
-            route::find_file(&site, &self.htaccess, host, path, file)
+            let (htaccess, ground) = (&self.htaccess, &self.ground);
+            route::find_to_keep(&site, htaccess, ground, host, path, Some(file))
         })
     }
 

@@ -2,11 +2,12 @@
 
 use crate::request::Peer;
 use crate::watched::{defer_accept, watched};
-use rustix::net::{SocketAddrAny, SocketFlags};
+use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
@@ -43,14 +44,28 @@ impl From<std::os::unix::net::UnixListener> for Listener {
 
 /// A connected socket, whatever carries it.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
-    /// Sends a piece of a file without copying it through us. `Ok(None)`: this kind of socket cannot.
+    /// Sends a piece of a file without copying it through us, where [`Stream::sends_files`].
     fn poll_send_file(
         &mut self,
         cx: &mut Context<'_>,
         file: &File,
         start: u64,
         count: usize,
-    ) -> Poll<io::Result<Option<usize>>>;
+    ) -> Poll<io::Result<usize>>;
+
+    /// Whether it sends files without reading them.
+    fn sends_files(&self) -> bool {
+        true
+    }
+
+    /// Writes what a piece of a file follows at once: it may wait to leave together with that.
+    fn poll_write_before_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(self).poll_write(cx, bytes)
+    }
 
     /// From now on closing tells the client that something went wrong (TCP: a reset) instead of
     /// that this was all. What it has not been sent is lost. Local sockets know no such end.
@@ -84,7 +99,7 @@ macro_rules! stream {
                 file: &File,
                 start: u64,
                 count: usize,
-            ) -> Poll<io::Result<Option<usize>>> {
+            ) -> Poll<io::Result<usize>> {
                 loop {
                     ready!(self.poll_write_ready(cx))?;
                     let sent = self.try_io(Interest::WRITABLE, || {
@@ -94,7 +109,25 @@ macro_rules! stream {
                     });
                     match sent {
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                        other => return Poll::Ready(other.map(Some)),
+                        other => return Poll::Ready(other),
+                    }
+                }
+            }
+
+            fn poll_write_before_more(
+                &mut self,
+                cx: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                loop {
+                    ready!(self.poll_write_ready(cx))?;
+                    let sent = self.try_io(Interest::WRITABLE, || {
+                        let sent = rustix::net::send(&*self, bytes, BEFORE_MORE);
+                        sent.map_err(io::Error::from)
+                    });
+                    match sent {
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        other => return Poll::Ready(other),
                     }
                 }
             }
@@ -106,8 +139,13 @@ macro_rules! stream {
     };
 }
 
+const BEFORE_MORE: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::MORE);
+
 stream!(TcpStream);
 stream!(UnixStream);
+
+/// Who asks through a local socket.
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A listener of this thread's loop.
 pub enum Acceptor {
@@ -154,9 +192,9 @@ impl Acceptor {
                     return Err(io::ErrorKind::AddrNotAvailable.into());
                 };
                 let peer = Peer {
-                    remote_addr: remote.ip().to_canonical().to_string(),
+                    remote_addr: remote.ip().to_canonical().into(),
                     remote_port: remote.port(),
-                    server_addr: local.ip().to_canonical().to_string(),
+                    server_addr: local.ip().to_canonical().into(),
                     server_port: local.port(),
                     tls: None,
                     server_ip: Some(local.ip().to_canonical()),
@@ -166,8 +204,8 @@ impl Acceptor {
             Acceptor::Unix(listener) => {
                 let (socket, _) = accept(listener).await?;
                 let peer = Peer {
-                    remote_addr: "127.0.0.1".into(),
-                    server_addr: "127.0.0.1".into(),
+                    remote_addr: HERE.into(),
+                    server_addr: HERE.into(),
                     ..Peer::default()
                 };
                 Ok((Socket::Unix(socket), peer))

@@ -2,9 +2,9 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
+use crate::filter;
 use crate::gate;
-use crate::handler::file::body::FileBody;
-use crate::handler::file::{self, FileTarget};
+use crate::handler::file::FileTarget;
 use crate::handler::{cgi, perl, proxy, Backend};
 use crate::log::Origin;
 use crate::page;
@@ -62,7 +62,7 @@ pub fn admit<D: Dispatch>(
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
-    let client = turn.client(peer).remote_addr.clone();
+    let client = turn.client(peer).remote_addr;
     traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 
@@ -183,9 +183,10 @@ pub fn by_itself<D: Dispatch>(
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => {
-            file::answer(request, target, &route.settings, shared.rounds.current())
-        }
+        Outcome::File(target) => match filter::file(shared, request, route, target) {
+            Ok(work) => return work,
+            Err(problem) => Err(problem),
+        },
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
         Outcome::Moved(location) => {
             let site = shared.site();
@@ -348,12 +349,12 @@ fn file_of_error<D: Dispatch>(
     settings: &Settings,
     status: u16,
 ) -> Option<Work<D>> {
-    let round = shared.rounds.current();
-    let resource = target.resource(None, settings, round).ok()?;
+    let files = &shared.files;
+    let resource = target.resource(None, settings, files).ok()?;
     let media_type = resource.media_type().unwrap_or("text/html");
     let content = match resource.is_cached() {
         true => Content::Bytes(resource.body().to_vec()),
-        false => Content::File(FileBody::whole(resource.open().ok()?, resource.size())),
+        false => Content::File(resource.whole(files).ok()?),
     };
     Some(Work::Answer(Answer {
         status,

@@ -5,7 +5,7 @@
 
 use crate::perl_side::PerlSide;
 use crate::zygote::{environment, switches};
-use mehari_config::{Errand, Interpreter, PerlSettings};
+use mehari_config::{CustomDirective, Errand, Interpreter, Made, PerlSettings};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -38,12 +38,12 @@ struct Running {
 }
 
 impl Interpreter for Configurator {
-    fn run(&mut self, settings: &PerlSettings, errand: Errand<'_>) -> Result<Vec<String>, String> {
+    fn run(&mut self, settings: &PerlSettings, errand: Errand<'_>) -> Result<Made, String> {
         if self.running.is_none() {
             self.running = Some(Running::start(settings)?);
         }
         let Some(running) = &mut self.running else {
-            return Ok(Vec::new());
+            return Ok(Made::default());
         };
         let answer = match running.ask(errand, Instant::now() + self.patience) {
             Ok(answer) => answer,
@@ -55,10 +55,26 @@ impl Interpreter for Configurator {
         };
         let mut parts = answer.split('\0');
         match parts.next() {
-            Some("ok") => Ok(parts.map(str::to_string).collect()),
+            Some("ok") => made_of(parts),
             _ => Err(parts.collect::<Vec<_>>().join(" ").replace('\n', " ")),
         }
     }
+}
+
+/// Each part is a line (`l`) or a directive (`d`).
+fn made_of<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Made, String> {
+    let mut made = Made::default();
+    for part in parts {
+        match (part.get(..1), part.get(1..)) {
+            (Some("l"), Some(line)) => made.lines.push(line.to_string()),
+            (Some("d"), Some(text)) => made.directives.push(
+                CustomDirective::from_text(text)
+                    .ok_or("a module's directive has no args_how that is known")?,
+            ),
+            _ => return Err("perl's answer cannot be understood".to_string()),
+        }
+    }
+    Ok(made)
 }
 
 fn why(error: &io::Error, patience: Duration) -> String {
@@ -102,6 +118,7 @@ impl Running {
             Errand::Module(name) => format!("module\0{name}"),
             Errand::Require(file) => format!("require\0{file}"),
             Errand::Section { name, code } => format!("section\0{name}\0{code}"),
+            Errand::Directive(used) => format!("directive\0{}", used.text()),
         };
         let errands = self.errands.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         write!(errands, "{}\n{message}", message.len())?;
@@ -177,7 +194,12 @@ mod tests {
     fn a_section_reads_no_errands_and_is_not_waited_for_without_end() {
         let mut configurator = Configurator::default();
         let settings = Site::defaults().perl;
-        let read = configurator.run(&settings, section("our $ServerName = <STDIN> // 'none';"));
+        let mut lines = |code| {
+            configurator
+                .run(&settings, section(code))
+                .map(|made| made.lines)
+        };
+        let read = lines("our $ServerName = <STDIN> // 'none';");
         assert_eq!(read, Ok(vec!["ServerName none".to_string()]));
         configurator.patience = Duration::from_millis(300);
         let late = configurator.run(&settings, section("sleep 1 while 1;"));
@@ -185,6 +207,9 @@ mod tests {
         assert!(why.contains("has not ended within 0.3 s"), "{why}");
         configurator.patience = PATIENCE;
         let next = configurator.run(&settings, section("our $Listen = 80;"));
-        assert_eq!(next, Ok(vec!["Listen 80".to_string()]));
+        assert_eq!(
+            next.map(|made| made.lines),
+            Ok(vec!["Listen 80".to_string()])
+        );
     }
 }

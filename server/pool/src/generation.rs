@@ -2,56 +2,15 @@
 
 use crate::false_starts::FalseStarts;
 use crate::inner::{Inner, Pool};
-use crate::perl_side::PerlSide;
+use crate::loading::{LoadError, Loading, Occasion};
 use crate::policy::Plan;
-use crate::reports::{copy_lines, keep_bell, listen};
-use crate::zygote::{next_message, Zygote};
-use mehari_config::{Problem, Site};
+use crate::reports::{keep_bell, listen};
+use crate::zygote::Zygote;
+use mehari_config::Site;
 use mehari_observe::ErrorLog;
-use mehari_wire::layout::control;
-use std::ffi::OsString;
-use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Why a generation does not serve.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error("{0}")]
-    PerlSide(#[from] crate::perl_side::Error),
-    #[error("the zygote cannot be started with {interpreter}: {reason}")]
-    Spawn {
-        interpreter: String,
-        reason: io::Error,
-    },
-    #[error("{} of what is preloaded failed:\n{}", .0.len(), lines(.0))]
-    Preload(Vec<Problem>),
-    #[error("the zygote ended while it loaded; its last words are in the error log")]
-    Died,
-    #[error("no worker could be started: {0}")]
-    Fork(String),
-    #[error("a reload is under way already")]
-    Busy,
-    #[error(transparent)]
-    System(#[from] io::Error),
-}
-
-fn lines(problems: &[Problem]) -> String {
-    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
-    lines.join("\n")
-}
-
-/// What the zygote says of the preload of this number, from 1; 0: of the start as a whole.
-fn problem(site: &Site, number: u32, text: &[u8]) -> Problem {
-    let reason = String::from_utf8_lossy(text);
-    let preload = (number as usize).checked_sub(1);
-    match preload.and_then(|index| site.perl.preloads.get(index)) {
-        Some(preload) => preload.problem(&reason),
-        None => Problem::from(reason.trim_end().to_owned()),
-    }
-}
 
 pub(crate) struct Generation {
     pub number: u32,
@@ -132,51 +91,16 @@ impl Pool {
 
     /// Spawns a zygote, has it load everything, and begins to listen to it.
     pub(crate) async fn start_zygote(&self, number: u32, site: &Site) -> Result<(), LoadError> {
-        let interpreter = site.perl.interpreter.clone();
-        let perl = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
-            .await
-            .map_err(io::Error::other)??;
-        let (zygote, stderr) =
-            Zygote::spawn(site, &perl, &self.borrow().bell).map_err(|reason| LoadError::Spawn {
-                interpreter: site.perl.interpreter.display().to_string(),
-                reason,
-            })?;
-        if let Some(stderr) = stderr {
-            let log = self.borrow().log.clone();
-            tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
-        }
-        zygote.send_servers(site).map_err(|_| LoadError::Died)?;
-        for preload in &site.perl.preloads {
-            zygote
-                .send_preload(&preload.what)
-                .map_err(|_| LoadError::Died)?;
-        }
-        zygote.ask_ready().map_err(|_| LoadError::Died)?;
-        let mut failures = Vec::new();
-        let mut loaded = Vec::new();
-        loop {
-            match next_message(&zygote.control).await? {
-                None => return Err(LoadError::Died),
-                Some(message) if message.head.kind == control::READY => break,
-                Some(message) if message.head.kind == control::FAILED => {
-                    let problem = problem(site, message.head.slot, &message.text);
-                    // A module that several lines name is told once.
-                    if !failures
-                        .iter()
-                        .any(|known: &Problem| known.message == problem.message)
-                    {
-                        failures.push(problem);
-                    }
-                }
-                Some(message) if message.head.kind == control::LOADED => {
-                    loaded.push(PathBuf::from(OsString::from_vec(message.text)));
-                }
-                Some(_) => {}
-            }
-        }
-        if !failures.is_empty() {
-            return Err(LoadError::Preload(failures));
-        }
+        let (bell, log) = {
+            let inner = self.borrow();
+            (inner.bell.clone(), inner.log.clone())
+        };
+        let loading = Loading {
+            site,
+            bell: &bell,
+            log,
+        };
+        let (zygote, loaded) = loading.load(Occasion::Serving).await?;
         let zygote = Rc::new(zygote);
         if let Some(generation) = self.borrow().generation(number) {
             generation.zygote = Some(zygote.clone());

@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     pub log: ErrorLog,
     /// Who knows what a path is; `None`: nobody.
     pub oracle: Option<Oracle>,
-    pub bell: Bell,
+    pub bell: Rc<Bell>,
     pub exchanges: Table,
     /// By index; a place is reused when its worker has ended.
     pub workers: Vec<Option<Worker>>,
@@ -85,7 +85,7 @@ impl Pool {
             plan,
             log,
             oracle: None,
-            bell: Bell::create()?,
+            bell: Rc::new(Bell::create()?),
             exchanges: Table::default(),
             workers: Vec::new(),
             idle: Vec::new(),

@@ -67,6 +67,10 @@ impl Zygote {
                 section = format!("{name}\0{code}");
                 (control::SECTION, section.as_bytes())
             }
+            Preload::Directive(used) => {
+                section = used.text();
+                (control::DIRECTIVE, section.as_bytes())
+            }
             Preload::Handler(name) => (control::HANDLER, name.as_bytes()),
             Preload::Module(name) => (control::MODULE, name.as_bytes()),
             Preload::Require(file) => (control::REQUIRE, file.as_os_str().as_bytes()),
@@ -85,8 +89,10 @@ impl Zygote {
             .send_long(control::PRELOAD, kind, text)
     }
 
-    /// What Perl has to know of each host, before anything is loaded.
+    /// What Perl has to know of the configuration and of each host, before anything is loaded.
     pub fn send_servers(&self, site: &Site) -> io::Result<()> {
+        let tree = site.tree.as_bytes();
+        self.control.get_ref().send_long(control::TREE, 0, tree)?;
         let hosts = std::iter::once(&site.main).chain(&site.hosts);
         for host in hosts {
             let control = self.control.get_ref();
@@ -95,8 +101,10 @@ impl Zygote {
         Ok(())
     }
 
-    pub fn ask_ready(&self) -> io::Result<()> {
-        self.control.get_ref().send(control::READY, 0, b"", &[])
+    /// `occasion`: a [`crate::loading::Occasion`].
+    pub fn ask_ready(&self, occasion: u32) -> io::Result<()> {
+        let control = self.control.get_ref();
+        control.send(control::READY, occasion, b"", &[])
     }
 
     pub fn ask_worker(

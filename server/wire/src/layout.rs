@@ -199,6 +199,8 @@ pub mod control {
     pub const ENDED: u32 = 6;
     pub const LOADED: u32 = 7;
     pub const SERVER: u32 = 8;
+    /// The configuration as it was read.
+    pub const TREE: u32 = 9;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;
@@ -208,6 +210,8 @@ pub mod control {
     pub const HANDLER: u32 = 7;
     /// `FILE:LINE`, NUL, and the code of a `<Perl>` section.
     pub const SECTION: u32 = 8;
+    /// A line of a directive that a Perl module defined.
+    pub const DIRECTIVE: u32 = 9;
 }
 
 /// The header of a control message; `length` bytes of text follow.

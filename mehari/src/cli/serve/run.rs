@@ -1,5 +1,6 @@
 //! The life of a serving process, from bound sockets to the last flushed log line.
 
+use super::checks::Findings;
 use super::control::Control;
 use super::identity::Identity;
 use super::journal::Logs;
@@ -21,26 +22,16 @@ use tokio::task::{spawn_local, LocalSet};
 pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let notify = Rc::new(Notify::from_environment());
     let site = Arc::new(site);
-    let identity = Identity::of(&site)?;
-    let mut bound = Vec::new();
-    // Before anything is bound or started: a certificate that cannot be used is told at once.
-    let hosts = match site.listen.iter().any(|listen| site.is_secure(listen)) {
-        true => Some(Hosts::load(&site, None).map_err(|trouble| trouble.to_string())?),
-        false => None,
-    };
-    let mut inherited = service::sockets()?;
-    for listen in &site.listen {
-        let secure = site.is_secure(listen);
-        let door = Door { secure };
-        bound.push(match listen::inherited_for(listen, &mut inherited) {
-            Some(socket) => listen::adopt(socket, door)?,
-            None => listen::bind(&listen.address, door, site.limits.backlog)?,
-        });
+    let mut findings = Findings::default();
+    let identity = findings.look_at_machine(&site);
+    let bound = bind(&site, &mut findings);
+    if !findings.is_empty() {
+        findings.look_at_perl(&site, identity.as_ref());
+        return Err(findings.text());
     }
-    for socket in inherited {
-        let secure = socket.name == "https";
-        bound.push(listen::adopt(socket, Door { secure })?);
-    }
+    let secure = site.listen.iter().any(|listen| site.is_secure(listen));
+    let hosts = secure.then(|| Hosts::load(&site, None)).transpose();
+    let hosts = hosts.map_err(|trouble| trouble.to_string())?;
     if let Some(identity) = &identity {
         mehari_observe::start_programs_as(identity.user, identity.group);
     }
@@ -68,6 +59,26 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     let served = runtime.block_on(tasks.run_until(run(start)));
     logs.flush();
     served
+}
+
+/// All addresses; those that cannot be had are told.
+fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
+    let mut inherited = findings.keep(service::sockets()).unwrap_or_default();
+    let mut bound = Vec::new();
+    for listen in &site.listen {
+        let secure = site.is_secure(listen);
+        let door = Door { secure };
+        bound.push(match listen::inherited_for(listen, &mut inherited) {
+            Some(socket) => listen::adopt(socket, door),
+            None => listen::bind(&listen.address, door, site.limits.backlog),
+        });
+    }
+    for socket in inherited {
+        let secure = socket.name == "https";
+        bound.push(listen::adopt(socket, Door { secure }));
+    }
+    let had = bound.into_iter().filter_map(|one| findings.keep(one));
+    had.collect()
 }
 
 /// What is there before the loop turns.

@@ -40,6 +40,20 @@ pub const GROUP: Group = Group {
         )
         .example("CGI DBI", "not-a-module"),
         Directive::host(
+            "PerlLoadModule",
+            words("MODULE...", 1, ANY),
+            "Like PerlModule, at once: the module may define directives of its own (Apache2::Module::add), which may be written from here on.",
+            modules,
+        )
+        .example("CGI", "not-a-module"),
+        Directive::everywhere(
+            "Perl",
+            words("CODE", 1, ANY),
+            "A `<Perl>` section of one line.",
+            |_, _| Ok(()),
+        )
+        .example("our $ServerAdmin = 'me@example.org';", "}"),
+        Directive::host(
             "PerlRequire",
             words("FILE...", 1, ANY),
             "Perl files to run before the workers are forked, under ServerRoot or in @INC.",

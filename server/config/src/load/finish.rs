@@ -60,6 +60,7 @@ impl Reader<'_> {
         site.perl.preloads = preloads.into_iter().map(|(_, preload)| preload).collect();
         site.notes = notes;
         site.defines = environment.defines;
+        site.custom = environment.custom;
         Ok(site)
     }
 

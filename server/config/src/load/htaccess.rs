@@ -15,6 +15,7 @@ pub(crate) fn read_htaccess(
 ) -> Result<Vec<Section>, Problems> {
     let mut reader = Reader::new(&[], None);
     reader.environment.defines = site.defines.clone();
+    reader.environment.custom.clone_from(&site.custom);
     reader.site.server_root.clone_from(&site.server_root);
     reader.site.upstreams.clone_from(&site.upstreams);
     reader.htaccess = Some(may);

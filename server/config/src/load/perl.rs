@@ -1,5 +1,7 @@
 //! `<Perl>` sections: run when they are read, and what they say is read in their place.
 
+use std::sync::Arc;
+
 use super::Reader;
 use crate::line::{self, Character, Lines};
 use crate::preload::PreloadStage;
@@ -23,36 +25,40 @@ impl Reader<'_> {
 
     /// The section is complete: its code runs here, and in every zygote at its place among the preloads.
     pub(super) fn run_perl(&mut self) {
-        let Some(block) = self.perl_block.take() else {
-            return;
-        };
-        let name = format!("{}:{}", self.file.display(), block.at.line + 1);
-        if let Err(fault) = self.catch_up(block.at) {
+        if let Some(block) = self.perl_block.take() {
+            let name = format!("{}:{}", self.file.display(), block.at.line + 1);
+            self.run_section(name, block.code, block.at);
+        }
+    }
+
+    /// Runs code whose first line is `name`, FILE:LINE.
+    pub(super) fn run_section(&mut self, name: String, code: String, at: At) {
+        if let Err(fault) = self.catch_up(at) {
             return self.refuse(fault);
         }
         let errand = Errand::Section {
             name: &name,
-            code: &block.code,
+            code: &code,
         };
-        let made = self.run_errand(errand, block.at);
-        let preload = Preload::Section {
-            name: name.clone(),
-            code: block.code.clone(),
-        };
+        let made = self.run_errand(errand, at);
+        let preload = Preload::Section { name, code };
         let known = self.environment.preloads.len();
         self.environment.preload(PreloadStage::Module, preload);
-        self.place_preloads(known, block.at);
+        self.place_preloads(known, at);
         self.perl_is_ahead();
         match made {
-            Ok(lines) => self.read_made(&lines, block.at),
+            Ok(lines) => self.read_made(&lines, at),
             Err(fault) => self.refuse(fault),
         }
     }
 
     /// A preload that was just read: once perl runs it is loaded at once, as in mod_perl; before that, only what
     /// makes directives is worth starting perl for.
-    pub(super) fn preload_was_read(&mut self, at: At) {
+    pub(super) fn preload_was_read(&mut self, at: At, defines: bool) {
         let starts_perl = || {
+            if defines {
+                return self.interpreter.is_some();
+            }
             let last = self.environment.preloads.last();
             last.is_some_and(|(_, last)| is_maker(&last.what))
         };
@@ -110,18 +116,22 @@ impl Reader<'_> {
         }
     }
 
-    fn run_errand(&mut self, errand: Errand<'_>, at: At) -> Result<Vec<String>, Fault> {
+    pub(super) fn run_errand(&mut self, errand: Errand<'_>, at: At) -> Result<Vec<String>, Fault> {
         let Some(interpreter) = &mut self.interpreter else {
             let message =
                 "Perl cannot be run while this is read; expected a configuration without <Perl>";
             return Err(Fault::new(at, message));
         };
         let made = interpreter.run(&self.site.perl, errand);
-        made.map_err(|reason| Fault::new(at, format!("expected the Perl here to run: {reason}")))
+        let made = made
+            .map_err(|reason| Fault::new(at, format!("expected the Perl here to run: {reason}")))?;
+        let directives = made.directives.into_iter().map(Arc::new);
+        self.environment.custom.extend(directives);
+        Ok(made.lines)
     }
 
     /// Reads lines that Perl made: whatever is wrong with one is told at `at`.
-    fn read_made(&mut self, lines: &[String], at: At) {
+    pub(super) fn read_made(&mut self, lines: &[String], at: At) {
         let text = lines.join("\n");
         let outer = self.open.len();
         for mut characters in Lines::of(&text) {

@@ -54,19 +54,33 @@ impl Reader<'_> {
         };
         match name.text.strip_prefix('/') {
             Some(closing) => self.close(closing, at),
-            None => self.open_section(name, rest, at),
+            None => self.open_section(name, rest, content),
         }
     }
 
-    fn open_section(&mut self, name: &Word, words: &[Word], at: At) -> Result<(), Fault> {
+    fn open_section(
+        &mut self,
+        name: &Word,
+        words: &[Word],
+        content: &[Character],
+    ) -> Result<(), Fault> {
+        let at = content[0].1;
         let lower = name.text.to_ascii_lowercase();
         if lower == "perl" {
             return self.perl_block(name);
+        }
+        if !self.is_skipping() {
+            if let Some(opened) = self.open_custom(name, words, content) {
+                return opened;
+            }
         }
         let (kind, fault) = match self.is_skipping() {
             true => (OpenKind::Skip, None),
             false => self.kind_of(&lower, name, words),
         };
+        if !matches!(kind, OpenKind::Read | OpenKind::Skip) {
+            self.record("", content);
+        }
         self.open.push(Open {
             name: name.text.clone(),
             file: self.file.clone(),
@@ -220,7 +234,7 @@ impl Reader<'_> {
     }
 
     /// The changes of the innermost section that is open, or of the host.
-    fn innermost(&mut self) -> &mut Vec<crate::Change> {
+    pub(super) fn innermost(&mut self) -> &mut Vec<crate::Change> {
         let open = self.open.iter_mut().rev();
         let innermost = open.into_iter().find_map(|open| match &mut open.kind {
             OpenKind::Scoped(section) => Some(&mut section.changes),
@@ -272,6 +286,10 @@ impl Reader<'_> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
+        if !matches!(open.kind, OpenKind::Read | OpenKind::Skip) {
+            let closing = format!("</{}>", open.name);
+            self.record_text(at, &closing);
+        }
         match open.kind {
             OpenKind::Scoped(section) => {
                 if finish::wants_app(&section.changes) {

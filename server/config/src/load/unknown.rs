@@ -1,14 +1,17 @@
 //! A name that is in no row: what was meant, or what it belongs to.
 
+use std::sync::Arc;
+
 use crate::line::Word;
 use crate::problem::Fault;
-use crate::Directive;
+use crate::{CustomDirective, Directive};
 
 /// An unknown name: what it would have belonged to, or the nearest name.
-pub(super) fn fault(name: &Word) -> Fault {
+pub(super) fn fault(name: &Word, custom: &[Arc<CustomDirective>]) -> Fault {
     let lower = name.text.to_ascii_lowercase();
     let fault = Fault::new(name.at, format!("there is no directive `{}`", name.text));
-    let all = Directive::all().flat_map(|row| row.names());
+    let own = custom.iter().map(|directive| directive.name.as_str());
+    let all = own.chain(Directive::all().flat_map(|row| row.names().map(|name| -> &str { name })));
     let nearer = fault.clone().or_nearest(&name.text, all);
     if nearer != fault {
         return nearer;

@@ -117,6 +117,7 @@ impl Settings {
                 self.traffic.retain(|outer| !outer.is_replaced_by(rule));
                 self.traffic.push(rule.clone());
             }
+            Change::Compression(change) => self.compression.change(change),
             Change::TrackUploads(on) => self.track_uploads = *on,
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,

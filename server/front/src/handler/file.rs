@@ -1,35 +1,41 @@
 //! Static files: representation, conditions, ranges (RFC 9110 sections 13 and 14).
 //!
-//! Small files are answered from memory after one `stat`; large ones are read in windows while they
-//! are sent. `route` has decided that the file may be seen.
+//! Small files are answered from memory; large ones are sent in windows from the page cache. `route` has
+//! decided that the file may be seen.
 
 pub mod body;
 mod condition;
 mod encoding;
+mod files;
 mod media;
 mod range;
+mod readers;
 pub mod resource;
+mod target;
 
+pub use condition::{Conditions, Verdict};
+pub use files::Files;
 pub use media::{media_type, suffix, suffixes};
-pub use resource::FileTarget;
+pub use resource::GONE;
+pub use target::FileTarget;
 
 use crate::answer::{Answer, Content};
 use crate::problem::Problem;
 use crate::request::Request;
 use body::FileBody;
-use condition::{Conditions, Verdict};
+
 use mehari_config::Settings;
 use resource::Resource;
 use std::rc::Rc;
 
 const ALLOW: &str = "Allow: GET, HEAD, OPTIONS\r\n";
 
-/// Answers with the file as it is in this round of the loop. `Err(404)` when it is gone since it was routed.
+/// Answers with the file as it is now. `Err(404)` when it is gone since it was routed.
 pub fn answer(
     request: &Request<'_>,
     target: &FileTarget,
     settings: &Settings,
-    round: u64,
+    files: &Files,
 ) -> Result<Answer, Problem> {
     match request.method {
         b"GET" | b"HEAD" => {}
@@ -37,13 +43,13 @@ pub fn answer(
         _ => return Ok(method_not_allowed(request)),
     }
     let coding = encoding::choose(request, target);
-    let resource = target.resource(coding, settings, round)?;
+    let resource = target.resource(coding, settings, files)?;
     let conditions = Conditions::of(request);
     match conditions.verdict(&resource) {
         Verdict::Failed => Ok(bare(412, &resource)),
         Verdict::Unchanged => Ok(bare(304, &resource)),
-        Verdict::Whole => whole(resource),
-        Verdict::Ranges(ranges) => partial(resource, ranges),
+        Verdict::Whole => whole(resource, files),
+        Verdict::Ranges(ranges) => partial(resource, ranges, files),
     }
 }
 
@@ -55,11 +61,11 @@ fn method_not_allowed(request: &Request<'_>) -> Answer {
 }
 
 /// Only what tells the client which representation it has (RFC 9110 section 15.4.5).
-fn bare(status: u16, resource: &Resource) -> Answer {
+pub fn bare(status: u16, resource: &Resource) -> Answer {
     Answer::new(status, resource.validators())
 }
 
-fn whole(resource: Rc<Resource>) -> Result<Answer, Problem> {
+fn whole(resource: Rc<Resource>, files: &Files) -> Result<Answer, Problem> {
     if resource.is_cached() {
         return Ok(Answer {
             status: 200,
@@ -70,11 +76,15 @@ fn whole(resource: Rc<Resource>) -> Result<Answer, Problem> {
     Ok(Answer {
         status: 200,
         lines: resource.lines().to_vec(),
-        content: Content::File(FileBody::whole(resource.open()?, resource.size())),
+        content: Content::File(resource.whole(files)?),
     })
 }
 
-fn partial(resource: Rc<Resource>, ranges: Vec<range::Range>) -> Result<Answer, Problem> {
+fn partial(
+    resource: Rc<Resource>,
+    ranges: Vec<range::Range>,
+    files: &Files,
+) -> Result<Answer, Problem> {
     if ranges.is_empty() {
         let mut answer = crate::page::answer(416, None);
         let size = resource.size();
@@ -82,11 +92,11 @@ fn partial(resource: Rc<Resource>, ranges: Vec<range::Range>) -> Result<Answer, 
         answer.lines.extend_from_slice(line.as_bytes());
         return Ok(answer);
     }
-    let file = resource.open()?;
+    let file = resource.open(files)?;
     let (lines, parts) = range::parts(&resource, &ranges);
     Ok(Answer {
         status: 206,
         lines,
-        content: Content::File(FileBody::new(file, parts)),
+        content: Content::File(FileBody::new(file, parts, files.readers.clone())),
     })
 }

@@ -37,6 +37,8 @@ pub fn with_call<T>(
     body: Body<'_>,
     give: impl FnOnce(Call<'_>) -> T,
 ) -> T {
+    // What the variables borrow outlives them.
+    let (certificates, status);
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
     let mut variables: Table = settings
@@ -44,7 +46,6 @@ pub fn with_call<T>(
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
         .collect();
-    let certificates;
     if let Some(session) = &request.peer.tls {
         if let Some(name) = &session.name {
             variables.push((b"SSL_TLS_SNI", name.as_bytes()));
@@ -79,7 +80,6 @@ pub fn with_call<T>(
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
     }
-    let status;
     if let Some((redirect, from)) = request.redirected_from() {
         status = redirect.status.to_string();
         variables.push((b"REDIRECT_STATUS", status.as_bytes()));

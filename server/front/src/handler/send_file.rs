@@ -4,7 +4,7 @@
 //! Only files in the folders that `XSendFilePath` names, whatever links lead there. What the program
 //! said in its header stays; what it printed is dropped.
 
-use super::file::{self, FileTarget};
+use super::file::{self, FileTarget, Files};
 use crate::answer::{Answer, Content};
 use crate::lines::{Lines, Named};
 use crate::path::Path as UrlPath;
@@ -31,7 +31,7 @@ pub fn answer(
     settings: &Settings,
     head: &Head,
     lines: &Lines,
-    round: u64,
+    files: &Files,
 ) -> Option<Result<Answer, Problem>> {
     let (named, span) = lines
         .send_file
@@ -46,7 +46,7 @@ pub fn answer(
             },
             ..*request
         };
-        let answer = file::answer(&request, &target, settings, round)?;
+        let answer = file::answer(&request, &target, settings, files)?;
         Ok(dressed(answer, head, lines))
     }))
 }
@@ -96,8 +96,9 @@ fn roots(host: &Host, settings: &Settings) -> Vec<PathBuf> {
 fn target(real: &Path) -> Result<FileTarget, Problem> {
     let name = CString::new(real.as_os_str().as_bytes()).map_err(|_| MISSING)?;
     let stat = rustix::fs::stat(name.as_c_str()).map_err(|_| MISSING)?;
+    let look = |path: &[u8]| crate::route::stat(path).map(|(_, stat)| stat);
     match crate::route::is_file(&stat) {
-        true => Ok(FileTarget::new(name, &stat)),
+        true => Ok(FileTarget::new(name, &stat, look)),
         false => Err(MISSING),
     }
 }

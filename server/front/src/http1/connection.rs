@@ -104,7 +104,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             peer,
             seat,
             input: Input::new(),
-            output: Output::default(),
+            output: Output::new(),
             head: Head::default(),
             scan: Scan::default(),
             served: 0,
@@ -146,7 +146,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Waits for a request and answers it.
     async fn request(&mut self) -> Result<Next, Gone> {
         match self.next_head().await? {
-            Arrival::Request => self.answer().await,
+            Arrival::Request => {
+                if self.socket.is_unwatched() {
+                    // It may have come after what the loop knows of.
+                    self.shared.ground.hear();
+                }
+                self.answer().await
+            }
             Arrival::Refused(problem) => self.refuse_unread(problem).await,
             Arrival::End => {
                 self.flush().await?;

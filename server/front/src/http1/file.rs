@@ -9,28 +9,22 @@ use std::io;
 use std::task::Poll;
 
 impl<S: Stream, D: Dispatch> Connection<S, D> {
-    /// A window at a time: the first together with the head, the rest of a long piece straight from
-    /// the page cache. A file that shrinks while it is sent cannot be told from within the response,
-    /// so the connection ends before the length it promised.
+    /// A window at a time. A file that shrinks while it is sent cannot be told from within the response, so the
+    /// connection ends before the length it promised.
     pub(super) async fn send_file(
         &mut self,
         turn: &mut Current,
         mut body: FileBody,
     ) -> Result<(), Gone> {
         loop {
-            let before = self.output.bytes.len();
-            let more = body.read(&mut self.output.bytes).await;
-            turn.sent += (self.output.bytes.len() - before) as u64;
-            let more = match more {
-                Ok(true) => {
-                    self.flush().await?;
-                    self.send_pages(turn, &mut body).await
-                }
-                other => other,
+            let more = match self.socket.sends_files() && body.is_long(&mut self.output.bytes) {
+                true => self.send_pages(turn, &mut body).await,
+                false => self.copy_window(turn, &mut body).await,
             };
             match more {
                 Ok(true) => {}
                 Ok(false) => return self.flush_if_large().await,
+                Err(error) if is_the_clients(&error) => return Err(Gone),
                 Err(error) => {
                     let text = format!("a file could not be sent to its end: {error}");
                     self.log(turn, &text);
@@ -40,28 +34,67 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         }
     }
 
-    /// Sends as much as goes without copying. False: that was all.
+    /// False: that was all.
+    async fn copy_window(&mut self, turn: &mut Current, body: &mut FileBody) -> io::Result<bool> {
+        let before = self.output.bytes.len();
+        let more = body.read(&mut self.output.bytes).await;
+        turn.sent += (self.output.bytes.len() - before) as u64;
+        if more? {
+            self.flush_if_large().await.map_err(gone)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Sends a piece without copying it, after what is gathered. False: that was all.
     async fn send_pages(&mut self, turn: &mut Current, body: &mut FileBody) -> io::Result<bool> {
         while let Some((start, count)) = body.resident_window().await? {
-            let mut waits = false;
-            let sent =
-                poll_fn(
-                    |cx| match self.socket.poll_send_file(cx, body.file(), start, count) {
-                        Poll::Ready(sent) => Poll::Ready(sent),
-                        Poll::Pending => self
-                            .poll_stalled(cx, &mut waits)
-                            .map(|_| Err(io::ErrorKind::TimedOut.into())),
-                    },
-                );
-            match sent.await? {
-                None => return Ok(true),
-                Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Some(count) => {
-                    turn.sent += count as u64;
-                    body.advance(count as u64);
+            self.flush_before_more().await.map_err(gone)?;
+            let mut left = count;
+            while left > 0 {
+                let at = start + (count - left) as u64;
+                let sent = self.send_some_pages(body, at, left).await?;
+                if sent == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
                 }
+                turn.sent += sent as u64;
+                body.advance(sent as u64);
+                left -= sent;
             }
+            // Others have their turn between two windows.
+            tokio::task::yield_now().await;
         }
         Ok(body.length() > 0)
     }
+
+    async fn send_some_pages(
+        &mut self,
+        body: &FileBody,
+        start: u64,
+        count: usize,
+    ) -> io::Result<usize> {
+        let mut waits = false;
+        poll_fn(
+            |cx| match self.socket.poll_send_file(cx, body.file(), start, count) {
+                Poll::Ready(sent) => Poll::Ready(sent),
+                Poll::Pending => self
+                    .poll_stalled(cx, &mut waits)
+                    .map(|_| Err(io::ErrorKind::TimedOut.into())),
+            },
+        )
+        .await
+    }
+}
+
+fn gone(_: Gone) -> io::Error {
+    io::ErrorKind::ConnectionAborted.into()
+}
+
+/// It went, or took nothing for too long: nothing is wrong with the file.
+fn is_the_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut};
+    matches!(
+        error.kind(),
+        BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | TimedOut
+    )
 }

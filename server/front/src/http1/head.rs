@@ -106,6 +106,7 @@ impl Head {
             _ => Version::Http11,
         };
         self.fields.clear();
+        self.fields.reserve(request.headers.len());
         for field in request.headers.iter() {
             self.fields.push((
                 Span::locate(bytes, field.name.as_bytes()),

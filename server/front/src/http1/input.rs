@@ -1,5 +1,7 @@
 //! The bytes a client has sent and nobody has used yet. One buffer a connection, initialised once.
 
+use crate::spare::{self, Spares};
+use std::cell::RefCell;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -8,6 +10,11 @@ use tokio::io::{AsyncRead, ReadBuf};
 const INITIAL: usize = 4 * 1024;
 /// A buffer that grew beyond this is given back when it is empty.
 const KEPT: usize = 16 * 1024;
+
+thread_local! {
+    /// Initialised, of the size a connection begins with.
+    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 pub struct Input {
     /// Initialised throughout; `start..end` holds bytes.
@@ -19,7 +26,7 @@ pub struct Input {
 impl Input {
     pub fn new() -> Input {
         Input {
-            buffer: vec![0; INITIAL],
+            buffer: spare::take(&BUFFERS).unwrap_or_else(|| vec![0; INITIAL]),
             start: 0,
             end: 0,
         }
@@ -89,5 +96,13 @@ impl Input {
         let rest = self.bytes().to_vec();
         self.consume(rest.len());
         rest
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        if self.buffer.len() == INITIAL {
+            spare::give(&BUFFERS, std::mem::take(&mut self.buffer));
+        }
     }
 }

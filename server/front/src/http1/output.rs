@@ -1,5 +1,8 @@
 //! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
 
+use crate::socket::Stream;
+use crate::spare::{self, Spares};
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -8,13 +11,28 @@ use tokio::io::AsyncWrite;
 /// A buffer that grew beyond this is given back when the connection falls idle.
 const KEPT: usize = 64 * 1024;
 
-#[derive(Default)]
+/// A buffer up to this serves the next connection.
+const SPARE: usize = 8 * 1024;
+/// What most answers fit in.
+const INITIAL: usize = 1024;
+
+thread_local! {
+    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 pub struct Output {
     pub bytes: Vec<u8>,
     written: usize,
 }
 
 impl Output {
+    pub fn new() -> Output {
+        Output {
+            bytes: spare::take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)),
+            written: 0,
+        }
+    }
+
     /// Bytes the socket has not taken yet.
     pub fn pending(&self) -> usize {
         self.bytes.len() - self.written
@@ -28,17 +46,35 @@ impl Output {
     ) -> Poll<io::Result<bool>> {
         if self.pending() > 0 {
             let count = ready!(Pin::new(socket).poll_write(cx, &self.bytes[self.written..]))?;
-            if count == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.written += count;
+            return Poll::Ready(self.wrote(count));
         }
+        Poll::Ready(self.wrote(0))
+    }
+
+    /// The same, when a piece of a file follows at once.
+    pub fn poll_write_before_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &mut impl Stream,
+    ) -> Poll<io::Result<bool>> {
         if self.pending() > 0 {
-            return Poll::Ready(Ok(false));
+            let count = ready!(socket.poll_write_before_more(cx, &self.bytes[self.written..]))?;
+            return Poll::Ready(self.wrote(count));
+        }
+        Poll::Ready(self.wrote(0))
+    }
+
+    fn wrote(&mut self, count: usize) -> io::Result<bool> {
+        if count == 0 && self.pending() > 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.written += count;
+        if self.pending() > 0 {
+            return Ok(false);
         }
         self.written = 0;
         self.bytes.clear();
-        Poll::Ready(Ok(true))
+        Ok(true)
     }
 
     /// Puts bytes into the output, which has nothing to send.
@@ -61,6 +97,15 @@ impl Output {
         if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);
             self.written = 0;
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if (INITIAL..=SPARE).contains(&self.bytes.capacity()) {
+            self.bytes.clear();
+            spare::give(&BUFFERS, std::mem::take(&mut self.bytes));
         }
     }
 }

@@ -5,6 +5,7 @@ use super::reply::{self, Length, Reply};
 use super::stream::Stream as Body;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
@@ -32,6 +33,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let mut head = match self.backend_head(turn, backend).await? {
             Ok(Said::Response(head)) => head,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, status))),
             Ok(Said::Upgrade(head)) => {
                 return self.tunnel(turn, backend, head).await.map(|()| None)
@@ -79,9 +81,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     fn sent_file(&self, turn: &Current, head: &Head, lines: &Lines) -> Option<Work<D>> {
         let settings = turn.settings.as_deref()?;
         let site = self.shared.site();
-        let round = self.shared.rounds.current();
+        let files = &self.shared.files;
         let answer = self.with_request(turn, |request| {
-            send_file::answer(request, site.host(turn.host), settings, head, lines, round)
+            send_file::answer(request, site.host(turn.host), settings, head, lines, files)
         });
         Some(match answer? {
             Ok(answer) => Work::Answer(answer),
@@ -149,14 +151,29 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         .await
     }
 
+    /// What the output filters of its place do to a response.
+    fn filter_plan(&self, turn: &Current, head: &Head, lines: &Lines) -> Option<filter::Plan> {
+        let settings = turn.settings.as_deref()?;
+        if settings.compression.is_off() {
+            return None;
+        }
+        let length = lines.content_length.or(head.content_length);
+        self.with_request(turn, |request| {
+            filter::plan(request, settings, head.status, &head.lines, length)
+        })
+    }
+
     async fn send_program(
         &mut self,
         turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
-        head: Head,
-        lines: Lines,
+        mut head: Head,
+        mut lines: Lines,
     ) -> Result<(), Gone> {
         turn.status = head.status;
+        if let Some(plan) = self.filter_plan(turn, &head, &lines) {
+            filter::apply(plan, turn.is_head, &mut head, &mut lines, backend).await;
+        }
         let length = lines.content_length.or(head.content_length);
         let mut stream = Body::new(turn, &head, length, &self.shared.held);
         poll_fn(|cx| {

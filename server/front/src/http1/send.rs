@@ -33,6 +33,20 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         .await
     }
 
+    /// The same, when a piece of a file follows at once: both may leave together.
+    pub(super) async fn flush_before_more(&mut self) -> Result<(), Gone> {
+        let mut waits = false;
+        poll_fn(|cx| loop {
+            match self.output.poll_write_before_more(cx, &mut self.socket) {
+                Poll::Ready(Ok(true)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(false)) => waits = false,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return self.poll_stalled(cx, &mut waits),
+            }
+        })
+        .await
+    }
+
     /// The client takes nothing: it has the write limit's time, from the last byte it took.
     pub(super) fn poll_stalled(
         &self,

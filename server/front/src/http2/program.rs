@@ -1,11 +1,13 @@
 //! What a program says, on its stream: its head checked, its body kept while the client is slow.
 
 use super::flow::Flow;
-use super::send::{push_length, push_lines};
-use super::stream::{Gone, Head, Stream};
+use super::head::Head;
+use super::send::{fields_of, push_length, push_lines};
+use super::stream::{Gone, Stream};
 use crate::backlog::Backlog;
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
@@ -33,6 +35,7 @@ impl<D: Dispatch> Stream<D> {
         let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
             Ok(Said::Response(said)) => said,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
+            Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
@@ -79,7 +82,7 @@ impl<D: Dispatch> Stream<D> {
             return Poll::Ready(Ok(said));
         }
         let reset = self.respond.poll_reset(cx).is_ready();
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             _ if reset => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,
@@ -92,7 +95,7 @@ impl<D: Dispatch> Stream<D> {
         }
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
-        push_lines(&mut response, &interim.lines)?;
+        push_lines(response.headers_mut(), &interim.lines)?;
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
@@ -124,9 +127,9 @@ impl<D: Dispatch> Stream<D> {
     ) -> Option<Work<D>> {
         let settings = turn.settings.as_deref()?;
         let site = self.shared.site();
-        let round = self.shared.rounds.current();
+        let files = &self.shared.files;
         let answer = self.with_request(turn, head, |request| {
-            send_file::answer(request, site.host(turn.host), settings, said, lines, round)
+            send_file::answer(request, site.host(turn.host), settings, said, lines, files)
         });
         Some(match answer? {
             Ok(answer) => Work::Answer(answer),
@@ -143,20 +146,42 @@ impl<D: Dispatch> Stream<D> {
         })
     }
 
+    /// What the output filters of its place do to a response.
+    fn filter_plan(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        said: &mehari_pool::Head,
+        lines: &Lines,
+    ) -> Option<filter::Plan> {
+        let settings = turn.settings.as_deref()?;
+        if settings.compression.is_off() {
+            return None;
+        }
+        let length = lines.content_length.or(said.content_length);
+        self.with_request(turn, head, |request| {
+            filter::plan(request, settings, said.status, &said.lines, length)
+        })
+    }
+
     async fn send_program(
         &mut self,
         turn: &mut Turn,
         head: &Head,
         backend: &mut Backend<D::Exchange>,
-        said: mehari_pool::Head,
-        lines: Lines,
+        mut said: mehari_pool::Head,
+        mut lines: Lines,
     ) -> Result<(), Gone> {
         turn.status = said.status;
+        if let Some(plan) = self.filter_plan(turn, head, &said, &lines) {
+            filter::apply(plan, turn.is_head, &mut said, &mut lines, backend).await;
+        }
         let mut kept = Vec::new();
         lines.push_kept(&said.lines, &mut kept);
         let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
         let kept = changed.unwrap_or(kept);
-        let mut response = self.response(turn, &kept, said.has_date, said.has_server)?;
+        let mut response =
+            self.response(turn, fields_of(&kept)?, said.has_date, said.has_server)?;
         let bodiless = status::has_no_body(said.status);
         let length = lines
             .content_length
@@ -218,13 +243,13 @@ impl<D: Dispatch> Stream<D> {
         let waits = flow.waits_for_client();
         if !waits {
             let clock = &self.shared.clock;
-            self.seat.enter(clock, Phase::Work, Duration::MAX);
+            self.seat().enter(clock, Phase::Work, Duration::MAX);
         } else if !flow.stalled {
             let limit = self.shared.site().limits.write_timeout;
-            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+            self.seat().enter(&self.shared.clock, Phase::Write, limit);
         }
         flow.stalled = waits;
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             Some(Alarm::Late) if waits => Poll::Ready(Err(Gone)),
             _ if flow.poll_reset(cx) => Poll::Ready(Err(Gone)),

@@ -26,7 +26,7 @@ impl<D: Dispatch> Stream<D> {
         loop {
             let pause = self.shared.site().limits.body_timeout;
             let limit = pace.limit(&self.shared.clock, pause);
-            self.seat.enter(&self.shared.clock, Phase::Body, limit);
+            self.seat().enter(&self.shared.clock, Phase::Body, limit);
             let piece = match poll_fn(|cx| self.poll_piece(cx, &mut body)).await? {
                 Piece::Data(bytes) => bytes,
                 Piece::End => break,
@@ -55,7 +55,7 @@ impl<D: Dispatch> Stream<D> {
             Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(Gone)),
             Poll::Pending => {}
         }
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Late) => Poll::Ready(Ok(Piece::Late)),
             Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,

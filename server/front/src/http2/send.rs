@@ -1,16 +1,18 @@
 //! A stream's response when it is there; `program` sends what comes bit by bit.
 
-use super::stream::{Gone, Head, Stream};
+use super::head::Head;
+use super::stream::{Gone, Stream};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::header_rules;
+use crate::lines;
 use crate::request::Request;
 use crate::status;
 use crate::turn::Turn;
 use bytes::Bytes;
 use h2::SendStream;
-use http::{header, HeaderName, HeaderValue, Response};
+use http::{header, HeaderMap, HeaderValue, Response};
 use mehari_config::LogLevel;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -26,25 +28,9 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         answer: Answer,
     ) -> Result<(), Gone> {
-        turn.status = answer.status;
-        let bodiless = status::has_no_body(answer.status);
-        let length = (!bodiless).then(|| answer.content.length());
-        let changed = self.changed_lines(turn, head, answer.status, answer.lines());
-        let [first, second] = match &changed {
-            None => answer.lines(),
-            Some(changed) => [&changed[..], &[]],
-        };
-        let mut response = self.response(turn, first, false, false)?;
-        push_lines(&mut response, second)?;
-        push_length(&mut response, length);
-        let ends = bodiless || turn.is_head || length == Some(0);
-        let mut stream = self
-            .respond
-            .send_response(response, ends)
-            .map_err(|_| Gone)?;
-        if ends {
+        let Some(mut stream) = self.send_head(turn, head, &answer)? else {
             return Ok(());
-        }
+        };
         match answer.content {
             Content::Bytes(bytes) => self.send(turn, &mut stream, bytes.into(), true).await,
             Content::Cached(resource) => self.send(turn, &mut stream, resource.bytes(), true).await,
@@ -64,6 +50,34 @@ impl<D: Dispatch> Stream<D> {
         }
     }
 
+    /// Sends the head; `None`: the answer has no body.
+    pub(super) fn send_head(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        answer: &Answer,
+    ) -> Result<Option<SendStream<Bytes>>, Gone> {
+        turn.status = answer.status;
+        let bodiless = status::has_no_body(answer.status);
+        let length = (!bodiless).then(|| answer.content.length());
+        let changed = self.changed_lines(turn, head, answer.status, answer.lines());
+        let fields = match (&answer.content, &changed) {
+            (Content::Cached(resource), None) => {
+                let mut fields = resource.fields().clone();
+                push_lines(&mut fields, &answer.lines)?;
+                fields
+            }
+            (_, None) => fields_of(&answer.lines)?,
+            (_, Some(changed)) => fields_of(changed)?,
+        };
+        let mut response = self.response(turn, fields, false, false)?;
+        push_length(&mut response, length);
+        let ends = bodiless || turn.is_head || length == Some(0);
+        let stream = self.respond.send_response(response, ends);
+        let stream = stream.map_err(|_| Gone)?;
+        Ok((!ends).then_some(stream))
+    }
+
     /// The header lines as the configuration's rules leave them; `None`: as they are.
     pub(super) fn changed_lines(
         &self,
@@ -79,7 +93,7 @@ impl<D: Dispatch> Stream<D> {
     }
 
     /// Sends as the client's window allows. A client that grants nothing has the write limit's time.
-    async fn send(
+    pub(super) async fn send(
         &mut self,
         turn: &mut Turn,
         stream: &mut SendStream<Bytes>,
@@ -94,7 +108,7 @@ impl<D: Dispatch> Stream<D> {
         }
         let limit = self.shared.site().limits.write_timeout;
         while !bytes.is_empty() {
-            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+            self.seat().enter(&self.shared.clock, Phase::Write, limit);
             stream.reserve_capacity(bytes.len());
             let room = poll_fn(|cx| self.poll_room(cx, stream)).await?;
             let piece = bytes.split_to(room.min(bytes.len()));
@@ -103,7 +117,7 @@ impl<D: Dispatch> Stream<D> {
                 .send_data(piece, last && bytes.is_empty())
                 .map_err(|_| Gone)?;
         }
-        self.seat
+        self.seat()
             .enter(&self.shared.clock, Phase::Work, Duration::MAX);
         Ok(())
     }
@@ -124,7 +138,7 @@ impl<D: Dispatch> Stream<D> {
     }
 
     fn poll_late(&self, cx: &mut Context<'_>) -> Poll<Result<usize, Gone>> {
-        match self.seat.poll_alarm(cx) {
+        match self.seat().poll_alarm(cx) {
             Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(Err(Gone)),
             _ => Poll::Pending,
         }
@@ -133,22 +147,20 @@ impl<D: Dispatch> Stream<D> {
     pub(super) fn response(
         &self,
         turn: &mut Turn,
-        lines: &[u8],
+        mut fields: HeaderMap,
         has_date: bool,
         has_server: bool,
     ) -> Result<Response<()>, Gone> {
-        let mut response = Response::new(());
-        *response.status_mut() = http::StatusCode::from_u16(turn.status).map_err(|_| Gone)?;
-        let fields = response.headers_mut();
-        fields.reserve(FIELDS);
         if !has_server {
             fields.insert(header::SERVER, HeaderValue::from_static("Mehari"));
         }
         if !has_date {
             fields.insert(header::DATE, self.shared.clock.date(turn.time));
         }
-        push_lines(&mut response, lines)?;
-        push_lines(&mut response, turn.own_lines(&self.peer))?;
+        push_lines(&mut fields, turn.own_lines(&self.peer))?;
+        let mut response = Response::new(());
+        *response.status_mut() = http::StatusCode::from_u16(turn.status).map_err(|_| Gone)?;
+        *response.headers_mut() = fields;
         self.note_head(turn, &response);
         Ok(response)
     }
@@ -173,28 +185,24 @@ impl<D: Dispatch> Stream<D> {
     }
 
     pub(super) fn log(&self, turn: &Turn, head: &Head, text: &str) {
-        turn.log(&self.shared, LogLevel::Error, head.target.as_bytes(), text);
+        turn.log(&self.shared, LogLevel::Error, head.target(), text);
     }
 }
 
 pub(super) fn push_length(response: &mut Response<()>, length: Option<u64>) {
     if let Some(length) = length {
-        response
-            .headers_mut()
-            .insert("content-length", length.into());
+        let fields = response.headers_mut();
+        fields.insert(header::CONTENT_LENGTH, length.into());
     }
 }
 
+pub(super) fn fields_of(lines: &[u8]) -> Result<HeaderMap, Gone> {
+    let mut fields = HeaderMap::with_capacity(FIELDS);
+    push_lines(&mut fields, lines)?;
+    Ok(fields)
+}
+
 /// Lines that have been examined, or that are our own.
-pub(super) fn push_lines(response: &mut Response<()>, lines: &[u8]) -> Result<(), Gone> {
-    for line in lines.split_inclusive(|&byte| byte == b'\n') {
-        let line = line.strip_suffix(b"\r\n").unwrap_or(line);
-        let Some(colon) = memchr::memchr(b':', line) else {
-            continue;
-        };
-        let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| Gone)?;
-        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).map_err(|_| Gone)?;
-        response.headers_mut().append(name, value);
-    }
-    Ok(())
+pub(super) fn push_lines(fields: &mut HeaderMap, lines: &[u8]) -> Result<(), Gone> {
+    lines::push_fields(fields, lines).map_err(|_| Gone)
 }

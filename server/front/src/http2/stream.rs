@@ -1,9 +1,9 @@
 //! One stream: a request and its response.
 
+use super::head::Head;
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
-use crate::http1::head::check_host;
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
@@ -17,10 +17,10 @@ use crate::uploads::Upload;
 use crate::work::{self, Work};
 use bytes::Bytes;
 use h2::server::SendResponse;
-use h2::RecvStream;
-use http::request::Parts;
-use mehari_config::ConnectionLimits;
+use h2::{RecvStream, SendStream};
 use mehari_pool::Body;
+use std::cell::OnceCell;
+use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -30,63 +30,95 @@ pub struct Gone;
 pub struct Stream<D: Dispatch> {
     pub(super) shared: Rc<Shared<D>>,
     pub(super) peer: Rc<Peer>,
-    pub(super) seat: Seat,
+    seat: OnceCell<Seat>,
     pub(super) respond: SendResponse<Bytes>,
     /// Whose progress is kept while it is read.
     pub(super) tracked: Option<Rc<Upload>>,
 }
 
-/// The head of a request, with what HTTP/2 says elsewhere put where programs look for it.
-pub(super) struct Head {
-    pub method: http::Method,
-    pub target: String,
-    host: Vec<u8>,
-    cookie: Vec<u8>,
-    /// Fields as they were sent, crumbs of cookies one by one.
-    count: usize,
-    fields: http::HeaderMap,
+/// What is left to be done for a request.
+pub(super) enum Next<D: Dispatch> {
+    /// All of it: the request's body is still with the client.
+    Ask(RecvStream),
+    Work(Work<D>),
+    /// Its head is sent; these bytes are not, and end it.
+    Rest(SendStream<Bytes>, Bytes),
 }
 
 impl<D: Dispatch> Stream<D> {
     pub fn new(shared: Rc<Shared<D>>, peer: Rc<Peer>, respond: SendResponse<Bytes>) -> Stream<D> {
-        let seat = shared.streams.enter(&shared.clock);
-        seat.enter(&shared.clock, Phase::Work, Duration::MAX);
         Stream {
             shared,
             peer,
-            seat,
+            seat: OnceCell::new(),
             respond,
             tracked: None,
         }
     }
 
-    pub async fn serve(mut self, request: http::Request<RecvStream>) {
+    /// Its place among those that wait: what is answered at once needs none.
+    pub(super) fn seat(&self) -> &Seat {
+        self.seat.get_or_init(|| {
+            let seat = self.shared.streams.enter(&self.shared.clock);
+            seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            seat
+        })
+    }
+
+    /// Answers if that can be done at once; else, what is left to be done.
+    pub fn begin(mut self, request: http::Request<RecvStream>) -> Option<impl Future<Output = ()>> {
         let (parts, body) = request.into_parts();
-        let mut turn = Turn::begin(&self.shared, Protocol::Http2, parts.method == "HEAD");
         let head = Head::new(parts);
-        turn.host = self.shared.host(&self.peer, &head.host);
+        let is_head = head.method() == b"HEAD";
+        let mut turn = Turn::begin(&self.shared, Protocol::Http2, is_head);
+        turn.host = self.shared.host(&self.peer, head.host());
         if let Some(rule) = &self.shared.site().remote_address {
-            let table = head.fields();
+            let table: Table = head.fields().collect();
             let fields = table.as_slice().iter().copied();
             turn.client = proxied::client(rule, &self.peer, fields).map(Box::new);
         }
-        if self.answer(&mut turn, &head, body).await.is_err() {
-            self.respond.send_reset(h2::Reason::CANCEL);
-            turn.ends = Ending::Aborted;
-        } else {
-            turn.ends = Ending::Kept;
-        }
-        let line = (head.method.as_str().as_bytes(), head.target.as_bytes());
-        turn.end(
-            &self.shared,
-            &self.peer,
-            Some(line),
-            head.fields().as_slice().iter().copied(),
-        );
+        let next = match self.plain_work(&mut turn, &head) {
+            None => Ok(Some(Next::Ask(body))),
+            Some(Work::Answer(answer)) => self.send_at_once(&mut turn, &head, answer),
+            Some(work) => Ok(Some(Next::Work(work))),
+        };
+        let ended = match next {
+            Ok(Some(next)) => {
+                return Some(async move {
+                    let ended = self.go_on(&mut turn, &head, next).await;
+                    self.end(turn, &head, ended);
+                })
+            }
+            Ok(None) => Ok(()),
+            Err(gone) => Err(gone),
+        };
+        self.end(turn, &head, ended);
+        None
     }
 
-    async fn answer(&mut self, turn: &mut Turn, head: &Head, body: RecvStream) -> Result<(), Gone> {
-        let mut work = self.work(turn, head, body).await?;
+    fn end(&mut self, mut turn: Turn, head: &Head, ended: Result<(), Gone>) {
+        turn.ends = match ended {
+            Ok(()) => Ending::Kept,
+            Err(Gone) => {
+                self.respond.send_reset(h2::Reason::CANCEL);
+                Ending::Aborted
+            }
+        };
+        let line = (head.method(), head.target());
+        let mut fields = Table::new();
+        head.fields().for_each(|field| fields.push(field));
+        let fields = fields.as_slice().iter().copied();
+        turn.end(&self.shared, &self.peer, Some(line), fields);
+    }
+
+    async fn go_on(&mut self, turn: &mut Turn, head: &Head, next: Next<D>) -> Result<(), Gone> {
+        let mut work = match next {
+            Next::Ask(body) => self.work(turn, head, body).await?,
+            Next::Work(work) => work,
+            Next::Rest(mut stream, bytes) => {
+                return self.send(turn, &mut stream, bytes, true).await
+            }
+        };
         loop {
             work = match work {
                 Work::Answer(answer) => return self.send_answer(turn, head, answer).await,
@@ -113,7 +145,7 @@ impl<D: Dispatch> Stream<D> {
         target: Vec<u8>,
         status: u16,
     ) -> Work<D> {
-        if !turn.lead_to(target, status, head.target.as_bytes()) {
+        if !turn.lead_to(target, status, head.target()) {
             self.log(turn, head, "redirected within the server too often");
             return Work::Answer(page::answer(500, None));
         }
@@ -132,7 +164,7 @@ impl<D: Dispatch> Stream<D> {
 
     /// Asks the rules.
     async fn ask(&self, turn: &mut Turn, head: &Head) -> Result<Admission, Problem> {
-        let asked = head.target.as_bytes();
+        let asked = head.target();
         gate::admit(&self.shared, turn, asked, |turn, remarks| {
             self.with_request(turn, head, |request| {
                 gate::pass(&self.shared, request, remarks)
@@ -161,8 +193,8 @@ impl<D: Dispatch> Stream<D> {
         if let Err(problem) = head.check(&site.limits) {
             return refuse(self, turn, problem);
         }
-        if head.target == "*" {
-            return match head.method == "OPTIONS" {
+        if head.target() == b"*" {
+            return match head.method() == b"OPTIONS" {
                 true => Ok(Work::Answer(work::server_options())),
                 false => refuse(self, turn, bad("* is for OPTIONS")),
             };
@@ -177,7 +209,7 @@ impl<D: Dispatch> Stream<D> {
             Err(problem) => return refuse(self, turn, problem),
         };
         turn.note_route(&self.shared, &route);
-        let method = head.method.as_str().as_bytes();
+        let method = head.method();
         match work::admit(&self.shared, turn, method, &self.peer) {
             Verdict::Pass => {}
             Verdict::Wait(time) => tokio::time::sleep(time).await,
@@ -189,11 +221,7 @@ impl<D: Dispatch> Stream<D> {
             }
         }
         if route.settings.track_uploads {
-            let size = head.fields.get("content-length");
-            let size = size.and_then(|size| size.to_str().ok()?.parse().ok());
-            let track = |request: &Request<'_>| {
-                work::track(&self.shared, request, size.unwrap_or_default())
-            };
+            let track = |request: &Request<'_>| work::track(&self.shared, request, head.length());
             turn.upload = self.with_request(turn, head, track);
             self.tracked.clone_from(&turn.upload);
         }
@@ -208,7 +236,7 @@ impl<D: Dispatch> Stream<D> {
             }
             Err(problem) => return refuse(self, turn, problem),
         };
-        self.seat
+        self.seat()
             .enter(&self.shared.clock, Phase::Work, Duration::MAX);
         let memory;
         let body = match spooled {
@@ -233,100 +261,32 @@ impl<D: Dispatch> Stream<D> {
         what: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
         let notes = turn.notes.as_deref();
-        let fields = match notes.and_then(|notes| notes.fields.as_ref()) {
-            None => head.fields(),
+        let mut fields = Table::new();
+        match notes.and_then(|notes| notes.fields.as_ref()) {
+            None => head.fields().for_each(|field| fields.push(field)),
             Some(changed) => changed
                 .iter()
-                .map(|(name, value)| (&name[..], &value[..]))
-                .collect(),
-        };
+                .for_each(|(name, value)| fields.push((name, value))),
+        }
         what(&Request {
             method: match (&turn.redirect, turn.is_head) {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
-                _ => head.method.as_str().as_bytes(),
+                _ => head.method(),
             },
-            asked_method: head.method.as_str().as_bytes(),
-            target: head.target.as_bytes(),
+            asked_method: head.method(),
+            target: head.target(),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,
-                None => head.target.as_bytes(),
+                None => head.target(),
             },
             redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
             fields: fields.as_slice(),
-            host: &head.host,
+            host: head.host(),
             peer: turn.client(&self.peer),
             virtual_host: turn.host,
             notes,
             id: turn.id,
         })
-    }
-}
-
-impl Head {
-    /// `:authority` counts instead of Host; a cookie sent in pieces is one (RFC 9113 section 8.2.3).
-    fn new(mut parts: Parts) -> Head {
-        let count = parts.headers.len();
-        let host = match parts.uri.authority() {
-            Some(authority) => authority.as_str().as_bytes().to_vec(),
-            None => match parts.headers.get("host") {
-                Some(host) => host.as_bytes().to_vec(),
-                None => Vec::new(),
-            },
-        };
-        parts.headers.remove("host");
-        let crumbs: Vec<&[u8]> = parts
-            .headers
-            .get_all("cookie")
-            .iter()
-            .map(|crumb| crumb.as_bytes())
-            .collect();
-        let cookie = crumbs.join(&b"; "[..]);
-        parts.headers.remove("cookie");
-        let target = parts
-            .uri
-            .path_and_query()
-            .map_or("/", |target| target.as_str());
-        Head {
-            method: parts.method,
-            target: target.to_string(),
-            host,
-            cookie,
-            count,
-            fields: parts.headers,
-        }
-    }
-
-    fn fields(&self) -> Table<'_> {
-        let mut table = Table::new();
-        if !self.host.is_empty() {
-            table.push((b"host", &self.host));
-        }
-        if !self.cookie.is_empty() {
-            table.push((b"cookie", &self.cookie));
-        }
-        for (name, value) in &self.fields {
-            table.push((name.as_str().as_bytes(), value.as_bytes()));
-        }
-        table
-    }
-
-    /// The limits that HTTP/1 checks while it reads.
-    fn check(&self, limits: &ConnectionLimits) -> Result<(), Problem> {
-        work::check_method(self.method.as_str().as_bytes())?;
-        if self.target.len() > limits.request_line {
-            return Err(Problem::malformed(414, "the target is too long"));
-        }
-        if self.count > limits.fields {
-            return Err(Problem::malformed(431, "too many header fields"));
-        }
-        let too_long = |(_, value): (_, &http::HeaderValue)| value.len() > limits.field_size;
-        if self.cookie.len() > limits.field_size || self.fields.iter().any(too_long) {
-            return Err(Problem::malformed(431, "a header field is too long"));
-        }
-        match self.host.is_empty() {
-            true => Err(bad("neither :authority nor Host")),
-            false => check_host(&self.host),
-        }
     }
 }

@@ -7,7 +7,7 @@ use crate::log::{Journal, Origin};
 use crate::problem::Problem;
 use mehari_config::{Host, Htaccess, LogLevel, Overrides, Site};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -46,6 +46,8 @@ pub struct HtaccessTable {
     /// The same, for the task that waits.
     for_task: RefCell<Option<OwnedFd>>,
     hosts: RefCell<HashMap<u32, HostFolders>>,
+    /// Some folder could not be watched.
+    misses: Cell<bool>,
     watches: RefCell<HashMap<i32, PathBuf>>,
 }
 
@@ -66,6 +68,7 @@ impl HtaccessTable {
             for_task: RefCell::new(again),
             watch,
             hosts: RefCell::default(),
+            misses: Cell::default(),
             watches: RefCell::default(),
         }
     }
@@ -179,6 +182,7 @@ impl HtaccessTable {
 
     fn watch(&self, folder: &Path) -> bool {
         let Some(watch) = &self.watch else {
+            self.misses.set(true);
             return false;
         };
         let flags = WatchFlags::CREATE
@@ -197,8 +201,16 @@ impl HtaccessTable {
                     .insert(number, folder.to_path_buf());
                 true
             }
-            Err(_) => false,
+            Err(_) => {
+                self.misses.set(true);
+                false
+            }
         }
+    }
+
+    /// Whether a change of any file would be heard of.
+    pub fn watches_all(&self) -> bool {
+        !self.misses.get()
     }
 
     /// Forgets what has changed on the disk; true when something had.

@@ -1,5 +1,6 @@
 //! Finding the file of a path, and the rest of the path behind it.
 
+use super::ground::{Ground, Survey};
 use super::htaccess::HtaccessTable;
 use super::links::may_follow;
 use super::{program, proxied, views, walk, Outcome, Route};
@@ -11,7 +12,7 @@ use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_config::{Facts, Forced, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -28,25 +29,42 @@ const LINK: Problem =
 const AROUND: Problem = Problem::refused(500, "Action leads from program to program without end");
 const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
-/// Finds the route of a path as sent, at the host of this number.
+/// Finds the route of a path as sent, at the host of this number. Where a rule has mapped the path
+/// to a file, to that.
 pub fn find(
     site: &Site,
     htaccess: &HtaccessTable,
     host: u32,
     raw: &[u8],
+    file: Option<&[u8]>,
 ) -> Result<Route, Problem> {
-    Search::new(site, htaccess, host).route(raw, None)
+    Search::new(site, htaccess, host).route(raw, file)
 }
 
-/// The same, where a rule has mapped the path to this file.
-pub fn find_file(
+/// The same, to be kept: what a file's route stands on is watched. Only where files are served is the
+/// disk watched at all, so the first search in a folder is without and tells.
+pub fn find_to_keep(
     site: &Site,
     htaccess: &HtaccessTable,
+    ground: &Ground,
     host: u32,
     raw: &[u8],
-    file: &[u8],
+    file: Option<&[u8]>,
 ) -> Result<Route, Problem> {
-    Search::new(site, htaccess, host).route(raw, Some(file))
+    let mut search = Search::new(site, htaccess, host);
+    search.survey = search
+        .is_watched(ground, raw, file)
+        .then(|| Survey::new(ground));
+    let mut route = search.route(raw, file)?;
+    if search.survey.is_none() && matches!(route.outcome, Outcome::File(_)) {
+        search = Search::new(site, htaccess, host);
+        search.survey = Some(Survey::new(ground));
+        route = search.route(raw, file)?;
+    }
+    if let (Some(survey), Outcome::File(target)) = (search.survey, &route.outcome) {
+        target.stand_on(survey.footing());
+    }
+    Ok(route)
 }
 
 /// The same for one request, with every `<If>` it meets, and what rules have noted of it.
@@ -108,6 +126,8 @@ struct Search<'s> {
     htaccess: &'s HtaccessTable,
     facts: Option<&'s dyn Facts>,
     forced: &'s [Arc<Forced>],
+    /// Notes what is looked at.
+    survey: Option<Survey<'s>>,
     indexes: usize,
     /// Settings that it was led on from.
     through: Vec<Arc<Settings>>,
@@ -128,10 +148,31 @@ impl<'s> Search<'s> {
             htaccess,
             facts: None,
             forced: &[],
+            survey: None,
             indexes: 0,
             through: Vec::new(),
             raw: &[],
         }
+    }
+
+    /// Whether files have been served from this path's folder before.
+    fn is_watched(&self, ground: &Ground, raw: &[u8], file: Option<&[u8]>) -> bool {
+        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).0);
+        let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
+            return false;
+        };
+        let slash = memchr::memrchr(b'/', &mapped);
+        slash.is_some_and(|slash| ground.knows(&mapped[..slash]))
+    }
+
+    /// What `stat` says of a path.
+    fn look(&self, file: &[u8]) -> Option<(CString, Stat)> {
+        let Some(survey) = &self.survey else {
+            return walk::stat(file);
+        };
+        let stat = survey.stat(file)?;
+        let name = file.strip_suffix(b"/").unwrap_or(file);
+        Some((CString::new(name).ok()?, stat))
     }
 
     fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
@@ -210,7 +251,7 @@ impl<'s> Search<'s> {
         if path.is_hidden() {
             return Ok(self.refused(settings, HIDDEN));
         }
-        let Some(found) = walk::back(&mapped, path.merged.len()) else {
+        let Some(found) = walk::back(&mapped, path.merged.len(), |file| self.look(file)) else {
             return self.without_file(settings, path, mapped);
         };
         if !may_follow(&found.file, settings.links) {
@@ -227,6 +268,11 @@ impl<'s> Search<'s> {
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
+        if let Some(survey) = &self.survey {
+            if !self.htaccess.watches_all() {
+                survey.be_blind();
+            }
+        }
         let path = String::from_utf8_lossy(path);
         let settings = self.host.settings_with(&path, Some(file), &chain);
         let settings = match self.facts {
@@ -331,6 +377,10 @@ impl<'s> Search<'s> {
         let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
         if !rest.is_empty() && rest != b"/" {
             if settings.multi_views {
+                if let Some(survey) = &self.survey {
+                    // Any name that appears may fit.
+                    survey.be_blind();
+                }
                 if let Some(candidate) = views::choose(&found.file, &path, rest) {
                     return self.lead(&settings, candidate);
                 }
@@ -378,13 +428,13 @@ impl<'s> Search<'s> {
     /// A file, or a path that a handler answers without one.
     fn index_exists(&self, path: &Path) -> bool {
         let (mapped, _) = map(self.host, &path.merged);
-        let is_file = |(_, stat): (CString, rustix::fs::Stat)| walk::is_file(&stat);
+        let is_file = |(_, stat): (CString, Stat)| walk::is_file(&stat);
         let settings = self.settings(&path.merged, &mapped);
         let handler = settings
             .as_ref()
             .ok()
             .and_then(|settings| settings.handler.as_ref());
-        walk::stat(&mapped).is_some_and(is_file)
+        self.look(&mapped).is_some_and(is_file)
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
 
@@ -417,7 +467,8 @@ impl<'s> Search<'s> {
         let (handler, outcome) = match choice {
             Err(problem) => return Ok(self.refused(settings, problem)),
             Ok(Handler::File) => {
-                let target = FileTarget::new(found.name, &found.stat);
+                let look = |file: &[u8]| self.look(file).map(|(_, stat)| stat);
+                let target = FileTarget::new(found.name, &found.stat, look);
                 (Handler::File, Outcome::File(target))
             }
             Ok(handler @ Handler::Proxy(_)) => {

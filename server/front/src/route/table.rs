@@ -1,13 +1,15 @@
-//! The routes of the last second, by host and path as sent.
+//! The routes that are kept, by host and path as sent: those of files while the ground under them holds, others for
+//! a second.
 
 use super::{Outcome, Route};
+use crate::handler::file::FileTarget;
 use crate::problem::Problem;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a new file, index or neighbour may go unnoticed.
+/// How long a new file, index or neighbour may go unnoticed where nothing is watched.
 const LIFE: Duration = Duration::from_secs(1);
 /// Beyond any of these a table starts again from nothing.
 const ROUTES: usize = 4096;
@@ -18,7 +20,42 @@ const PATH: usize = 1024;
 
 struct Known {
     route: Rc<Route>,
-    found: Duration,
+    found: Cell<Duration>,
+}
+
+impl Known {
+    /// Whether the route may be used as it is.
+    fn holds(&self, now: Duration) -> bool {
+        let is_young = now < self.found.get() + LIFE;
+        match self
+            .target()
+            .and_then(|target| Some((target, target.holds()?)))
+        {
+            Some((target, holds)) => holds && (is_young || self.is_confirmed(target, now)),
+            None => is_young,
+        }
+    }
+
+    fn target(&self) -> Option<&FileTarget> {
+        match &self.route.outcome {
+            Outcome::File(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    fn has_fallen(&self) -> bool {
+        self.target()
+            .is_some_and(|target| target.holds() == Some(false))
+    }
+
+    /// A second look at a file that is watched: not all that happens to it makes an event.
+    fn is_confirmed(&self, target: &FileTarget, now: Duration) -> bool {
+        let is_unchanged = target.is_unchanged();
+        if is_unchanged {
+            self.found.set(now);
+        }
+        is_unchanged
+    }
 }
 
 type Paths = HashMap<Box<[u8]>, Known>;
@@ -40,7 +77,7 @@ impl RouteTable {
     ) -> Result<Rc<Route>, Problem> {
         let hosts = self.hosts.borrow();
         let before = match hosts.get(host as usize).and_then(|paths| paths.get(path)) {
-            Some(known) if now < known.found + LIFE => return Ok(known.route.clone()),
+            Some(known) if known.holds(now) => return Ok(known.route.clone()),
             known => known.map(|known| known.route.clone()),
         };
         drop(hosts);
@@ -72,7 +109,7 @@ impl RouteTable {
         }
         let entry = Known {
             route: route.clone(),
-            found: now,
+            found: Cell::new(now),
         };
         known.insert(path.into(), entry);
     }
@@ -87,17 +124,30 @@ impl RouteTable {
         self.hosts.borrow_mut().clear();
     }
 
-    /// Called by the sweep: keeps file contents within their bound, over all hosts.
-    pub fn trim(&self) {
-        let weight = |known: &Known| match &known.route.outcome {
-            Outcome::File(target) => target.weight(),
-            _ => 0,
-        };
+    /// Called by the sweep: gives up what has fallen, closes files that nobody asks for, and keeps file contents
+    /// within their bound, over all hosts.
+    pub fn tidy(&self, something_fell: bool) {
+        if something_fell {
+            for paths in self.hosts.borrow_mut().iter_mut() {
+                paths.retain(|_, known| !known.has_fallen());
+            }
+        }
         let hosts = self.hosts.borrow();
-        let bytes: usize = hosts.iter().flat_map(Paths::values).map(weight).sum();
+        let targets = || {
+            hosts
+                .iter()
+                .flat_map(Paths::values)
+                .filter_map(Known::target)
+        };
+        let bytes: usize = targets().map(FileTarget::weight).sum();
+        targets().for_each(|target| target.rest(bytes > FILE_BYTES));
+        let left: usize = match bytes > FILE_BYTES {
+            true => targets().map(FileTarget::weight).sum(),
+            false => bytes,
+        };
         let routes: usize = hosts.iter().map(Paths::len).sum();
         drop(hosts);
-        if bytes > FILE_BYTES || routes > ALL_ROUTES {
+        if left > FILE_BYTES || routes > ALL_ROUTES {
             self.clear();
         }
     }

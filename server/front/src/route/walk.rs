@@ -16,7 +16,12 @@ pub struct Found {
     pub rest: usize,
 }
 
+/// A slash at the end says no more than that a folder is expected.
 pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
+    let file = match file {
+        [rest @ .., b'/'] if !rest.is_empty() => rest,
+        file => file,
+    };
     let name = CString::new(file).ok()?;
     let stat = rustix::fs::stat(name.as_c_str()).ok()?;
     Some((name, stat))
@@ -27,13 +32,17 @@ pub fn is_file(stat: &Stat) -> bool {
 }
 
 /// Takes segments off the end until something exists: usually at once. Only as much as the client
-/// chose, the last `chosen` bytes, is taken off.
-pub fn back(file: &[u8], chosen: usize) -> Option<Found> {
+/// chose, the last `chosen` bytes, is taken off. `look` is [`stat`], or notes what it looks at as well.
+pub fn back(
+    file: &[u8],
+    chosen: usize,
+    look: impl Fn(&[u8]) -> Option<(CString, Stat)>,
+) -> Option<Found> {
     let fixed = file.len().saturating_sub(chosen);
     let mut end = file.len();
     for _ in 0..DEPTH {
         let name = file[..end].strip_suffix(b"/").unwrap_or(&file[..end]);
-        let exists = stat(if name.is_empty() { b"/" } else { name });
+        let exists = look(if name.is_empty() { b"/" } else { &file[..end] });
         if let Some((c_name, stat)) = exists {
             return Some(Found {
                 file: name.to_vec(),
@@ -50,7 +59,7 @@ pub fn back(file: &[u8], chosen: usize) -> Option<Found> {
 /// Bytes of `path` that are a handler's SCRIPT_NAME: as in Apache the folders that exist and one
 /// segment more.
 pub fn handler_length(file: &[u8], path: &[u8]) -> usize {
-    let Some(found) = back(file, path.len()) else {
+    let Some(found) = back(file, path.len(), stat) else {
         return path.len();
     };
     let known = path.len() - found.rest;

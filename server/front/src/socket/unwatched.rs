@@ -130,11 +130,22 @@ impl<S: Watched> Stream for Unwatched<S> {
         file: &File,
         start: u64,
         count: usize,
-    ) -> Poll<io::Result<Option<usize>>> {
+    ) -> Poll<io::Result<usize>> {
         let mut offset = start;
         match self.at_once(|socket| rustix::fs::sendfile(socket, file, Some(&mut offset), count)) {
-            Some(sent) => Poll::Ready(sent.map(Some)),
+            Some(sent) => Poll::Ready(sent),
             None => self.watched()?.poll_send_file(cx, file, start, count),
+        }
+    }
+
+    fn poll_write_before_more(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.at_once(|socket| rustix::net::send(socket, bytes, super::BEFORE_MORE)) {
+            Some(count) => Poll::Ready(count),
+            None => self.watched()?.poll_write_before_more(cx, bytes),
         }
     }
 

@@ -76,6 +76,24 @@ impl Hosts {
         }
     }
 
+    /// What keeps hosts of this site from speaking TLS, one reason each.
+    pub fn troubles(site: &Site) -> Vec<Trouble> {
+        let mut hosts = Hosts {
+            greetings: Vec::new(),
+            places: Vec::new(),
+        };
+        let with_own = site.all_hosts().map(|host| &host.tls);
+        let mut with_own = with_own
+            .filter(|tls| !tls.certificates.is_empty())
+            .peekable();
+        if with_own.peek().is_none() {
+            return vec![Trouble::NoCertificate];
+        }
+        with_own
+            .filter_map(|tls| hosts.place_for(tls, None).err())
+            .collect()
+    }
+
     fn place_for(
         &mut self,
         settings: &TlsSettings,

@@ -11,14 +11,18 @@ use tokio_rustls::server::TlsStream;
 
 impl Stream for TlsStream<TcpStream> {
     /// What is sent has to be encrypted, so it has to be read.
+    fn sends_files(&self) -> bool {
+        false
+    }
+
     fn poll_send_file(
         &mut self,
         _: &mut Context<'_>,
         _: &File,
         _: u64,
         _: usize,
-    ) -> Poll<io::Result<Option<usize>>> {
-        Poll::Ready(Ok(None))
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
     fn reset_when_closed(&self) {

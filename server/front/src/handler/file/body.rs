@@ -1,21 +1,23 @@
-//! The body of a large or partial file: pieces of it, with text between them, read in windows.
+//! The body of a large or partial file: pieces of it, with text between them, a window at a time.
 //!
-//! What the page cache holds is read at once; what it does not is read by a thread of the blocking
-//! pool, so a cold disk never stops the loop.
+//! What the page cache holds is sent or copied at once; what it does not is read by [`Readers`] first, so a cold disk
+//! never stops the loop.
 
+use super::readers::Readers;
+use super::resource::Resource;
 use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
-use std::os::unix::fs::FileExt;
+use std::rc::Rc;
 use std::sync::Arc;
 
-/// Read at a time.
+/// Copied at a time.
 pub const WINDOW: usize = 128 * 1024;
-/// Sent at a time straight from the page cache.
-const PAGES: usize = 512 * 1024;
+/// Sent at a time straight from the page cache; read, and read ahead, from the disk.
+const PAGES: u64 = 512 * 1024;
 /// A shorter piece is copied: it may share a write with what comes before and after.
-const SHORT: u64 = 64 * 1024;
+const SHORT: u64 = 16 * 1024;
 /// Distance of the looks that tell whether a window is in the page cache.
 const LOOK: usize = 128 * 1024;
 
@@ -31,25 +33,38 @@ pub struct Part {
 pub struct FileBody {
     file: Arc<File>,
     parts: VecDeque<Part>,
-    window: Option<Vec<u8>>,
+    readers: Rc<Readers>,
+    window: Vec<u8>,
+    /// A small file that was not in memory, and will be.
+    fills: Option<Rc<Resource>>,
 }
 
 impl FileBody {
-    pub fn new(file: File, parts: Vec<Part>) -> FileBody {
+    pub fn new(file: Arc<File>, parts: Vec<Part>, readers: Rc<Readers>) -> FileBody {
         FileBody {
-            file: Arc::new(file),
+            file,
             parts: parts.into(),
-            window: None,
+            readers,
+            window: Vec::new(),
+            fills: None,
         }
     }
 
-    pub fn whole(file: File, length: u64) -> FileBody {
+    pub fn whole(file: Arc<File>, length: u64, readers: Rc<Readers>) -> FileBody {
         let part = Part {
             text: Vec::new(),
             start: 0,
             length,
         };
-        FileBody::new(file, vec![part])
+        FileBody::new(file, vec![part], readers)
+    }
+
+    /// A small file that was not in memory: once it is read the resource has it.
+    pub fn filling(file: Arc<File>, resource: Rc<Resource>, readers: Rc<Readers>) -> FileBody {
+        FileBody {
+            fills: Some(resource.clone()),
+            ..FileBody::whole(file, resource.size(), readers)
+        }
     }
 
     /// Bytes still to come.
@@ -61,6 +76,10 @@ impl FileBody {
         lengths.sum()
     }
 
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Appends the next window. `Ok(false)`: everything has been read. An error also when the file
     /// has become shorter than it was.
     pub async fn read(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
@@ -68,9 +87,9 @@ impl FileBody {
             return Ok(false);
         };
         into.append(&mut part.text);
-        let wanted = part.length.min(WINDOW as u64) as usize;
+        let (start, length) = (part.start, part.length);
+        let wanted = length.min(WINDOW as u64) as usize;
         if wanted > 0 {
-            let start = part.start;
             let count = match read_resident(&self.file, start, wanted, into)? {
                 Some(count) => count,
                 None => self.read_aside(start, wanted, into).await?,
@@ -85,26 +104,61 @@ impl FileBody {
         Ok(!self.parts.is_empty())
     }
 
-    pub fn file(&self) -> &File {
-        &self.file
+    async fn read_aside(
+        &mut self,
+        start: u64,
+        wanted: usize,
+        into: &mut Vec<u8>,
+    ) -> io::Result<usize> {
+        let window = std::mem::take(&mut self.window);
+        let ahead = self.behind(start, PAGES);
+        self.window = self
+            .readers
+            .read(&self.file, start, wanted, ahead, window)
+            .await?;
+        into.extend_from_slice(&self.window);
+        let count = self.window.len();
+        if let Some(resource) = self.fills.take() {
+            resource.fill(std::mem::take(&mut self.window));
+        }
+        Ok(count)
     }
 
-    /// A piece to be sent straight from the page cache, which holds it now: start and length.
-    /// `None`: what comes next is short, or has text before it.
+    /// Appends the text before the next piece, and tells whether that piece is long enough to be sent straight
+    /// from the page cache.
+    pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
+        match self.parts.front_mut() {
+            Some(part) if part.length >= SHORT && self.fills.is_none() => {
+                into.append(&mut part.text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Has the next window in the page cache: its start and length. `None`: the current piece is at its end.
     pub async fn resident_window(&mut self) -> io::Result<Option<(u64, usize)>> {
-        let Some(part) = self.parts.front() else {
+        let Some(part) = self.parts.front().filter(|part| part.text.is_empty()) else {
             return Ok(None);
         };
-        if !part.text.is_empty() || part.length < SHORT {
+        let (start, count) = (part.start, part.length.min(PAGES) as usize);
+        if count == 0 {
             return Ok(None);
         }
-        let (start, count) = (part.start, part.length.min(PAGES as u64) as usize);
         if !is_resident(&self.file, start, count) {
-            let file = self.file.clone();
-            let read = tokio::task::spawn_blocking(move || read_ahead(&file, start, count));
-            read.await.map_err(io::Error::other)??;
+            let ahead = self.behind(start, 2 * PAGES);
+            self.readers.bring(&self.file, start, count, ahead).await?;
         }
         Ok(Some((start, count)))
+    }
+
+    /// Where read-ahead of so many bytes ends: what nobody asked for is not read.
+    fn behind(&self, start: u64, bytes: u64) -> u64 {
+        let end = self
+            .parts
+            .front()
+            .map_or(start, |part| part.start + part.length);
+        end.min(start + bytes)
     }
 
     /// Notes that `count` bytes of the current part have been taken.
@@ -117,25 +171,6 @@ impl FileBody {
             }
         }
     }
-
-    async fn read_aside(
-        &mut self,
-        start: u64,
-        wanted: usize,
-        into: &mut Vec<u8>,
-    ) -> io::Result<usize> {
-        let file = self.file.clone();
-        let mut window = self.window.take().unwrap_or_default();
-        let read = tokio::task::spawn_blocking(move || {
-            window.resize(wanted, 0);
-            file.read_at(&mut window, start)
-                .map(|count| (window, count))
-        });
-        let (window, count) = read.await.map_err(io::Error::other)??;
-        into.extend_from_slice(&window[..count]);
-        self.window = Some(window);
-        Ok(count)
-    }
 }
 
 /// Whether the page cache seems to hold a window: a look at its ends and between.
@@ -147,20 +182,6 @@ fn is_resident(file: &File, start: u64, count: usize) -> bool {
         let mut slices = [IoSliceMut::new(&mut byte)];
         rustix::io::preadv2(file, &mut slices, at, ReadWriteFlags::NOWAIT).is_ok()
     })
-}
-
-/// Has the kernel read a window, in a thread that may wait for it.
-fn read_ahead(file: &File, start: u64, count: usize) -> io::Result<()> {
-    let mut thrown_away = [0; 16 * 1024];
-    let end = start + count as u64;
-    let mut at = start;
-    while at < end {
-        match file.read_at(&mut thrown_away, at)? {
-            0 => break,
-            read => at += read as u64,
-        }
-    }
-    Ok(())
 }
 
 /// Reads what is in the page cache. `None`: nothing is, or the file system cannot tell.

@@ -1,26 +1,29 @@
 //! One representation of a file: what `stat` says of it, its header lines, and its bytes if they are few.
-//!
-//! A [`FileTarget`] belongs to a route and keeps its resources; each request costs one `stat`, which
-//! decides whether what is kept is still the file.
+//! A [`super::FileTarget`] keeps them.
 
+use super::body::{self, FileBody};
 use super::encoding::Coding;
-use super::media;
+use super::files::{Files, Kept};
+use crate::lines;
 use crate::problem::Problem;
 use crate::route::is_file;
 use bytes::Bytes;
-use mehari_config::Settings;
+use http::HeaderMap;
 use rustix::fs::{Mode, OFlags, Stat};
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Room for a response's, those too that are not the file's.
+const FIELDS: usize = 12;
 /// Files up to this size are kept in memory.
 const SMALL: u64 = 64 * 1024;
-const GONE: Problem = Problem::refused(404, "the file is gone");
+const ACCEPT_RANGES: &str = "Accept-Ranges: bytes\r\n";
+pub const GONE: Problem = Problem::refused(404, "the file is gone");
 const FORBIDDEN: Problem = Problem::refused(403, "the file may not be read");
 
 /// What must be equal for a file to be the same.
@@ -30,34 +33,28 @@ pub struct Identity {
     inode: u64,
     size: u64,
     modified: i128,
+    /// A copy that keeps the original's times shows here.
+    changed: i128,
 }
 
 impl Identity {
     pub fn of(stat: &Stat) -> Identity {
+        let nanoseconds =
+            |seconds: u64, rest: u64| i128::from(seconds as i64) * 1_000_000_000 + i128::from(rest);
         Identity {
             device: stat.st_dev,
             inode: stat.st_ino,
             size: stat.st_size as u64,
-            modified: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
+            modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+            changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
         }
     }
 }
 
-#[derive(Debug)]
-pub struct FileTarget {
-    path: CString,
-    /// Neighbours that were there, and not older, when the file was routed.
-    neighbours: Vec<(Coding, CString)>,
-    /// The file itself, then one place for each neighbour.
-    kept: RefCell<Vec<Option<Known>>>,
-}
-
-/// A representation that was right in `round`, for requests that asked for this coding.
-#[derive(Debug)]
-struct Known {
-    asked: Option<Coding>,
-    round: u64,
-    resource: Rc<Resource>,
+impl Identity {
+    pub fn size(&self) -> u64 {
+        self.size
+    }
 }
 
 #[derive(Debug)]
@@ -65,157 +62,52 @@ pub struct Resource {
     path: CString,
     identity: Identity,
     lines: Vec<u8>,
+    /// The same for HTTP/2, once it is asked for.
+    fields: OnceCell<HeaderMap>,
     validators: std::ops::Range<usize>,
     media_type: Option<String>,
     etag: String,
-    body: Option<Bytes>,
-}
-
-impl FileTarget {
-    pub fn new(path: CString, stat: &Stat) -> FileTarget {
-        let neighbours = Coding::ALL
-            .into_iter()
-            .filter_map(|coding| Some((coding, neighbour(&path, stat, coding)?)))
-            .collect();
-        FileTarget {
-            path,
-            neighbours,
-            kept: RefCell::default(),
-        }
-    }
-
-    /// Takes over what an earlier target of the same file has in memory.
-    pub fn inherit(&self, other: &FileTarget) {
-        if self.path == other.path && self.neighbours == other.neighbours {
-            self.kept.replace(other.kept.take());
-        }
-    }
-
-    pub fn has_neighbours(&self) -> bool {
-        !self.neighbours.is_empty()
-    }
-
-    pub fn has_neighbour(&self, coding: Coding) -> bool {
-        self.neighbours.iter().any(|(known, _)| *known == coding)
-    }
-
-    /// The file, or its neighbour, as it is in this round of the loop.
-    pub fn resource(
-        &self,
-        coding: Option<Coding>,
-        settings: &Settings,
-        round: u64,
-    ) -> Result<Rc<Resource>, Problem> {
-        let mut kept = self.kept.borrow_mut();
-        kept.resize_with(self.neighbours.len() + 1, || None);
-        let known = kept.iter().flatten().find(|known| known.asked == coding);
-        if let Some(known) = known.filter(|known| known.round == round) {
-            return Ok(known.resource.clone());
-        }
-        let (place, identity) = self.look(coding)?;
-        let resource = match &kept[place] {
-            Some(known) if known.resource.identity == identity => known.resource.clone(),
-            _ => Rc::new(self.load(place, settings)?),
-        };
-        let known = Known {
-            asked: coding,
-            round,
-            resource: resource.clone(),
-        };
-        kept[place] = Some(known);
-        Ok(resource)
-    }
-
-    /// Which representation is to be sent, and what `stat` says of it: the neighbour unless it has
-    /// become older than the file.
-    fn look(&self, coding: Option<Coding>) -> Result<(usize, Identity), Problem> {
-        let stat = rustix::fs::stat(self.path.as_c_str()).map_err(|_| GONE)?;
-        let mut neighbours = self.neighbours.iter();
-        if let Some(at) = neighbours.position(|(known, _)| Some(*known) == coding) {
-            if let Some(beside) = fresh(&self.neighbours[at].1, &stat) {
-                return Ok((at + 1, Identity::of(&beside)));
-            }
-        }
-        Ok((0, Identity::of(&stat)))
-    }
-
-    fn load(&self, place: usize, settings: &Settings) -> Result<Resource, Problem> {
-        let (path, coding) = match place {
-            0 => (&self.path, None),
-            _ => {
-                let (coding, path) = &self.neighbours[place - 1];
-                (path, Some(*coding))
-            }
-        };
-        let media_type = media::media_type(self.path.as_bytes(), settings);
-        let own_coding = media::encoding(self.path.as_bytes(), settings);
-        let own_coding = own_coding.filter(|_| coding.is_none());
-        Resource::load(
-            path,
-            coding,
-            own_coding,
-            self.has_neighbours(),
-            media_type.as_deref(),
-        )
-    }
-
-    /// Bytes of file content held.
-    pub fn weight(&self) -> usize {
-        let kept = self.kept.borrow();
-        kept.iter()
-            .flatten()
-            .map(|known| known.resource.body().len())
-            .sum()
-    }
-}
-
-/// `path` with the coding's suffix, when that is a file not older than the original.
-fn neighbour(path: &CString, original: &Stat, coding: Coding) -> Option<CString> {
-    let mut name = path.as_bytes().to_vec();
-    name.extend_from_slice(coding.suffix().as_bytes());
-    let name = CString::new(name).ok()?;
-    fresh(&name, original).map(|_| name)
-}
-
-/// What `stat` says of a neighbour that is a file and not older than the original.
-fn fresh(neighbour: &CString, original: &Stat) -> Option<Stat> {
-    let stat = rustix::fs::stat(neighbour.as_c_str()).ok()?;
-    let age = |stat: &Stat| (stat.st_mtime, stat.st_mtime_nsec);
-    (is_file(&stat) && age(&stat) >= age(original)).then_some(stat)
+    coded: bool,
+    /// Of a small file, once it was in the page cache or has been read.
+    body: OnceCell<Bytes>,
+    /// Of a file that is not in memory.
+    open: RefCell<Option<Kept>>,
+    used: Cell<bool>,
 }
 
 impl Resource {
-    fn load(
+    /// `own_coding`: what the file itself is coded with, and whether it has neighbours.
+    pub fn load(
         path: &CString,
         coding: Option<Coding>,
-        own_coding: Option<&str>,
-        varies: bool,
+        (own_coding, varies): (Option<&str>, bool),
         media_type: Option<&str>,
+        files: &Files,
     ) -> Result<Resource, Problem> {
-        let mut file = open(path)?;
+        let file = open(path)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
         if !is_file(&stat) {
             return Err(FORBIDDEN);
         }
         let identity = Identity::of(&stat);
-        let mut body = None;
-        if identity.size <= SMALL {
-            let mut bytes = Vec::with_capacity(identity.size as usize);
-            let read = (&mut file).take(identity.size).read_to_end(&mut bytes);
-            read.map_err(|_| FORBIDDEN)?;
-            // A file that changes while it is read is not kept: its size and its bytes disagree.
-            body = (bytes.len() as u64 == identity.size).then(|| bytes.into());
-        }
         let mut resource = Resource {
             path: path.clone(),
             identity,
             lines: Vec::new(),
+            fields: OnceCell::new(),
             validators: 0..0,
             media_type: media_type.map(str::to_string),
             etag: etag(&identity, coding),
-            body,
+            coded: coding.is_some() || own_coding.is_some(),
+            body: OnceCell::new(),
+            open: RefCell::default(),
+            used: Cell::new(true),
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
+        resource.read(&file);
+        if !resource.is_cached() {
+            resource.open = RefCell::new(files.keep(&Arc::new(file)));
+        }
         Ok(resource)
     }
 
@@ -233,12 +125,83 @@ impl Resource {
         if let Some(coding) = coding {
             lines += &format!("Content-Encoding: {coding}\r\n");
         }
-        lines += "Accept-Ranges: bytes\r\n";
+        lines += ACCEPT_RANGES;
         self.lines = lines.into_bytes();
+    }
+
+    /// Takes a small file into memory if that needs no disk.
+    fn read(&self, file: &File) {
+        if self.identity.size > SMALL {
+            return;
+        }
+        let size = self.identity.size as usize;
+        let mut bytes = Vec::with_capacity(size);
+        if let Ok(Some(_)) = body::read_resident(file, 0, size, &mut bytes) {
+            self.fill(bytes);
+        }
+    }
+
+    /// The whole of a small file. One that changed while it was read is not kept: its size and its bytes disagree.
+    pub fn fill(&self, bytes: Vec<u8>) {
+        if bytes.len() as u64 == self.identity.size && self.is_small() {
+            // Whoever read it first was as right.
+            let _ = self.body.set(bytes.into());
+            self.open.take();
+        }
+    }
+
+    pub fn is_small(&self) -> bool {
+        self.identity.size <= SMALL
+    }
+
+    /// The same file in a coding that the server makes itself; the bytes, if they are few enough to be kept here.
+    pub fn coded(&self, coding: Coding, body: Option<Bytes>) -> Resource {
+        let mut coded = Resource {
+            path: self.path.clone(),
+            identity: self.identity,
+            lines: Vec::new(),
+            fields: OnceCell::new(),
+            validators: 0..0,
+            media_type: self.media_type.clone(),
+            etag: etag(&self.identity, Some(coding)),
+            coded: true,
+            body: body.map(OnceCell::from).unwrap_or_default(),
+            open: RefCell::default(),
+            used: Cell::default(),
+        };
+        coded.write_lines(Some(coding.name()), true);
+        // Parts are sent of the plain file only.
+        coded
+            .lines
+            .truncate(coded.lines.len() - ACCEPT_RANGES.len());
+        coded
+    }
+
+    /// Whether its bytes have a content coding.
+    pub fn is_coded(&self) -> bool {
+        self.coded
+    }
+
+    pub fn path(&self) -> &[u8] {
+        self.path.as_bytes()
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.identity
     }
 
     pub fn lines(&self) -> &[u8] {
         &self.lines
+    }
+
+    /// The lines as HTTP/2 has them.
+    pub fn fields(&self) -> &HeaderMap {
+        self.fields.get_or_init(|| {
+            let mut fields = HeaderMap::with_capacity(FIELDS);
+            let pushed = lines::push_fields(&mut fields, &self.lines);
+            debug_assert!(pushed.is_ok(), "lines that we wrote ourselves");
+            fields
+        })
     }
 
     /// Last-Modified, ETag and Vary.
@@ -247,16 +210,16 @@ impl Resource {
     }
 
     pub fn is_cached(&self) -> bool {
-        self.body.is_some()
+        self.body.get().is_some()
     }
 
     /// Shared, not copied.
     pub fn bytes(&self) -> Bytes {
-        self.body.clone().unwrap_or_default()
+        self.body.get().cloned().unwrap_or_default()
     }
 
     pub fn body(&self) -> &[u8] {
-        self.body.as_deref().unwrap_or_default()
+        self.body.get().map(|body| &body[..]).unwrap_or_default()
     }
 
     pub fn size(&self) -> u64 {
@@ -279,17 +242,47 @@ impl Resource {
         written.unwrap_or(UNIX_EPOCH).min(SystemTime::now())
     }
 
+    /// The whole file as a body to be sent.
+    pub fn whole(self: &Rc<Resource>, files: &Files) -> Result<FileBody, Problem> {
+        let file = self.open(files)?;
+        let readers = files.readers.clone();
+        Ok(match self.is_small() {
+            true => FileBody::filling(file, self.clone(), readers),
+            false => FileBody::whole(file, self.size(), readers),
+        })
+    }
+
     /// The file, if it is still the one this resource describes.
-    pub fn open(&self) -> Result<File, Problem> {
+    pub fn open(&self, files: &Files) -> Result<Arc<File>, Problem> {
+        if let Some(kept) = &*self.open.borrow() {
+            return Ok(kept.file.clone());
+        }
         let file = open(&self.path)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
-        match Identity::of(&stat) == self.identity {
-            true => Ok(file),
-            false => Err(Problem::refused(
+        if Identity::of(&stat) != self.identity {
+            return Err(Problem::refused(
                 503,
                 "the file changed while it was asked for",
-            )),
+            ));
         }
+        let file = Arc::new(file);
+        if !self.is_cached() {
+            self.open.replace(files.keep(&file));
+        }
+        Ok(file)
+    }
+
+    pub fn use_it(&self) {
+        self.used.set(true);
+    }
+
+    /// Closes the file if nobody has used it since the last rest; whether that is so.
+    pub fn rest(&self) -> bool {
+        let unused = !self.used.replace(false);
+        if unused {
+            self.open.take();
+        }
+        unused
     }
 }
 
@@ -307,12 +300,15 @@ fn open(path: &CString) -> Result<File, Problem> {
 /// Strong: equal only for the same file with the same time in nanoseconds. Hashed, so it does not tell the inode.
 fn etag(identity: &Identity, coding: Option<Coding>) -> String {
     let mut low = DefaultHasher::new();
-    identity.hash(&mut low);
+    let Identity {
+        device,
+        inode,
+        size,
+        modified,
+        ..
+    } = identity;
+    (device, inode, size, modified).hash(&mut low);
     let coding = coding.map_or("", Coding::name);
     let dash = if coding.is_empty() { "" } else { "-" };
-    format!(
-        "\"{:x}-{:016x}{dash}{coding}\"",
-        identity.size,
-        low.finish()
-    )
+    format!("\"{size:x}-{:016x}{dash}{coding}\"", low.finish())
 }

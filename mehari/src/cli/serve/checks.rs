@@ -1,0 +1,134 @@
+//! What keeps a site from being served on this machine, all of it at once: `serve` asks when one thing has failed,
+//! `mehari check` always.
+
+use super::identity::Identity;
+use mehari_config::{LogLevel, LogTarget, Problem, Site};
+use mehari_front::Hosts;
+use mehari_observe::ErrorLog;
+use mehari_pool::{try_loading, LoadError, PerlSide};
+use rustix::fs::{access, Access};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::task::LocalSet;
+
+/// Problems in the order they are looked for.
+#[derive(Default)]
+pub struct Findings(Vec<Problem>);
+
+impl Findings {
+    /// The value, or a line more.
+    pub fn keep<T>(&mut self, result: Result<T, String>) -> Option<T> {
+        result.map_err(|problem| self.add(problem)).ok()
+    }
+
+    /// Hosts that share a certificate share what is wrong with it.
+    pub fn add(&mut self, problem: String) {
+        let problem = problem.into();
+        if !self.0.contains(&problem) {
+            self.0.push(problem);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A line each; the first begins where the caller has said who speaks.
+    pub fn text(&self) -> String {
+        let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
+        lines.join("\nmehari serve: ")
+    }
+
+    pub fn problems(self) -> Vec<Problem> {
+        self.0
+    }
+
+    /// The user of the server, its certificates, and the files it writes to.
+    pub fn look_at_machine(&mut self, site: &Site) -> Option<Identity> {
+        let identity = self.keep(Identity::of(site)).flatten();
+        if site.listen.iter().any(|listen| site.is_secure(listen)) {
+            let troubles = Hosts::troubles(site);
+            troubles.iter().for_each(|it| self.add(it.to_string()));
+        }
+        self.look_at_files(site);
+        identity
+    }
+
+    fn look_at_files(&mut self, site: &Site) {
+        let logs = site.logs.access.iter().map(|log| &log.target);
+        let logs = logs.chain([&site.logs.error]).map(|target| (None, target));
+        let of_hosts = site.hosts.iter().flat_map(|host| {
+            let access = host.own_logs.access.iter().map(|log| &log.target);
+            let all = access.chain(&host.own_logs.error);
+            all.map(|target| (host.server_name.as_deref(), target))
+        });
+        let mut seen: Vec<&PathBuf> = Vec::new();
+        for (host, target) in logs.chain(of_hosts) {
+            let LogTarget::File(path) = target else {
+                continue;
+            };
+            if seen.contains(&path) {
+                continue;
+            }
+            seen.push(path);
+            let of = host.map_or(String::new(), |name| format!(" of {name}"));
+            if let Err(error) = writable(path) {
+                self.add(format!(
+                    "the log {}{of} cannot be written: {error}",
+                    path.display()
+                ));
+            }
+        }
+        if let Some(path) = &site.pid_file {
+            if let Err(error) = writable(path) {
+                self.add(format!("PidFile {}: {error}", path.display()));
+            }
+        }
+    }
+
+    /// Everything that Perl is to load. From here on the process is the site's user: nothing of Perl's runs as root
+    /// that `User` takes it from.
+    pub fn look_at_perl(&mut self, site: &Site, identity: Option<&Identity>) {
+        let built = PerlSide::ensure(&site.perl.interpreter).map_err(|error| error.to_string());
+        if self.keep(built).is_none() {
+            return;
+        }
+        if let Some(identity) = identity {
+            if self.keep(identity.assume()).is_none() {
+                return;
+            }
+        }
+        match load(site) {
+            Ok(()) => {}
+            Err(LoadError::Preload(problems)) => self.0.extend(problems),
+            Err(error) => self.add(error.to_string()),
+        }
+    }
+}
+
+fn load(site: &Site) -> Result<(), LoadError> {
+    let log = ErrorLog::open(&LogTarget::Stderr, LogLevel::Warn)?;
+    let runtime = mehari_pool::runtime()?;
+    let outcome = LocalSet::new().block_on(&runtime, try_loading(site, log.clone()));
+    log.flush(Duration::from_secs(2));
+    outcome
+}
+
+/// Whether the file could be appended to, or made. It is left as it is.
+fn writable(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),
+        Ok(_) => Ok(access(path, Access::WRITE_OK)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            Ok(access(
+                folder.unwrap_or(Path::new(".")),
+                Access::WRITE_OK | Access::EXEC_OK,
+            )?)
+        }
+        Err(error) => Err(error),
+    }
+}

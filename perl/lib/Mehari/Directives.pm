@@ -1,0 +1,165 @@
+package Mehari::Directives;
+
+# Directives that Perl modules define (Apache2::Module::add) and the objects their callbacks fill.
+#
+# `apply` runs the callback of one line: while the configuration is read, again in each zygote, and for lines of a
+# .htaccess in the worker. Every section with such lines is a container, known by its number, and has one object for
+# each module: DIR_CREATE makes it, DIR_MERGE joins those of a request. Servers likewise, by SERVER_CREATE.
+
+use strict;
+use warnings;
+use Apache2::CmdParms ();
+use Apache2::Command  ();
+
+# name in lower case => [Apache2::Command, module]; in the order they were defined, by module.
+my (%command, %commands_of);
+
+# What the reader of the configuration has not been told yet.
+my @news;
+
+# module => container => object; module => server => object. What was joined for a virtual host.
+my (%of_container, %of_server, %joined);
+
+# The containers outside of sections, by server.
+my %base;
+
+# A callback runs: a server is its own object yet, to be filled.
+our $is_reading;
+
+# What a callback answers to leave the line to somebody else: nobody else is there.
+my $DECLINE = "\a\b";
+
+sub add {
+    my ($module, $definitions) = @_;
+    ref $definitions eq 'ARRAY' or _misuse('expected an array of commands behind the package');
+    $commands_of{$module} = [];
+    for my $definition (@$definitions) {
+        my $command = Apache2::Command->of($definition);
+        $command->{'next in module'} = undef;
+        $commands_of{$module}[-1]{'next in module'} = $command if @{ $commands_of{$module} };
+        push @{ $commands_of{$module} }, $command;
+        $command{ lc $command->name } = [$command, $module];
+        push @news, join "\n", $command->name, $command->args_how, $command->req_override, $module, $command->errmsg // '';
+    }
+    return;
+}
+
+sub _misuse { my ($what) = @_; require Carp; Carp::croak("Apache2::Module::add: $what") }
+
+sub told { return splice @news }
+
+sub modules { return sort keys %commands_of }
+
+sub commands { my ($module) = @_; return ($commands_of{$module} || [])->[0] }
+
+# Runs the callback of a line; dies with what the callback objects to. The text is server/config's.
+sub apply {
+    my ($text) = @_;
+    my ($container, $server, $file, $line, $path, $standing, $name, @more) = split /\n/, $text, -1;
+    my ($command, $module) = @{ $command{ lc $name } || $command{ lc "<$name" } or die "no module has defined a directive `$name`\n" };
+    my @arguments = map { substr $_, 1 } grep { /\Aa/ } @more;
+    my @lines     = map { substr $_, 1 } grep { /\Al/ } @more;
+    my $parms = Apache2::CmdParms->of(
+        command => $command, server => $server, container => $container, path => length $path ? $path : undef,
+        override => $standing, name => $name, arguments => \@arguments, file => $file, line => $line, lines => \@lines,
+    );
+    $base{$server}{$container} = 1 unless length $path;
+    my $object = _object(\%of_container, $module, $container, 'DIR_CREATE', $parms);
+    _object(\%of_server, $module, $server, 'SERVER_CREATE', $parms);
+    # Made before this line: what was joined has to be joined again.
+    delete $joined{$module};
+    my $method = $command->func;
+    local $is_reading = 1;
+    for my $call (_calls($command, @arguments)) {
+        my $answer = $object->$method($parms, @$call);
+        die "the module does not take it\n" if defined $answer && !ref $answer && $answer eq $DECLINE;
+    }
+    return;
+}
+
+# ITERATE calls for each word, ITERATE2 for each but the first, with the first; a section's text has its `>`.
+sub _calls {
+    my ($command, @arguments) = @_;
+    my $how = $command->args_how;
+    return map { [$_] } @arguments if $how == Apache2::Const::ITERATE();
+    return map { [$arguments[0], $_] } @arguments[1 .. $#arguments] if $how == Apache2::Const::ITERATE2();
+    return ["$arguments[0]>"] if $how == Apache2::Const::RAW_ARGS() && $command->name =~ /\A</;
+    return [@arguments];
+}
+
+sub _object {
+    my ($objects, $module, $key, $create, $parms) = @_;
+    return $objects->{$module}{$key} ||= $module->can($create) ? $module->$create($parms) : bless {}, $module;
+}
+
+# For Apache2::Module::get_config: a server's object, or what a request's sections come to.
+sub config {
+    my ($module, $server, $per_dir) = @_;
+    return undef unless $commands_of{$module};
+    return _of_server($module, ref $server ? $server->{number} : $server || 0) unless defined $per_dir;
+    my ($of) = ref $per_dir eq 'Apache2::ConfVector' ? @$per_dir : $per_dir;
+    return _of_container($module, $of) if ref $of eq 'Apache2::CmdParms';
+    return _joined($module, _containers_of_server($of)) unless ref $of;
+    my $kept = $of->_slots->{'custom directives'} ||= {};
+    $kept->{$module} = _joined($module, _containers($of)) unless exists $kept->{$module};
+    return $kept->{$module};
+}
+
+sub _of_container { my ($module, $parms) = @_; return $of_container{$module}{ $parms->{container} } }
+
+sub _of_server {
+    my ($module, $number) = @_;
+    my $own  = $of_server{$module}{$number};
+    my $main = $of_server{$module}{0};
+    return $own || $main if $is_reading || !($number && $own && $main);
+    return $joined{$module}{$number} ||= _merge($module, 'SERVER_MERGE', $main, $own);
+}
+
+# The outermost first.
+sub _joined {
+    my ($module, @containers) = @_;
+    my $joined;
+    for my $object (grep { defined } map { $of_container{$module}{$_} } @containers) {
+        $joined = defined $joined ? _merge($module, 'DIR_MERGE', $joined, $object) : $object;
+    }
+    return $joined;
+}
+
+sub _merge {
+    my ($module, $method, $base, $added) = @_;
+    return $module->can($method) ? $base->$method($added) : $added;
+}
+
+# While the configuration is read: those outside of sections, as far as they are known.
+sub _containers_of_server {
+    my ($number) = @_;
+    return map { sort { $a <=> $b } keys %{ $base{$_} || {} } } $number ? (0, $number) : 0;
+}
+
+# Lines of a .htaccess are read by whoever comes first; their containers are of this worker alone.
+my (%is_read, @late);
+use constant MOST_LATE => 1000;
+
+sub _containers {
+    my ($of) = @_;
+    my @pairs = Mehari::Server::containers($of);
+    my @containers;
+    while (my ($number, $line) = splice @pairs, 0, 2) {
+        push @containers, $number unless @containers && $containers[-1] == $number;
+        next if $line eq '' || $is_read{"$number\n$line"}++;
+        push @late, $number;
+        _forget(shift @late) if @late > MOST_LATE;
+        apply($line);
+    }
+    return @containers;
+}
+
+# A file that changes often has a new container each time.
+sub _forget {
+    my ($number) = @_;
+    delete $_->{$number} for values %of_container;
+    delete $is_read{$_} for grep { /\A$number\n/ } keys %is_read;
+    return;
+}
+
+1;

@@ -1,0 +1,76 @@
+/* CGI.pm keeps the request it parsed, and how a script wants its pages, in package variables, and has a sub that puts
+ * them back. Running that sub costs more than a small page, so it runs only after a request that changed one of them.
+ */
+#include "mehari.h"
+
+/* Those that a request or an import leaves different; $QUERY_CHARSET is set whenever a request was parsed. */
+static const char *const names[] = {
+  "Q", "QUERY_CHARSET", "BEEN_THERE", "DEFAULT_DTD", "DTD_PUBLIC_IDENTIFIER", "XHTML", "NOSTICKY", "NPH", "DEBUG", "TABINDEX",
+  "CLOSE_UPLOAD_FILES", "HEADERS_ONCE", "USE_PARAM_SEMICOLONS", "NO_UNDEF_PARAMS", "PARAM_UTF8", "PUTDATA_UPLOAD", "APPEND_QUERY_STRING",
+};
+static struct {
+  GV *glob;
+  SV *value; /* a copy, taken after the sub ran */
+} known[C_ARRAY_LENGTH(names)];
+
+static bool is_same(pTHX_ SV *now, SV *before)
+{
+  if (SvGMAGICAL(now) || SvROK(now) != SvROK(before) || SvOK(now) != SvOK(before))
+    return false;
+  if (SvROK(now))
+    return SvRV(now) == SvRV(before);
+  if (SvIOK(now) && SvIOK(before))
+    return SvIVX(now) == SvIVX(before);
+  return !SvOK(now) || (SvPOK(now) && SvPOK(before) && sv_eq(now, before));
+}
+
+/* The first of them stands for all: what empties the package (a reload of the module) makes every glob anew. */
+static bool is_known(pTHX_ HV *package)
+{
+  SV **first = hv_fetchs(package, "Q", 0);
+  return first && *first == (SV *)known[0].glob;
+}
+
+static bool is_unchanged(pTHX_ HV *package)
+{
+  if (!is_known(aTHX_ package))
+    return false;
+  for (size_t i = 0; i < C_ARRAY_LENGTH(names); i++)
+    if (!is_same(aTHX_ GvSVn(known[i].glob), known[i].value))
+      return false;
+  return true;
+}
+
+static void remember(pTHX_ HV *package)
+{
+  for (size_t i = 0; i < C_ARRAY_LENGTH(names); i++) {
+    SV **entry = hv_fetch(package, names[i], strlen(names[i]), 1);
+    GV *glob = (GV *)*entry;
+    if (!isGV(glob))
+      gv_init_pvn(glob, package, names[i], strlen(names[i]), 0);
+    SvREFCNT_inc_simple_void_NN((SV *)glob);
+    SvREFCNT_dec((SV *)known[i].glob);
+    SvREFCNT_dec(known[i].value);
+    known[i].glob = glob;
+    known[i].value = newSVsv(GvSVn(known[i].glob));
+  }
+}
+
+void mehari_forget_cgi(pTHX)
+{
+  if (!hv_existss(GvHVn(PL_incgv), "CGI.pm"))
+    return;
+  CV *reset = get_cvs("CGI::initialize_globals", 0);
+  HV *package = gv_stashpvs("CGI", 0);
+  if (!reset || !package || is_unchanged(aTHX_ package))
+    return;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  PUTBACK;
+  call_sv((SV *)reset, G_VOID | G_DISCARD | G_EVAL);
+  FREETMPS;
+  LEAVE;
+  remember(aTHX_ package);
+}

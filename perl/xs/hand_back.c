@@ -1,0 +1,91 @@
+/* What the front is told when it shall answer instead of Perl: a MEHARI_RECORD_PASS with the status or the place, the
+ * type and the header lines.
+ */
+#include "phases.h"
+#include <sys/stat.h>
+
+/* A path as it would stand in a request line, with the query. */
+SV *mehari_rec_target(pTHX_ SV *path, SV *query)
+{
+  static const char kept[] = "/-._~!$&'()*+,;=:@";
+  mehari_text text = mehari_text_of(aTHX_ path);
+  SV *target = newSVpvs_flags("", SVs_TEMP);
+  for (STRLEN i = 0; i < text.length; i++) {
+    U8 byte = text.at[i];
+    if (isALPHANUMERIC_A(byte) || (byte && strchr(kept, byte)))
+      sv_catpvn(target, (char *)&byte, 1);
+    else
+      sv_catpvf(target, "%%%02X", byte);
+  }
+  if (query && SvOK(query) && SvCUR(query)) {
+    sv_catpvs(target, "?");
+    sv_catsv(target, query);
+  }
+  return target;
+}
+
+static void add_part(SV *payload, char kind, const char *at, STRLEN length)
+{
+  dTHX;
+  uint32_t count = length;
+  sv_catpvn(payload, &kind, 1);
+  sv_catpvn(payload, (const char *)&count, sizeof count);
+  sv_catpvn(payload, at, length);
+}
+
+static void add_text(pTHX_ SV *payload, char kind, mehari_rec *rec, int which)
+{
+  if (!(rec->changed & (1u << which)) || !rec->texts[which])
+    return;
+  STRLEN length;
+  const char *text = SvPV(rec->texts[which], length);
+  add_part(payload, kind, text, length);
+}
+
+/* Where it is not the path the front has routed that is to be answered: the file, or a path for what is none. */
+static void add_place(pTHX_ SV *payload, mehari_rec *rec)
+{
+  struct stat found;
+  SV *file = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
+    return;
+  mehari_text text = mehari_text_of(aTHX_ file);
+  bool is_file = rec->job.frame->task == MEHARI_TASK_FRONT && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
+  if (is_file || !rec->own_frame) {
+    add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
+    return;
+  }
+  text = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
+  add_part(payload, MEHARI_PASS_TARGET, text.at, text.length);
+}
+
+#define TEXT_TYPE "text/html; charset=iso-8859-1"
+
+/* The front answers: with the page of a status, or as it would have by itself (0). */
+void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
+{
+  SV *payload = newSVpvs_flags("", SVs_TEMP);
+  mehari_head_clear(&mehari_response);
+  mehari_rec_add_error_head(rec, status);
+  if (mehari_response.length)
+    add_part(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
+  if (status) {
+    SV *document = mehari_rec_document(aTHX_ rec, status);
+    STRLEN length;
+    const char *text = document ? SvPV(document, length) : NULL;
+    if (text)
+      add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
+    /* A text is HTML to Apache; a path or an address is somebody else's answer. */
+    if (text && *text != '/' && !memmem(text, length, "://", 3))
+      add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
+  } else {
+    add_place(aTHX_ payload, rec);
+    add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
+  }
+  if (rec->redirect) {
+    STRLEN length;
+    const char *text = SvPV(rec->redirect, length);
+    add_part(payload, MEHARI_PASS_TARGET, text, length);
+  }
+  mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
+}

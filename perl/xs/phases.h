@@ -1,0 +1,42 @@
+/* What the files of a request's phases share: handlers.c, admission.c, phases.c, hand_back.c, redirects.c, subrequests.c. */
+#ifndef MEHARI_PHASES_H
+#define MEHARI_PHASES_H
+#include "api_form.h"
+
+enum { OK = 0, DECLINED = -1, DONE = -2 };
+
+/* A handler has set this text (MEHARI_REC_*). */
+static inline bool mehari_is_changed(const mehari_rec *rec, int which) { return rec->changed & (1u << which); }
+
+static inline mehari_text mehari_text_of(pTHX_ SV *sv)
+{
+  mehari_text text = {"", 0};
+  if (sv)
+    text.at = SvPV(sv, text.length);
+  return text;
+}
+
+static inline bool mehari_is_of_a_worker(const mehari_request *frame)
+{
+  return frame->task == MEHARI_TASK_HANDLER || frame->task == MEHARI_TASK_REGISTRY || frame->task == MEHARI_TASK_PERLRUN;
+}
+
+/* admission.c. DECLINED: go on to the response. DONE: it is complete. Else a status. */
+int mehari_rec_prepare(pTHX_ mehari_rec *rec);
+int mehari_rec_admit(pTHX_ mehari_rec *rec);
+
+/* phases.c */
+bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: not begun */
+void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
+bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task);
+void mehari_rec_open_environment(pTHX_ mehari_rec *rec);
+void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
+
+/* hand_back.c */
+SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
+void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
+
+/* redirects.c: another frame answers; status: why, 0 for no error. */
+void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
+
+#endif

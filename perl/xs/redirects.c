@@ -1,0 +1,70 @@
+/* Internal redirects: the request goes on as another one, within the same dispatch. */
+#include "phases.h"
+
+/* As Apache: what a handler set for the request before is known to the next with REDIRECT_ in front. */
+static void inherit_variables(pTHX_ mehari_rec *rec, int status)
+{
+  mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  char name[256], digits[12];
+  for (int i = 0; i < from->count; i++) {
+    int length = snprintf(name, sizeof name, "REDIRECT_%s", from->entries[i].name);
+    if (length < (int)sizeof name)
+      mehari_table_set(into, (mehari_text){name, length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
+  }
+  int length = snprintf(digits, sizeof digits, "%d", status ? status : 200);
+  mehari_table_set(into, (mehari_text){"REDIRECT_STATUS", 15}, (mehari_text){digits, length});
+  mehari_table_set(into, (mehari_text){"REDIRECT_URL", 12}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_URI)));
+  mehari_text query = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_ARGS));
+  if (query.length)
+    mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
+}
+
+/* err_headers_out goes with whatever answers in the end: an error document still sets and clears cookies. */
+static void inherit_error_head(mehari_rec *rec)
+{
+  const mehari_table *from = rec->prev->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
+  for (int i = 0; from && i < from->count; i++) {
+    const mehari_entry *entry = &from->entries[i];
+    mehari_table_add(mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT), (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
+  }
+}
+
+/* The request goes on as another one; `rec` is over but for its log and cleanup. */
+void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
+{
+  mehari_rec *next = mehari_rec_new(aTHX_ frame);
+  const char *before = mehari_phase_now;
+  next->prev = rec;
+  rec->next = next;
+  next->status = status;
+  mehari_rec_enter(next);
+  inherit_variables(aTHX_ next, status);
+  inherit_error_head(next);
+  int outcome = mehari_rec_admit(aTHX_ next);
+  if (outcome == DECLINED)
+    mehari_rec_respond(aTHX_ next);
+  else
+    mehari_rec_end(aTHX_ next, outcome);
+  rec->job.body_file = mehari_now.body_file;
+  mehari_rec_enter(rec);
+  mehari_phase_now = before;
+}
+
+enum { MOST_REDIRECTS = 10 }; /* Apache's LimitInternalRecursion */
+
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
+{
+  int count = 0;
+  for (mehari_rec *before = rec; before; before = before->prev)
+    count++;
+  if (count > MOST_REDIRECTS) {
+    mehari_logf(MEHARI_LOG_ERROR, "redirected within the server more than %d times: %.*s", MOST_REDIRECTS, (int)target.length, target.at);
+    mehari_rec_end(aTHX_ rec, 500);
+    return;
+  }
+  mehari_request *frame = mehari_lookup(rec, target, NULL, false);
+  if (frame)
+    mehari_rec_follow(aTHX_ rec, frame, status);
+  else
+    mehari_rec_end(aTHX_ rec, 404);
+}

@@ -1,0 +1,86 @@
+/* Requests made within a request: looked up at the front, admitted like any other, their body put behind what was printed. */
+#include "phases.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
+{
+  mehari_request *frame = mehari_lookup(main, target, file, false);
+  if (!frame)
+    return NULL;
+  mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
+  sub->main = main;
+  if (method.length)
+    mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
+  mehari_rec_enter(sub);
+  int status = mehari_rec_admit(aTHX_ sub);
+  if (status > OK)
+    sub->status = status;
+  mehari_rec_enter(before);
+  return sub;
+}
+
+/* A file within a response: its bytes. */
+static int print_file(pTHX_ mehari_rec *rec)
+{
+  char window[16384];
+  struct stat found;
+  SV *name = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  int file = name ? open(SvPV_nolen(name), O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0 || fstat(file, &found) < 0 || !S_ISREG(found.st_mode)) {
+    int status = file < 0 && errno == EACCES ? 403 : 404;
+    if (file >= 0)
+      close(file);
+    return status;
+  }
+  ssize_t got;
+  while ((got = read(file, window, sizeof window)) > 0 || (got < 0 && errno == EINTR))
+    if (got > 0)
+      mehari_output_write(window, got);
+  close(file);
+  return OK;
+}
+
+static int run_within(pTHX_ mehari_rec *sub)
+{
+  U8 task = sub->job.frame->task;
+  if (mehari_rec_is_perls(aTHX_ sub, task)) {
+    mehari_rec_open_environment(aTHX_ sub);
+    int status = mehari_run_phase(aTHX_ sub, MEHARI_PHASE_RESPONSE);
+    return status == DECLINED ? print_file(aTHX_ sub) : status == DONE ? OK : status;
+  }
+  switch (task) {
+  case MEHARI_TASK_REGISTRY:
+  case MEHARI_TASK_PERLRUN:
+    mehari_environment_begin(aTHX);
+    mehari_rec_export_variables(aTHX_ sub);
+    task == MEHARI_TASK_REGISTRY ? mehari_registry_serve(aTHX) : mehari_perlrun_serve(aTHX);
+    return OK;
+  case MEHARI_TASK_FRONT:
+    return print_file(aTHX_ sub);
+  default:
+    mehari_logf(MEHARI_LOG_ERROR, "a sub-request can run a handler or a script of the rungs registry and perlrun, or send a file: not %s",
+                task == MEHARI_TASK_PSGI ? "a PSGI application" : "a script of the rung fork");
+    return 500;
+  }
+}
+
+int mehari_rec_run(pTHX_ mehari_rec *sub)
+{
+  mehari_rec *before = mehari_rec_now;
+  const char *phase = mehari_phase_now;
+  bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_of_a_worker(before->job.frame);
+  mehari_output_enter(aTHX_ sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS);
+  mehari_rec_enter(sub);
+  int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
+  int within = mehari_output_leave(aTHX);
+  mehari_rec_enter(before);
+  mehari_phase_now = phase;
+  if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {
+    mehari_environment_begin(aTHX);
+    mehari_rec_export_variables(aTHX_ before);
+  }
+  return status ? status : within;
+}

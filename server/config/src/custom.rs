@@ -1,0 +1,285 @@
+//! Directives that the site's own Perl modules define (`PerlLoadModule`, `Apache2::Module::add`).
+//!
+//! A [`CustomDirective`] is what a module says of a directive, a [`CustomUse`] one line of the configuration that
+//! uses it. The callbacks are Perl: they run while the configuration is read, again in each zygote, and for the lines
+//! of a .htaccess in the worker. Perl's side is Mehari::Directives.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::line::Word;
+use crate::problem::{At, Fault};
+use crate::{overrides, Overrides};
+
+/// The section, .htaccess or server whose lines change one object of a module's.
+static NEXT_CONTAINER: AtomicU64 = AtomicU64::new(1);
+
+pub(crate) fn next_container() -> u64 {
+    NEXT_CONTAINER.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A directive as its module defines it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CustomDirective {
+    /// As the module writes it; without the `<` of a section.
+    pub name: String,
+    pub is_section: bool,
+    pub takes: Takes,
+    /// Apache's `req_override`: where it may stand, as bits.
+    pub places: u32,
+    /// What the module says is expected; may be empty.
+    pub expected: String,
+    pub module: String,
+}
+
+/// Apache's `args_how`.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub enum Takes {
+    /// All behind the name, as it is written.
+    Raw,
+    Flag,
+    /// So many words, both included; `odd`: not two (TAKE13).
+    Words {
+        least: usize,
+        most: usize,
+        odd: bool,
+    },
+    /// Any number, the callback is called for each.
+    Each,
+    /// One, and any number: the callback is called for each with the first.
+    EachSecond,
+}
+
+/// Bits of `req_override`.
+const OR_LIMIT: u32 = 1;
+const OR_OPTIONS: u32 = 2;
+const OR_FILE_INFO: u32 = 4;
+const OR_AUTH: u32 = 8;
+const OR_INDEXES: u32 = 16;
+const OR_ALL: u32 = 31;
+const IN_SECTIONS: u32 = 64;
+const IN_SERVER: u32 = 128;
+
+/// Where a line stands.
+#[derive(Clone, Copy)]
+pub(crate) enum Standing<'a> {
+    Server,
+    Section,
+    Htaccess(&'a Overrides),
+}
+
+impl Standing<'_> {
+    /// As `$parms->override` has it: what a directive may be that stands here.
+    pub fn bits(&self) -> u32 {
+        match self {
+            Standing::Server => IN_SERVER | OR_OPTIONS | OR_FILE_INFO | OR_INDEXES,
+            Standing::Section => IN_SECTIONS | OR_ALL,
+            Standing::Htaccess(may) => [
+                (overrides::LIMIT, OR_LIMIT),
+                (overrides::OPTIONS, OR_OPTIONS),
+                (overrides::FILE_INFO, OR_FILE_INFO),
+                (overrides::AUTH, OR_AUTH),
+                (overrides::INDEXES, OR_INDEXES),
+            ]
+            .iter()
+            .filter(|(class, _)| may.classes & class != 0)
+            .fold(0, |bits, (_, bit)| bits | bit),
+        }
+    }
+}
+
+/// One line (or section) of the configuration that uses a custom directive.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CustomUse {
+    /// Lines of one container change one object.
+    pub container: u64,
+    /// Number of the host it stands in.
+    pub server: u32,
+    pub file: String,
+    pub line: u32,
+    /// The path or pattern of its section; empty outside of sections.
+    pub path: String,
+    /// [`Standing::bits`] of where it stands.
+    pub standing: u32,
+    pub name: String,
+    /// Words, or one text where the directive takes all as it is written.
+    pub arguments: Vec<String>,
+    /// Of a section: the lines within it.
+    pub lines: Vec<String>,
+    /// Of a .htaccess: no zygote knows of it, the worker is told.
+    pub is_late: bool,
+}
+
+impl CustomUse {
+    /// As Perl is told it: fields of a line each, `a` before an argument and `l` before a line of a section.
+    pub fn text(&self) -> String {
+        let plain = |text: &str| text.replace(['\n', '\0'], " ");
+        let mut text = format!(
+            "{}\n{}\n{}\n{}\n{}\n{}\n{}",
+            self.container,
+            self.server,
+            plain(&self.file),
+            self.line,
+            plain(&self.path),
+            self.standing,
+            plain(&self.name),
+        );
+        let arguments = self.arguments.iter().map(|argument| ('a', argument));
+        for (kind, part) in arguments.chain(self.lines.iter().map(|line| ('l', line))) {
+            text.push('\n');
+            text.push(kind);
+            text.push_str(&plain(part));
+        }
+        text
+    }
+}
+
+impl CustomDirective {
+    /// As the perl of a reading tells it: name, args_how by number, req_override, module, what is expected.
+    pub fn from_text(text: &str) -> Option<CustomDirective> {
+        let mut fields = text.splitn(5, '\n');
+        let name = fields.next()?;
+        let takes = Takes::from_number(fields.next()?.parse().ok()?)?;
+        let places = fields.next()?.parse().ok()?;
+        let module = fields.next()?.to_string();
+        let expected = fields.next()?.replace('\n', " ");
+        let bare = name.strip_prefix('<');
+        Some(CustomDirective {
+            name: bare.unwrap_or(name).to_string(),
+            is_section: bare.is_some(),
+            takes,
+            places,
+            expected,
+            module,
+        })
+    }
+
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// Whether it may stand there, and why not.
+    pub(crate) fn check_place(&self, name: &Word, standing: Standing) -> Result<(), Fault> {
+        if self.places & standing.bits() != 0 {
+            return Ok(());
+        }
+        let expected = match standing {
+            Standing::Server => "in a section",
+            Standing::Section => "outside of sections",
+            Standing::Htaccess(_) if self.places & OR_ALL == 0 => "in the configuration",
+            Standing::Htaccess(_) => "an AllowOverride that lets it stand here",
+        };
+        let message = format!(
+            "{} of {} cannot stand here; expected it {expected}",
+            self.name, self.module
+        );
+        Err(Fault::new(name.at, message))
+    }
+
+    /// The arguments of a line; `raw` is all behind the name.
+    pub(crate) fn arguments(
+        &self,
+        raw: &str,
+        words: &[Word],
+        end: At,
+    ) -> Result<Vec<String>, Fault> {
+        let (least, most) = match self.takes {
+            Takes::Raw => return Ok(vec![raw.to_string()]),
+            Takes::Flag => (1, 1),
+            Takes::Words { least, most, .. } => (least, most),
+            Takes::Each => (1, usize::MAX),
+            Takes::EachSecond => (2, usize::MAX),
+        };
+        let expected = || match self.expected.is_empty() {
+            true => format!("`{} {}`", self.name, self.takes.usage()),
+            false => format!("`{} {}`: {}", self.name, self.takes.usage(), self.expected),
+        };
+        if words.len() < least {
+            let message = format!("an argument is missing; expected {}", expected());
+            return Err(Fault::new(end, message));
+        }
+        let is_two = matches!(self.takes, Takes::Words { odd: true, .. }) && words.len() == 2;
+        let extra = words.get(most).or(is_two.then(|| &words[1]));
+        if let Some(extra) = extra {
+            let message = format!(
+                "`{}` is one argument too many; expected {}",
+                extra.text,
+                expected()
+            );
+            return Err(Fault::new(extra.at, message));
+        }
+        if self.takes != Takes::Flag {
+            return Ok(words.iter().map(|word| word.text.clone()).collect());
+        }
+        match words[0].text.to_ascii_lowercase().as_str() {
+            "on" => Ok(vec!["1".to_string()]),
+            "off" => Ok(vec!["0".to_string()]),
+            _ => {
+                let message = format!("expected {}, not `{}`", expected(), words[0].text);
+                Err(Fault::new(words[0].at, message))
+            }
+        }
+    }
+}
+
+impl Takes {
+    /// Apache2::Const's numbers.
+    fn from_number(number: u32) -> Option<Takes> {
+        let words = |least, most| Takes::Words {
+            least,
+            most,
+            odd: false,
+        };
+        Some(match number {
+            0 => Takes::Raw,
+            1 => words(1, 1),
+            2 => words(2, 2),
+            3 => Takes::Each,
+            4 => Takes::EachSecond,
+            5 => Takes::Flag,
+            6 => words(0, 0),
+            7 => words(1, 2),
+            8 => words(3, 3),
+            9 => words(2, 3),
+            10 => words(1, 3),
+            11 => Takes::Words {
+                least: 1,
+                most: 3,
+                odd: true,
+            },
+            12 => words(0, usize::MAX),
+            _ => return None,
+        })
+    }
+
+    fn usage(self) -> &'static str {
+        match self {
+            Takes::Raw => "...",
+            Takes::Flag => "On|Off",
+            Takes::Each => "WORD...",
+            Takes::EachSecond => "WORD WORD...",
+            Takes::Words {
+                least: 0, most: 0, ..
+            } => "",
+            Takes::Words { odd: true, .. } => "WORD [WORD WORD]",
+            Takes::Words {
+                least: 1, most: 1, ..
+            } => "WORD",
+            Takes::Words {
+                least: 1, most: 2, ..
+            } => "WORD [WORD]",
+            Takes::Words {
+                least: 1, most: 3, ..
+            } => "WORD [WORD [WORD]]",
+            Takes::Words {
+                least: 2, most: 2, ..
+            } => "WORD WORD",
+            Takes::Words {
+                least: 2, most: 3, ..
+            } => "WORD WORD [WORD]",
+            Takes::Words {
+                least: 3, most: 3, ..
+            } => "WORD WORD WORD",
+            Takes::Words { .. } => "[WORD...]",
+        }
+    }
+}

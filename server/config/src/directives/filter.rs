@@ -1,0 +1,212 @@
+//! Output filters: compression, by `mod_filter`'s, `mod_deflate`'s and `mod_brotli`'s names.
+
+use super::row::*;
+use crate::overrides::FILE_INFO;
+use crate::{Coding, CompressionChange, TagRule};
+
+pub const GROUP: Group = Group {
+    title: "Output filters",
+    rows: &[
+        Directive::everywhere(
+            "AddOutputFilterByType",
+            words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...] MEDIA/TYPE...", 2, ANY),
+            "Compresses responses of these types for clients that take it; `text/*` is all of a kind.",
+            |target, arguments| {
+                let codings = codings(arguments)?;
+                for index in 1..arguments.words.len() {
+                    let name = super::files::media_type(arguments, index)?.to_ascii_lowercase();
+                    push(target, CompressionChange::ByType(codings.clone(), name));
+                }
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .example("DEFLATE text/html text/css", "DEFLAT text/html"),
+        Directive::everywhere(
+            "SetOutputFilter",
+            words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...]|none", 1, 1),
+            "Compresses responses of any type but those that are compressed by nature (images but SVG, audio, video, archives).",
+            |target, arguments| {
+                let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
+                let codings = if none { Vec::new() } else { codings(arguments)? };
+                push(target, CompressionChange::Always(codings));
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
+        Directive::everywhere(
+            "AddOutputFilter",
+            words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...] SUFFIX...", 2, ANY),
+            "Compresses what comes of files with these suffixes.",
+            |target, arguments| {
+                let codings = codings(arguments)?;
+                for suffix in suffixes(arguments, 1)? {
+                    push(target, CompressionChange::BySuffix(codings.clone(), suffix));
+                }
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .example("DEFLATE html", "INFLATE html"),
+        Directive::everywhere(
+            "RemoveOutputFilter",
+            words("SUFFIX...", 1, ANY),
+            "Forgets AddOutputFilter for these suffixes.",
+            |target, arguments| {
+                for suffix in suffixes(arguments, 0)? {
+                    push(target, CompressionChange::Forget(suffix));
+                }
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .example("html", "\"\""),
+        Directive::everywhere(
+            "DeflateCompressionLevel",
+            Shape::Number { least: 1, most: 9 },
+            "How hard gzip tries.",
+            |target, arguments| level(target, arguments, Coding::Gzip),
+        )
+        .default("6")
+        .tune(1, 9),
+        Directive::everywhere(
+            "BrotliCompressionQuality",
+            Shape::Number { least: 0, most: 11 },
+            "How hard brotli tries; from 10 on only what is kept is worth it.",
+            |target, arguments| level(target, arguments, Coding::Brotli),
+        )
+        .default("5")
+        .tune(0, 9),
+        Directive::everywhere(
+            "ZstdCompressionLevel",
+            Shape::Number { least: 1, most: 19 },
+            "How hard zstd tries.",
+            |target, arguments| level(target, arguments, Coding::Zstandard),
+        )
+        .default("3")
+        .tune(1, 12),
+        Directive::everywhere(
+            "DeflateAlterETag",
+            Shape::Choice(TagRule::WORDS),
+            "What becomes of a program's ETag when gzip or zstd compresses what it says. Weak (`W/`) is what a program can still be asked about.",
+            |target, arguments| tag(target, arguments, Coding::Gzip),
+        )
+        .default("Weak"),
+        Directive::everywhere(
+            "BrotliAlterETag",
+            Shape::Choice(TagRule::WORDS),
+            "The same, when brotli does.",
+            |target, arguments| tag(target, arguments, Coding::Brotli),
+        )
+        .default("Weak"),
+        Directive::everywhere(
+            "CompressionMinLength",
+            Shape::Number { least: 0, most: 1 << 30 },
+            "A body known to be shorter is sent as it is.",
+            |target, arguments| {
+                push(target, CompressionChange::Least(arguments.number()?));
+                Ok(())
+            },
+        )
+        .default("256")
+        .unit("bytes"),
+        Directive::server(
+            "CompressionCacheSize",
+            Shape::Number { least: 0, most: u64::MAX },
+            "Memory for compressed files; 0 keeps none, and each request compresses.",
+            |target, arguments| {
+                target.site.variants.memory = arguments.number()?;
+                Ok(())
+            },
+        )
+        .default("67108864")
+        .unit("bytes"),
+        Directive::server(
+            "CompressionCacheRoot",
+            Shape::Path,
+            "A folder where compressed files are kept too, through restarts.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                target.site.variants.folder = Some(folder);
+                Ok(())
+            },
+        )
+        .example("/var/cache/mehari", "/one /two"),
+        Directive::server(
+            "CompressionCacheDiskSize",
+            Shape::Number { least: 1 << 20, most: u64::MAX },
+            "Bytes CompressionCacheRoot may hold; what was made longest ago gives way.",
+            |target, arguments| {
+                target.site.variants.disk = arguments.number()?;
+                Ok(())
+            },
+        )
+        .default("1073741824")
+        .unit("bytes"),
+        Directive::ignored("FilterDeclare", CHAINS),
+        Directive::ignored("FilterProvider", CHAINS),
+        Directive::ignored("FilterChain", CHAINS),
+        Directive::ignored("FilterProtocol", CHAINS),
+        Directive::ignored("FilterTrace", CHAINS),
+        Directive::ignored("DeflateBufferSize", OWN_BUFFERS),
+        Directive::ignored("DeflateMemLevel", OWN_BUFFERS),
+        Directive::ignored("DeflateWindowSize", OWN_BUFFERS),
+        Directive::ignored("BrotliCompressionWindow", OWN_BUFFERS),
+        Directive::ignored("BrotliCompressionMaxInputBlock", OWN_BUFFERS),
+        Directive::ignored("DeflateFilterNote", RATIO),
+        Directive::ignored("BrotliFilterNote", RATIO),
+    ],
+};
+
+const OWN_BUFFERS: &str = "the window is the coding's largest, buffers are the server's choice";
+const CHAINS: &str = "filters are chosen by AddOutputFilterByType";
+const RATIO: &str = "`%O` in a log format is what was sent";
+
+fn push(target: &mut Target, change: CompressionChange) {
+    target.changes.push(Change::Compression(change));
+}
+
+fn level(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
+    let level = arguments.number_u32()?;
+    push(target, CompressionChange::Level(coding, level));
+    Ok(())
+}
+
+fn tag(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
+    let rule = TagRule::named(arguments.choice()?);
+    push(target, CompressionChange::Tag(coding, rule));
+    Ok(())
+}
+
+/// The filters of the first argument, `;` between them.
+fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
+    let mut codings = Vec::new();
+    for word in arguments
+        .filled(0)?
+        .split(';')
+        .filter(|word| !word.is_empty())
+    {
+        let known = Coding::FILTERS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(word));
+        let Some((_, coding)) = known else {
+            let names = Coding::FILTERS.iter().map(|(name, _)| *name);
+            let message = format!("expected DEFLATE, BROTLI_COMPRESS or ZSTD, not `{word}`");
+            return Err(arguments.fault(0, message).or_nearest(word, names));
+        };
+        if !codings.contains(coding) {
+            codings.push(*coding);
+        }
+    }
+    Ok(codings)
+}
+
+fn suffixes(arguments: &Arguments, from: usize) -> Result<Vec<String>, Fault> {
+    let indexes = from..arguments.words.len();
+    let suffix = |index| {
+        let suffix = arguments.filled(index)?.trim_start_matches('.');
+        Ok(suffix.to_ascii_lowercase())
+    };
+    indexes.map(suffix).collect()
+}

@@ -1,0 +1,18 @@
+//! Output filters: what happens to a response's body between its maker and its client.
+//!
+//! `work` has files compressed (`files`, kept in `variants`), the HTTP versions have what programs say
+//! compressed (`program` decides, `filtered` does it). A place without filters never comes here.
+
+mod accept;
+mod encoder;
+mod files;
+mod filtered;
+mod program;
+mod variants;
+mod vary;
+
+pub use accept::weight;
+pub use files::answer as file;
+pub use filtered::Filtered;
+pub use program::{apply, plan, Plan};
+pub use variants::Variants;

@@ -1,0 +1,124 @@
+//! Files as their clients can read them: compressed once, by a thread, and kept.
+//!
+//! A client that asks before that is done waits for it. What no coding makes smaller is remembered as such.
+
+use super::program::{is_set, offers};
+use super::variants::{Found, Key, Variant};
+use super::{accept, vary};
+use crate::answer::{Answer, Content};
+use crate::dispatch::Dispatch;
+use crate::handler::file::resource::Resource;
+use crate::handler::file::{self, body::FileBody, Conditions, FileTarget, Files, Verdict};
+use crate::handler::{Backend, Later};
+use crate::problem::Problem;
+use crate::request::Request;
+use crate::route::Route;
+use crate::shared::Shared;
+use crate::work::Work;
+use mehari_config::{Coding, Settings};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A larger file is sent as it is.
+const MOST: u64 = 64 << 20;
+
+/// Answers with a file where filters may be configured.
+pub fn answer<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    target: &FileTarget,
+) -> Result<Work<D>, Problem> {
+    let settings = &route.settings;
+    let files = &shared.files;
+    let plainly = || file::answer(request, target, settings, files);
+    if settings.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
+        return plainly().map(Work::Answer);
+    }
+    let resource = target.resource(None, settings, files)?;
+    let Some(coding) = coding(request, settings, target, &resource) else {
+        return plainly().map(Work::Answer);
+    };
+    let varied = |mut answer: Answer| {
+        let told = target.has_neighbours() || is_set(request, settings, "dont-vary");
+        if !told && matches!(answer.status, 200 | 206 | 304) {
+            answer.lines.extend_from_slice(vary::LINE);
+        }
+        Work::Answer(answer)
+    };
+    // A neighbour that somebody has made is the file's own business.
+    let Some(coding) = coding.filter(|coding| !target.has_neighbour(*coding)) else {
+        return plainly().map(varied);
+    };
+    let level = settings.compression.level(coding);
+    let coded = resource.coded(coding, None);
+    match Conditions::of(request).verdict(&coded) {
+        Verdict::Failed => return Ok(Work::Answer(file::bare(412, &coded))),
+        Verdict::Unchanged => return Ok(Work::Answer(file::bare(304, &coded))),
+        Verdict::Ranges(_) => return plainly().map(varied),
+        Verdict::Whole => {}
+    }
+    let key = Key::new(&resource, coding, level);
+    match shared.variants.find(&key) {
+        Found::Variant(variant) => Ok(Work::Answer(whole(&variant, files)?)),
+        Found::Useless => plainly().map(varied),
+        Found::Nothing => {
+            let made = shared.variants.make(key, resource.clone());
+            let Work::Answer(plain) = plainly().map(varied)? else {
+                return Err(file::GONE);
+            };
+            let files = files.clone();
+            let later: Later = Box::pin(async move {
+                match made.await {
+                    Some(variant) => whole(&variant, &files).map_err(|problem| problem.status),
+                    None => Ok(plain),
+                }
+            });
+            Ok(Work::Backend(Backend::Later(later)))
+        }
+    }
+}
+
+/// `None`: the file has no filter. `Some(None)`: it has, and this client gets it plain.
+fn coding(
+    request: &Request<'_>,
+    settings: &Settings,
+    target: &FileTarget,
+    resource: &Rc<Resource>,
+) -> Option<Option<Coding>> {
+    let rules = &settings.compression;
+    let media_type = resource.media_type().unwrap_or_default();
+    let fits = (rules.least.max(1)..=MOST).contains(&resource.size());
+    if !fits || resource.is_coded() {
+        return None;
+    }
+    let path = resource.path();
+    let offered = |coding| offers(rules, coding, media_type, path, request, settings);
+    if !Coding::ALL.into_iter().any(offered) {
+        return None;
+    }
+    let either = |coding| offered(coding) || target.has_neighbour(coding);
+    let accepted = request.field("accept-encoding").unwrap_or_default();
+    Some(accept::best(accepted, either))
+}
+
+fn whole(variant: &Variant, files: &Files) -> Result<Answer, Problem> {
+    const FAILED: Problem = Problem::refused(500, "a compressed file cannot be read");
+    let Some(file) = &variant.file else {
+        return Ok(Answer {
+            status: 200,
+            lines: Vec::new(),
+            content: Content::Cached(variant.resource.clone()),
+        });
+    };
+    let file = file.try_clone().map_err(|_| FAILED)?;
+    Ok(Answer {
+        status: 200,
+        lines: variant.resource.lines().to_vec(),
+        content: Content::File(FileBody::whole(
+            Arc::new(file),
+            variant.length,
+            files.readers.clone(),
+        )),
+    })
+}

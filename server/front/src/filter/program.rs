@@ -1,0 +1,277 @@
+//! Whether what a program says is compressed, and what that does to its header.
+
+use super::encoder;
+use super::filtered::{Filtered, IN_PLACE};
+use super::{accept, vary};
+use crate::dispatch::Exchange;
+use crate::handler::Backend;
+use crate::lines::{self, Lines};
+use crate::request::Request;
+use crate::status;
+use mehari_config::{Coding, Compression, Settings, TagRule};
+use mehari_pool::Head;
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// What is to be done with a response.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    pub coding: Option<Coding>,
+    level: u32,
+    tag: TagRule,
+    least: u64,
+    /// Other clients get it otherwise.
+    varies: bool,
+}
+
+/// `None`: the response goes as it is, to everybody.
+pub fn plan(
+    request: &Request<'_>,
+    settings: &Settings,
+    status: u16,
+    lines: &[u8],
+    length: Option<u64>,
+) -> Option<Plan> {
+    let file = request.path();
+    let rules = &settings.compression;
+    if rules.is_off() || status::has_no_body(status) || status == 206 {
+        return None;
+    }
+    let known = Known::of(lines);
+    let short = length.is_some_and(|length| length < rules.least);
+    if short || known.is_coded || known.is_final {
+        return None;
+    }
+    let offered = |coding| offers(rules, coding, known.media_type, file, request, settings);
+    if !Coding::ALL.into_iter().any(offered) {
+        return None;
+    }
+    let accepted = request.field("accept-encoding").unwrap_or_default();
+    let coding = accept::best(accepted, offered);
+    let coding = coding.filter(|_| !is_set(request, settings, "no-compression"));
+    Some(Plan {
+        coding,
+        level: coding.map_or(0, |coding| rules.level(coding)),
+        tag: coding.map_or(TagRule::NoChange, |coding| rules.tag_rule(coding)),
+        least: rules.least,
+        varies: !is_set(request, settings, "dont-vary") && !vary::says_so(lines),
+    })
+}
+
+/// Whether a response may have this coding, whoever asks.
+pub fn offers(
+    rules: &Compression,
+    coding: Coding,
+    media_type: &str,
+    file: &[u8],
+    request: &Request<'_>,
+    settings: &Settings,
+) -> bool {
+    rules.offers(coding, media_type, file)
+        && (!is_compressed_by_nature(media_type) || !rules.always.contains(&coding))
+        && !is_set(request, settings, coding.prohibition())
+}
+
+/// Variables that rules set for a request, and `SetEnv` for a place.
+pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
+    let noted = request
+        .notes
+        .and_then(|notes| notes.variable(name.as_bytes()));
+    noted.is_some() || settings.set_env.iter().any(|(known, _)| known == name)
+}
+
+/// Types whose bytes no coding makes fewer.
+fn is_compressed_by_nature(media_type: &str) -> bool {
+    let bare = media_type.split(';').next().unwrap_or_default().trim();
+    let bare = bare.to_ascii_lowercase();
+    match bare.split_once('/') {
+        Some(("image", kind)) => {
+            !["svg+xml", "bmp", "x-icon", "vnd.microsoft.icon"].contains(&kind)
+        }
+        Some(("audio" | "video", _)) => true,
+        Some(("font", kind)) => kind.starts_with("woff"),
+        Some(("application", kind)) => [
+            "zip",
+            "gzip",
+            "x-gzip",
+            "x-bzip2",
+            "x-xz",
+            "zstd",
+            "x-7z-compressed",
+            "x-rar-compressed",
+            "vnd.rar",
+            "java-archive",
+            "pdf",
+        ]
+        .contains(&kind),
+        _ => false,
+    }
+}
+
+/// What a response's lines say about its coding.
+struct Known<'a> {
+    media_type: &'a str,
+    /// A Content-Encoding, or a part only.
+    is_coded: bool,
+    /// Cache-Control: no-transform.
+    is_final: bool,
+}
+
+impl<'a> Known<'a> {
+    fn of(lines: &'a [u8]) -> Known<'a> {
+        let mut known = Known {
+            media_type: "",
+            is_coded: false,
+            is_final: false,
+        };
+        for (name, value) in fields(lines) {
+            let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+            match name.len() {
+                12 if is("content-type") => {
+                    known.media_type = std::str::from_utf8(value).unwrap_or_default();
+                }
+                13 if is("content-range") => known.is_coded = true,
+                13 if is("cache-control") => {
+                    let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+                    known.is_final |= words.any(|word| word.eq_ignore_ascii_case(b"no-transform"));
+                }
+                16 if is("content-encoding") => {
+                    known.is_coded |= !value.eq_ignore_ascii_case(b"identity");
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+}
+
+fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = lines.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
+}
+
+/// Does what was planned: changes the header, and puts the filter between program and client.
+pub async fn apply<P: Exchange>(
+    plan: Plan,
+    to_head: bool,
+    head: &mut Head,
+    lines: &mut Lines,
+    backend: &mut Backend<P>,
+) {
+    let coding = match plan.coding {
+        None => None,
+        // There is no body to compress; what GET would get is told.
+        Some(coding) if to_head => Some(coding),
+        Some(coding) => {
+            let small = match backend.is_complete() {
+                true => read_complete(backend).await,
+                false => None,
+            };
+            put_between(&plan, coding, small, backend)
+        }
+    };
+    write(&plan, coding, head);
+    *lines = lines::examine(&head.lines).unwrap_or_default();
+    if coding.is_some() {
+        head.content_length = None;
+        lines.content_length = None;
+    } else if head.content_length.is_none() {
+        head.content_length = backend.held_length();
+    }
+}
+
+/// The coding that is used after all: a body that is short, or does not shrink, goes as it is.
+fn put_between<P: Exchange>(
+    plan: &Plan,
+    coding: Coding,
+    small: Option<Vec<u8>>,
+    backend: &mut Backend<P>,
+) -> Option<Coding> {
+    let Some(bytes) = small else {
+        return match Filtered::begin(coding, plan.level) {
+            Ok(begin) => {
+                backend.wrap(begin);
+                Some(coding)
+            }
+            Err(_) => None,
+        };
+    };
+    if bytes.len() as u64 >= plan.least.max(1) && bytes.len() <= IN_PLACE {
+        let coded = encoder::whole(coding, plan.level, &bytes).ok();
+        if let Some(coded) = coded.filter(|coded| coded.len() < bytes.len()) {
+            backend.wrap(|inner| Filtered::holding(inner, coded));
+            return Some(coding);
+        }
+    } else if bytes.len() > IN_PLACE {
+        if let Ok(begin) = Filtered::begin(coding, plan.level) {
+            backend.wrap(|inner| begin(inner).fed(bytes));
+            return Some(coding);
+        }
+        return None;
+    }
+    backend.wrap(|inner| Filtered::holding(inner, bytes));
+    None
+}
+
+/// All of a body that is there already; `None`: it is not, or something is wrong with it.
+async fn read_complete<P: Exchange>(backend: &mut Backend<P>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let whole = poll_fn(|cx| loop {
+        match backend.poll_body(cx, &mut bytes, usize::MAX) {
+            Poll::Ready(Ok(true)) => {}
+            Poll::Ready(Ok(false)) => break Poll::Ready(true),
+            Poll::Ready(Err(_)) | Poll::Pending => break Poll::Ready(false),
+        }
+    });
+    whole.await.then_some(bytes)
+}
+
+/// The header of the response that is sent.
+fn write(plan: &Plan, coding: Option<Coding>, head: &mut Head) {
+    let mut lines = Vec::with_capacity(head.lines.len() + 64);
+    for line in head.lines.split_inclusive(|byte| *byte == b'\n') {
+        let end = memchr::memchr(b':', line).unwrap_or(line.len());
+        let is = |name: &str| line[..end].eq_ignore_ascii_case(name.as_bytes());
+        match coding {
+            // They are about the bytes that are not sent.
+            Some(_)
+                if [
+                    "content-length",
+                    "accept-ranges",
+                    "content-md5",
+                    "content-encoding",
+                ]
+                .into_iter()
+                .any(is) => {}
+            Some(coding) if is("etag") => push_tag(&mut lines, line, end, plan.tag, coding),
+            _ => lines.extend_from_slice(line),
+        }
+    }
+    if plan.varies {
+        lines.extend_from_slice(vary::LINE);
+    }
+    if let Some(coding) = coding {
+        lines.extend_from_slice(b"Content-Encoding: ");
+        lines.extend_from_slice(coding.name().as_bytes());
+        lines.extend_from_slice(b"\r\n");
+    }
+    head.lines = lines;
+}
+
+fn push_tag(lines: &mut Vec<u8>, line: &[u8], end: usize, rule: TagRule, coding: Coding) {
+    let value = line.get(end + 1..).unwrap_or_default().trim_ascii();
+    let value = match (rule, value.strip_suffix(b"\"")) {
+        (TagRule::Remove, _) => return,
+        (TagRule::AddSuffix, Some(start)) => {
+            [start, b"-", coding.name().as_bytes(), b"\""].concat()
+        }
+        (TagRule::Weak, _) if !value.starts_with(b"W/") => [b"W/", value].concat(),
+        _ => value.to_vec(),
+    };
+    lines.extend_from_slice(b"ETag: ");
+    lines.extend_from_slice(&value);
+    lines.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,325 @@
+//! Compressed files: in memory up to a bound, the one used longest ago first to go, and in a folder if the site has one.
+//!
+//! A thread reads and compresses; all who ask meanwhile wait for the one that is being made.
+
+use super::encoder::Encoder;
+use crate::handler::file::resource::{Identity, Resource};
+use mehari_config::{Coding, VariantStore};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::future::{poll_fn, Future};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+mod folder;
+
+/// Variants up to this size are answered from memory in one write; larger ones are files of memory.
+const SMALL: u64 = 64 * 1024;
+const PIECE: usize = 64 * 1024;
+/// What is counted for a variant beside its bytes.
+const OVERHEAD: u64 = 512;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    path: Vec<u8>,
+    identity: Identity,
+    coding: Coding,
+    level: u32,
+}
+
+impl Key {
+    pub fn new(resource: &Resource, coding: Coding, level: u32) -> Key {
+        Key {
+            path: resource.path().to_vec(),
+            identity: resource.identity(),
+            coding,
+            level,
+        }
+    }
+
+    /// The name of its file. The hash is the same in each process (SipHash without a key).
+    fn file_name(&self) -> String {
+        let mut hash = DefaultHasher::new();
+        self.hash(&mut hash);
+        let first = hash.finish();
+        self.hash(&mut hash);
+        format!("{first:016x}{:016x}{}", hash.finish(), self.coding.suffix())
+    }
+}
+
+#[derive(Debug)]
+pub struct Variant {
+    /// Its header lines, and its bytes if they are few.
+    pub resource: Rc<Resource>,
+    pub file: Option<File>,
+    pub length: u64,
+}
+
+pub enum Found {
+    Variant(Rc<Variant>),
+    /// The file gets no smaller, or cannot be read.
+    Useless,
+    /// It is to be made, or being made.
+    Nothing,
+}
+
+enum State {
+    Making(Vec<Waker>),
+    Ready(Rc<Variant>),
+    Useless,
+}
+
+struct Kept {
+    state: State,
+    used: u64,
+}
+
+impl Kept {
+    fn weight(&self) -> u64 {
+        match &self.state {
+            State::Ready(variant) => variant.length + OVERHEAD,
+            _ => OVERHEAD,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Variants(Rc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    settings: RefCell<VariantStore>,
+    kept: RefCell<HashMap<Key, Kept>>,
+    weight: Cell<u64>,
+    /// Counts looks: who was looked at last is used last.
+    looks: Cell<u64>,
+}
+
+impl Variants {
+    pub fn configure(&self, settings: &VariantStore) {
+        self.0.settings.replace(settings.clone());
+        self.0.shrink();
+    }
+
+    pub fn find(&self, key: &Key) -> Found {
+        let mut kept = self.0.kept.borrow_mut();
+        let Some(known) = kept.get_mut(key) else {
+            return Found::Nothing;
+        };
+        known.used = self.0.next_look();
+        match &known.state {
+            State::Making(_) => Found::Nothing,
+            State::Ready(variant) => Found::Variant(variant.clone()),
+            State::Useless => Found::Useless,
+        }
+    }
+
+    /// Has the variant made, unless somebody does already. `None`: it is of no use.
+    pub fn make(
+        &self,
+        key: Key,
+        resource: Rc<Resource>,
+    ) -> impl Future<Output = Option<Rc<Variant>>> {
+        let begun = self.0.kept.borrow().contains_key(&key);
+        if !begun {
+            self.0.begin(&key, resource);
+        }
+        let inner = self.0.clone();
+        poll_fn(move |cx| match inner.kept.borrow_mut().get_mut(&key) {
+            Some(Kept {
+                state: State::Making(waiting),
+                ..
+            }) => {
+                waiting.push(cx.waker().clone());
+                Poll::Pending
+            }
+            Some(Kept {
+                state: State::Ready(variant),
+                ..
+            }) => Poll::Ready(Some(variant.clone())),
+            _ => Poll::Ready(None),
+        })
+    }
+}
+
+impl Inner {
+    fn next_look(&self) -> u64 {
+        self.looks.set(self.looks.get() + 1);
+        self.looks.get()
+    }
+
+    fn begin(self: &Rc<Inner>, key: &Key, resource: Rc<Resource>) {
+        self.put(key.clone(), State::Making(Vec::new()));
+        let making = Making {
+            key: key.clone(),
+            plain: PathBuf::from(OsStr::from_bytes(resource.path())),
+            settings: self.settings.borrow().clone(),
+        };
+        let (inner, key) = (self.clone(), key.clone());
+        let thread = tokio::task::spawn_blocking(move || making.make());
+        tokio::task::spawn_local(async move {
+            let made = thread.await.ok().and_then(Result::ok).flatten();
+            let state = match made.and_then(|made| made.variant(&resource, key.coding)) {
+                Some(variant) => State::Ready(Rc::new(variant)),
+                None => State::Useless,
+            };
+            let before = inner.put(key, state);
+            if let Some(State::Making(waiting)) = before {
+                waiting.into_iter().for_each(Waker::wake);
+            }
+            // Who waits takes it first.
+            tokio::task::yield_now().await;
+            inner.shrink();
+        });
+    }
+
+    /// Returns what was there before.
+    fn put(&self, key: Key, state: State) -> Option<State> {
+        let kept = Kept {
+            state,
+            used: self.next_look(),
+        };
+        let weight = kept.weight();
+        let before = self.kept.borrow_mut().insert(key, kept);
+        let old = before.as_ref().map_or(0, Kept::weight);
+        self.weight.set(self.weight.get() + weight - old);
+        before.map(|kept| kept.state)
+    }
+
+    /// Lets go what was used longest ago until the rest fits: down to nine tenths, so that this is rare.
+    fn shrink(&self) {
+        let most = self.settings.borrow().memory;
+        if self.weight.get() <= most {
+            return;
+        }
+        let mut kept = self.kept.borrow_mut();
+        let done = kept
+            .iter()
+            .filter(|(_, kept)| !matches!(kept.state, State::Making(_)));
+        let mut by_use: Vec<(u64, Key)> =
+            done.map(|(key, kept)| (kept.used, key.clone())).collect();
+        by_use.sort_unstable_by_key(|(used, _)| *used);
+        for (_, key) in by_use {
+            if self.weight.get() <= most / 10 * 9 {
+                break;
+            }
+            if let Some(kept) = kept.remove(&key) {
+                self.weight.set(self.weight.get() - kept.weight());
+            }
+        }
+    }
+}
+
+/// The thread's part.
+struct Making {
+    key: Key,
+    plain: PathBuf,
+    settings: VariantStore,
+}
+
+/// What it made.
+struct Made {
+    bytes: Vec<u8>,
+    file: Option<File>,
+    length: u64,
+}
+
+impl Making {
+    /// `None`: compressed it is not smaller.
+    fn make(self) -> io::Result<Option<Made>> {
+        if let Some(file) = self
+            .settings
+            .folder
+            .as_deref()
+            .and_then(|folder| folder::open(folder, &self.key.file_name()))
+        {
+            return Made::of(file).map(Some);
+        }
+        let file = File::open(&self.plain)?;
+        let size = self.key.identity.size();
+        let is_it =
+            rustix::fs::fstat(&file).is_ok_and(|stat| Identity::of(&stat) == self.key.identity);
+        if !is_it {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let compressed = compress(file.take(size), size, self.key.coding, self.key.level)?;
+        if compressed.len() as u64 >= size {
+            return Ok(None);
+        }
+        if let Some(folder) = &self.settings.folder {
+            folder::put(
+                folder,
+                &self.key.file_name(),
+                &compressed,
+                self.settings.disk,
+            );
+        }
+        Made::in_memory(compressed).map(Some)
+    }
+}
+
+fn compress(mut plain: impl Read, size: u64, coding: Coding, level: u32) -> io::Result<Vec<u8>> {
+    let mut encoder = Encoder::new(coding, level, Some(size))?;
+    let mut piece = vec![0; PIECE];
+    let mut left = size;
+    while left > 0 {
+        let count = plain.read(&mut piece)?;
+        if count == 0 {
+            // It changed while it was read: nothing is made of it.
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        encoder.write(&piece[..count])?;
+        left -= count as u64;
+    }
+    encoder.finish()
+}
+
+impl Made {
+    fn of(mut file: File) -> io::Result<Made> {
+        let length = file.metadata()?.len();
+        if length > SMALL {
+            return Ok(Made {
+                bytes: Vec::new(),
+                file: Some(file),
+                length,
+            });
+        }
+        let mut bytes = Vec::with_capacity(length as usize);
+        file.read_to_end(&mut bytes)?;
+        Made::in_memory(bytes)
+    }
+
+    fn in_memory(bytes: Vec<u8>) -> io::Result<Made> {
+        let length = bytes.len() as u64;
+        if length <= SMALL {
+            return Ok(Made {
+                bytes,
+                file: None,
+                length,
+            });
+        }
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::memfd_create("mehari compressed file", flags)?);
+        file.write_all(&bytes)?;
+        Ok(Made {
+            bytes: Vec::new(),
+            file: Some(file),
+            length,
+        })
+    }
+
+    fn variant(self, resource: &Resource, coding: Coding) -> Option<Variant> {
+        let body = self.file.is_none().then(|| self.bytes.into());
+        Some(Variant {
+            resource: Rc::new(resource.coded(coding, body)),
+            file: self.file,
+            length: self.length,
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! Reads that would wait for a disk: threads make them, so many at a time; the others queue. The loop never waits.
+//!
+//! What is read stays in the page cache, from where it is sent. The window behind the one that is wanted is asked for
+//! together with it, so that the disk works while the first is being sent.
+
+use rustix::fs::Advice;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::Semaphore;
+
+/// Reads under way at a time. A disk of its own sorts a few dozen; more only wait in another queue.
+const AT_ONCE: usize = 32;
+
+#[derive(Debug)]
+pub struct Readers {
+    turns: Arc<Semaphore>,
+}
+
+impl Default for Readers {
+    fn default() -> Readers {
+        Readers {
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+        }
+    }
+}
+
+impl Readers {
+    /// Has a piece of a file read into the page cache, and what lies behind it asked for up to `ahead`.
+    pub async fn bring(
+        &self,
+        file: &Arc<File>,
+        start: u64,
+        count: usize,
+        ahead: u64,
+    ) -> io::Result<()> {
+        let file = file.clone();
+        self.aside(move || {
+            ask_for(&file, start, ahead);
+            read_through(&file, start, count)
+        })
+        .await
+    }
+
+    /// Reads up to `count` bytes into `buffer`, which comes back; the same of what lies behind them.
+    pub async fn read(
+        &self,
+        file: &Arc<File>,
+        start: u64,
+        count: usize,
+        ahead: u64,
+        mut buffer: Vec<u8>,
+    ) -> io::Result<Vec<u8>> {
+        let file = file.clone();
+        self.aside(move || {
+            ask_for(&file, start, ahead);
+            buffer.resize(count, 0);
+            let mut filled = 0;
+            while filled < count {
+                match file.read_at(&mut buffer[filled..], start + filled as u64)? {
+                    0 => break,
+                    read => filled += read,
+                }
+            }
+            buffer.truncate(filled);
+            Ok(buffer)
+        })
+        .await
+    }
+
+    /// Runs `work` in a thread once it is its turn. A client that goes meanwhile takes its place in the queue along.
+    async fn aside<R: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<R> + Send + 'static,
+    ) -> io::Result<R> {
+        let turn = self.turns.clone().acquire_owned().await;
+        let turn = turn.map_err(io::Error::other)?;
+        let work = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        work.await.map_err(io::Error::other)?
+    }
+}
+
+/// Only advice: where it is not taken, who reads waits a little longer.
+fn ask_for(file: &File, start: u64, end: u64) {
+    let count = end.saturating_sub(start);
+    if count > 0 {
+        let _ = rustix::fs::fadvise(file, start, count, Advice::WillNeed);
+    }
+}
+
+/// Waits until the page cache holds a piece: its pages are spliced to /dev/null, which copies nothing.
+fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
+    let (mut at, end) = (start, start + count as u64);
+    let Some(null) = null() else {
+        return read_and_forget(file, start, end);
+    };
+    while at < end {
+        let left = (end - at) as usize;
+        match rustix::fs::sendfile(null, file, Some(&mut at), left) {
+            Ok(0) => break,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // A file system that cannot splice can read.
+            Err(_) => return read_and_forget(file, at, end),
+        }
+    }
+    Ok(())
+}
+
+fn read_and_forget(file: &File, start: u64, end: u64) -> io::Result<()> {
+    let mut forgotten = [0; 16 * 1024];
+    let mut at = start;
+    while at < end {
+        match file.read_at(&mut forgotten, at)? {
+            0 => break,
+            read => at += read as u64,
+        }
+    }
+    Ok(())
+}
+
+fn null() -> Option<&'static File> {
+    static NULL: OnceLock<Option<File>> = OnceLock::new();
+    let open = || OpenOptions::new().write(true).open("/dev/null").ok();
+    NULL.get_or_init(open).as_ref()
+}

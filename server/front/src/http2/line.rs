@@ -1,0 +1,222 @@
+//! A connection as HTTP/2's library sees it, and as its host does: bytes that were read before are put back in
+//! front, what comes is counted, and what leaves is gathered.
+//!
+//! The library flushes after each frame of data, and asks the socket again after each stream it hands out. Once the
+//! host drives the line, what the streams of one round have to say leaves when the round ends, and a socket that
+//! was found empty is not asked again before the next.
+
+use super::census::Census;
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{ready, Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Bytes that gather at most before they leave, round or not.
+const GATHERED: usize = 32 * 1024;
+/// A buffer that grew beyond this is given back.
+const KEPT: usize = 64 * 1024;
+
+/// Both the library and the host have one.
+pub struct Line<S>(Rc<RefCell<Ends<S>>>);
+
+impl<S> Clone for Line<S> {
+    fn clone(&self) -> Line<S> {
+        Line(self.0.clone())
+    }
+}
+
+struct Ends<S> {
+    before: Vec<u8>,
+    at: usize,
+    socket: S,
+    census: Census,
+    /// Bytes on their way out, and how many of them the socket has taken.
+    gathered: Vec<u8>,
+    written: usize,
+    /// The host ends rounds.
+    hosted: bool,
+    /// The socket had nothing more in this round.
+    dry: bool,
+}
+
+impl<S> Line<S> {
+    /// `before`: what has been read of the socket.
+    pub fn new(before: Vec<u8>, socket: S, mut census: Census) -> Line<S> {
+        census.read(&before);
+        Line(Rc::new(RefCell::new(Ends {
+            before,
+            at: 0,
+            socket,
+            census,
+            gathered: Vec::new(),
+            written: 0,
+            hosted: false,
+            dry: false,
+        })))
+    }
+
+    /// From now on rounds are ended by [`Line::poll_end_round`].
+    pub fn host(&self) {
+        self.0.borrow_mut().hosted = true;
+    }
+
+    /// What the client overdoes.
+    pub fn verdict(&self, age: Duration) -> Option<&'static str> {
+        self.0.borrow().census.verdict(age)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Line<S> {
+    /// Nothing more is to be had or said for now: what has gathered leaves. The host is woken when there is room for
+    /// what did not.
+    pub fn poll_end_round(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let ends = &mut *self.0.borrow_mut();
+        ends.dry = false;
+        ends.poll_flush(cx)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Ends<S> {
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.gathered.len() {
+            let rest = &self.gathered[self.written..];
+            let count = ready!(Pin::new(&mut self.socket).poll_write(cx, rest))?;
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += count;
+        }
+        self.census.count_sent(self.written);
+        self.gathered.clear();
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.gathered.is_empty() {
+            ready!(self.poll_drain(cx))?;
+        }
+        if self.gathered.capacity() > KEPT {
+            self.gathered = Vec::new();
+        }
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Line<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let ends = &mut *self.0.borrow_mut();
+        if ends.at < ends.before.len() {
+            let count = into.remaining().min(ends.before.len() - ends.at);
+            into.put_slice(&ends.before[ends.at..ends.at + count]);
+            ends.at += count;
+            return Poll::Ready(Ok(()));
+        }
+        if ends.dry {
+            // It has our waker already.
+            return Poll::Pending;
+        }
+        let start = into.filled().len();
+        let read = Pin::new(&mut ends.socket).poll_read(cx, into);
+        ends.dry = ends.hosted && read.is_pending();
+        ends.census.read(&into.filled()[start..]);
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Line<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let ends = &mut *self.0.borrow_mut();
+        if ends.gathered.len() >= GATHERED {
+            ready!(ends.poll_drain(cx))?;
+        }
+        ends.gathered.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let ends = &mut *self.0.borrow_mut();
+        match ends.hosted {
+            true => Poll::Ready(Ok(())),
+            false => ends.poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let ends = &mut *self.0.borrow_mut();
+        ready!(ends.poll_drain(cx))?;
+        Pin::new(&mut ends.socket).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn what_was_read_before_comes_first_and_a_round_leaves_together() {
+        let (mut client, socket) = tokio::io::duplex(1024);
+        let mut line = Line::new(b"be".to_vec(), socket, Census::new(0));
+        line.host();
+        client.write_all(b"fore").await.expect("room");
+        let mut read = [0; 6];
+        line.read_exact(&mut read).await.expect("six bytes");
+        assert_eq!(&read, b"before");
+        for word in ["one ", "two ", "three"] {
+            line.write_all(word.as_bytes()).await.expect("gathered");
+            line.flush().await.expect("not yet");
+        }
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut heard = [0; 13];
+        let early = &mut ReadBuf::new(&mut heard);
+        assert!(Pin::new(&mut client).poll_read(cx, early).is_pending());
+        assert!(line.poll_end_round(cx).is_ready());
+        client.read_exact(&mut heard).await.expect("all of it");
+        assert_eq!(&heard, b"one two three");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_waited_for() {
+        let (mut client, socket) = tokio::io::duplex(16);
+        let mut line = Line::new(Vec::new(), socket, Census::new(0));
+        line.host();
+        line.write_all(&[7; 40]).await.expect("gathered");
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert!(line.poll_end_round(cx).is_pending());
+        let mut heard = [0; 40];
+        let all = client.read_exact(&mut heard);
+        let rest = std::future::poll_fn(|cx| line.poll_end_round(cx));
+        let (all, rest) = tokio::join!(all, rest);
+        assert!(all.is_ok() && rest.is_ok());
+        assert_eq!(heard, [7; 40]);
+    }
+
+    #[tokio::test]
+    async fn an_empty_socket_is_asked_once_a_round() {
+        let (mut client, socket) = tokio::io::duplex(16);
+        let mut line = Line::new(Vec::new(), socket, Census::new(0));
+        line.host();
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut bytes = [0; 4];
+        let into = &mut ReadBuf::new(&mut bytes);
+        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
+        client.write_all(b"late").await.expect("room");
+        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
+        assert!(line.poll_end_round(cx).is_ready());
+        assert!(Pin::new(&mut line).poll_read(cx, into).is_ready());
+        assert_eq!(into.filled(), b"late");
+    }
+}

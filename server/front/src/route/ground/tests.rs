@@ -1,0 +1,193 @@
+//! What makes a footing fall, and what does not.
+
+use super::{Footing, Ground, Survey};
+use crate::log::{Entry, Journal, Origin};
+use mehari_config::LogLevel;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::rc::Rc;
+
+struct Silent;
+
+impl Journal for Silent {
+    fn access(&self, _: u32, _: &Entry<'_>) {}
+    fn error(&self, _: u32, _: LogLevel, _: Origin, _: &str) {}
+}
+
+fn ground() -> Ground {
+    Ground::new(Rc::new(Silent))
+}
+
+fn footing(ground: &Ground, path: &Path) -> Rc<Footing> {
+    let survey = Survey::new(ground);
+    survey.stat(path.as_os_str().as_bytes());
+    survey.footing().expect("a file system that is watched")
+}
+
+/// `folder/deep/real/file`, and `folder/link` that leads to `deep/real`.
+fn furnish(root: &Path) {
+    fs::create_dir_all(root.join("deep/real")).expect("folders");
+    fs::write(root.join("deep/real/file"), "text").expect("a file");
+    fs::write(root.join("deep/real/other"), "text").expect("a file");
+    symlink("deep/real", root.join("link")).expect("a link");
+    symlink("../deep/real/file", root.join("deep/named")).expect("a link");
+}
+
+type Change = fn(&Path);
+
+#[test]
+fn footing_falls_with_what_it_stands_on() {
+    let cases: [(&str, &str, Change); 15] = [
+        ("written", "deep/real/file", |root| {
+            fs::write(root.join("deep/real/file"), "TEXT").expect("written")
+        }),
+        ("replaced", "deep/real/file", |root| {
+            fs::write(root.join("deep/real/new"), "new").expect("written");
+            fs::rename(root.join("deep/real/new"), root.join("deep/real/file")).expect("moved")
+        }),
+        ("deleted", "deep/real/file", |root| {
+            fs::remove_file(root.join("deep/real/file")).expect("gone")
+        }),
+        ("made", "deep/real/absent", |root| {
+            fs::write(root.join("deep/real/absent"), "here").expect("written")
+        }),
+        (
+            "made in a folder that was not there",
+            "deep/none/absent",
+            |root| fs::create_dir(root.join("deep/none")).expect("a folder"),
+        ),
+        ("locked", "deep/real/file", |root| {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(root.join("deep/real/file"), mode).expect("its mode")
+        }),
+        ("its folder moved", "deep/real/file", |root| {
+            fs::rename(root.join("deep/real"), root.join("deep/away")).expect("moved")
+        }),
+        ("a folder above moved", "deep/real/file", |root| {
+            fs::rename(root.join("deep"), root.join("away")).expect("moved")
+        }),
+        ("all deleted", "deep/real/file", |root| {
+            fs::remove_dir_all(root.join("deep")).expect("gone")
+        }),
+        ("written behind a link", "link/file", |root| {
+            fs::write(root.join("deep/real/file"), "TEXT").expect("written")
+        }),
+        ("the link to its folder turned", "link/file", |root| {
+            symlink("deep", root.join("next")).expect("a link");
+            fs::rename(root.join("next"), root.join("link")).expect("moved")
+        }),
+        ("a link to the file itself turned", "deep/named", |root| {
+            fs::remove_file(root.join("deep/named")).expect("gone");
+            symlink("../deep/real/other", root.join("deep/named")).expect("a link")
+        }),
+        ("what a link leads to written", "deep/named", |root| {
+            fs::write(root.join("deep/real/file"), "TEXT").expect("written")
+        }),
+        (
+            "a folder on the way of a link moved",
+            "deep/named",
+            |root| fs::rename(root.join("deep/real"), root.join("deep/away")).expect("moved"),
+        ),
+        ("a folder as such moved", "deep/real/", |root| {
+            fs::rename(root.join("deep/real"), root.join("deep/away")).expect("moved")
+        }),
+    ];
+    for (what, path, change) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        furnish(folder.path());
+        let ground = ground();
+        let footing = footing(&ground, &folder.path().join(path));
+        ground.hear();
+        assert!(footing.holds(), "{what}: fell too early");
+        change(folder.path());
+        ground.hear();
+        assert!(!footing.holds(), "{what}: holds");
+        assert!(ground.take_fallen(), "{what}: not told");
+    }
+}
+
+#[test]
+fn file_that_is_written_by_another_name_falls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let elsewhere = tempfile::tempdir().expect("another");
+    furnish(folder.path());
+    let file = folder.path().join("deep/real/file");
+    fs::hard_link(&file, elsewhere.path().join("same")).expect("a second name");
+    let ground = ground();
+    let footing = footing(&ground, &file);
+    ground.hear();
+    assert!(footing.holds());
+    fs::write(elsewhere.path().join("same"), "TEXT").expect("written");
+    ground.hear();
+    assert!(!footing.holds());
+}
+
+#[test]
+fn neighbours_do_not_let_each_other_fall() {
+    let folder = tempfile::tempdir().expect("a folder");
+    furnish(folder.path());
+    let ground = ground();
+    let one = footing(&ground, &folder.path().join("deep/real/file"));
+    let other = footing(&ground, &folder.path().join("deep/real/other"));
+    fs::write(folder.path().join("deep/real/other"), "TEXT").expect("written");
+    fs::write(folder.path().join("deep/real/third"), "new").expect("written");
+    ground.hear();
+    assert!(one.holds() && !other.holds());
+}
+
+/// A folder that somebody holds open ends without an event of its own: its place is looked at.
+#[test]
+fn folder_that_is_made_again_is_watched_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("place");
+    fs::create_dir(&place).expect("a folder");
+    let ground = ground();
+    let before = footing(&ground, &place.join("file"));
+    let held = fs::File::open(&place).expect("held open");
+    fs::remove_dir(&place).expect("gone");
+    fs::create_dir(&place).expect("a folder");
+    let again = footing(&ground, &place.join("file"));
+    ground.hear();
+    assert!(again.holds());
+    fs::write(place.join("file"), "text").expect("written");
+    ground.hear();
+    assert!(!again.holds());
+    drop((held, before));
+}
+
+#[test]
+fn all_falls_when_the_ground_is_cleared_and_paths_that_lead_nowhere_take_no_room() {
+    let folder = tempfile::tempdir().expect("a folder");
+    furnish(folder.path());
+    let ground = ground();
+    let one = footing(&ground, &folder.path().join("deep/real/file"));
+    let places = ground.places.get();
+    for number in 0..100 {
+        let path = folder.path().join(format!("deep/real/none/{number}"));
+        Survey::new(&ground).stat(path.as_os_str().as_bytes());
+        let path = folder.path().join(format!("deep/real/{number}"));
+        Survey::new(&ground).stat(path.as_os_str().as_bytes());
+    }
+    assert!(
+        ground.places.get() < places + 110,
+        "{}",
+        ground.places.get()
+    );
+    assert!(ground.ways.borrow().len() < 4);
+    ground.clear();
+    assert!(!one.holds());
+    let again = footing(&ground, &folder.path().join("deep/real/file"));
+    ground.hear();
+    assert!(again.holds());
+}
+
+#[test]
+fn what_others_can_change_is_not_believed() {
+    let ground = ground();
+    let survey = Survey::new(&ground);
+    assert!(survey.stat(b"/proc/self/status").is_some());
+    assert!(survey.footing().is_none());
+}

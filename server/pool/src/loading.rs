@@ -1,0 +1,135 @@
+//! A zygote that loads what the site names, for a generation that is to serve or only to see whether it loads.
+
+use crate::perl_side::PerlSide;
+use crate::reports::copy_lines;
+use crate::zygote::{next_message, Zygote};
+use mehari_config::{Problem, Site};
+use mehari_observe::ErrorLog;
+use mehari_wire::layout::control;
+use mehari_wire::Bell;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// Why a generation does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("{0}")]
+    PerlSide(#[from] crate::perl_side::Error),
+    #[error("the zygote cannot be started with {interpreter}: {reason}")]
+    Spawn {
+        interpreter: String,
+        reason: io::Error,
+    },
+    #[error("{} of what is preloaded failed:\n{}", .0.len(), lines(.0))]
+    Preload(Vec<Problem>),
+    #[error("the zygote ended while it loaded; its last words are in the error log")]
+    Died,
+    #[error("no worker could be started: {0}")]
+    Fork(String),
+    #[error("a reload is under way already")]
+    Busy,
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+fn lines(problems: &[Problem]) -> String {
+    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    lines.join("\n")
+}
+
+/// What the zygote says of the preload of this number, from 1; 0: of the start as a whole.
+fn problem(site: &Site, number: u32, text: &[u8]) -> Problem {
+    let reason = String::from_utf8_lossy(text);
+    let preload = (number as usize).checked_sub(1);
+    match preload.and_then(|index| site.perl.preloads.get(index)) {
+        Some(preload) => preload.problem(&reason),
+        None => Problem::from(reason.trim_end().to_owned()),
+    }
+}
+
+/// What a zygote is started with.
+pub(crate) struct Loading<'s> {
+    pub site: &'s Site,
+    pub bell: &'s Bell,
+    /// Takes what it writes to its standard error.
+    pub log: ErrorLog,
+}
+
+/// Why it loads. In a trial PerlOpenLogsHandler and PerlPostConfigHandler are left out, as they act for a server that
+/// begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Occasion {
+    Serving = 0,
+    Trial = 1,
+}
+
+/// Loads what the site names and lets go of it again: what of it fails. To be awaited in a [`tokio::task::LocalSet`].
+pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
+    let bell = &Bell::create()?;
+    let loading = Loading { site, bell, log };
+    let (mut zygote, _) = loading.load(Occasion::Trial).await?;
+    zygote.control.get_ref().hang_up();
+    zygote.process.wait().await?;
+    Ok(())
+}
+
+impl Loading<'_> {
+    /// Answers when everything is loaded: the zygote, and the files it loaded that are not perl's own.
+    pub async fn load(self, occasion: Occasion) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
+        let Loading { site, bell, log } = self;
+        let interpreter = site.perl.interpreter.clone();
+        let perl = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
+            .await
+            .map_err(io::Error::other)??;
+        let (zygote, stderr) =
+            Zygote::spawn(site, &perl, bell).map_err(|reason| LoadError::Spawn {
+                interpreter: site.perl.interpreter.display().to_string(),
+                reason,
+            })?;
+        if let Some(stderr) = stderr {
+            tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
+        }
+        zygote.send_servers(site).map_err(|_| LoadError::Died)?;
+        for preload in &site.perl.preloads {
+            zygote
+                .send_preload(&preload.what)
+                .map_err(|_| LoadError::Died)?;
+        }
+        zygote
+            .ask_ready(occasion as u32)
+            .map_err(|_| LoadError::Died)?;
+        let (failures, loaded) = outcome(site, &zygote).await?;
+        match failures.is_empty() {
+            true => Ok((zygote, loaded)),
+            false => Err(LoadError::Preload(failures)),
+        }
+    }
+}
+
+/// What the zygote says until it is ready: what failed, and what files it loaded.
+async fn outcome(site: &Site, zygote: &Zygote) -> Result<(Vec<Problem>, Vec<PathBuf>), LoadError> {
+    let mut failures: Vec<Problem> = Vec::new();
+    let mut loaded = Vec::new();
+    loop {
+        let Some(message) = next_message(&zygote.control).await? else {
+            return Err(LoadError::Died);
+        };
+        match message.head.kind {
+            control::READY => return Ok((failures, loaded)),
+            control::FAILED => {
+                let problem = problem(site, message.head.slot, &message.text);
+                // A module that several lines name is told once.
+                if !failures
+                    .iter()
+                    .any(|known| known.message == problem.message)
+                {
+                    failures.push(problem);
+                }
+            }
+            control::LOADED => loaded.push(PathBuf::from(OsString::from_vec(message.text))),
+            _ => {}
+        }
+    }
+}

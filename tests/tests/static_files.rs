@@ -1,0 +1,258 @@
+//! Static files as the whole program serves them: kept without a look at the disk, and never out of date.
+
+use mehari_harness::{eventually, Builder, Connection, Request, Server, PATIENCE};
+use rustix::process::Signal;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{symlink, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The system calls that name a file, or look at one, while `what` is done.
+fn looks_at_files(server: &Server, what: impl FnOnce()) -> Vec<String> {
+    let trace = server.site.path("trace");
+    let mut strace = std::process::Command::new("strace")
+        .args([
+            "-f",
+            "-e",
+            "trace=file,fstat,newfstatat,statx,inotify_add_watch",
+            "-o",
+        ])
+        .arg(&trace)
+        .args(["-p", &server.pid().to_string()])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("strace is there");
+    let mut attached = String::new();
+    let stderr = strace.stderr.as_mut().expect("it was piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut attached)
+        .expect("strace says when it is attached");
+    what();
+    // Proof that the trace sees what is asked for.
+    server.get("/traced/none.txt").expect(404);
+    mehari_harness::processes::signal(strace.id() as _, Signal::Int);
+    strace.wait().expect("our child");
+    let text = fs::read_to_string(&trace).expect("the trace");
+    assert!(text.contains("traced"), "nothing was traced: {text}");
+    let lines = text.lines().filter(|line| !line.contains("traced"));
+    lines.map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn fetch(connection: &mut Connection, target: &str) -> Vec<u8> {
+    let answer = connection.send(&Request::get(target)).expect("an answer");
+    assert_eq!(answer.status, 200, "{target}");
+    assert!(answer.complete, "{target}: cut off");
+    answer.body
+}
+
+#[test]
+fn unchanged_files_are_answered_without_a_look_at_the_disk() {
+    let large = "0123456789abcdef".repeat(20_000);
+    let server = Server::builder()
+        .file("htdocs/deep/small.css", "small")
+        .file("htdocs/deep/small.css.gz", "packed")
+        .file("htdocs/large.bin", &large)
+        .file("htdocs/index.html", "index")
+        .file("htdocs/real/page.html", "page")
+        .conf("DirectoryIndex index.htm index.html\n")
+        .start();
+    symlink("real", server.site.path("htdocs/link")).expect("a link");
+    let mut connection = server.connect();
+    let targets = ["/deep/small.css", "/large.bin", "/", "/link/page.html"];
+    let mut all = || {
+        for target in targets {
+            fetch(&mut connection, target);
+        }
+    };
+    all();
+    let rounds = 200;
+    let looks = looks_at_files(&server, || (0..rounds).for_each(|_| all()));
+    // A second look once a second, whoever watches, and what a debug build under strace is slow at.
+    let most = targets.len() * 12;
+    assert!(
+        looks.len() < most,
+        "{} looks:\n{}",
+        looks.len(),
+        looks.join("\n")
+    );
+    let by_name = looks.iter().filter(|line| line.contains("large.bin"));
+    assert!(by_name.count() < rounds / 10, "{}", looks.join("\n"));
+}
+
+type Change = fn(&Path, usize);
+
+/// Each turn changes what one path leads to; the next request must see it.
+const CHANGES: [(&str, Change); 8] = [
+    ("/written.txt", |root, turn| {
+        fs::write(root.join("written.txt"), turn.to_string()).expect("written")
+    }),
+    ("/replaced.txt", |root, turn| {
+        fs::write(root.join("next"), turn.to_string()).expect("written");
+        fs::rename(root.join("next"), root.join("replaced.txt")).expect("moved")
+    }),
+    ("/made_again.txt", |root, turn| {
+        // There is none yet the first time.
+        let _ = fs::remove_file(root.join("made_again.txt"));
+        fs::write(root.join("made_again.txt"), turn.to_string()).expect("written")
+    }),
+    ("/folder/file.txt", |root, turn| {
+        fs::create_dir(root.join("next_folder")).expect("a folder");
+        fs::write(root.join("next_folder/file.txt"), turn.to_string()).expect("written");
+        let _ = fs::rename(root.join("folder"), root.join(format!("folder_{turn}")));
+        fs::rename(root.join("next_folder"), root.join("folder")).expect("moved")
+    }),
+    ("/link/file.txt", |root, turn| {
+        let target = format!("target_{}", turn % 2);
+        fs::create_dir_all(root.join(&target)).expect("a folder");
+        fs::write(root.join(&target).join("file.txt"), turn.to_string()).expect("written");
+        symlink(&target, root.join("next_link")).expect("a link");
+        fs::rename(root.join("next_link"), root.join("link")).expect("moved")
+    }),
+    ("/named.txt", |root, turn| {
+        let target = format!("target_{turn}.txt");
+        fs::write(root.join(&target), turn.to_string()).expect("written");
+        let _ = fs::remove_file(root.join("named.txt"));
+        symlink(&target, root.join("named.txt")).expect("a link")
+    }),
+    ("/indexed/", |root, turn| {
+        // The first of DirectoryIndex comes and goes.
+        fs::create_dir_all(root.join("indexed")).expect("a folder");
+        fs::write(root.join("indexed/index.html"), turn.to_string()).expect("written");
+        match turn % 2 {
+            0 => drop(fs::remove_file(root.join("indexed/index.htm"))),
+            _ => fs::write(root.join("indexed/index.htm"), turn.to_string()).expect("written"),
+        }
+    }),
+    // As long as before, and with the times of before.
+    ("/disguised.txt", |root, turn| {
+        let path = root.join("disguised.txt");
+        fs::write(&path, format!("{turn:08}")).expect("written");
+        let day = std::time::UNIX_EPOCH + std::time::Duration::from_secs(86_400);
+        let file = fs::File::options().write(true).open(&path).expect("ours");
+        file.set_modified(day).expect("its times");
+    }),
+];
+
+fn check_changes(server: &Server, turns: usize) {
+    let root = server.site.path("htdocs");
+    let mut kept = server.connect();
+    for turn in 0..turns {
+        for (target, change) in CHANGES {
+            change(&root, turn);
+            let fresh = turn % 3 == 2;
+            let body = match fresh {
+                true => server.get(target).expect(200).into_bytes(),
+                false => fetch(&mut kept, target),
+            };
+            let said: usize = String::from_utf8_lossy(&body).parse().expect("a number");
+            assert_eq!(
+                said, turn,
+                "{target}, turn {turn}, fresh connection: {fresh}"
+            );
+        }
+    }
+}
+
+fn site() -> Builder {
+    Server::builder()
+        .file("htdocs/hot.txt", "hot")
+        .conf("DirectoryIndex index.htm index.html\n")
+}
+
+#[test]
+fn changes_are_seen_at_once_under_load() {
+    let server = site().start();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut connection = server.connect();
+                while !over.load(Ordering::Relaxed) {
+                    fetch(&mut connection, "/hot.txt");
+                }
+            });
+        }
+        let outcome = std::panic::catch_unwind(|| check_changes(&server, 60));
+        over.store(true, Ordering::Relaxed);
+        outcome.expect("every change was seen");
+    });
+}
+
+#[test]
+fn without_watches_changes_are_seen_all_the_same_and_the_log_says_so() {
+    if !has_user_namespaces() {
+        eprintln!("no user namespaces here: the limit of watches cannot be set for one program");
+        return;
+    }
+    let starter = tempfile::tempdir().expect("a folder");
+    let script = starter.path().join("few_watches");
+    let text = format!(
+        "#!/bin/sh\nexec unshare --user --map-root-user sh -c \
+         'echo 2 >/proc/sys/user/max_inotify_watches; exec \"$@\"' sh {} \"$@\"\n",
+        mehari_harness::binary::mehari().display()
+    );
+    fs::write(&script, text).expect("written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("its mode");
+    let server = site().program(script).start();
+    check_changes(&server, 5);
+    server.log.expect("there are no more inotify watches");
+}
+
+fn has_user_namespaces() -> bool {
+    let mut unshare = std::process::Command::new("unshare");
+    let status = unshare.args(["--user", "--map-root-user", "true"]).status();
+    status.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn events_that_are_lost_let_everything_be_looked_at_again() {
+    let server = site()
+        .file("htdocs/lost.txt", "before")
+        .file("htdocs/noise", "")
+        .file("htdocs/other_noise", "")
+        .start();
+    let mut connection = server.connect();
+    assert_eq!(fetch(&mut connection, "/lost.txt"), b"before");
+    let most = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("a limit");
+    let most: usize = most.trim().parse().expect("a number");
+    server.signal(Signal::Stop);
+    let root = server.site.path("htdocs");
+    for turn in 0..most + 100 {
+        // Two names in turn: events that are the same as the last one are not queued.
+        let name = ["noise", "other_noise"][turn % 2];
+        let mode = fs::Permissions::from_mode(0o644);
+        fs::set_permissions(root.join(name), mode).expect("its mode");
+    }
+    fs::write(root.join("lost.txt"), "after").expect("written");
+    server.signal(Signal::Cont);
+    let mut connection = server.connect();
+    assert_eq!(fetch(&mut connection, "/lost.txt"), b"after");
+    fs::write(root.join("lost.txt"), "again").expect("written");
+    assert_eq!(fetch(&mut connection, "/lost.txt"), b"again");
+}
+
+#[test]
+fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
+    let size = 64 << 20;
+    let server = site().start();
+    let path = server.site.path("htdocs/huge.bin");
+    fs::write(&path, vec![b'x'; size]).expect("written");
+    let mut connection = server.connect();
+    connection.write(b"GET /huge.bin HTTP/1.1\r\nHost: here\r\n\r\n");
+    let mut start = [0; 1000];
+    connection
+        .stream()
+        .read_exact(&mut start)
+        .expect("the head");
+    // Nothing more is read: most of the file is still to be sent.
+    let file = fs::File::options().write(true).open(&path).expect("ours");
+    file.set_len(1 << 20).expect("cut");
+    let mut rest = Vec::new();
+    // A reset is an end as well.
+    let _ = connection.stream().read_to_end(&mut rest);
+    let got = start.len() + rest.len();
+    assert!(got < size, "{got} bytes of a file that had been cut");
+    server.log.expect("a file could not be sent to its end");
+    assert!(eventually(PATIENCE, || server.get("/hot.txt").status == 200));
+}
