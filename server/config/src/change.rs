@@ -104,6 +104,8 @@ pub enum Change {
     ExpiresByType(String, Expiry),
     /// `AddOutputFilterByType` and what belongs to it.
     Compression(crate::CompressionChange),
+    /// `CacheEnable` and what belongs to it.
+    Cache(crate::CacheChange),
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),

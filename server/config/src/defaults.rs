@@ -100,6 +100,7 @@ fn empty() -> Site {
         },
         remote_address: None,
         variants: Default::default(),
+        cache: Default::default(),
         logs: LogSettings {
             access: Vec::new(),
             error: LogTarget::Stderr,
@@ -138,6 +139,7 @@ fn nothing() -> Settings {
         proxy: ProxySettings::default(),
         traffic: Vec::new(),
         compression: Default::default(),
+        cache: Default::default(),
         track_uploads: false,
         require_tls: false,
         tls_variables: false,

@@ -6,6 +6,7 @@
 use crate::directive::Group;
 
 mod access;
+mod cache;
 mod environment;
 mod files;
 mod filter;
@@ -34,6 +35,7 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,
+    cache::GROUP,
     handlers::GROUP,
     proxy::GROUP,
     perl::GROUP,

@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod cache;
 mod change;
 mod condition;
 mod custom;
@@ -46,6 +47,7 @@ mod upstream;
 mod zero;
 
 pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
+pub use cache::*;
 pub use change::{AuthWord, Change, HandlerName};
 pub use custom::{CustomDirective, CustomUse, Takes};
 pub use directive::{Directive, Group, Place, Shape};

@@ -2,6 +2,7 @@
 
 use crate::handler::file::body::FileBody;
 use crate::handler::file::resource::Resource;
+use bytes::Bytes;
 use std::rc::Rc;
 
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// A whole small file; its header lines come before `Answer::lines`.
     Cached(Rc<Resource>),
+    /// Bytes that others send too.
+    Shared(Bytes),
     File(FileBody),
 }
 
@@ -26,6 +29,7 @@ impl Content {
         match self {
             Content::Bytes(bytes) => bytes.len() as u64,
             Content::Cached(resource) => resource.body().len() as u64,
+            Content::Shared(bytes) => bytes.len() as u64,
             Content::File(body) => body.length(),
         }
     }

@@ -1,5 +1,6 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
+use crate::cache::Cache;
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::deadline::Registry;
@@ -61,6 +62,7 @@ pub struct Shared<D: Dispatch> {
     pub uploads: Uploads,
     pub crew: Crew,
     pub variants: Variants,
+    pub cache: Rc<Cache>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -97,6 +99,8 @@ impl<D: Dispatch> Shared<D> {
         let log_needs = site.log_needs();
         let variants = Variants::default();
         variants.configure(&site.variants);
+        let cache = Rc::<Cache>::default();
+        cache.configure(&site.cache);
         let meters = site.is_metered().then(Meters::default);
         Shared {
             upstreams: Upstreams::new(&site.upstreams, report),
@@ -126,6 +130,7 @@ impl<D: Dispatch> Shared<D> {
             uploads: Uploads::default(),
             crew: Crew::default(),
             variants,
+            cache,
         }
     }
 
@@ -138,6 +143,9 @@ impl<D: Dispatch> Shared<D> {
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);
+        self.cache.configure(&site.cache);
+        // Hosts may have other numbers, and programs say other things.
+        self.cache.clear();
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),

@@ -1,5 +1,6 @@
 //! One request from its first byte to its log line, whichever HTTP version carries it.
 
+use crate::cache::{Lease, Part};
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Ending, Entry, Lookup, More, Origin};
@@ -10,6 +11,7 @@ use crate::shared::Shared;
 use crate::traffic::Held;
 use crate::uploads::Upload;
 use mehari_config::{LogLevel, Settings};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -48,6 +50,9 @@ pub struct Turn {
     pub client: Option<Box<Peer>>,
     /// Whose progress is asked for.
     pub upload: Option<Rc<Upload>>,
+    /// What the response cache is to do with the program's response, and what it did.
+    pub lease: Option<Box<Lease>>,
+    pub cached: Cell<Part>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
 }
@@ -80,6 +85,8 @@ impl Turn {
             head_after: None,
             client: None,
             upload: None,
+            lease: None,
+            cached: Cell::default(),
             held: Vec::new(),
         }
     }
@@ -224,6 +231,7 @@ impl Turn {
                 .redirect
                 .as_ref()
                 .map_or(&[], |redirect| &redirect.target),
+            cache: self.cached.get().name(),
             kept: self.kept,
             ends: self.ends,
             bytes_in: self.received,

@@ -118,6 +118,7 @@ impl Settings {
                 self.traffic.push(rule.clone());
             }
             Change::Compression(change) => self.compression.change(change),
+            Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.track_uploads = *on,
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,

@@ -3,6 +3,7 @@
 use super::body::Gathered;
 use super::connection::{Connection, Current, Gone};
 use super::head::Framing;
+use crate::cache::{self, Step};
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
@@ -115,6 +116,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 }));
             }
         }
+        if !route.settings.cache.is_off() {
+            if let Some(work) = self.consult_cache(turn, route).await? {
+                return Ok(work);
+            }
+        }
         if route.settings.track_uploads {
             let size = match self.head.framing {
                 Framing::Length(length) => length,
@@ -145,6 +151,43 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.begin(turn, route, gathered)
             }
         })
+    }
+
+    /// What the response cache has for the request; `None`: the program is asked.
+    async fn consult_cache(
+        &mut self,
+        turn: &mut Current,
+        route: &Rc<Route>,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let question = |request: &Request<'_>| cache::Question::of(request, route);
+        let Some(mut question) = self.with_request(turn, question) else {
+            return Ok(None);
+        };
+        loop {
+            let step = self.with_request(turn, |request| {
+                cache::step(&self.shared, turn, request, route, &mut question)
+            });
+            match step {
+                Step::Pass => return Ok(None),
+                Step::Answer(work) => {
+                    self.skip_body(turn).await?;
+                    return Ok(Some(work));
+                }
+                Step::Wait(others) => {
+                    // Earlier answers do not wait.
+                    self.flush().await?;
+                    let clock = &self.shared.clock;
+                    self.seat.enter(clock, Phase::Work, Duration::MAX);
+                    others.await;
+                }
+                Step::Ask(mut lease) => {
+                    let fields = self.with_request(turn, |request| lease.fields(request));
+                    lease.change_fields(turn, fields);
+                    turn.lease = Some(lease);
+                    return Ok(None);
+                }
+            }
+        }
     }
 
     /// False: `OPTIONS *`.

@@ -3,13 +3,14 @@
 use super::connection::{Connection, Current, Gone};
 use super::reply::{self, Length, Reply};
 use super::stream::Stream as Body;
+use crate::cache::{self, Lease};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
-use crate::request::Protocol;
+use crate::request::{Protocol, Request};
 use crate::socket::Stream;
 use crate::spool::Spooled;
 use crate::work::{self, Work};
@@ -30,7 +31,16 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
-        let mut head = match self.backend_head(turn, backend).await? {
+        let lease = turn.lease.take();
+        let said = self.backend_head(turn, backend).await?;
+        let lease = match lease {
+            None => None,
+            Some(lease) => match self.rescued(turn, lease, &said) {
+                Ok(work) => return Ok(Some(work)),
+                Err(lease) => Some(lease),
+            },
+        };
+        let mut head = match said {
             Ok(Said::Response(head)) => head,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
             Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
@@ -48,6 +58,20 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
             Ok(lines) if (200..=999).contains(&head.status) => {
+                if !lines.purge.is_empty() {
+                    self.with_request(turn, |request| {
+                        self.shared.cache.purge_said(request, &head.lines, &lines)
+                    });
+                }
+                if let Some(lease) = lease {
+                    let work = self.with_request(turn, |request| {
+                        let response = (&mut head, &lines);
+                        cache::receive(&self.shared, turn, request, lease, response, backend)
+                    });
+                    if work.is_some() {
+                        return Ok(work);
+                    }
+                }
                 if lines.send_file.is_some() {
                     if let Some(work) = self.sent_file(turn, &head, &lines) {
                         return Ok(Some(work));
@@ -63,6 +87,24 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 Ok(Some(self.page(turn, 500)))
             }
         }
+    }
+
+    /// What the response cache has where the program failed; else the lease, to go on with.
+    fn rescued(
+        &self,
+        turn: &mut Current,
+        mut lease: Box<Lease>,
+        said: &Result<Said, Fault>,
+    ) -> Result<Work<D>, Box<Lease>> {
+        lease.restore_fields(turn);
+        let failed = match said {
+            Err(_) => true,
+            Ok(Said::Page(status)) => *status >= 500,
+            Ok(_) => false,
+        };
+        let rescue = |request: &Request<'_>| cache::rescue(&self.shared, turn, request, &lease);
+        let work = failed.then(|| self.with_request(turn, rescue)).flatten();
+        work.ok_or(lease)
     }
 
     fn hand_back(&self, turn: &Current, passed: Passed, body: Option<Box<Spooled>>) -> Work<D> {

@@ -49,6 +49,7 @@ impl<D: Dispatch> Stream<D> {
     ) -> Result<Option<Next<D>>, Gone> {
         let bytes = match &answer.content {
             Content::Cached(resource) => resource.bytes(),
+            Content::Shared(bytes) => bytes.clone(),
             Content::Bytes(bytes) => Bytes::copy_from_slice(bytes),
             Content::File(_) => return Ok(Some(Next::Work(Work::Answer(answer)))),
         };

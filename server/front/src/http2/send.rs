@@ -34,6 +34,7 @@ impl<D: Dispatch> Stream<D> {
         match answer.content {
             Content::Bytes(bytes) => self.send(turn, &mut stream, bytes.into(), true).await,
             Content::Cached(resource) => self.send(turn, &mut stream, resource.bytes(), true).await,
+            Content::Shared(bytes) => self.send(turn, &mut stream, bytes, true).await,
             Content::File(mut body) => loop {
                 let mut window = Vec::new();
                 let more = body.read(&mut window).await;

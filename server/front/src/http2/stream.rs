@@ -1,6 +1,7 @@
 //! One stream: a request and its response.
 
 use super::head::Head;
+use crate::cache::{self, Step};
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
@@ -9,6 +10,7 @@ use crate::page;
 use crate::problem::{bad, Problem};
 use crate::proxied;
 use crate::request::{Peer, Protocol, Request, Table};
+use crate::route::Route;
 use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::traffic::Verdict;
@@ -220,6 +222,11 @@ impl<D: Dispatch> Stream<D> {
                 }));
             }
         }
+        if !route.settings.cache.is_off() {
+            if let Some(work) = self.consult_cache(turn, head, &route).await {
+                return Ok(work);
+            }
+        }
         if route.settings.track_uploads {
             let track = |request: &Request<'_>| work::track(&self.shared, request, head.length());
             turn.upload = self.with_request(turn, head, track);
@@ -252,6 +259,33 @@ impl<D: Dispatch> Stream<D> {
         Ok(self.with_request(turn, head, |request| {
             work::begin(&self.shared, request, &route, body)
         }))
+    }
+
+    /// What the response cache has for the request; `None`: the program is asked.
+    async fn consult_cache(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        route: &Rc<Route>,
+    ) -> Option<Work<D>> {
+        let question = |request: &Request<'_>| cache::Question::of(request, route);
+        let mut question = self.with_request(turn, head, question)?;
+        loop {
+            let step = self.with_request(turn, head, |request| {
+                cache::step(&self.shared, turn, request, route, &mut question)
+            });
+            match step {
+                Step::Pass => return None,
+                Step::Answer(work) => return Some(work),
+                Step::Wait(others) => others.await,
+                Step::Ask(mut lease) => {
+                    let fields = self.with_request(turn, head, |request| lease.fields(request));
+                    lease.change_fields(turn, fields);
+                    turn.lease = Some(lease);
+                    return None;
+                }
+            }
+        }
     }
 
     pub(super) fn with_request<R>(
