@@ -23,9 +23,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-config",
             "mehari-pool",
             "mehari-upstream",
+            "mehari-edge",
             "mehari-observe",
         ],
     ),
+    ("mehari-edge", &[]),
     (
         "mehari-pool",
         &["mehari-config", "mehari-wire", "mehari-observe"],

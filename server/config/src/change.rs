@@ -133,6 +133,10 @@ pub enum Change {
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
+    /// `LuaAttractRawURL` and its like: the scripts, in place of an outer section's.
+    Lua(crate::LuaHook, crate::LuaScripts),
+    LuaInstructions(u64),
+    LuaMemory(u64),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

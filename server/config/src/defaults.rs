@@ -138,6 +138,7 @@ fn nothing() -> Settings {
         error_documents: Vec::new(),
         proxy: ProxySettings::default(),
         traffic: Vec::new(),
+        lua: Default::default(),
         compression: Default::default(),
         cache: Default::default(),
         track_uploads: false,

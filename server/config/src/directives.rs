@@ -15,6 +15,7 @@ mod headers;
 mod ignored;
 mod limits;
 mod logs;
+mod lua;
 mod perl;
 mod phases;
 mod proxy;
@@ -37,6 +38,7 @@ pub const DIRECTIVES: &[Group] = &[
     filter::GROUP,
     cache::GROUP,
     handlers::GROUP,
+    lua::GROUP,
     proxy::GROUP,
     perl::GROUP,
     phases::GROUP,

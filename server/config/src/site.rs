@@ -213,6 +213,7 @@ pub struct Settings {
     pub proxy: ProxySettings,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
+    pub lua: crate::LuaSettings,
     /// Output filters.
     pub compression: crate::Compression,
     /// `CacheEnable` and what belongs to it.

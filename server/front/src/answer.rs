@@ -48,6 +48,18 @@ impl Answer {
         }
     }
 
+    /// The same content under another head.
+    pub fn with_head(self, status: u16, lines: Vec<u8>) -> Answer {
+        Answer {
+            status,
+            lines,
+            content: match self.content {
+                Content::Cached(resource) => Content::Bytes(resource.body().to_vec()),
+                content => content,
+            },
+        }
+    }
+
     pub fn new(status: u16, lines: impl Into<Vec<u8>>) -> Answer {
         Answer {
             status,

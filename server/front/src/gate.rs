@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use admission::{admit, Admission};
+pub use admission::{admit, lead, Admission};
 pub use redirects::absolute;
 use variables::set_variables;
 
@@ -90,18 +90,16 @@ fn routed<D: Dispatch>(
     let Some(notes) = remarks else {
         return shared.route(request.virtual_host, request.path());
     };
-    let route = match (&notes.destination, notes.forced.is_empty()) {
-        (Some(Destination::File(file)), true) => {
-            shared.route_to(request.virtual_host, request.path(), file)
-        }
-        (_, true) => shared.route(request.virtual_host, request.path()),
+    let route = match (notes.file(), notes.forced.is_empty()) {
+        (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file),
+        (None, true) => shared.route(request.virtual_host, request.path()),
         (_, false) => route::find_for(site, shared, request, notes, None).map(Rc::new),
     };
-    match &notes.destination {
-        Some(Destination::BackEnd(proxied)) => {
+    match notes.back_end() {
+        Some(proxied) => {
             route.map(|route| Rc::new(route::to_back_end(site, request, &route, proxied)))
         }
-        _ => route,
+        None => route,
     }
 }
 
@@ -232,11 +230,9 @@ impl<D: Dispatch> Gate<'_, D> {
         let nothing = Notes::default();
         let notes = notes.unwrap_or(&nothing);
         let again = route::find_for(self.site, self.shared, self.request, notes, Some(&facts))?;
-        Ok(Rc::new(match &notes.destination {
-            Some(Destination::BackEnd(proxied)) => {
-                route::to_back_end(self.site, self.request, &again, proxied)
-            }
-            _ => again,
+        Ok(Rc::new(match notes.back_end() {
+            Some(proxied) => route::to_back_end(self.site, self.request, &again, proxied),
+            None => again,
         }))
     }
 

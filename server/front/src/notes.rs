@@ -32,6 +32,7 @@ pub struct Notes {
     pub forced: Vec<Arc<Forced>>,
     /// What programs of `RewriteMap` have said: map, key and value.
     pub looked_up: Vec<LookedUp>,
+    pub edge: EdgeNotes,
 }
 
 /// What a resource stands for.
@@ -49,6 +50,17 @@ pub struct LookedUp {
     pub map: String,
     pub key: Vec<u8>,
     pub value: Option<Vec<u8>>,
+}
+
+/// What scripts at the edge have said of it.
+#[derive(Debug, Default, Clone)]
+pub struct EdgeNotes {
+    /// The file that stands for the path.
+    pub mapped: Option<Vec<u8>>,
+    /// Fields of the answer, in place of its own of the same name.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+    /// They have seen the head of the response.
+    pub responded: bool,
 }
 
 /// A password that has been looked at, and where.
@@ -115,9 +127,34 @@ impl Notes {
     }
 
     /// The request goes to another place: what the rules of the last one granted does not hold there.
-    pub fn led_on(&mut self) {
+    pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
+    }
+
+    /// The request goes to another resource: what rules have made of the last one does not hold there.
+    pub fn led_on(&mut self) {
+        self.leave_place();
+        self.destination = None;
+        self.rewritten_in_folder = false;
+        self.forced.clear();
+    }
+
+    /// The file that a script or a rule has put in the place of what the path is mapped to.
+    pub fn file(&self) -> Option<&[u8]> {
+        match (&self.edge.mapped, &self.destination) {
+            // A script at the edge has the last word.
+            (Some(file), _) | (None, Some(Destination::File(file))) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The back end that a rule has chosen.
+    pub fn back_end(&self) -> Option<&Arc<Proxied>> {
+        match &self.destination {
+            Some(Destination::BackEnd(proxied)) if self.edge.mapped.is_none() => Some(proxied),
+            _ => None,
+        }
     }
 
     /// Another resource, for which all rules run again. `by`: how the request came to the last one.
@@ -130,9 +167,6 @@ impl Notes {
                 before.status.to_string().into(),
             );
         }
-        self.destination = None;
-        self.rewritten_in_folder = false;
-        self.forced.clear();
     }
 
     /// The answer depends on this field of the request.

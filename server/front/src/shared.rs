@@ -8,6 +8,7 @@ use crate::dispatch::Dispatch;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::handler::file::Files;
+use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
@@ -33,6 +34,7 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub lua: Lua,
     pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
@@ -103,6 +105,7 @@ impl<D: Dispatch> Shared<D> {
         cache.configure(&site.cache);
         let meters = site.is_metered().then(Meters::default);
         Shared {
+            lua: Lua::new(&site),
             upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
@@ -153,6 +156,7 @@ impl<D: Dispatch> Shared<D> {
             _ => {}
         }
         drop(meters);
+        self.lua.renew(&site);
         self.site.replace(site);
         self.routes.clear();
         self.ground.clear();

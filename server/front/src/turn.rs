@@ -136,6 +136,12 @@ impl Turn {
         }
     }
 
+    /// Scripts want to see its response.
+    pub fn is_seen_by_scripts(&self) -> bool {
+        let scripts = |settings: &Arc<Settings>| !settings.lua.response_start.is_empty();
+        self.settings.as_ref().is_some_and(scripts)
+    }
+
     /// Header lines that the configuration adds to every answer.
     pub fn own_lines(&self, peer: &Peer) -> &[u8] {
         match (&self.settings, &peer.tls) {

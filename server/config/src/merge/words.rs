@@ -124,6 +124,9 @@ impl Settings {
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,
             Change::StrictTransport(value) => self.strict_transport.clone_from(value),
+            Change::Lua(..) | Change::LuaInstructions(_) | Change::LuaMemory(_) => {
+                self.lua.change(change)
+            }
             // The others are bound in `HandlerWords::apply`, or are `Media`'s or `Rules`'.
             other => self.media.change(other),
         }

@@ -162,7 +162,7 @@ async fn look_up<D: Dispatch>(
 }
 
 /// The same request, for another target: method and body stay.
-fn lead(redirect: Option<Redirect>, to: Lead, asked: &[u8]) -> Redirect {
+pub fn lead(redirect: Option<Redirect>, to: Lead, asked: &[u8]) -> Redirect {
     let mut redirect = redirect.unwrap_or(Redirect {
         target: asked.to_vec(),
         from: None,

@@ -7,6 +7,7 @@ use crate::cache::{self, Step};
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
+use crate::handler::lua;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::request::{Request, Table};
@@ -69,9 +70,14 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Asks the rules.
     async fn ask(&self, turn: &mut Current) -> Result<Admission, Problem> {
         let asked = self.head.target(self.input.bytes());
-        gate::admit(&self.shared, &mut turn.turn, asked, |turn, remarks| {
-            self.with_request(turn, |request| gate::pass(&self.shared, request, remarks))
-        })
+        let shared = &self.shared;
+        lua::admit(
+            shared,
+            &mut turn.turn,
+            asked,
+            |turn, remarks| self.with_request(turn, |request| gate::pass(shared, request, remarks)),
+            |turn, what| self.with_request(turn, |request| what(request)),
+        )
         .await
     }
 

@@ -77,6 +77,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                         return Ok(Some(work));
                     }
                 }
+                if turn.is_seen_by_scripts() {
+                    return self.send_scripted(turn, backend, head).await;
+                }
                 self.send_program(turn, backend, head, lines).await?;
                 Ok(None)
             }
@@ -86,6 +89,29 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.log(turn, &text);
                 Ok(Some(self.page(turn, 500)))
             }
+        }
+    }
+
+    /// The same, once scripts have seen the head.
+    async fn send_scripted(
+        &mut self,
+        turn: &mut Current,
+        backend: &mut Backend<D::Exchange>,
+        mut head: Head,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let said = self.scripted(turn, head.status, [&head.lines, &[]]).await;
+        if let Some(response) = said {
+            if let Some(answer) = response.instead {
+                return Ok(Some(Work::Answer(answer)));
+            }
+            (head.status, head.lines) = (response.status, response.lines);
+        }
+        match lines::examine(&head.lines) {
+            Ok(lines) => {
+                self.send_program(turn, backend, head, lines).await?;
+                Ok(None)
+            }
+            Err(_) => Ok(Some(self.page(turn, 500))),
         }
     }
 

@@ -18,6 +18,7 @@ impl<D: Dispatch> Stream<D> {
         let site = self.shared.site();
         let limits = &site.limits;
         let is_plain = site.host(turn.host).rules.is_empty()
+            && !self.shared.lua.is_used()
             && head.target() != b"*"
             && head.check(limits).is_ok()
             && work::check_trust(&self.shared, &self.peer, turn.host).is_ok();

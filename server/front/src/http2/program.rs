@@ -81,6 +81,9 @@ impl<D: Dispatch> Stream<D> {
                         return Ok(Some(work));
                     }
                 }
+                if turn.is_seen_by_scripts() {
+                    return self.send_scripted(turn, head, backend, said).await;
+                }
                 self.send_program(turn, head, backend, said, lines).await?;
                 Ok(None)
             }
@@ -90,6 +93,30 @@ impl<D: Dispatch> Stream<D> {
                 self.log(turn, head, &text);
                 Ok(Some(self.page(turn, head, 500)))
             }
+        }
+    }
+
+    /// The same, once scripts have seen the head.
+    async fn send_scripted(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        backend: &mut Backend<D::Exchange>,
+        mut said: mehari_pool::Head,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let lines = [&said.lines[..], &[]];
+        if let Some(response) = self.scripted(turn, head, said.status, lines).await {
+            if let Some(answer) = response.instead {
+                return Ok(Some(Work::Answer(answer)));
+            }
+            (said.status, said.lines) = (response.status, response.lines);
+        }
+        match lines::examine(&said.lines) {
+            Ok(lines) => {
+                self.send_program(turn, head, backend, said, lines).await?;
+                Ok(None)
+            }
+            Err(_) => Ok(Some(self.page(turn, head, 500))),
         }
     }
 

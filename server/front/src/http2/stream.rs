@@ -5,6 +5,7 @@ use crate::cache::{self, Step};
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
+use crate::handler::lua;
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
@@ -167,11 +168,16 @@ impl<D: Dispatch> Stream<D> {
     /// Asks the rules.
     async fn ask(&self, turn: &mut Turn, head: &Head) -> Result<Admission, Problem> {
         let asked = head.target();
-        gate::admit(&self.shared, turn, asked, |turn, remarks| {
-            self.with_request(turn, head, |request| {
-                gate::pass(&self.shared, request, remarks)
-            })
-        })
+        let shared = &self.shared;
+        lua::admit(
+            shared,
+            turn,
+            asked,
+            |turn, remarks| {
+                self.with_request(turn, head, |request| gate::pass(shared, request, remarks))
+            },
+            |turn, what| self.with_request(turn, head, |request| what(request)),
+        )
         .await
     }
 

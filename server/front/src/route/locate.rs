@@ -6,7 +6,7 @@ use super::links::may_follow;
 use super::{program, proxied, views, walk, Outcome, Route};
 use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
-use crate::notes::{Destination, Notes};
+use crate::notes::Notes;
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
@@ -78,11 +78,7 @@ pub fn find_for<D: Dispatch>(
     let mut search = Search::new(site, &shared.htaccess, request.virtual_host);
     search.facts = facts;
     search.forced = &notes.forced;
-    let file = match &notes.destination {
-        Some(Destination::File(file)) => Some(&file[..]),
-        _ => None,
-    };
-    search.route(request.path(), file)
+    search.route(request.path(), notes.file())
 }
 
 /// The same place, answered by a back end that a rule has chosen.
