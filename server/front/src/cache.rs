@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod captured;
 mod coded;
+mod disk;
 mod key;
 mod lease;
 mod owned;
@@ -22,9 +23,11 @@ pub use lease::Lease;
 pub use receive::{receive, rescue};
 
 use crate::lines::Lines;
+use crate::log::Journal;
 use crate::request::Request;
 use coded::CodedPages;
-use mehari_cache::Store;
+use disk::Disk;
+use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -37,6 +40,8 @@ pub struct Cache {
     /// What is being asked for, and who waits for it.
     asked: RefCell<HashMap<Rc<[u8]>, Vec<Waker>>>,
     coded: CodedPages,
+    disk: Disk,
+    journal: RefCell<Option<Rc<dyn Journal>>>,
     pub counts: Counts,
 }
 
@@ -85,7 +90,13 @@ impl Part {
 }
 
 impl Cache {
+    /// Who is told of what does not work.
+    pub fn tell(&self, journal: Rc<dyn Journal>) {
+        self.journal.replace(Some(journal));
+    }
+
     pub fn configure(&self, settings: &CacheStore) {
+        self.disk.configure(settings);
         // A third of it for what is compressed.
         self.store.bound(settings.memory / 3 * 2);
         self.coded.bound(settings.memory / 3);
@@ -93,12 +104,22 @@ impl Cache {
 
     /// Forgets what is meant; how many pages that were.
     pub fn purge(&self, purge: &Purge) -> usize {
-        self.store.remove_if(|key| purge.means(key))
+        let (kept, filed) = (
+            self.store.remove_if(|key| purge.means(key)),
+            self.disk.remove_if(|key| purge.means(key)),
+        );
+        kept.max(filed)
     }
 
-    /// Forgets everything.
-    pub fn clear(&self) {
-        self.store.remove_if(|_| true);
+    /// Puts a page in the place of the one that answered the same requests.
+    fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
+        self.file(key, &page);
+        self.store.put(key, page);
+    }
+
+    fn remove(&self, key: &[u8]) {
+        self.store.remove(key);
+        self.disk.remove(key);
     }
 
     /// What a program's response says is to be forgotten.

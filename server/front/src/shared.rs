@@ -103,6 +103,7 @@ impl<D: Dispatch> Shared<D> {
         variants.configure(&site.variants);
         let cache = Rc::<Cache>::default();
         cache.configure(&site.cache);
+        cache.tell(journal.clone());
         let meters = site.is_metered().then(Meters::default);
         Shared {
             lua: Lua::new(&site),
@@ -147,8 +148,6 @@ impl<D: Dispatch> Shared<D> {
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);
         self.cache.configure(&site.cache);
-        // Hosts may have other numbers, and programs say other things.
-        self.cache.clear();
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),

@@ -191,6 +191,28 @@ pub const GROUP: Group = Group {
         )
         .default("67108864")
         .unit("bytes"),
+        Directive::server(
+            "CacheRoot",
+            Shape::Path,
+            "A folder where responses are kept too, through restarts; it is made if its parent is there.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                target.site.cache.folder = Some(folder);
+                Ok(())
+            },
+        )
+        .example("/var/cache/mehari/pages", "/one /two"),
+        Directive::server(
+            "CacheDiskSize",
+            Shape::Number { least: 1 << 20, most: u64::MAX },
+            "Bytes CacheRoot may hold; what was used longest ago gives way.",
+            |target, arguments| {
+                target.site.cache.disk = arguments.number()?;
+                Ok(())
+            },
+        )
+        .default("1073741824")
+        .unit("bytes"),
         Directive::ignored("CacheDirLevels", OWN_NAMES),
         Directive::ignored("CacheDirLength", OWN_NAMES),
         Directive::ignored("CacheLockPath", "waiting needs no file"),

@@ -24,6 +24,8 @@ pub struct Question {
     control: Option<Control>,
     /// When it has waited for others long enough.
     deadline: Option<Instant>,
+    /// The folder has been asked.
+    looked: bool,
 }
 
 pub enum Step<D: Dispatch> {
@@ -48,7 +50,11 @@ const CONDITIONS: [&str; 6] = [
 
 impl Question {
     /// `None`: nothing of this place is kept, or not of such a request.
-    pub fn of(request: &Request<'_>, route: &Route) -> Option<Question> {
+    pub fn of<D: Dispatch>(
+        shared: &Shared<D>,
+        request: &Request<'_>,
+        route: &Route,
+    ) -> Option<Question> {
         let rules = &route.settings.cache;
         let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
             && rules.covers(request.path())
@@ -60,12 +66,13 @@ impl Question {
         let pragma = values(request.fields.iter().copied(), "pragma");
         let old = Control::parse(pragma);
         is_asked.then(|| Question {
-            key: key::of(request, rules),
+            key: key::of(request, shared.site().host(route.host), rules),
             control: (!rules.ignore_cache_control).then_some(Control {
                 no_cache: control.no_cache || old.no_cache,
                 ..control
             }),
             deadline: None,
+            looked: false,
         })
     }
 }
@@ -114,6 +121,11 @@ pub fn step<D: Dispatch>(
         },
         Found::Refused | Found::Nothing => None,
     };
+    if matches!(found, Found::Nothing) && !std::mem::replace(&mut question.looked, true) {
+        if let Some(loading) = shared.cache.load(&question.key) {
+            return Step::Wait(loading);
+        }
+    }
     // Nobody waits for what cannot be kept, or has to be asked about each time.
     let refused = matches!(found, Found::Refused);
     if only_kept {

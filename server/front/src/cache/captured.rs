@@ -98,6 +98,6 @@ impl Open {
             body: self.body.into(),
             ..self.page
         };
-        self.lease.cache.store.put(&self.lease.key, Rc::new(page));
+        self.lease.cache.put(&self.lease.key, Rc::new(page));
     }
 }

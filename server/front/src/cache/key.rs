@@ -1,11 +1,18 @@
 //! What a page is kept under: its host, how it was asked for, and the target.
 
 use crate::request::{path_of, Request};
-use mehari_config::CacheRules;
+use mehari_config::{CacheRules, Host};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-/// Number of the host, `s` for TLS, the name asked for, NUL, the target.
-pub fn of(request: &Request<'_>, rules: &CacheRules) -> Rc<[u8]> {
+/// Bytes before the name of the host.
+const BEFORE: usize = 5;
+
+/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target.
+pub fn of(request: &Request<'_>, host: &Host, rules: &CacheRules) -> Rc<[u8]> {
+    let mut which = DefaultHasher::new();
+    (&host.server_name, &host.addresses, &host.document_root).hash(&mut which);
+    let which = (which.finish() as u32).to_be_bytes();
     let resource = match rules.ignore_query {
         true => path_of(request.resource),
         false => request.resource,
@@ -15,14 +22,13 @@ pub fn of(request: &Request<'_>, rules: &CacheRules) -> Rc<[u8]> {
     } else {
         b"-"
     };
-    let number = request.virtual_host.to_be_bytes();
     let host = request.host.to_ascii_lowercase();
-    [&number, scheme, &host, &[0], resource].concat().into()
+    [&which[..], scheme, &host, &[0], resource].concat().into()
 }
 
 /// The same host's key for another target.
 pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
-    let at = memchr::memchr(0, &key[5.min(key.len())..])? + 5;
+    let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
     Some([&key[..=at], target].concat())
 }
 
@@ -71,7 +77,7 @@ impl Purge {
     }
 
     pub fn means(&self, key: &[u8]) -> bool {
-        let Some(rest) = key.get(5..) else {
+        let Some(rest) = key.get(BEFORE..) else {
             return false;
         };
         let Some(at) = memchr::memchr(0, rest) else {

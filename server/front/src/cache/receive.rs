@@ -101,7 +101,7 @@ pub fn receive<D: Dispatch>(
         }
         _ => {
             if old.is_some() {
-                shared.cache.store.remove(&lease.key);
+                shared.cache.remove(&lease.key);
             }
             shared.cache.store.refuse(&lease.key, now, UNKEPT);
         }
@@ -132,12 +132,11 @@ fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
     if !(200..400).contains(&status) {
         return;
     }
-    let store = &lease.cache.store;
-    store.remove(&lease.key);
+    lease.cache.remove(&lease.key);
     if let Some(target) = lines.location.clone().map(|span| &block[span]) {
         let of_us = target.starts_with(b"/") && !target.starts_with(b"//");
         if let Some(key) = key::beside(&lease.key, target).filter(|_| of_us) {
-            store.remove(&key);
+            lease.cache.remove(&key);
         }
     }
 }
@@ -172,11 +171,11 @@ fn freshened<D: Dispatch>(
                 number: store.next_number(),
                 ..(**old).clone()
             });
-            store.put(&lease.key, page.clone());
+            shared.cache.put(&lease.key, page.clone());
             page
         }
         Err(_) => {
-            store.remove(&lease.key);
+            shared.cache.remove(&lease.key);
             old.clone()
         }
     }

@@ -165,7 +165,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         turn: &mut Current,
         route: &Rc<Route>,
     ) -> Result<Option<Work<D>>, Gone> {
-        let question = |request: &Request<'_>| cache::Question::of(request, route);
+        let question = |request: &Request<'_>| cache::Question::of(&self.shared, request, route);
         let Some(mut question) = self.with_request(turn, question) else {
             return Ok(None);
         };
@@ -245,6 +245,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => self.head.method.of(bytes),
             },
+            asked_method: self.head.method.of(bytes),
             target: self.head.target(bytes),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,

@@ -274,7 +274,7 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         route: &Rc<Route>,
     ) -> Option<Work<D>> {
-        let question = |request: &Request<'_>| cache::Question::of(request, route);
+        let question = |request: &Request<'_>| cache::Question::of(&self.shared, request, route);
         let mut question = self.with_request(turn, head, question)?;
         loop {
             let step = self.with_request(turn, head, |request| {
@@ -313,6 +313,7 @@ impl<D: Dispatch> Stream<D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method(),
             },
+            asked_method: head.method(),
             target: head.target(),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,
