@@ -69,7 +69,9 @@ pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use preload::{Place as PreloadPlace, Preload, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use remote::RemoteAddress;
-pub use rewrite::{Check, Flags, RewriteCondition, RewriteMap, RewriteRule, Rewriting};
+pub use rewrite::{
+    BackEndStart, Check, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule, Rewriting,
+};
 pub use rules::{
     Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
     HeaderValue, HostRules, Media, RedirectRule, Rest, Rules, VariableRule, When,
