@@ -17,6 +17,7 @@ mod logs;
 mod perl;
 mod phases;
 mod proxy;
+mod proxy_tls;
 mod remote;
 mod rewriting;
 mod server;
@@ -36,6 +37,7 @@ pub const DIRECTIVES: &[Group] = &[
     filter::GROUP,
     handlers::GROUP,
     proxy::GROUP,
+    proxy_tls::GROUP,
     perl::GROUP,
     phases::GROUP,
     environment::GROUP,

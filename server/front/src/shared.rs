@@ -99,7 +99,7 @@ impl<D: Dispatch> Shared<D> {
         variants.configure(&site.variants);
         let meters = site.is_metered().then(Meters::default);
         Shared {
-            upstreams: Upstreams::new(&site.upstreams, report),
+            upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -134,7 +134,7 @@ impl<D: Dispatch> Shared<D> {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
-        self.upstreams.renew(&site.upstreams);
+        self.upstreams.renew(&site.upstreams, &site.proxy_tls);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);

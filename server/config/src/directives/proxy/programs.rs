@@ -32,6 +32,7 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
     }
     let mut member = members::back_end(super::url::Url {
         speech: Speech::FastCgi,
+        secure: false,
         // Its name; where it listens is decided when it is started.
         address: BackEndAddress::Unix(file.clone()),
         host: "localhost".into(),
