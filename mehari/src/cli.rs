@@ -10,6 +10,7 @@ use std::process::ExitCode;
 mod ab;
 mod arguments;
 mod bench;
+mod cache;
 mod certificate;
 mod check;
 mod compare;
@@ -71,6 +72,11 @@ pub const COMMANDS: &[Command] = &[
         name: "resume",
         about: "give a drained back end requests again",
         run: drain::resume,
+    },
+    Command {
+        name: "cache",
+        about: "forget pages of the response cache",
+        run: cache::run,
     },
     Command {
         name: "directives",

@@ -19,12 +19,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mehari-front",
         &[
+            "mehari-cache",
             "mehari-config",
             "mehari-pool",
             "mehari-upstream",
+            "mehari-edge",
             "mehari-observe",
         ],
     ),
+    ("mehari-edge", &[]),
     (
         "mehari-pool",
         &["mehari-config", "mehari-wire", "mehari-observe"],
@@ -32,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-upstream", &["mehari-config"]),
     ("mehari-observe", &["mehari-config"]),
     ("mehari-wire", &[]),
+    ("mehari-cache", &["mehari-config"]),
     ("mehari-config", &[]),
     // The bench knows the server only by HTTP, /proc and its control socket.
     ("mehari-load", &["mehari-record"]),

@@ -6,6 +6,7 @@
 use crate::directive::Group;
 
 mod access;
+mod cache;
 mod environment;
 mod files;
 mod filter;
@@ -14,6 +15,7 @@ mod headers;
 mod ignored;
 mod limits;
 mod logs;
+mod lua;
 mod perl;
 mod phases;
 mod proxy;
@@ -35,7 +37,9 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,
+    cache::GROUP,
     handlers::GROUP,
+    lua::GROUP,
     proxy::GROUP,
     proxy_tls::GROUP,
     perl::GROUP,

@@ -51,7 +51,7 @@ pub struct HostLogs {
 }
 
 /// An address of `<VirtualHost>`; `None` stands for any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct HostAddress {
     pub ip: Option<IpAddr>,
     pub port: Option<u16>,

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Facts, Host, Htaccess, Section, Settings};
+use crate::{Facts, Forced, Host, Htaccess, Section, Settings};
 
 mod words;
 
@@ -96,16 +96,8 @@ impl Host {
                 met[number / 64] |= 1 << (number % 64);
             }
         }
-        let key: Vec<u64> = of
-            .key
-            .iter()
-            .copied()
-            .chain([u64::MAX])
-            .chain(met.iter().copied())
-            .collect();
-        self.merged_for(&key, |merged, words| {
-            *merged = (**settings).clone();
-            *words = of.words.clone();
+        let more = [u64::MAX].into_iter().chain(met.iter().copied());
+        self.merged_behind(settings, of, more, |merged, words| {
             let holds = |number: &usize| met[number / 64] & (1 << (number % 64)) != 0;
             for number in (0..all.len()).filter(holds) {
                 words.apply(merged, &all[number].changes, "");
@@ -113,6 +105,40 @@ impl Host {
             }
             // All have spoken.
             merged.rules.conditionals.clear();
+        })
+    }
+
+    /// The settings after what the rules that a request has met force on it.
+    pub fn settings_forced(
+        &self,
+        settings: &Arc<Settings>,
+        forced: &[Arc<Forced>],
+    ) -> Arc<Settings> {
+        let Some(of) = settings.matching.0.as_ref().filter(|_| !forced.is_empty()) else {
+            return settings.clone();
+        };
+        let serials = forced.iter().map(|forced| forced.serial);
+        let more = [u64::MAX - 1].into_iter().chain(serials);
+        self.merged_behind(settings, of, more, |merged, words| {
+            for forced in forced {
+                words.apply(merged, &forced.changes, "");
+            }
+        })
+    }
+
+    /// What comes of settings that were merged before.
+    fn merged_behind(
+        &self,
+        settings: &Settings,
+        of: &Merger,
+        more: impl Iterator<Item = u64>,
+        change: impl FnOnce(&mut Settings, &mut HandlerWords),
+    ) -> Arc<Settings> {
+        let key: Vec<u64> = of.key.iter().copied().chain(more).collect();
+        self.merged_for(&key, |merged, words| {
+            *merged = settings.clone();
+            *words = of.words.clone();
+            change(merged, words);
         })
     }
 
@@ -130,7 +156,10 @@ impl Host {
         let mut settings = self.base.clone();
         let mut words = self.base_handlers.clone();
         merge(&mut settings, &mut words);
-        if !settings.rules.conditionals.is_empty() {
+        let goes_on = !settings.rules.conditionals.is_empty()
+            || settings.rules.rewriting.forces()
+            || self.rules.rewriting.forces();
+        if goes_on {
             let key = key.into();
             settings.matching = Matching(Some(Arc::new(Merger { key, words })));
         }

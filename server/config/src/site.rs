@@ -213,8 +213,11 @@ pub struct Settings {
     pub proxy: ProxySettings,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
+    pub lua: crate::LuaSettings,
     /// Output filters.
     pub compression: crate::Compression,
+    /// `CacheEnable` and what belongs to it.
+    pub cache: crate::CacheRules,
     /// `TrackUploads`.
     pub track_uploads: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
@@ -489,6 +492,8 @@ pub struct Site {
     pub remote_address: Option<crate::RemoteAddress>,
     /// Where compressed files are kept.
     pub variants: crate::VariantStore,
+    /// Where responses are kept.
+    pub cache: crate::CacheStore,
     pub logs: LogSettings,
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,

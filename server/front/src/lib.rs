@@ -8,6 +8,7 @@ mod accept;
 mod address;
 mod answer;
 mod backlog;
+mod cache;
 mod clock;
 mod crew;
 mod deadline;
@@ -50,6 +51,7 @@ mod uploads;
 mod watched;
 mod work;
 
+pub use cache::CacheStats;
 pub use dispatch::{Dispatch, Exchange};
 pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};

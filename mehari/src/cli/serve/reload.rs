@@ -168,6 +168,14 @@ impl Reloader {
         (self.pool.status(), self.front.stats(), back_ends)
     }
 
+    /// Forgets pages of the response cache.
+    pub fn purge(&self, url: &str) -> Result<String, String> {
+        let count = self.front.purge(url).ok_or_else(|| {
+            format!("expected a URL or a URL path, with or without `*` at its end, not `{url}`")
+        })?;
+        Ok(format!("forgot {count} page(s) of {url}"))
+    }
+
     /// Gives a back end no new requests, or some again.
     pub fn drain(&self, name: &str, drained: bool) -> Result<String, String> {
         let meant = self.front.drain(name, drained);

@@ -96,6 +96,16 @@ fn handler_name(
     arguments: &Arguments,
     may_be_unset: bool,
 ) -> Result<HandlerName, Fault> {
+    named(target, arguments, (0, arguments.text(0)?), may_be_unset)
+}
+
+/// The handler of this name, which stands in the argument of this number.
+pub(super) fn named(
+    target: &mut Target,
+    arguments: &Arguments,
+    (index, text): (usize, &str),
+    may_be_unset: bool,
+) -> Result<HandlerName, Fault> {
     const NAMES: &[&str] = &[
         "cgi-script",
         "perl-script",
@@ -111,9 +121,8 @@ fn handler_name(
         "upload-progress-json",
         "None",
     ];
-    let text = arguments.text(0)?;
     if let Some(url) = text.strip_prefix("proxy:") {
-        let proxied = passes::handler(target, arguments, url)?;
+        let proxied = passes::handler(target, arguments, (index, url))?;
         return Ok(HandlerName::Proxy(Arc::new(proxied)));
     }
     Ok(match text.to_ascii_lowercase().as_str() {
@@ -133,7 +142,7 @@ fn handler_name(
         _ => {
             let message = format!("expected {}, not `{text}`", NAMES.join(", "));
             return Err(arguments
-                .fault(0, message)
+                .fault(index, message)
                 .or_nearest(text, NAMES.iter().copied()));
         }
     })

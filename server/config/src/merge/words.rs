@@ -119,11 +119,15 @@ impl Settings {
                 self.traffic.push(rule.clone());
             }
             Change::Compression(change) => self.compression.change(change),
+            Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.track_uploads = *on,
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,
             Change::StrictTransport(value) => self.strict_transport.clone_from(value),
+            Change::Lua(..) | Change::LuaInstructions(_) | Change::LuaMemory(_) => {
+                self.lua.change(change)
+            }
             // The others are bound in `HandlerWords::apply`, or are `Media`'s or `Rules`'.
             other => self.media.change(other),
         }

@@ -1,7 +1,7 @@
 //! Requests for Perl: which header fields a program may see, and the call the pool gets.
 
 use crate::dispatch::Dispatch;
-use crate::request::{Field, Request, Table};
+use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
 use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
@@ -80,10 +80,16 @@ pub fn with_call<T>(
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
     }
-    if let Some(redirect) = request.redirect {
+    if let Some((redirect, from)) = request.redirected_from() {
         status = redirect.status.to_string();
         variables.push((b"REDIRECT_STATUS", status.as_bytes()));
-        variables.push((b"REDIRECT_URL", &redirect.from));
+        variables.push((b"REDIRECT_URL", path_of(from)));
+        if redirect.status >= 400 {
+            variables.push((b"REDIRECT_REQUEST_METHOD", request.asked_method));
+        }
+        if let Some(query) = from.get(path_of(from).len() + 1..) {
+            variables.push((b"REDIRECT_QUERY_STRING", query));
+        }
     }
     give(Call {
         task: task(route),
