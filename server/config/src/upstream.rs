@@ -195,8 +195,19 @@ pub struct HealthCheck {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Program {
     pub file: PathBuf,
+    pub arguments: Vec<String>,
     pub processes: usize,
     pub environment: Vec<(String, String)>,
+}
+
+impl Program {
+    /// How long a process of the Lua pool works for one request: a bit longer than the front waits for it.
+    pub(crate) fn limit(&mut self, seconds: u64) {
+        if self.arguments == ["lua-pool"] {
+            let limit = ["--timeout".into(), seconds.to_string()];
+            self.arguments.extend(limit);
+        }
+    }
 }
 
 /// Back ends that stand for each other: a balancer, or one alone.
@@ -228,6 +239,9 @@ impl Upstream {
             .map_or(Speech::Http, |member| member.speech)
     }
 }
+
+/// The name of the upstream that runs scripts of `SetHandler lua`.
+pub const LUA_POOL: &str = "lua:";
 
 impl crate::Site {
     /// The upstream of this name.

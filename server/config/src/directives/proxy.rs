@@ -2,7 +2,7 @@
 
 mod members;
 pub(super) mod passes;
-mod programs;
+pub(super) mod programs;
 mod url;
 
 use super::row::*;
