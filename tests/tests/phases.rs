@@ -794,7 +794,10 @@ fn what_a_handler_flushes_passes_its_filters_at_once() {
     connection.write(&Request::get(&format!("/stream?{}", go.display())).bytes());
     let mut came = |words: &str| {
         while !String::from_utf8_lossy(connection.unread()).contains(words) {
-            assert!(connection.fill().expect("more") > 0, "the end before {words}");
+            assert!(
+                connection.fill().expect("more") > 0,
+                "the end before {words}"
+            );
         }
     };
     came("FIRST ");
