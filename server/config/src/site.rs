@@ -481,6 +481,8 @@ pub struct Site {
     pub any_port: bool,
     /// Back ends of all hosts, by name.
     pub upstreams: Vec<Upstream>,
+    /// How those of `https://` are met.
+    pub proxy_tls: crate::ProxyTls,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
     pub perl: PerlSettings,
