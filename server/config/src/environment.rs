@@ -46,6 +46,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_access_compat.c", "access_compat_module"),
     ("mod_version.c", "version_module"),
     ("mod_reqtimeout.c", "reqtimeout_module"),
+    ("mod_macro.c", "macro_module"),
     ("mod_unixd.c", "unixd_module"),
     ("mod_logio.c", "logio_module"),
     ("mod_proxy.c", "proxy_module"),
@@ -82,6 +83,13 @@ pub(crate) struct IncludeRequest {
     pub at: At,
 }
 
+/// Asked for by `Use`.
+pub(crate) struct UseRequest {
+    pub name: String,
+    pub values: Vec<String>,
+    pub at: At,
+}
+
 #[derive(Default)]
 pub(crate) struct Environment {
     /// `-D NAME` and `Define NAME`; the value is what `${NAME}` stands for.
@@ -89,6 +97,9 @@ pub(crate) struct Environment {
     /// `LoadModule` identifiers.
     loaded: BTreeSet<String>,
     pub include: Option<IncludeRequest>,
+    pub used: Option<UseRequest>,
+    /// A macro that `UndefMacro` names.
+    pub forgotten: Option<String>,
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preloaded)>,
