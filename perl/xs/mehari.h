@@ -292,6 +292,7 @@ typedef struct {
   HV *texts;                        /* "location" and the like; NULL: none */
   HV *documents;                    /* ErrorDocument: status => path of this server; NULL: none */
   U8 options_on, options_off;
+  bool is_changed[MEHARI_PHASE_COUNT]; /* of a server: handlers are not as configured any more */
   bool runs_phases; /* handlers of other phases than the response */
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
@@ -391,6 +392,9 @@ const char *mehari_run_server_phase(pTHX_ int phase);
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+
+/* program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
+int mehari_program_within(pTHX_ const char *file);
 
 /* pages.c: the zygote's memory in large pages. */
 void mehari_pages_align(void);   /* before anything is loaded */

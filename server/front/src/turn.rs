@@ -5,7 +5,7 @@ use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Ending, Entry, Lookup, More, Origin};
 use crate::notes::Notes;
-use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS};
+use crate::request::{Field, Peer, Protocol, Redirect, Table, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::traffic::Held;
@@ -94,16 +94,14 @@ impl Turn {
     /// Leads the request on to another local target. False: it has been led around for too long.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(notes) = &mut self.notes {
-            notes.redirected();
-            notes.led_on();
+            notes.begin_anew(self.redirect.as_ref());
         }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
-        let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
-        let from = path_of(&from).to_vec();
+        let from = before.map_or_else(|| asked.to_vec(), |redirect| redirect.target);
         self.redirect = Some(Redirect {
             target,
-            from,
+            from: Some(from),
             status,
             count,
             keeps_request: false,

@@ -45,6 +45,7 @@ impl Owned {
             .collect();
         what(&Request {
             method: b"GET",
+            asked_method: b"GET",
             target: &self.target,
             resource: &self.resource,
             redirect: self.redirect.as_ref(),

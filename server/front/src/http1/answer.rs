@@ -245,6 +245,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => self.head.method.of(bytes),
             },
+            asked_method: self.head.method.of(bytes),
             target: self.head.target(bytes),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,

@@ -313,6 +313,7 @@ impl<D: Dispatch> Stream<D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method(),
             },
+            asked_method: head.method(),
             target: head.target(),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,

@@ -2,7 +2,7 @@
 
 use super::{content, outcome, visit};
 use crate::dispatch::Dispatch;
-use crate::gate::{self, Admission, Passage, Remarks};
+use crate::gate::{self, Admission, Lead, Passage, Remarks};
 use crate::notes::Notes;
 use crate::problem::Problem;
 use crate::request::{Redirect, Request, REDIRECTS};
@@ -166,7 +166,11 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
             );
             return Some(Asked::Admitted(Admission::Status(500)));
         }
-        let redirect = gate::lead(turn.redirect.as_ref(), target, self.asked);
+        let to = Lead {
+            target,
+            in_place: false,
+        };
+        let redirect = gate::lead(turn.redirect.take(), to, self.asked);
         if redirect.count > REDIRECTS {
             self.log(turn, "led on by scripts and rules too often");
             return Some(Asked::Admitted(Admission::Status(500)));
