@@ -10,6 +10,7 @@ use std::process::ExitCode;
 mod ab;
 mod arguments;
 mod bench;
+mod cache;
 mod certificate;
 mod check;
 mod compare;
@@ -20,6 +21,7 @@ mod drain;
 mod http_load;
 mod httpd;
 mod httperf;
+mod lua_pool;
 mod parity;
 mod record;
 mod records;
@@ -71,6 +73,11 @@ pub const COMMANDS: &[Command] = &[
         name: "resume",
         about: "give a drained back end requests again",
         run: drain::resume,
+    },
+    Command {
+        name: "cache",
+        about: "forget pages of the response cache",
+        run: cache::run,
     },
     Command {
         name: "directives",
@@ -155,6 +162,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             println!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
+        // Of the server's own.
+        Some("lua-pool") => lua_pool::run(arguments.collect()),
         Some(name) => match named(name) {
             Some(command) => (command.run)(arguments.collect()),
             None => unknown(name),

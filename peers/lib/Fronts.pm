@@ -75,7 +75,7 @@ sub configure {
         : $self->{back_ends}
         ? ("upstream pool { zone pool 64k; $method $servers keepalive 256; keepalive_requests 1000000000; }",
            'location / { proxy_pass http://pool; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; }')
-        : ("upstream php { server unix:$self->{started}{socket}; " . ($keeps ? "keepalive $self->{php};" : '') . ' }',
+        : ("upstream php { server unix:$self->{started}{socket}; " . ($keeps ? "keepalive @{[int($self->{php} / $self->{cores}) || 1]};" : '') . ' }',
            'location ~ \.php$ { include /etc/nginx/fastcgi.conf; fastcgi_pass php; ' . ($keeps ? 'fastcgi_keep_conn on; ' : '') . '}');
     $self->write_file('nginx.conf', <<"END");
 $identity

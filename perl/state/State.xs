@@ -1,4 +1,4 @@
-/* Mehari::State's and Mehari::Cache's store as Perl sees it: an address and byte strings. */
+/* Mehari::State's and Mehari::Cache's store as Perl sees it: an object with an address, and byte strings. Mehari::State::Redis has the same methods. */
 #include "store.h"
 #define PERL_NO_GET_CONTEXT
 #include "EXTERN.h"
@@ -9,9 +9,9 @@
 
 static mehari_store *store_of(pTHX_ SV *handle)
 {
-  if (!SvIOK(handle))
+  if (!SvROK(handle) || !SvIOK(SvRV(handle)))
     croak("Mehari::State: not a store");
-  return INT2PTR(mehari_store *, SvIVX(handle));
+  return INT2PTR(mehari_store *, SvIVX(SvRV(handle)));
 }
 
 static store_text text_of(pTHX_ SV *value)
@@ -81,7 +81,7 @@ MODULE = Mehari::State    PACKAGE = Mehari::State::Store
 
 PROTOTYPES: DISABLE
 
-IV
+SV *
 open(const char *path, int flags, unsigned mode, UV limit, bool drop_by_age)
   PREINIT:
     char problem[640];
@@ -93,7 +93,7 @@ open(const char *path, int flags, unsigned mode, UV limit, bool drop_by_age)
       warn("Mehari::State: %s: %lu damaged records are left out", store->path, (unsigned long)store->damaged);
       store->damaged = 0;
     }
-    RETVAL = PTR2IV(store);
+    RETVAL = sv_setref_iv(newSV(0), "Mehari::State::Store", PTR2IV(store));
   OUTPUT:
     RETVAL
 

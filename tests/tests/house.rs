@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-config",
             "mehari-pool",
             "mehari-front",
+            "mehari-lua-pool",
             "mehari-observe",
             "mehari-load",
             "mehari-record",
@@ -19,12 +20,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mehari-front",
         &[
+            "mehari-cache",
             "mehari-config",
             "mehari-pool",
             "mehari-upstream",
+            "mehari-edge",
             "mehari-observe",
         ],
     ),
+    ("mehari-edge", &[]),
+    ("mehari-lua-pool", &["mehari-edge"]),
     (
         "mehari-pool",
         &["mehari-config", "mehari-wire", "mehari-observe"],
@@ -32,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-upstream", &["mehari-config"]),
     ("mehari-observe", &["mehari-config"]),
     ("mehari-wire", &[]),
+    ("mehari-cache", &["mehari-config"]),
     ("mehari-config", &[]),
     // The bench knows the server only by HTTP, /proc and its control socket.
     ("mehari-load", &["mehari-record"]),

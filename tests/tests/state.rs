@@ -115,3 +115,42 @@ fn component_made_on_one_rung_is_taken_on_every_other() {
     assert!(parts[0].starts_with("made by "), "{parts:?}");
     assert!(parts.iter().all(|part| part == &parts[0]), "{parts:?}");
 }
+
+#[test]
+fn sessions_may_be_in_redis() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("redis.sock");
+    let mut redis = std::process::Command::new("redis-server")
+        .args(["--port", "0", "--save", "", "--unixsocket"])
+        .arg(&socket)
+        .arg("--dir")
+        .arg(folder.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("redis-server can be run (packaging/needs/test)");
+    assert!(eventually(PATIENCE, || {
+        std::os::unix::net::UnixStream::connect(&socket).is_ok()
+    }));
+    let store = format!(
+        "PerlSetVar StateStore unix://{}\n</Location>",
+        socket.display()
+    );
+    let server = Server::builder()
+        .file("htdocs/asp/count.asp", COUNT)
+        .file("htdocs/asp/global.asa", "")
+        .conf(&workers(3))
+        .conf(&SITE.replace("</Location>", &store))
+        .start();
+    let cookie = begin(&server);
+    for run in 2..6 {
+        goes_on(
+            &server,
+            &cookie,
+            &format!("session {run} of {run} in all {run} by "),
+        );
+    }
+    let file = server.site.path("state/mehari.state");
+    assert!(!file.exists(), "nothing is in {}", file.display());
+    let _ = redis.kill();
+    let _ = redis.wait();
+}

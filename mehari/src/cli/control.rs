@@ -40,6 +40,14 @@ impl Reply {
                 },
                 "requests": front.requests,
                 "bytes": front.bytes,
+                "cache": {
+                    "keys": front.cache.keys,
+                    "bytes": front.cache.bytes,
+                    "hits": front.cache.hits,
+                    "misses": front.cache.misses,
+                    "stale": front.cache.stale,
+                    "revalidated": front.cache.revalidated,
+                },
             },
             "pool": pool,
             "back_ends": back_ends,
@@ -74,7 +82,7 @@ pub fn folder() -> io::Result<PathBuf> {
 }
 
 #[derive(Parser)]
-struct Options {
+pub struct Options {
     /// The server's control socket; needed only when several servers run.
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
@@ -120,7 +128,8 @@ pub fn command(
     run(word, &options, show)
 }
 
-fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
+/// Sends one line to the running server and prints what it says.
+pub fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCode {
     let word = line.split(' ').next().unwrap_or_default();
     match ask(options.control.as_deref(), line) {
         Ok(answer) => {

@@ -1,7 +1,8 @@
 package Mehari::Cache;
 
 # What pages are made of, kept for a while and shared by all workers: `Mehari::Cache->compute('menu', ttl => 60, sub { ... })`.
-# Class methods use the cache of the user and document root, in memory; `Mehari::Cache->new(folder => ..., size => ...)` is another one.
+# Class methods use the cache of the user and document root, in memory, or in Redis where the variable MEHARI_CACHE has its URL;
+# `Mehari::Cache->new(folder => ..., size => ...)` is another one, `Mehari::Cache->new(in => 'redis://...')` too.
 # The store is Mehari::State's (perl/state/store.h), opened so that the oldest values give way. A value is stored as the moment until
 # which it is fresh (a double) and Mehari::State::Structures' bytes.
 
@@ -20,16 +21,22 @@ our $VERSION = '0.001000';
 
 use constant { FILE => 0, NAME => 1, SIZE => 64 << 20, FOREVER => 9e15 };
 
-my %OPTION = (new => { folder => 1, size => 1, namespace => 1 }, set => { ttl => 1, stale => 1 });
+my %OPTION = (new => { folder => 1, size => 1, namespace => 1, in => 1 }, set => { ttl => 1, stale => 1 });
 
 sub new {
     my ($class, %option) = @_;
     _known('new', \%option);
+    my $name = $option{namespace} // $ENV{DOCUMENT_ROOT} // '';
+    if (defined(my $url = $option{in} // ($option{folder} ? undef : $ENV{MEHARI_CACHE}))) {
+        croak 'Mehari::Cache: in => URL goes without folder and size: Redis has its own' if $option{folder} || $option{size};
+        require Mehari::State::Redis;
+        return bless [Mehari::State::Redis->open($url, 1), $name], $class;
+    }
     my $folder = $option{folder} // _own_folder();
     my $size = _bytes($option{size} // SIZE);
     $folder = Cwd::getcwd() . "/$folder" unless $folder =~ m{\A/};
     my $store = Mehari::State::Store::open("$folder/mehari.cache", O_RDWR | O_CREAT, 0600, $size, 1);
-    return bless [$store, $option{namespace} // $ENV{DOCUMENT_ROOT} // ''], $class;
+    return bless [$store, $name], $class;
 }
 
 # The value, or undef where there is none or its time is over.
@@ -49,13 +56,13 @@ sub set {
 
 sub remove {
     my ($self, $key) = (_of(shift), _key(shift));
-    Mehari::State::Store::remove(@$self[FILE, NAME], $key, 1);
+    $self->[FILE]->remove($self->[NAME], $key, 1);
     return 1;
 }
 
 sub clear {
     my $self = _of(shift);
-    Mehari::State::Store::clear(@$self[FILE, NAME], 1);
+    $self->[FILE]->clear($self->[NAME], 1);
     return 1;
 }
 
@@ -89,7 +96,7 @@ my %caches;
 # A process's default cache is that of its user and the request's document root.
 sub _of {
     my ($self) = @_;
-    return ref $self ? $self : $caches{"$>\0" . ($ENV{DOCUMENT_ROOT} // '')} //= $self->new;
+    return ref $self ? $self : $caches{ join "\0", $>, map { $_ // '' } @ENV{qw(DOCUMENT_ROOT MEHARI_CACHE)} } //= $self->new;
 }
 
 sub _key {
@@ -101,7 +108,7 @@ sub _key {
 
 sub _found {
     my ($self, $key) = @_;
-    my $bytes = Mehari::State::Store::get(@$self[FILE, NAME], $key, 1);
+    my $bytes = $self->[FILE]->get($self->[NAME], $key, 1);
     return unless defined $bytes && length $bytes > 8;
     return [unpack('d', substr $bytes, 0, 8, ''), $bytes];
 }
@@ -112,7 +119,7 @@ sub _put {
     my $now = Time::HiRes::time();
     my $fresh = defined $ttl ? $now + $ttl : FOREVER;
     my $gone = defined $ttl ? int($fresh + ($stale // 0)) + 1 : 0;
-    Mehari::State::Store::put(@$self[FILE, NAME], $key, pack('d', $fresh) . Mehari::State::Structures::freeze($value), 1, $gone);
+    $self->[FILE]->put($self->[NAME], $key, pack('d', $fresh) . Mehari::State::Structures::freeze($value), 1, $gone);
     return $value;
 }
 

@@ -4,7 +4,7 @@ package Mehari::State;
 # MLDBM, MLDBM::Sync and Apache::ASP's StateDB. The store itself is C (perl/state/store.h); here are Perl's tie, and locks by name.
 #
 # NAME is a path. Its folder holds one store file for all names in it (mehari.state), which every process maps; a hash's name in it is the
-# last part of the path. Options: `in => FILE` for another store file, where the whole of NAME is the hash's name, and `limit => BYTES` (1 GiB).
+# last part of the path. `redis://HOST:PORT/NUMBER/NAME` is one in Redis (Mehari::State::Redis). Options: `in => FILE` for another store file, where the whole of NAME is the hash's name, and `limit => BYTES` (1 GiB).
 
 use strict;
 use warnings;
@@ -28,28 +28,39 @@ sub TIEHASH {
     my $mode = @rest && defined $rest[0] && $rest[0] =~ /\A[0-9]+\z/ ? shift @rest : 0640;
     croak 'Mehari::State: options come in pairs, NAME => VALUE' if @rest % 2;
     my %option = @rest;
+    my $name;
     for (sort keys %option) { croak "Mehari::State: unknown option '$_': expected in or limit" unless $OPTION{$_} }
-    my ($folder, $name) = $path =~ m{\A(.*/)?([^/]+)\z}s or croak "Mehari::State: '$path' names no hash";
+    if (my ($url) = grep { defined && m{\A(?:redis|unix)://} } $option{in}, $path) {
+        # The whole path names the hash; of a URL alone, what follows its last slash.
+        $name = defined $option{in} ? $path : $url =~ s{/([^/?]+)\z}{} ? $1 : croak "Mehari::State: '$path' names no hash: expected redis://HOST/NUMBER/NAME";
+        require Mehari::State::Redis;
+        return $class->_on(Mehari::State::Redis->open($url, 0), $name, $flags);
+    }
+    (my $folder, $name) = $path =~ m{\A(.*/)?([^/]+)\z}s or croak "Mehari::State: '$path' names no hash";
     my $file = $option{in} // ($folder // './') . 'mehari.state';
     $name = $path if defined $option{in};
-    my $self = $class->_open($file, $name, $flags, $mode, $option{limit});
+    return $class->_on($class->_open($file, $flags, $mode, $option{limit}), $name, $flags);
+}
+
+sub _on {
+    my ($class, $store, $name, $flags) = @_;
+    my $self = bless [$store, $name, Mehari::State::NameLock->of($store, $name), undef, 0], $class;
     $self->CLEAR if $flags & O_TRUNC;
     return $self;
 }
 
 sub _open {
-    my ($class, $file, $name, $flags, $mode, $limit) = @_;
+    my ($class, $file, $flags, $mode, $limit) = @_;
     $file = Cwd::getcwd() . "/$file" unless $file =~ m{\A/};
-    my $store = Mehari::State::Store::open($file, $flags, $mode, $limit // 0, 0);
-    return bless [$store, $name, Mehari::State::NameLock->of($store, $name), undef, 0], $class;
+    return Mehari::State::Store::open($file, $flags, $mode, $limit // 0, 0);
 }
 
 # Each operation waits while another process holds the lock of the name; what this process holds, it need not take again.
-sub FETCH  { Mehari::State::Store::get(@{ $_[0] }[FILE, NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
-sub EXISTS { Mehari::State::Store::has(@{ $_[0] }[FILE, NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
+sub FETCH  { $_[0][FILE]->get($_[0][NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
+sub EXISTS { $_[0][FILE]->has($_[0][NAME], $_[1] // '', $_[0][LOCK]->held('r')) }
 
 sub STORE {
-    Mehari::State::Store::put(@{ $_[0] }[FILE, NAME], $_[1] // '', $_[2] // '', $_[0][LOCK]->held('w'), 0);
+    $_[0][FILE]->put($_[0][NAME], $_[1] // '', $_[2] // '', $_[0][LOCK]->held('w'), 0);
     return 1;
 }
 
@@ -57,25 +68,27 @@ sub DELETE {
     my $self = $_[0];
     $self->Lock;
     my $value = defined wantarray ? $self->FETCH($_[1]) : undef;
-    Mehari::State::Store::remove(@$self[FILE, NAME], $_[1] // '', 1);
+    $self->[FILE]->remove($self->[NAME], $_[1] // '', 1);
     $self->UnLock;
     return $value;
 }
 
 sub CLEAR {
-    Mehari::State::Store::clear(@{ $_[0] }[FILE, NAME], $_[0][LOCK]->held('w'));
+    $_[0][FILE]->clear($_[0][NAME], $_[0][LOCK]->held('w'));
     return 1;
 }
 
 sub FIRSTKEY {
     my $self = shift;
-    $self->[KEYS] = Mehari::State::Store::keys(@$self[FILE, NAME], $self->[LOCK]->held('r'));
+    $self->[KEYS] = $self->[FILE]->keys($self->[NAME], $self->[LOCK]->held('r'));
     return pop @{ $self->[KEYS] };
 }
 
 sub NEXTKEY { pop @{ $_[0][KEYS] // [] } }
 
-sub SCALAR { (Mehari::State::Store::size(@{ $_[0] }[FILE, NAME]))[1] }
+sub SCALAR { ($_[0][FILE]->size($_[0][NAME]))[1] }
+
+sub Mehari::State::Store::id { ${ $_[0] } }
 
 # MLDBM::Sync's names: a lock of this name against all other processes, counted.
 sub Lock     { $_[0][LOCK]->take('w'); ++$_[0][TAKEN] }
@@ -90,12 +103,12 @@ sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
 }
 
 # Bytes of the keys and values.
-sub SyncSize { (Mehari::State::Store::size($_[0][FILE], $_[0][NAME]))[0] }
+sub SyncSize { ($_[0][FILE]->size($_[0][NAME]))[0] }
 
 # What the store file holds: { size, live, records, limit }.
 sub report {
     my %report;
-    @report{qw(size live records limit)} = Mehari::State::Store::report($_[0][FILE]);
+    @report{qw(size live records limit)} = $_[0][FILE]->report;
     return \%report;
 }
 

@@ -104,6 +104,8 @@ pub enum Change {
     ExpiresByType(String, Expiry),
     /// `AddOutputFilterByType` and what belongs to it.
     Compression(crate::CompressionChange),
+    /// `CacheEnable` and what belongs to it.
+    Cache(crate::CacheChange),
     RewriteEngine(bool),
     RewriteRule(Arc<RewriteRule>),
     RewriteBase(String),
@@ -118,6 +120,7 @@ pub enum Change {
     ErrorDocument(u16, String),
     PreserveHost(bool),
     ProxyAddHeaders(bool),
+    ProxyAddForwarded(bool),
     ProxyForwarded(Forwarded),
     ErrorOverride(Option<Vec<u16>>),
     ProxyTimeout(Duration),
@@ -131,6 +134,10 @@ pub enum Change {
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
+    /// `LuaAttractRawURL` and its like: the scripts, in place of an outer section's.
+    Lua(crate::LuaHook, crate::LuaScripts),
+    LuaInstructions(u64),
+    LuaMemory(u64),
     /// `SSLRequireSSL`.
     RequireTls,
     /// `SSLOptions StdEnvVars`, `SSLOptions ExportCertData`.

@@ -100,6 +100,8 @@ fn empty() -> Site {
         },
         remote_address: None,
         variants: Default::default(),
+        proxy_tls: Default::default(),
+        cache: Default::default(),
         logs: LogSettings {
             access: Vec::new(),
             error: LogTarget::Stderr,
@@ -137,7 +139,9 @@ fn nothing() -> Settings {
         error_documents: Vec::new(),
         proxy: ProxySettings::default(),
         traffic: Vec::new(),
+        lua: Default::default(),
         compression: Default::default(),
+        cache: Default::default(),
         track_uploads: false,
         require_tls: false,
         tls_variables: false,

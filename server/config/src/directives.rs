@@ -6,6 +6,7 @@
 use crate::directive::Group;
 
 mod access;
+mod cache;
 mod environment;
 mod files;
 mod filter;
@@ -14,9 +15,11 @@ mod headers;
 mod ignored;
 mod limits;
 mod logs;
+mod lua;
 mod perl;
 mod phases;
 mod proxy;
+mod proxy_tls;
 mod remote;
 mod rewriting;
 mod server;
@@ -34,8 +37,11 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,
+    cache::GROUP,
     handlers::GROUP,
+    lua::GROUP,
     proxy::GROUP,
+    proxy_tls::GROUP,
     perl::GROUP,
     phases::GROUP,
     environment::GROUP,

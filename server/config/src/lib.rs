@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod cache;
 mod change;
 mod condition;
 mod custom;
@@ -25,6 +26,7 @@ mod interpreter;
 mod line;
 mod load;
 mod log_format;
+mod lua;
 mod map;
 mod merge;
 mod network;
@@ -36,6 +38,7 @@ mod remote;
 mod rewrite;
 mod rules;
 
+mod proxy_tls;
 mod scope;
 mod section;
 mod site;
@@ -46,6 +49,7 @@ mod upstream;
 mod zero;
 
 pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
+pub use cache::*;
 pub use change::{AuthWord, Change, HandlerName};
 pub use custom::{CustomDirective, CustomUse, Takes};
 pub use directive::{Directive, Group, Place, Shape};
@@ -56,16 +60,20 @@ pub use expression::Expression;
 pub use filter::*;
 pub use host::{Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
-pub use interpreter::{Errand, Interpreter, Made};
+pub use interpreter::{Errand, Ground, Interpreter, Made};
 pub use log_format::*;
+pub use lua::{LuaHook, LuaScripts, LuaSettings};
 pub use map::Mapped;
 pub use network::Network;
 pub use pattern::{Groups, Pattern};
 pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use preload::{Place as PreloadPlace, Preload, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
+pub use proxy_tls::ProxyTls;
 pub use remote::RemoteAddress;
-pub use rewrite::{Check, Flags, RewriteCondition, RewriteMap, RewriteRule, Rewriting};
+pub use rewrite::{
+    BackEndStart, Check, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule, Rewriting,
+};
 pub use rules::{
     Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
     HeaderValue, HostRules, Media, RedirectRule, Rest, Rules, VariableRule, When,

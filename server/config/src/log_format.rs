@@ -65,6 +65,8 @@ pub enum LogField {
     Queued,
     /// `%{backend}Q`: microseconds from there to the head of the response.
     Backend,
+    /// `%{cache}Q`: what the response cache did.
+    Cache,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -300,6 +302,7 @@ fn field(letter: &str, argument: Option<&str>) -> Result<LogField, String> {
         "Q" => one_of(&[
             ("queue", LogField::Queued),
             ("backend", LogField::Backend),
+            ("cache", LogField::Cache),
             ("worker", LogField::Worker),
         ])?,
         "r" => LogField::RequestLine,

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Facts, Host, Htaccess, Section, Settings};
+use crate::{Facts, Forced, Host, Htaccess, Phase, Section, Settings, Site};
 
 mod words;
 
@@ -34,7 +34,64 @@ impl Clone for Merged {
     }
 }
 
+/// Handlers outside of all sections as start-up code left them. A clone starts empty.
+#[derive(Debug, Default)]
+pub(crate) struct Pushed(RwLock<Vec<(Phase, Vec<String>)>>);
+
+impl Clone for Pushed {
+    fn clone(&self) -> Pushed {
+        Pushed::default()
+    }
+}
+
+impl Site {
+    /// `$s->push_handlers` of start-up code: from now on these are the handlers of a phase outside of
+    /// sections. A virtual host that has the main server's has them too.
+    pub fn push_handlers(&self, host: u32, phase: Phase, handlers: Vec<String>) {
+        let before = self.host(host).base.perl.of(phase);
+        for other in self.all_hosts() {
+            let inherits = host == 0 && other.base.perl.of(phase) == before;
+            if other.number == host || inherits {
+                other.set_pushed(phase, handlers.clone());
+            }
+        }
+    }
+}
+
 impl Host {
+    fn set_pushed(&self, phase: Phase, handlers: Vec<String>) {
+        let mut pushed = self
+            .pushed
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if pushed
+            .iter()
+            .any(|(known, same)| *known == phase && *same == handlers)
+        {
+            return;
+        }
+        pushed.retain(|(known, _)| *known != phase);
+        pushed.push((phase, handlers));
+        drop(pushed);
+        let mut known = self
+            .merged
+            .known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        known.clear();
+    }
+
+    /// What sections go on from.
+    fn unmerged(&self) -> Settings {
+        let mut settings = self.base.clone();
+        let pushed = self.pushed.0.read().unwrap_or_else(PoisonError::into_inner);
+        for (phase, handlers) in pushed.iter() {
+            settings.perl.place(*phase).clone_from(handlers);
+        }
+        settings
+    }
+
     /// The settings for a request: `url_path` decoded and normalised, `file` the file it was
     /// mapped to, when there is one. Merged on first use of a set of sections and shared after
     /// that, so a site must not be changed once it serves.
@@ -96,16 +153,8 @@ impl Host {
                 met[number / 64] |= 1 << (number % 64);
             }
         }
-        let key: Vec<u64> = of
-            .key
-            .iter()
-            .copied()
-            .chain([u64::MAX])
-            .chain(met.iter().copied())
-            .collect();
-        self.merged_for(&key, |merged, words| {
-            *merged = (**settings).clone();
-            *words = of.words.clone();
+        let more = [u64::MAX].into_iter().chain(met.iter().copied());
+        self.merged_behind(settings, of, more, |merged, words| {
             let holds = |number: &usize| met[number / 64] & (1 << (number % 64)) != 0;
             for number in (0..all.len()).filter(holds) {
                 words.apply(merged, &all[number].changes, "");
@@ -113,6 +162,40 @@ impl Host {
             }
             // All have spoken.
             merged.rules.conditionals.clear();
+        })
+    }
+
+    /// The settings after what the rules that a request has met force on it.
+    pub fn settings_forced(
+        &self,
+        settings: &Arc<Settings>,
+        forced: &[Arc<Forced>],
+    ) -> Arc<Settings> {
+        let Some(of) = settings.matching.0.as_ref().filter(|_| !forced.is_empty()) else {
+            return settings.clone();
+        };
+        let serials = forced.iter().map(|forced| forced.serial);
+        let more = [u64::MAX - 1].into_iter().chain(serials);
+        self.merged_behind(settings, of, more, |merged, words| {
+            for forced in forced {
+                words.apply(merged, &forced.changes, "");
+            }
+        })
+    }
+
+    /// What comes of settings that were merged before.
+    fn merged_behind(
+        &self,
+        settings: &Settings,
+        of: &Merger,
+        more: impl Iterator<Item = u64>,
+        change: impl FnOnce(&mut Settings, &mut HandlerWords),
+    ) -> Arc<Settings> {
+        let key: Vec<u64> = of.key.iter().copied().chain(more).collect();
+        self.merged_for(&key, |merged, words| {
+            *merged = settings.clone();
+            *words = of.words.clone();
+            change(merged, words);
         })
     }
 
@@ -127,10 +210,13 @@ impl Host {
             return settings.clone();
         }
         drop(known);
-        let mut settings = self.base.clone();
+        let mut settings = self.unmerged();
         let mut words = self.base_handlers.clone();
         merge(&mut settings, &mut words);
-        if !settings.rules.conditionals.is_empty() {
+        let goes_on = !settings.rules.conditionals.is_empty()
+            || settings.rules.rewriting.forces()
+            || self.rules.rewriting.forces();
+        if goes_on {
             let key = key.into();
             settings.matching = Matching(Some(Arc::new(Merger { key, words })));
         }

@@ -201,6 +201,9 @@ pub struct HostRules {
     pub rewriting: Rewriting,
     pub maps: BTreeMap<String, RewriteMap>,
     pub redirects: Vec<Arc<RedirectRule>>,
+    /// `LuaAttractRawURL`.
+    #[serde(skip)]
+    pub lua: Option<crate::LuaScripts>,
 }
 
 impl HostRules {
@@ -214,6 +217,7 @@ impl HostRules {
         let own = std::mem::replace(&mut self.variables, main.variables.clone());
         self.variables.extend(own);
         self.redirects.extend_from_slice(&main.redirects);
+        self.lua = self.lua.take().or_else(|| main.lua.clone());
         self.rewriting.engine = self.rewriting.engine.or(main.rewriting.engine);
         if self.rewriting.inherit {
             self.rewriting
@@ -232,6 +236,7 @@ impl HostRules {
             match change {
                 Change::Variables(rule) => self.variables.push(rule.clone()),
                 Change::Redirect(rule) => self.redirects.push(rule.clone()),
+                Change::Lua(crate::LuaHook::RawUrl, scripts) => self.lua = Some(scripts.clone()),
                 _ => {}
             }
         }

@@ -164,13 +164,7 @@ impl Text {
 
     pub fn put(&self, facts: &dyn Facts, into: &mut Vec<u8>) {
         for piece in &self.pieces {
-            match piece {
-                Piece::Literal(bytes) => into.extend_from_slice(bytes),
-                Piece::Call(function, text) => {
-                    into.extend_from_slice(&function.apply(&text.of(facts)));
-                }
-                other => facts.put(other, into),
-            }
+            piece.put(facts, into);
         }
     }
 
@@ -178,6 +172,18 @@ impl Text {
         let mut bytes = Vec::new();
         self.put(facts, &mut bytes);
         bytes
+    }
+}
+
+impl Piece {
+    pub fn put(&self, facts: &dyn Facts, into: &mut Vec<u8>) {
+        match self {
+            Piece::Literal(bytes) => into.extend_from_slice(bytes),
+            Piece::Call(function, text) => {
+                into.extend_from_slice(&function.apply(&text.of(facts)));
+            }
+            other => facts.put(other, into),
+        }
     }
 }
 

@@ -35,6 +35,10 @@ impl From<IpAddr> for Address {
 }
 
 impl Address {
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text[..usize::from(self.length)]
+    }
+
     fn push(&mut self, byte: u8) {
         self.text[usize::from(self.length)] = byte;
         self.length += 1;
@@ -74,7 +78,7 @@ impl Deref for Address {
     type Target = str;
     fn deref(&self) -> &str {
         // Only digits, letters, dots and colons are pushed.
-        std::str::from_utf8(&self.text[..usize::from(self.length)]).unwrap_or_default()
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::handler::file::body::FileBody;
 use crate::handler::file::resource::Resource;
+use bytes::Bytes;
 use std::rc::Rc;
 
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// A whole small file; its header lines come before `Answer::lines`.
     Cached(Rc<Resource>),
+    /// Bytes that others send too.
+    Shared(Bytes),
     File(FileBody),
 }
 
@@ -26,6 +29,7 @@ impl Content {
         match self {
             Content::Bytes(bytes) => bytes.len() as u64,
             Content::Cached(resource) => resource.body().len() as u64,
+            Content::Shared(bytes) => bytes.len() as u64,
             Content::File(body) => body.length(),
         }
     }
@@ -41,6 +45,18 @@ impl Answer {
         match &self.content {
             Content::Cached(resource) => [resource.lines(), &self.lines],
             _ => [&self.lines, &[]],
+        }
+    }
+
+    /// The same content under another head.
+    pub fn with_head(self, status: u16, lines: Vec<u8>) -> Answer {
+        Answer {
+            status,
+            lines,
+            content: match self.content {
+                Content::Cached(resource) => Content::Bytes(resource.body().to_vec()),
+                content => content,
+            },
         }
     }
 

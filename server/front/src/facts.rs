@@ -65,6 +65,11 @@ impl<'a> RequestFacts<'a> {
                 .find(|(known, _)| known == name)
                 .map(|(_, value)| value.as_bytes())
         };
+        if let (None, "REDIRECT_STATUS", Some((redirect, _))) =
+            (noted, name, self.request.redirected_from())
+        {
+            return Some(redirect.status.to_string().into_bytes());
+        }
         noted.or_else(configured).map(<[u8]>::to_vec)
     }
 
@@ -153,6 +158,17 @@ impl<'a> RequestFacts<'a> {
         }
     }
 
+    /// What a program has said; one that was not asked yet will be.
+    fn told_by_program(&self, map: &str, key: Vec<u8>) -> Option<Vec<u8>> {
+        match self.notes.and_then(|notes| notes.looked_up(map, &key)) {
+            Some(value) => value.clone(),
+            None => {
+                self.maps.want(map, key);
+                None
+            }
+        }
+    }
+
     fn group(&self, of: Option<(&[u8], &Groups)>, number: usize, into: &mut Vec<u8>) {
         let Some(bytes) = of.and_then(|(text, groups)| groups.get(text, number)) else {
             return;
@@ -195,6 +211,8 @@ impl Facts for RequestFacts<'_> {
                 let found = match self.host.rules.maps.get(name) {
                     Some(RewriteMap::Internal(function)) => Some(function.apply(&key)),
                     Some(RewriteMap::File { path, random }) => self.maps.value(path, *random, &key),
+                    Some(RewriteMap::Sdbm(path)) => self.maps.of_pages(path, &key),
+                    Some(RewriteMap::Program(_)) => self.told_by_program(name, key),
                     None => None,
                 };
                 match found {

@@ -12,7 +12,8 @@ mod variants;
 mod vary;
 
 pub use accept::weight;
+pub use encoder::whole;
 pub use files::answer as file;
-pub use filtered::Filtered;
-pub use program::{apply, plan, Plan};
+pub use filtered::{Filtered, IN_PLACE};
+pub use program::{apply, is_set, plan, Plan};
 pub use variants::Variants;

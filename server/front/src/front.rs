@@ -1,6 +1,7 @@
 //! The front itself: accepts, sweeps deadlines, stops.
 
 use crate::accept::accept;
+use crate::cache::{CacheStats, Purge};
 use crate::deadline::{Alarm, SWEEP};
 use crate::dispatch::Dispatch;
 use crate::handler::cgi::Cgi;
@@ -46,6 +47,7 @@ pub struct Stats {
     pub requests: u64,
     /// Bytes of response bodies.
     pub bytes: u64,
+    pub cache: CacheStats,
 }
 
 /// One front, for one thread: `new`, then `run` inside a current-thread runtime.
@@ -108,6 +110,13 @@ impl<D: Dispatch> Handle<D> {
         self.0.upstreams.drain(name, drained)
     }
 
+    /// Forgets pages of the response cache: those of a URL, of a path, or with a `*` behind it of all that begin
+    /// so; how many they were. `None`: it is neither.
+    pub fn purge(&self, url: &str) -> Option<usize> {
+        let purge = Purge::parse(url.as_bytes())?;
+        Some(self.0.cache.purge(&purge))
+    }
+
     pub fn stats(&self) -> Stats {
         let counts = &self.0.counts;
         let traffic = &self.0.traffic.counts;
@@ -122,6 +131,7 @@ impl<D: Dispatch> Handle<D> {
             too_many_connections: traffic.too_many_connections.get(),
             requests: counts.requests.get(),
             bytes: counts.bytes.get(),
+            cache: self.0.cache.stats(),
         }
     }
 }

@@ -13,19 +13,20 @@ use crate::answer::Answer;
 use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::header_rules;
-use crate::notes::Notes;
+use crate::notes::{Destination, Notes};
 use crate::passwords::Credentials;
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
-use crate::route::Route;
+use crate::route::{self, Route};
 use crate::shared::Shared;
 use mehari_config::{Host, Settings, Site};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub use admission::{admit, Admission};
+pub use admission::{admit, lead, Admission};
+pub use redirects::absolute;
 use variables::set_variables;
 
 pub enum Passage {
@@ -34,12 +35,24 @@ pub enum Passage {
     Answer(Arc<Settings>, Answer),
     /// The page of a status.
     Status(Option<Arc<Settings>>, u16),
-    /// As if the request had come for this path and query.
-    Led(Vec<u8>),
+    /// On to another path and query, to be asked about again.
+    Led(Lead),
+    /// Ask a map's program for this key, note what it says, and ask again.
+    LookUp {
+        map: String,
+        key: Vec<u8>,
+    },
     /// Have the system learn what is at this path, and ask again.
     Fetch(Vec<u8>),
     /// Look at this password, note what came of it, and ask again.
     Check(Arc<Settings>, PathBuf, Credentials),
+}
+
+/// Where rules lead a request.
+pub struct Lead {
+    pub target: Vec<u8>,
+    /// A rule of the host: the same request, as if it had come for this. Else a new one within the server.
+    pub in_place: bool,
 }
 
 pub type Remarks = Option<Box<Notes>>;
@@ -51,27 +64,17 @@ pub fn pass<D: Dispatch>(
 ) -> Result<Passage, Problem> {
     let site = shared.site();
     let host = site.host(request.virtual_host);
-    let mapped = match host.rules.is_empty() {
-        true => None,
-        false => match before_mapping(shared, request, host, remarks)? {
-            Early::Decided(passage) => return Ok(passage),
-            Early::Go(mapped) => mapped,
-        },
-    };
-    let (number, path) = (request.virtual_host, request.path());
-    let route = match shared.known_route(number, path, mapped.as_deref()) {
-        Some(route) => route,
-        None => {
-            let fetched = remarks.as_ref().is_some_and(|notes| notes.fetched);
-            let cold = (!fetched).then(|| shared.cold_file(number, path, mapped.as_deref()));
-            if let Some(file) = cold.flatten() {
-                return Ok(Passage::Fetch(file));
-            }
-            match &mapped {
-                None => shared.route(number, path)?,
-                Some(mapped) => shared.route_to(number, path, mapped)?,
-            }
+    if !host.rules.is_empty() {
+        if let Some(passage) = before_mapping(shared, request, host, remarks)? {
+            return Ok(passage);
         }
+    }
+    let route = match known(shared, request, remarks) {
+        Some(route) => route,
+        None => match cold(shared, request, remarks) {
+            Some(file) => return Ok(Passage::Fetch(file)),
+            None => routed(shared, request, &site, remarks)?,
+        },
     };
     if !route.settings.rules.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
@@ -82,7 +85,75 @@ pub fn pass<D: Dispatch>(
         site: &site,
         host,
     };
-    gate.look(route, mapped.as_deref(), remarks)
+    gate.look(route, remarks)
+}
+
+/// The same route as last time, where nothing but the path decides.
+fn known<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    remarks: &Remarks,
+) -> Option<Rc<Route>> {
+    let notes = remarks.as_deref();
+    if notes.is_some_and(|notes| !notes.forced.is_empty() || notes.back_end().is_some()) {
+        return None;
+    }
+    let file = notes.and_then(Notes::file);
+    shared.known_route(request.virtual_host, request.path(), file)
+}
+
+/// What finding the route would read from the disk, if that has not been done for it.
+fn cold<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    remarks: &Remarks,
+) -> Option<Vec<u8>> {
+    let notes = remarks.as_deref();
+    if notes.is_some_and(|notes| notes.fetched) {
+        return None;
+    }
+    let file = notes.and_then(Notes::file);
+    shared.cold_file(request.virtual_host, request.path(), file)
+}
+
+/// The route of a request where the rules of its host have left it.
+fn routed<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    site: &Site,
+    remarks: &Remarks,
+) -> Result<Rc<Route>, Problem> {
+    let Some(notes) = remarks else {
+        return shared.route(request.virtual_host, request.path());
+    };
+    let route = match (notes.file(), notes.forced.is_empty()) {
+        (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file),
+        (None, true) => shared.route(request.virtual_host, request.path()),
+        (_, false) => route::find_for(site, shared, request, notes, None).map(Rc::new),
+    };
+    match notes.back_end() {
+        Some(proxied) => {
+            route.map(|route| Rc::new(route::to_back_end(site, request, &route, proxied)))
+        }
+        None => route,
+    }
+}
+
+/// The route that answers a request which has passed the gate, found once more.
+pub fn route_again<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+) -> Result<Rc<Route>, Problem> {
+    let site = shared.site();
+    let mut remarks = request.notes.cloned().map(Box::new);
+    let gate = Gate {
+        shared,
+        request,
+        site: &site,
+        host: site.host(request.virtual_host),
+    };
+    let route = routed(shared, request, &site, &remarks)?;
+    gate.settle(route, &mut remarks)
 }
 
 /// What the rules say of a request that a worker makes within another: nobody waits here, so a password that was
@@ -91,7 +162,6 @@ pub fn look_within<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     route: Rc<Route>,
-    mapped: Option<&[u8]>,
     remarks: &mut Remarks,
 ) -> Result<(Rc<Route>, u16), Problem> {
     let site = shared.site();
@@ -103,7 +173,7 @@ pub fn look_within<D: Dispatch>(
         site: &site,
         host,
     };
-    let route = gate.settle(route, mapped, remarks)?;
+    let route = gate.settle(route, remarks)?;
     let status = match gate.stops(&route, remarks) {
         None => remarks.as_ref().map_or(0, |notes| notes.access_status),
         Some(Passage::Status(_, status)) => status,
@@ -113,29 +183,34 @@ pub fn look_within<D: Dispatch>(
     Ok((route, status))
 }
 
-enum Early {
-    Decided(Passage),
-    /// To be mapped; with a file, to that.
-    Go(Option<Vec<u8>>),
-}
-
-/// Rules of the host: they see the path before it stands for a file.
+/// Rules of the host: they see the path before it stands for a file, once for each resource.
 fn before_mapping<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     host: &Host,
     remarks: &mut Remarks,
-) -> Result<Early, Problem> {
-    set_variables(&host.rules.variables, shared, request, host, None, remarks);
+) -> Result<Option<Passage>, Problem> {
     let path = Path::decode(request.path())?;
-    let early = rewriting::of_host(shared, request, host, &path, remarks);
-    if let Early::Decided(_) = early {
-        return Ok(early);
+    let decided = |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
+    if decided(remarks).is_none() {
+        set_variables(&host.rules.variables, shared, request, host, None, remarks);
+        if let Some(passage) = rewriting::of_host(shared, request, host, &path, remarks) {
+            return Ok(Some(passage));
+        }
+    }
+    // What is a file's or a back end's by now is no path of `Redirect`'s any more.
+    if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(remarks) {
+        return Ok(None);
     }
     let settings = host.base_settings();
-    let redirects = &host.rules.redirects;
-    let redirect = redirects::first_met(redirects, &path.bytes, request, host, &settings);
-    Ok(redirect.map_or(early, Early::Decided))
+    let rules = &host.rules.redirects;
+    Ok(redirects::first_met(
+        rules,
+        &path.bytes,
+        request,
+        host,
+        &settings,
+    ))
 }
 
 struct Gate<'a, D: Dispatch> {
@@ -146,13 +221,8 @@ struct Gate<'a, D: Dispatch> {
 }
 
 impl<D: Dispatch> Gate<'_, D> {
-    fn look(
-        &self,
-        route: Rc<Route>,
-        mapped: Option<&[u8]>,
-        remarks: &mut Remarks,
-    ) -> Result<Passage, Problem> {
-        let route = self.settle(route, mapped, remarks)?;
+    fn look(&self, route: Rc<Route>, remarks: &mut Remarks) -> Result<Passage, Problem> {
+        let route = self.settle(route, remarks)?;
         let settings = route.settings.clone();
         if let Some(refusal) = self.stops(&route, remarks) {
             return Ok(refusal);
@@ -165,31 +235,41 @@ impl<D: Dispatch> Gate<'_, D> {
         {
             return Ok(passage);
         }
+        let forced = |remarks: &Remarks| remarks.as_ref().map_or(0, |notes| notes.forced.len());
+        let before = forced(remarks);
         if let Some(passage) = self.rewrite(&route, &path, remarks) {
             return Ok(passage);
         }
+        let route = match forced(remarks) > before {
+            true => self.found(&route, remarks)?,
+            false => route,
+        };
         self.change_fields(&route, remarks);
         Ok(Passage::To(route))
     }
 
     /// The route under the settings that hold for this very request (`<If>`), its variables set.
-    fn settle(
-        &self,
-        mut route: Rc<Route>,
-        mapped: Option<&[u8]>,
-        remarks: &mut Remarks,
-    ) -> Result<Rc<Route>, Problem> {
+    fn settle(&self, mut route: Rc<Route>, remarks: &mut Remarks) -> Result<Rc<Route>, Problem> {
         let settings = route.settings.clone();
         self.set_variables(&settings, &route, remarks);
         if !settings.rules.conditionals.is_empty() {
-            let notes = remarks.clone();
-            let facts = self.facts(&route, &settings, notes.as_deref());
-            let request = self.request;
-            let again = crate::route::find_for(self.site, self.shared, request, mapped, &facts)?;
-            route = Rc::new(again);
+            route = self.found(&route, remarks)?;
             self.set_variables(&route.settings.clone(), &route, remarks);
         }
         Ok(route)
+    }
+
+    /// The route as it is with every `<If>` that is met, and what rules have forced on it.
+    fn found(&self, route: &Rc<Route>, remarks: &Remarks) -> Result<Rc<Route>, Problem> {
+        let notes = remarks.as_deref();
+        let facts = self.facts(route, &route.settings, notes);
+        let nothing = Notes::default();
+        let notes = notes.unwrap_or(&nothing);
+        let again = route::find_for(self.site, self.shared, self.request, notes, Some(&facts))?;
+        Ok(Rc::new(match notes.back_end() {
+            Some(proxied) => route::to_back_end(self.site, self.request, &again, proxied),
+            None => again,
+        }))
     }
 
     fn facts<'f>(

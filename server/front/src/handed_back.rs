@@ -5,6 +5,7 @@
 
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
+use crate::gate;
 use crate::handler::file::{self, FileTarget};
 use crate::problem::Problem;
 use crate::request::Request;
@@ -53,7 +54,7 @@ fn as_routed<D: Dispatch>(
     request: &Request<'_>,
     body: Option<Box<Spooled>>,
 ) -> Work<D> {
-    match shared.route(request.virtual_host, request.path()) {
+    match gate::route_again(shared, request) {
         Ok(route) if is_perls(&route) => {
             sent_file(shared, request, Some(&route.settings), &route.file)
         }
@@ -112,7 +113,11 @@ fn page<D: Dispatch>(
     document: Option<&[u8]>,
 ) -> Work<D> {
     let document = document
-        .filter(|_| request.redirect.is_none())
+        .filter(|_| {
+            request
+                .redirect
+                .map_or(true, |redirect| redirect.status < 400)
+        })
         .and_then(|document| std::str::from_utf8(document).ok());
     document
         .and_then(|document| work::document_work(shared, request.virtual_host, status, document))

@@ -3,12 +3,15 @@
 pub mod cgi;
 pub mod fastcgi;
 pub mod file;
+pub mod gateway;
+pub mod lua;
 pub mod perl;
 pub mod proxy;
 pub mod send_file;
 mod upgrade;
 
 use crate::answer::Answer;
+use crate::cache::Captured;
 use crate::dispatch::Exchange;
 use crate::filter::Filtered;
 use crate::spool::Spooled;
@@ -74,6 +77,8 @@ pub enum Backend<P> {
     Proxy(Box<proxy::Exchange>),
     /// One of them, with a filter behind it.
     Filtered(Box<Filtered<P>>),
+    /// One of them, whose response is kept as it goes by.
+    Captured(Box<Captured<P>>),
     /// Nobody: the front itself, when it is ready.
     Later(Later),
     /// Taken apart.
@@ -88,6 +93,12 @@ impl<P: Exchange> Backend<P> {
     pub fn wrap(&mut self, with: impl FnOnce(Backend<P>) -> Filtered<P>) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Filtered(Box::new(with(inner)));
+    }
+
+    /// Has its response kept as it goes by.
+    pub fn capture(&mut self, with: impl FnOnce(Backend<P>) -> Captured<P>) {
+        let inner = std::mem::replace(self, Backend::Gone);
+        *self = Backend::Captured(Box::new(with(inner)));
     }
 
     /// Bytes of a body that a filter holds whole.
@@ -109,6 +120,7 @@ impl<P: Exchange> Backend<P> {
             Backend::Cgi(exchange) => said(exchange.poll_head(cx)),
             Backend::Proxy(exchange) => exchange.poll_head(cx),
             Backend::Filtered(filtered) => filtered.inner_mut().poll_head(cx),
+            Backend::Captured(captured) => captured.inner_mut().poll_head(cx),
             Backend::Later(later) => later.as_mut().poll(cx).map(|answer| {
                 Ok(match answer {
                     Ok(answer) => Said::Answered(Box::new(answer)),
@@ -125,6 +137,7 @@ impl<P: Exchange> Backend<P> {
             Backend::Perl(exchange, _) => exchange.take_interim(),
             Backend::Proxy(exchange) => exchange.take_interim(),
             Backend::Filtered(filtered) => filtered.inner_mut().take_interim(),
+            Backend::Captured(captured) => captured.inner_mut().take_interim(),
             Backend::Cgi(_) | Backend::Later(_) | Backend::Gone => None,
         }
     }
@@ -140,6 +153,7 @@ impl<P: Exchange> Backend<P> {
             Backend::Cgi(exchange) => exchange.poll_body(cx, into, room).map_err(Fault::from),
             Backend::Proxy(exchange) => exchange.poll_body(cx, into, room),
             Backend::Filtered(filtered) => filtered.poll_body(cx, into, room),
+            Backend::Captured(captured) => captured.poll_body(cx, into, room),
             Backend::Later(_) | Backend::Gone => Poll::Ready(Ok(false)),
         }
     }
@@ -150,6 +164,7 @@ impl<P: Exchange> Backend<P> {
             Backend::Cgi(exchange) => exchange.is_complete(),
             Backend::Proxy(exchange) => exchange.is_complete(),
             Backend::Filtered(filtered) => filtered.is_complete(),
+            Backend::Captured(captured) => captured.inner().is_complete(),
             Backend::Later(_) | Backend::Gone => true,
         }
     }
@@ -159,6 +174,7 @@ impl<P: Exchange> Backend<P> {
             Backend::Perl(exchange, _) => exchange.worker(),
             Backend::Cgi(exchange) => exchange.worker(),
             Backend::Filtered(filtered) => filtered.inner().worker(),
+            Backend::Captured(captured) => captured.inner().worker(),
             Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
         }
     }
@@ -168,6 +184,7 @@ impl<P: Exchange> Backend<P> {
         match self {
             Backend::Proxy(exchange) => !exchange.is_begun(),
             Backend::Filtered(filtered) => filtered.inner().waits(),
+            Backend::Captured(captured) => captured.inner().waits(),
             Backend::Later(_) => false,
             _ => self.worker().is_none(),
         }
@@ -179,6 +196,7 @@ impl<P: Exchange> Backend<P> {
             Backend::Cgi(exchange) => exchange.queued(),
             Backend::Proxy(exchange) => exchange.queued(),
             Backend::Filtered(filtered) => filtered.inner().queued(),
+            Backend::Captured(captured) => captured.inner().queued(),
             Backend::Later(_) | Backend::Gone => Duration::ZERO,
         }
     }

@@ -34,7 +34,11 @@ pub fn of_response<D: Dispatch>(
     let settings = turn.settings.as_deref()?;
     let noted = turn.notes.as_deref().map_or(&[][..], |notes| &notes.lines);
     let rules = &settings.rules;
-    if noted.is_empty() && !rules.look_at_response() {
+    let set = turn
+        .notes
+        .as_deref()
+        .map_or(&[][..], |notes| &notes.edge.fields);
+    if noted.is_empty() && set.is_empty() && !rules.look_at_response() {
         return None;
     }
     let all = [lines[0], lines[1], noted].concat();
@@ -48,13 +52,24 @@ pub fn of_response<D: Dispatch>(
         facts.came = turn.time;
         facts.lasted = turn.time.elapsed().unwrap_or_default();
         facts.set_env = &settings.set_env;
-        changed = Some(changed_lines(&rules.headers, &rules.expires, &facts));
+        changed = Some(changed_lines(&rules.headers, &rules.expires, &facts, set));
     });
     changed
 }
 
-fn changed_lines(rules: &[Arc<HeaderRule>], expires: &Expires, facts: &RequestFacts) -> Vec<u8> {
+fn changed_lines(
+    rules: &[Arc<HeaderRule>],
+    expires: &Expires,
+    facts: &RequestFacts,
+    set: &[(Vec<u8>, Vec<u8>)],
+) -> Vec<u8> {
     let mut fields = parse(facts.lines);
+    let is_set = |name: &[u8]| {
+        set.iter()
+            .any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    fields.retain(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie") || !is_set(name));
+    fields.extend_from_slice(set);
     // What fails before a handler has answered gets Apache's `always` table only.
     let success = facts.status < 400;
     if success && expires.active {

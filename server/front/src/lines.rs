@@ -15,6 +15,8 @@ pub struct Lines {
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
     /// The value of a field that names a file to be sent; kept, as a server before us may be meant.
+    /// Values of X-Cache-Purge: pages of the response cache that are to be forgotten.
+    pub purge: Vec<Range<usize>>,
     pub send_file: Option<(Named, Range<usize>)>,
 }
 
@@ -78,6 +80,12 @@ fn note(
 ) -> Result<(), &'static str> {
     let is = |name: &[u8]| text[..colon].eq_ignore_ascii_case(name);
     match colon {
+        13 if is(b"x-cache-purge") => {
+            let end = whole.end - 2 - trailing_blanks(&text[colon + 1..]);
+            let length = text[colon + 1..].trim_ascii().len();
+            lines.purge.push(end - length..end);
+            lines.dropped.push(whole);
+        }
         14 if is(b"content-length") => {
             let value = text[colon + 1..].trim_ascii();
             let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);

@@ -1,5 +1,10 @@
-//! `RewriteMap` files: read when first asked for, and again when they have changed.
+//! `RewriteMap`: files, read when first asked for and again when they have changed, and programs, which are asked
+//! while their request waits and nobody else does.
 
+mod files;
+mod program;
+
+use files::Values;
 use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
 use std::collections::HashMap;
@@ -7,25 +12,43 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+pub use program::Trouble;
+
 /// How long a change of a file may go unnoticed.
 const LIFE: Duration = Duration::from_secs(1);
-/// A longer file is no map.
-const LONGEST: u64 = 64 << 20;
 
 #[derive(Default)]
 pub struct MapTable {
     files: RefCell<HashMap<PathBuf, Known>>,
+    programs: program::Programs,
+    /// The first question of a run of rules that only a program can answer: map and key.
+    wanted: RefCell<Option<(String, Vec<u8>)>>,
 }
 
 struct Known {
     looked: Instant,
     modified: Option<SystemTime>,
-    values: HashMap<Vec<u8>, Vec<u8>>,
+    values: Values,
 }
 
 impl MapTable {
     /// The value of a key; with `random` one of those that `|` parts.
     pub fn value(&self, file: &Path, random: bool, key: &[u8]) -> Option<Vec<u8>> {
+        let value = self.look(file, files::lines, key)?;
+        if !random {
+            return Some(value);
+        }
+        let choices: Vec<&[u8]> = value.split(|byte| *byte == b'|').collect();
+        let number = RandomState::new().build_hasher().finish() as usize;
+        Some(choices[number % choices.len()].to_vec())
+    }
+
+    /// The value of a key in an SDBM.
+    pub fn of_pages(&self, file: &Path, key: &[u8]) -> Option<Vec<u8>> {
+        self.look(file, files::pages, key)
+    }
+
+    fn look(&self, file: &Path, read: fn(&Path) -> Values, key: &[u8]) -> Option<Vec<u8>> {
         let mut files = self.files.borrow_mut();
         let fresh = files
             .get(file)
@@ -46,38 +69,26 @@ impl MapTable {
                 }
             }
         }
-        let value = files.get(file)?.values.get(key)?;
-        if !random {
-            return Some(value.clone());
-        }
-        let choices: Vec<&[u8]> = value.split(|byte| *byte == b'|').collect();
-        let number = RandomState::new().build_hasher().finish() as usize;
-        Some(choices[number % choices.len()].to_vec())
+        files.get(file)?.values.get(key).cloned()
+    }
+
+    /// Notes that a program's word is needed to go on.
+    pub fn want(&self, map: &str, key: Vec<u8>) {
+        let mut wanted = self.wanted.borrow_mut();
+        wanted.get_or_insert_with(|| (map.to_string(), key));
+    }
+
+    pub fn take_wanted(&self) -> Option<(String, Vec<u8>)> {
+        self.wanted.borrow_mut().take()
+    }
+
+    /// What the program answers; `None`: it knows nothing of the key.
+    pub async fn ask(&self, command: &[String], key: &[u8]) -> Result<Option<Vec<u8>>, Trouble> {
+        self.programs.ask(command, key).await
     }
 
     pub fn clear(&self) {
         self.files.borrow_mut().clear();
+        self.programs.clear();
     }
-}
-
-/// `key value` lines; `#` begins a comment.
-fn read(file: &Path) -> HashMap<Vec<u8>, Vec<u8>> {
-    let fits = std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
-    let text = match fits {
-        true => std::fs::read(file).unwrap_or_default(),
-        false => Vec::new(),
-    };
-    let mut values = HashMap::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let line = line.trim_ascii();
-        let mut words = line
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty());
-        if let (Some(key), Some(value), false) =
-            (words.next(), words.next(), line.starts_with(b"#"))
-        {
-            values.entry(key.to_vec()).or_insert_with(|| value.to_vec());
-        }
-    }
-    values
 }

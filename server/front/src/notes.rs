@@ -2,7 +2,8 @@
 //! rule is about has none.
 
 use crate::passwords::Credentials;
-use mehari_config::{Phase, Settings};
+use crate::request::Redirect;
+use mehari_config::{Forced, Phase, Proxied, Settings};
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
@@ -25,6 +26,43 @@ pub struct Notes {
     pub ended: bool,
     /// What is at its path has been asked of the disk.
     pub fetched: bool,
+    /// The rules of the host have run for this resource, and this came of them.
+    pub destination: Option<Destination>,
+    /// Rules of its folder have changed its query or its handler, and are done with it.
+    pub rewritten_in_folder: bool,
+    /// `RewriteRule [H=]` and `[T=]` of this resource.
+    pub forced: Vec<Arc<Forced>>,
+    /// What programs of `RewriteMap` have said: map, key and value.
+    pub looked_up: Vec<LookedUp>,
+    pub edge: EdgeNotes,
+}
+
+/// What a resource stands for.
+#[derive(Debug, Clone)]
+pub enum Destination {
+    /// What its path is mapped to.
+    Mapped,
+    /// A file, whatever its path is.
+    File(Vec<u8>),
+    BackEnd(Arc<Proxied>),
+}
+
+#[derive(Debug, Clone)]
+pub struct LookedUp {
+    pub map: String,
+    pub key: Vec<u8>,
+    pub value: Option<Vec<u8>>,
+}
+
+/// What scripts at the edge have said of it.
+#[derive(Debug, Default, Clone)]
+pub struct EdgeNotes {
+    /// The file that stands for the path.
+    pub mapped: Option<Vec<u8>>,
+    /// Fields of the answer, in place of its own of the same name.
+    pub fields: Vec<(Vec<u8>, Vec<u8>)>,
+    /// They have seen the head of the response.
+    pub responded: bool,
 }
 
 /// A password that has been looked at, and where.
@@ -69,6 +107,14 @@ impl Notes {
             .map(|(_, value)| value.as_slice())
     }
 
+    /// Whether rules have noted anything about the request.
+    pub fn says_something(&self) -> bool {
+        !self.variables.is_empty()
+            || !self.lines.is_empty()
+            || !self.forced.is_empty()
+            || self.ended
+    }
+
     pub fn user_name(&self) -> Option<&[u8]> {
         self.user.as_ref().map(|user| &*user.name)
     }
@@ -83,10 +129,63 @@ impl Notes {
     }
 
     /// The request goes to another place: what the rules of the last one granted does not hold there.
-    pub fn led_on(&mut self) {
+    pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
         self.fetched = false;
+    }
+
+    /// The request goes to another resource: what rules have made of the last one does not hold there.
+    pub fn led_on(&mut self) {
+        self.leave_place();
+        self.destination = None;
+        self.rewritten_in_folder = false;
+        self.forced.clear();
+    }
+
+    /// The file that a script or a rule has put in the place of what the path is mapped to.
+    pub fn file(&self) -> Option<&[u8]> {
+        match (&self.edge.mapped, &self.destination) {
+            // A script at the edge has the last word.
+            (Some(file), _) | (None, Some(Destination::File(file))) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The back end that a rule has chosen.
+    pub fn back_end(&self) -> Option<&Arc<Proxied>> {
+        match &self.destination {
+            Some(Destination::BackEnd(proxied)) if self.edge.mapped.is_none() => Some(proxied),
+            _ => None,
+        }
+    }
+
+    /// Another resource, for which all rules run again. `by`: how the request came to the last one.
+    pub fn begin_anew(&mut self, by: Option<&Redirect>) {
+        self.led_on();
+        self.redirected();
+        if let Some(before) = by.filter(|redirect| redirect.from.is_some()) {
+            self.set(
+                b"REDIRECT_REDIRECT_STATUS",
+                before.status.to_string().into(),
+            );
+        }
+    }
+
+    /// The answer depends on this field of the request.
+    pub fn vary(&mut self, field: &str) {
+        let line = [b"Vary: ", field.as_bytes(), b"\r\n"].concat();
+        if memchr::memmem::find(&self.lines, &line).is_none() {
+            self.lines.extend_from_slice(&line);
+        }
+    }
+
+    /// What a program said of a key, if it has been asked.
+    pub fn looked_up(&self, map: &str, key: &[u8]) -> Option<&Option<Vec<u8>>> {
+        let mut known = self.looked_up.iter();
+        known
+            .find(|known| known.map == map && known.key == key)
+            .map(|known| &known.value)
     }
 
     /// The user of the place before is one here if the same is asked here.
@@ -98,8 +197,7 @@ impl Notes {
     }
 
     /// As Apache does when a request is led on within the server.
-    pub fn redirected(&mut self) {
-        self.fetched = false;
+    fn redirected(&mut self) {
         for (name, _) in &mut self.variables {
             name.splice(..0, b"REDIRECT_".iter().copied());
         }

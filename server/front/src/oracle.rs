@@ -5,6 +5,7 @@ use crate::address::Address;
 use crate::dispatch::Dispatch;
 use crate::gate;
 use crate::handler::perl;
+use crate::notes::{Destination, Notes};
 use crate::request::{path_of, Peer, Protocol, Request};
 use crate::route::{self, Route};
 use crate::shared::Shared;
@@ -43,6 +44,7 @@ pub fn answer<D: Dispatch>(
         .find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
     let mut request = Request {
         method: b"GET",
+        asked_method: b"GET",
         target: question.target,
         resource: question.target,
         redirect: None,
@@ -54,6 +56,14 @@ pub fn answer<D: Dispatch>(
         notes: None,
         id: 0,
     };
+    let mapped = || {
+        question.file.map(|file| {
+            Box::new(Notes {
+                destination: Some(Destination::File(file.to_vec())),
+                ..Notes::default()
+            })
+        })
+    };
     // A sub-request is a GET, a redirect has the method of its request: it has to be allowed as both.
     let asked = question.asker.method;
     if !matches!(asked, b"GET" | b"HEAD") {
@@ -62,13 +72,13 @@ pub fn answer<D: Dispatch>(
             ..request
         };
         let route = found.clone();
-        let looked = gate::look_within(shared, &request, route, question.file, &mut None);
+        let looked = gate::look_within(shared, &request, route, &mut mapped());
         if let Ok((route, status @ 1..)) = looked {
             return give_call(&request, &route, &site, status, give);
         }
     }
-    let mut notes = None;
-    let looked = gate::look_within(shared, &request, found, question.file, &mut notes);
+    let mut notes = mapped();
+    let looked = gate::look_within(shared, &request, found, &mut notes);
     if let Ok((route, status)) = looked {
         request.notes = notes.as_deref();
         give_call(&request, &route, &site, status, give);
@@ -92,7 +102,10 @@ fn give_call(
             file,
         } = call.task
         {
-            call.task = Task::Front { file };
+            call.task = Task::Front {
+                file,
+                is_program: true,
+            };
         }
         if access_status != 0 {
             call.access_status = access_status;

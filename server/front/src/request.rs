@@ -46,13 +46,19 @@ pub fn path_of(target: &[u8]) -> &[u8] {
     }
 }
 
+/// What comes behind it; empty without one.
+pub fn query_of(target: &[u8]) -> &[u8] {
+    target.get(path_of(target).len() + 1..).unwrap_or_default()
+}
+
 /// An internal redirect: a script's `Location: /path`, or an ErrorDocument that is a program.
 #[derive(Debug, Clone)]
 pub struct Redirect {
     /// Path and query of what answers instead.
     pub target: Vec<u8>,
-    /// The path that led here (REDIRECT_URL).
-    pub from: Vec<u8>,
+    /// Path and query that led here (REDIRECT_URL, REDIRECT_QUERY_STRING). `None`: a rule of the host
+    /// put another target in the place of the first, and nothing else is to be seen of it.
+    pub from: Option<Vec<u8>>,
     /// REDIRECT_STATUS, and the status of the response unless the program chooses one: 200, or the error's.
     pub status: u16,
     /// How many there have been for this request.
@@ -69,6 +75,8 @@ pub type Field<'a> = (&'a [u8], &'a [u8]);
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a [u8],
+    /// The client's, whatever the server has made of it.
+    pub asked_method: &'a [u8],
     /// Path and query as sent (of an absolute-form target, what follows the authority).
     pub target: &'a [u8],
     /// Path and query of what answers: the target, or where the server itself led on.
@@ -102,12 +110,15 @@ impl<'a> Request<'a> {
         path_of(self.resource)
     }
 
+    /// The internal redirect it came by, and what that led away from: path and query.
+    pub fn redirected_from(&self) -> Option<(&'a Redirect, &'a [u8])> {
+        let redirect = self.redirect?;
+        Some((redirect, redirect.from.as_deref()?))
+    }
+
     /// What follows the `?`, not decoded.
     pub fn query(&self) -> &'a [u8] {
-        match memchr::memchr(b'?', self.resource) {
-            Some(at) => &self.resource[at + 1..],
-            None => &[],
-        }
+        query_of(self.resource)
     }
 
     /// The first field of this name.

@@ -1,11 +1,18 @@
 //! Running `RewriteRule`s: over the path of a request, or over what of it lies behind a folder.
 
+mod cookie;
+mod target;
+
 use crate::facts::RequestFacts;
+use crate::gate::absolute;
 use crate::notes::Notes;
 use mehari_config::{
-    escaped, Check, Facts, Flags, Groups, RewriteCondition, RewriteRule, Rewriting,
+    escaped, BackEndStart, Check, Facts, Flags, Groups, Piece, RewriteCondition, RewriteRule,
+    Rewriting, Text,
 };
 use std::sync::Arc;
+pub use target::has_scheme;
+use target::{escape_target, with_query};
 
 /// Rules run at most, `[N]` and all.
 const MOST_RUNS: u32 = 100_000;
@@ -28,8 +35,12 @@ pub enum Rewritten {
         location: Vec<u8>,
     },
     Status(u16),
-    /// `[P]`: an address elsewhere.
-    Proxy(Vec<u8>),
+    /// `[P]`: the upstream, and the path and query it is asked for.
+    Proxy {
+        upstream: String,
+        path: Vec<u8>,
+        query: Vec<u8>,
+    },
 }
 
 /// A request on its way through the rules.
@@ -40,12 +51,16 @@ pub struct Run<'a> {
     pub query: Vec<u8>,
     /// Variables and cookies are put here.
     pub notes: Notes,
+    /// The URL path that relative targets of redirects are below.
+    pub base: &'a [u8],
 }
 
 impl Run<'_> {
     pub fn through(&mut self, rewriting: &Rewriting) -> Rewritten {
         let rules = &rewriting.rules;
         let mut changed = None;
+        // The last redirect, which counts if what the rules end with is an address elsewhere.
+        let mut leaving = None;
         let mut at = 0;
         let mut rounds = 0;
         let mut runs = 0;
@@ -67,6 +82,7 @@ impl Run<'_> {
                 } => {
                     changed = Some((pass_through, fixed_start));
                 }
+                Applied::Leaving { status, no_escape } => leaving = Some((status, no_escape)),
                 Applied::End(outcome) => return outcome,
             }
             if flags.end {
@@ -83,6 +99,9 @@ impl Run<'_> {
                 Some(_) => return Rewritten::Status(500),
                 None => at += 1 + flags.skip as usize,
             }
+        }
+        if let Some((status, no_escape)) = leaving.filter(|_| has_scheme(&self.subject)) {
+            return self.redirect(status, no_escape);
         }
         match changed {
             None => Rewritten::Unchanged,
@@ -104,7 +123,10 @@ impl Run<'_> {
             _ => return None,
         };
         let matched = (subject.as_slice(), &groups);
-        let condition = self.conditions(&rule.conditions, matched)?;
+        let (condition, fields) = self.conditions(&rule.conditions, matched)?;
+        for name in fields {
+            self.notes.vary(name);
+        }
         let condition = condition
             .as_ref()
             .map(|(text, groups)| (text.as_slice(), groups));
@@ -124,30 +146,29 @@ impl Run<'_> {
             return Some(match status {
                 Some(status) => {
                     let path = self.subject.clone();
-                    Applied::End(self.redirect(status, path, flags))
+                    self.leave(status, path, flags)
                 }
                 None => Applied::Nothing,
             });
         };
         let facts = self.facts_for(matched, condition, flags.escape_groups);
-        let mut target = substitution.of(&facts);
+        let Some(mut target) = expanded(substitution, &facts, flags) else {
+            return Some(Applied::End(Rewritten::Status(403)));
+        };
         let literal = substitution.pieces().first();
         let fixed_start = matches!(literal, Some(mehari_config::Piece::Literal(start))
             if start.len() > 1 && start[1..].contains(&b'/'));
         self.take_query(&mut target, flags);
-        if flags.proxy {
-            return Some(Applied::End(Rewritten::Proxy(with_query(
-                target,
-                &self.query,
-            ))));
+        // It would go on as it is, into heads of others' requests.
+        if self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+            return Some(Applied::End(Rewritten::Status(403)));
+        }
+        if let Some(start) = &rule.back_end {
+            return Some(Applied::End(self.proxy(start, &target, flags)));
         }
         let elsewhere = has_scheme(&target);
         if status.is_some() || elsewhere {
-            return Some(Applied::End(self.redirect(
-                status.unwrap_or(302),
-                target,
-                flags,
-            )));
+            return Some(self.leave(status.unwrap_or(302), target, flags));
         }
         self.subject = target;
         Some(Applied::Path {
@@ -178,13 +199,15 @@ impl Run<'_> {
         .at(outer)
     }
 
-    /// The groups of the last condition that matched; `None`: they do not hold.
+    /// The groups of the last condition that matched, and the fields of the request that made conditions hold;
+    /// `None`: they do not hold.
     #[allow(clippy::type_complexity)]
-    fn conditions(
+    fn conditions<'c>(
         &self,
-        conditions: &[RewriteCondition],
+        conditions: &'c [RewriteCondition],
         matched: (&[u8], &Groups),
-    ) -> Option<Option<(Vec<u8>, Groups)>> {
+    ) -> Option<(Option<(Vec<u8>, Groups)>, Vec<&'c str>)> {
+        let mut fields = Vec::new();
         let mut last: Option<(Vec<u8>, Groups)> = None;
         let mut rest = conditions.iter();
         while let Some(condition) = rest.next() {
@@ -195,6 +218,9 @@ impl Run<'_> {
             let (holds, groups) = check(condition, &facts);
             if groups.is_some() {
                 last = groups;
+            }
+            if holds {
+                fields.extend(condition.fields());
             }
             match (holds, condition.or_next) {
                 (true, true) => {
@@ -209,7 +235,7 @@ impl Run<'_> {
                 (false, false) => return None,
             }
         }
-        Some(last)
+        Some((last, fields))
     }
 
     fn note(
@@ -218,6 +244,9 @@ impl Run<'_> {
         matched: (&[u8], &Groups),
         condition: Option<(&[u8], &Groups)>,
     ) {
+        if let Some(forced) = &flags.forced {
+            self.notes.forced.push(forced.clone());
+        }
         if flags.environment.is_empty() && flags.cookies.is_empty() {
             return;
         }
@@ -235,7 +264,7 @@ impl Run<'_> {
             }
         }
         for cookie in cookies {
-            push_cookie(&cookie, &mut self.notes.lines);
+            cookie::push(&cookie, &mut self.notes.lines);
         }
     }
 
@@ -264,10 +293,37 @@ impl Run<'_> {
         }
     }
 
-    fn redirect(&self, status: u16, target: Vec<u8>, flags: &Flags) -> Rewritten {
-        let mut location = match flags.no_escape {
+    fn proxy(&self, start: &BackEndStart, target: &[u8], flags: &Flags) -> Rewritten {
+        let path = target.get(start.length..).unwrap_or_default();
+        let mut path = match flags.no_escape {
+            true => path.to_vec(),
+            false => escaped(path),
+        };
+        path.retain(|byte| *byte > b' ' && *byte != 0x7f);
+        Rewritten::Proxy {
+            upstream: start.upstream.clone(),
+            path,
+            query: self.query.clone(),
+        }
+    }
+
+    /// On to another address, unless a later rule has another word.
+    fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
+        let target = match has_scheme(&target) || target.starts_with(b"/") {
             true => target,
-            false => escape_target(&target),
+            false => [self.base, &target].concat(),
+        };
+        self.subject = absolute(self.facts.request, self.facts.host, target);
+        Applied::Leaving {
+            status,
+            no_escape: flags.no_escape,
+        }
+    }
+
+    fn redirect(&self, status: u16, no_escape: bool) -> Rewritten {
+        let mut location = match no_escape {
+            true => self.subject.clone(),
+            false => escape_target(&self.subject),
         };
         location = with_query(location, &self.query);
         location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
@@ -291,7 +347,29 @@ enum Applied {
         pass_through: bool,
         fixed_start: bool,
     },
+    /// The subject is an address elsewhere by now.
+    Leaving {
+        status: u16,
+        no_escape: bool,
+    },
     End(Rewritten),
+}
+
+/// The target. `None`: a client's `%3F` would begin its query, where the rule does not.
+fn expanded(substitution: &Text, facts: &RequestFacts<'_>, flags: &Flags) -> Option<Vec<u8>> {
+    let mut target = Vec::new();
+    let mut has_query = flags.question_marks;
+    for piece in substitution.pieces() {
+        let before = target.len();
+        piece.put(facts, &mut target);
+        let has_mark = target[before..].contains(&b'?');
+        match piece {
+            Piece::Literal(_) => has_query |= has_mark,
+            _ if has_mark && !has_query => return None,
+            _ => {}
+        }
+    }
+    Some(target)
 }
 
 /// The next rule that is not chained to the one at `at`.
@@ -318,82 +396,4 @@ fn check(condition: &RewriteCondition, facts: &RequestFacts) -> (bool, Option<(V
         holds != condition.negated,
         groups.map(|groups| (subject, groups)),
     )
-}
-
-pub fn has_scheme(target: &[u8]) -> bool {
-    let colon = memchr::memmem::find(target, b"://");
-    colon.is_some_and(|at| at > 0 && target[..at].iter().all(u8::is_ascii_alphanumeric))
-}
-
-fn with_query(mut target: Vec<u8>, query: &[u8]) -> Vec<u8> {
-    if !query.is_empty() {
-        target.push(b'?');
-        target.extend_from_slice(query);
-    }
-    target
-}
-
-/// The path escaped, scheme and host left alone; a fragment too.
-fn escape_target(target: &[u8]) -> Vec<u8> {
-    let start = match has_scheme(target) {
-        true => {
-            let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
-            memchr::memchr(b'/', &target[host..]).map_or(target.len(), |at| host + at)
-        }
-        false => 0,
-    };
-    let (host, path) = target.split_at(start);
-    let (path, fragment) = match memchr::memchr(b'#', path) {
-        Some(at) => path.split_at(at),
-        None => (path, &[][..]),
-    };
-    [host, &escaped(path), fragment].concat()
-}
-
-/// `NAME:VALUE:DOMAIN[:LIFETIME[:PATH[:SECURE[:HTTPONLY[:SAMESITE]]]]]`; another first character parts them too.
-fn push_cookie(text: &[u8], lines: &mut Vec<u8>) {
-    let (mark, text) = match text.first() {
-        Some(b';') => (b';', &text[1..]),
-        _ => (b':', text),
-    };
-    let mut parts = text.split(|byte| *byte == mark);
-    let (Some(name), Some(value)) = (parts.next(), parts.next()) else {
-        return;
-    };
-    let mut cookie = [b"Set-Cookie: ", name, b"=", value].concat();
-    let (domain, lifetime, path) = (parts.next(), parts.next(), parts.next());
-    let mut attribute = |start: &str, value: Option<&[u8]>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            cookie.extend_from_slice(start.as_bytes());
-            cookie.extend_from_slice(value);
-        }
-    };
-    attribute(
-        "; path=",
-        Some(path.filter(|path| !path.is_empty()).unwrap_or(b"/")),
-    );
-    attribute("; domain=", domain.filter(|domain| *domain != b"-"));
-    let minutes = lifetime.and_then(|text| std::str::from_utf8(text).ok()?.parse::<u64>().ok());
-    if let Some(minutes) = minutes.filter(|minutes| *minutes > 0) {
-        attribute(
-            "; Max-Age=",
-            Some(minutes.saturating_mul(60).to_string().as_bytes()),
-        );
-    }
-    let is_on = |text: Option<&[u8]>, word: &str| {
-        text.is_some_and(|text| {
-            text.eq_ignore_ascii_case(word.as_bytes()) || text == b"1" || text == b"true"
-        })
-    };
-    let (secure, http_only, same_site) = (parts.next(), parts.next(), parts.next());
-    if is_on(secure, "secure") {
-        attribute("; ", Some(b"secure"));
-    }
-    if is_on(http_only, "HttpOnly") {
-        attribute("; ", Some(b"HttpOnly"));
-    }
-    attribute("; SameSite=", same_site);
-    cookie.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-    lines.extend_from_slice(&cookie);
-    lines.extend_from_slice(b"\r\n");
 }

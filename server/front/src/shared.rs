@@ -1,5 +1,6 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
+use crate::cache::Cache;
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::deadline::Registry;
@@ -7,6 +8,7 @@ use crate::dispatch::Dispatch;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::handler::file::Files;
+use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
@@ -32,6 +34,7 @@ pub struct Shared<D: Dispatch> {
     site: RefCell<Arc<Site>>,
     pub pool: D,
     pub cgi: Cgi,
+    pub lua: Lua,
     pub upstreams: Upstreams,
     pub journal: Rc<dyn Journal>,
     pub clock: Clock,
@@ -61,6 +64,7 @@ pub struct Shared<D: Dispatch> {
     pub uploads: Uploads,
     pub crew: Crew,
     pub variants: Variants,
+    pub cache: Rc<Cache>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -97,9 +101,13 @@ impl<D: Dispatch> Shared<D> {
         let log_needs = site.log_needs();
         let variants = Variants::default();
         variants.configure(&site.variants);
+        let cache = Rc::<Cache>::default();
+        cache.configure(&site.cache);
+        cache.tell(journal.clone());
         let meters = site.is_metered().then(Meters::default);
         Shared {
-            upstreams: Upstreams::new(&site.upstreams, report),
+            upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
+            lua: Lua::new(&site),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -126,6 +134,7 @@ impl<D: Dispatch> Shared<D> {
             uploads: Uploads::default(),
             crew: Crew::default(),
             variants,
+            cache,
         }
     }
 
@@ -134,10 +143,11 @@ impl<D: Dispatch> Shared<D> {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
-        self.upstreams.renew(&site.upstreams);
+        self.upstreams.renew(&site.upstreams, &site.proxy_tls);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);
+        self.cache.configure(&site.cache);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),
@@ -145,6 +155,7 @@ impl<D: Dispatch> Shared<D> {
             _ => {}
         }
         drop(meters);
+        self.lua.renew(&site);
         self.site.replace(site);
         self.routes.clear();
         self.ground.clear();

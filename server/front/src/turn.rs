@@ -1,15 +1,17 @@
 //! One request from its first byte to its log line, whichever HTTP version carries it.
 
+use crate::cache::{Lease, Part};
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Ending, Entry, Lookup, More, Origin};
 use crate::notes::Notes;
-use crate::request::{path_of, Field, Peer, Protocol, Redirect, Table, REDIRECTS};
+use crate::request::{Field, Peer, Protocol, Redirect, Table, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::traffic::Held;
 use crate::uploads::Upload;
 use mehari_config::{LogLevel, Settings};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -48,6 +50,9 @@ pub struct Turn {
     pub client: Option<Box<Peer>>,
     /// Whose progress is asked for.
     pub upload: Option<Rc<Upload>>,
+    /// What the response cache is to do with the program's response, and what it did.
+    pub lease: Option<Box<Lease>>,
+    pub cached: Cell<Part>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
 }
@@ -80,6 +85,8 @@ impl Turn {
             head_after: None,
             client: None,
             upload: None,
+            lease: None,
+            cached: Cell::default(),
             held: Vec::new(),
         }
     }
@@ -87,16 +94,14 @@ impl Turn {
     /// Leads the request on to another local target. False: it has been led around for too long.
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(notes) = &mut self.notes {
-            notes.redirected();
-            notes.led_on();
+            notes.begin_anew(self.redirect.as_ref());
         }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
-        let from = before.map_or_else(|| path_of(asked).to_vec(), |redirect| redirect.target);
-        let from = path_of(&from).to_vec();
+        let from = before.map_or_else(|| asked.to_vec(), |redirect| redirect.target);
         self.redirect = Some(Redirect {
             target,
-            from,
+            from: Some(from),
             status,
             count,
             keeps_request: false,
@@ -129,6 +134,12 @@ impl Turn {
         if shared.log_needs.get().route {
             self.route = Some(route.clone());
         }
+    }
+
+    /// Scripts want to see its response.
+    pub fn is_seen_by_scripts(&self) -> bool {
+        let scripts = |settings: &Arc<Settings>| !settings.lua.response_start.is_empty();
+        self.settings.as_ref().is_some_and(scripts)
     }
 
     /// Header lines that the configuration adds to every answer.
@@ -226,6 +237,7 @@ impl Turn {
                 .redirect
                 .as_ref()
                 .map_or(&[], |redirect| &redirect.target),
+            cache: self.cached.get().name(),
             kept: self.kept,
             ends: self.ends,
             bytes_in: self.received,

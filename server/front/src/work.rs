@@ -3,6 +3,7 @@
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::filter;
+use crate::gate;
 use crate::handler::file::FileTarget;
 use crate::handler::{cgi, perl, proxy, Backend};
 use crate::log::Origin;
@@ -187,7 +188,12 @@ pub fn by_itself<D: Dispatch>(
             Err(problem) => Err(problem),
         },
         Outcome::Report(report) => Ok(report::answer(shared, request, *report)),
-        Outcome::Moved(location) => Ok(moved(location, request.query())),
+        Outcome::Moved(location) => {
+            let site = shared.site();
+            let host = site.host(request.virtual_host);
+            let location = gate::absolute(request, host, location.clone());
+            Ok(moved(&location, request.query()))
+        }
         Outcome::Listing => route::listing(&route.file, &route.script_name),
         Outcome::Refused(problem) => Err(*problem),
     };

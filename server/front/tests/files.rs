@@ -38,12 +38,12 @@ fn paths_lead_where_they_should() {
     let moved = client.get("/folder?a=b");
     assert_eq!(
         (moved.status, moved.field("location")),
-        (301, Some("/folder/?a=b"))
+        (301, Some("http://localhost/folder/?a=b"))
     );
     let moved = client.get("//folder");
     assert_eq!(
         moved.field("location"),
-        Some("/folder/"),
+        Some("http://localhost/folder/"),
         "never another host"
     );
 }

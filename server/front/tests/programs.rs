@@ -192,7 +192,7 @@ fn a_local_redirect_is_followed_within_the_server() {
     assert_eq!(
         text,
         "method GET\ntarget /away.pl/x?y\nscript /echo.pl\ninfo /info\nquery from=away\n\
-         server a\nREDIRECT_STATUS=200\nREDIRECT_URL=/away.pl/x\nHost: a\nno body\n"
+         server a\nREDIRECT_STATUS=200\nREDIRECT_URL=/away.pl/x\nREDIRECT_QUERY_STRING=y\nHost: a\nno body\n"
     );
     assert_eq!(client.get("/circle.pl").status, 500);
     assert!(stand

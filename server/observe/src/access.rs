@@ -79,6 +79,8 @@ pub struct More<'a> {
     pub bytes_out: u64,
     /// Microseconds from the worker's begin to the head of its response.
     pub backend_us: u64,
+    /// What the response cache did; empty: it was not asked.
+    pub cache: &'a str,
 }
 
 /// What became of the connection (`%X`).

@@ -131,6 +131,7 @@ pub fn parse(block: &[u8], form: Form) -> Result<ScriptHead, Malformed> {
     }
     let mut lines = lines(block).peekable();
     let mut fields = Fields::default();
+    fields.head.lines.reserve(block.len());
     match lines.peek() {
         Some(first) if first.starts_with(b"HTTP/") => {
             fields.status = Some(status_line(first)?);

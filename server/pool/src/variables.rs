@@ -55,7 +55,7 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
     add(b"REQUEST_URI", call.target);
     add(b"QUERY_STRING", call.query);
     add(b"SCRIPT_NAME", call.script_name);
-    if let Task::Script { file, .. } | Task::Psgi { file } | Task::Front { file } = call.task {
+    if let Task::Script { file, .. } | Task::Psgi { file } | Task::Front { file, .. } = call.task {
         add(b"SCRIPT_FILENAME", file);
     }
     if !call.path_info.is_empty() {
@@ -102,8 +102,13 @@ fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8]
         let Some(variable) = variable_name(name, authorization) else {
             continue;
         };
+        let others = &call.fields[index + 1..];
+        if !others.iter().any(same) {
+            add(&variable, value);
+            continue;
+        }
         let mut joined = value.to_vec();
-        for (_, value) in call.fields[index + 1..].iter().filter(|other| same(other)) {
+        for (_, value) in others.iter().filter(|other| same(other)) {
             let between: &[u8] = match name.eq_ignore_ascii_case(b"Cookie") {
                 true => b"; ",
                 false => b", ",
@@ -130,7 +135,8 @@ fn variable_name(field: &[u8], authorization: bool) -> Option<Vec<u8>> {
     if is("Content-Type") {
         return Some(b"CONTENT_TYPE".to_vec());
     }
-    let mut name = b"HTTP_".to_vec();
+    let mut name = Vec::with_capacity(5 + field.len());
+    name.extend_from_slice(b"HTTP_");
     name.extend(field.iter().map(|byte| match byte {
         b'-' => b'_',
         byte => byte.to_ascii_uppercase(),

@@ -18,6 +18,7 @@ LoadModule auth_digest_module /usr/lib/apache2/modules/mod_auth_digest.so
 LoadModule macro_module /usr/lib/apache2/modules/mod_macro.so
 LoadModule proxy_module /usr/lib/apache2/modules/mod_proxy.so
 LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so
+LoadModule autoindex_module /usr/lib/apache2/modules/mod_autoindex.so
 LoadModule actions_module /usr/lib/apache2/modules/mod_actions.so
 LoadModule auth_basic_module /usr/lib/apache2/modules/mod_auth_basic.so
 LoadModule setenvif_module /usr/lib/apache2/modules/mod_setenvif.so

@@ -52,6 +52,11 @@ impl Pair {
         &self.ours.server
     }
 
+    /// What Mehari's server holds open by now is its own.
+    pub fn may_keep_what_it_has(&mut self) {
+        self.ours.server.may_keep_what_it_has();
+    }
+
     /// Both, Mehari's first.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         std::iter::once(&self.ours.server).chain(self.theirs.iter().map(|visitor| &visitor.server))

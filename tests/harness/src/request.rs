@@ -39,6 +39,12 @@ impl Request {
         self
     }
 
+    /// Another host than the server's address.
+    pub fn host(mut self, name: &str) -> Request {
+        self.fields.retain(|(known, _)| known != "Host");
+        self.field("Host", name)
+    }
+
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Request {
         self.body = Some(body.into());
         self

@@ -136,6 +136,7 @@ fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
         (settings.media != base.media, "media types"),
         (settings.proxy != base.proxy, "back ends"),
         (settings.traffic != base.traffic, "traffic"),
+        (settings.lua != base.lua, "edge Lua"),
     ];
     for (_, subject) in subjects.iter().filter(|(differs, _)| *differs) {
         page.line("rules", subject);

@@ -87,7 +87,7 @@ async fn answer(
         return Ok(());
     }
     let mut line = String::new();
-    BufReader::new((&mut stream).take(1024))
+    BufReader::new((&mut stream).take(16 * 1024))
         .read_line(&mut line)
         .await?;
     let reply = match line.trim_end() {
@@ -103,13 +103,17 @@ async fn answer(
             let _ = stop.send(Stop::Gracefully);
             Reply::done("finishing the requests under way".to_owned())
         }
+        other if other.starts_with("purge ") => match reloader.purge(&other["purge ".len()..]) {
+            Ok(text) => Reply::done(text),
+            Err(reason) => Reply::failed(reason),
+        },
         other => match drained(other) {
             Some((name, drained)) => match reloader.drain(name, drained) {
                 Ok(text) => Reply::done(text),
                 Err(reason) => Reply::failed(reason),
             },
             None => Reply::failed(format!(
-                "`{other}` is no command; expected status, reload, stop, drain or resume"
+                "`{other}` is no command; expected status, reload, stop, drain, resume or purge"
             )),
         },
     };

@@ -115,6 +115,7 @@ impl Reloader {
             }
             Err(trouble) => return Err(trouble.to_string()),
         };
+        mehari_front::look_at_back_ends(&site)?;
         let before = self.front.site();
         if (&site.user, &site.group) != (&before.user, &before.group) {
             self.logs
@@ -165,6 +166,14 @@ impl Reloader {
     pub fn status(&self) -> (PoolStatus, Stats, Vec<GroupStatus>) {
         let back_ends = self.front.back_ends();
         (self.pool.status(), self.front.stats(), back_ends)
+    }
+
+    /// Forgets pages of the response cache.
+    pub fn purge(&self, url: &str) -> Result<String, String> {
+        let count = self.front.purge(url).ok_or_else(|| {
+            format!("expected a URL or a URL path, with or without `*` at its end, not `{url}`")
+        })?;
+        Ok(format!("forgot {count} page(s) of {url}"))
     }
 
     /// Gives a back end no new requests, or some again.

@@ -28,6 +28,10 @@ sub state_of {
 
 sub open_state {
     my ($asp, $folder, $name) = @_;
+    if (defined(my $url = $asp->config('StateStore'))) {
+        require Mehari::State::Structures;
+        return Mehari::State::Structures->TIEHASH("$folder/$name", O_RDWR | O_CREAT, in => $url);
+    }
     my ($folder_mode, $file_mode) = $asp->config('StateAllWrite') ? (0777, 0666) : $asp->config('StateGroupWrite') ? (0770, 0660) : (0750, 0640);
     my $file = $files{$folder} //= do {
         -d $folder or mkdir $folder, $folder_mode or -d $folder or die "cannot make the folder $folder: $!\n";

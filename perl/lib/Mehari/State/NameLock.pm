@@ -14,10 +14,10 @@ my %locks;
 
 sub of {
     my ($class, $store, $name) = @_;
-    my $lock = $locks{$store}{$name};
+    my $lock = $locks{ $store->id }{$name};
     return $lock if $lock;
     $lock = bless [$store, $name, 0, '', $$], $class;
-    weaken($locks{$store}{$name} = $lock);
+    weaken($locks{ $store->id }{$name} = $lock);
     return $lock;
 }
 
@@ -37,7 +37,7 @@ sub held {
 sub take {
     my ($self, $kind) = @_;
     unless ($self->held($kind)) {
-        Mehari::State::Store::lock($self->[STORE], $self->[NAME], $kind);
+        $self->[STORE]->lock($self->[NAME], $kind);
         @$self[KIND, PROCESS] = ($kind, $$);
     }
     $self->[COUNT]++;
@@ -48,7 +48,7 @@ sub take {
 sub try {
     my ($self) = @_;
     unless ($self->held('w')) {
-        return 0 unless Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'w', 0);
+        return 0 unless $self->[STORE]->lock($self->[NAME], 'w', 0);
         @$self[KIND, PROCESS] = ('w', $$);
     }
     return ++$self->[COUNT];
@@ -57,15 +57,16 @@ sub try {
 sub give_back {
     my ($self) = @_;
     return 1 unless $self->held('r') && --$self->[COUNT] == 0;
-    Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'u');
+    $self->[STORE]->lock($self->[NAME], 'u');
     return 1;
 }
 
 sub DESTROY {
     my ($self) = @_;
-    my $names = $locks{ $self->[STORE] } or return;
+    my $store = $self->[STORE] or return; # perl is ending
+    my $names = $locks{ $store->id } or return;
     delete $names->{ $self->[NAME] } unless $names->{ $self->[NAME] } && $names->{ $self->[NAME] } != $self;
-    Mehari::State::Store::lock($self->[STORE], $self->[NAME], 'u') if $self->[COUNT] && $self->[PROCESS] == $$;
+    $self->[STORE]->lock($self->[NAME], 'u') if $self->[COUNT] && $self->[PROCESS] == $$;
 }
 
 1;

@@ -13,7 +13,7 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|perl-script|modperl|psgi|proxy:URL|default-handler|None", 1, 1),
+            words("cgi-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
                 let name = handler_name(target, arguments, true)?;
@@ -26,7 +26,7 @@ pub const GROUP: Group = Group {
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
-            words("cgi-script|perl-script|modperl|psgi|proxy:URL SUFFIX...", 2, ANY),
+            words("cgi-script|perl-script|modperl|psgi|lua|proxy:URL SUFFIX...", 2, ANY),
             "What runs files with these suffixes.",
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
@@ -96,13 +96,25 @@ fn handler_name(
     arguments: &Arguments,
     may_be_unset: bool,
 ) -> Result<HandlerName, Fault> {
+    named(target, arguments, (0, arguments.text(0)?), may_be_unset)
+}
+
+/// The handler of this name, which stands in the argument of this number.
+pub(super) fn named(
+    target: &mut Target,
+    arguments: &Arguments,
+    (index, text): (usize, &str),
+    may_be_unset: bool,
+) -> Result<HandlerName, Fault> {
     const NAMES: &[&str] = &[
         "cgi-script",
         "perl-script",
         "modperl",
         "psgi",
         "default-handler",
+        "lua",
         "server-status",
+        "server-info",
         "metrics",
         "health-live",
         "health-ready",
@@ -111,9 +123,12 @@ fn handler_name(
         "upload-progress-json",
         "None",
     ];
-    let text = arguments.text(0)?;
     if let Some(url) = text.strip_prefix("proxy:") {
-        let proxied = passes::handler(target, arguments, url)?;
+        let proxied = passes::handler(target, arguments, (index, url))?;
+        return Ok(HandlerName::Proxy(Arc::new(proxied)));
+    }
+    if text.eq_ignore_ascii_case("lua") {
+        let proxied = super::proxy::programs::lua_handler(target.site);
         return Ok(HandlerName::Proxy(Arc::new(proxied)));
     }
     Ok(match text.to_ascii_lowercase().as_str() {
@@ -123,6 +138,7 @@ fn handler_name(
         "psgi" => HandlerName::Psgi,
         "default-handler" => HandlerName::File,
         "server-status" => HandlerName::Report(Report::Status),
+        "server-info" => HandlerName::Report(Report::Info),
         "metrics" => HandlerName::Report(Report::Metrics),
         "health-live" => HandlerName::Report(Report::Live),
         "health-ready" => HandlerName::Report(Report::Ready),
@@ -133,7 +149,7 @@ fn handler_name(
         _ => {
             let message = format!("expected {}, not `{text}`", NAMES.join(", "));
             return Err(arguments
-                .fault(0, message)
+                .fault(index, message)
                 .or_nearest(text, NAMES.iter().copied()));
         }
     })

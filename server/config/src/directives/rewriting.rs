@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use super::handlers;
+use super::proxy::passes;
 use super::row::*;
 use crate::overrides::FILE_INFO;
-use crate::{Pattern, RedirectFrom, RedirectRule, RewriteCondition, RewriteMap, RewriteRule, Text};
+use crate::{
+    BackEndStart, Pattern, RedirectFrom, RedirectRule, RewriteCondition, RewriteMap, RewriteRule,
+    Text,
+};
 
 pub const GROUP: Group = Group {
     title: "Redirects and rewriting",
@@ -55,7 +60,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteRule",
             words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
-            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G PT QSA QSD QSL NC NE NS C S N E CO B DPI.",
+            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B DPI. With P the host of the target is written out.",
             rule,
         )
         .htaccess(FILE_INFO)
@@ -95,11 +100,11 @@ pub const GROUP: Group = Group {
         .example("Inherit", "Inherits"),
         Directive::host(
             "RewriteMap",
-            words("NAME txt:FILE|rnd:FILE|int:FUNCTION", 2, 3),
-            "What `${NAME:key}` is looked up in. Files are read again when they change.",
+            words("NAME txt:FILE|rnd:FILE|int:FUNCTION|dbm=sdbm:FILE|prg:PROGRAM [ARGUMENT]...", 2, ANY),
+            "What `${NAME:key}` is looked up in. Files are read again when they change; a program gets a line with the key and answers with one, `NULL` for nothing, within five seconds.",
             map,
         )
-        .example("lower int:tolower", "lower prg:/bin/sh"),
+        .example("lower int:tolower", "lower dbm:/etc/map"),
     ],
 };
 
@@ -198,7 +203,26 @@ fn condition(target: &mut Target, arguments: &Arguments) -> Applied {
 fn rule(target: &mut Target, arguments: &Arguments) -> Applied {
     let conditions = std::mem::take(&mut target.environment.conditions);
     let rule = RewriteRule::parse(&texts(arguments), conditions);
-    let rule = rule.map_err(|(index, why)| arguments.fault(index, why))?;
+    let (mut rule, wishes) = rule.map_err(|(index, why)| arguments.fault(index, why))?;
+    let mut changes = Vec::new();
+    if let Some(name) = &wishes.handler {
+        let name = handlers::named(target, arguments, (2, name), true)?;
+        changes.push(Change::SetHandler(name));
+    }
+    if let Some(media_type) = wishes.media_type {
+        changes.push(Change::ForceType(Some(media_type)));
+    }
+    rule.flags.force(changes);
+    if wishes.proxy {
+        let Some(origin) = rule.fixed_origin().map(str::to_string) else {
+            let message = "expected a URL with its host written out, such as http://127.0.0.1:8081/$1, with the flag P";
+            return Err(arguments.fault(1, message));
+        };
+        rule.back_end = Some(BackEndStart {
+            upstream: passes::upstream(target, arguments, (1, &origin))?,
+            length: origin.len(),
+        });
+    }
     target.changes.push(Change::RewriteRule(Arc::new(rule)));
     Ok(())
 }
@@ -243,7 +267,9 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 fn map(target: &mut Target, arguments: &Arguments) -> Applied {
-    let map = RewriteMap::parse(arguments.filled(1)?, &target.site.server_root);
+    let kind = arguments.filled(1)?;
+    let rest: Vec<&str> = texts(arguments).drain(2..).collect();
+    let map = RewriteMap::parse(kind, &rest, &target.site.server_root);
     let map = map.map_err(|why| arguments.fault(1, why))?;
     let name = arguments.filled(0)?.to_string();
     target.host.rules.maps.insert(name, map);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Open, OpenKind, Reader};
-use crate::problem::At;
+use crate::problem::{At, Fault};
 use crate::{htaccess, Overrides, Problems, Section, Site};
 
 /// The sections of the file: the folder's own first.
@@ -17,6 +17,7 @@ pub(crate) fn read_htaccess(
     reader.environment.defines = site.defines.clone();
     reader.environment.custom.clone_from(&site.custom);
     reader.site.server_root.clone_from(&site.server_root);
+    reader.site.upstreams.clone_from(&site.upstreams);
     reader.htaccess = Some(may);
     reader.open.push(Open {
         name: "Directory".to_string(),
@@ -25,6 +26,7 @@ pub(crate) fn read_htaccess(
         kind: OpenKind::Scoped(htaccess::section(folder)),
     });
     reader.read_file(file);
+    reader.refuse_new_back_ends(site);
     let Reader {
         mut open,
         main,
@@ -41,6 +43,21 @@ pub(crate) fn read_htaccess(
     }
     sections.extend(main.host.sections);
     Ok(sections)
+}
+
+impl Reader<'_> {
+    /// The server speaks with back ends that it knows from its start.
+    fn refuse_new_back_ends(&mut self, site: &Site) {
+        for (name, file, at) in std::mem::take(&mut self.named) {
+            if site.upstream(&name).is_none() {
+                let message = format!(
+                    "expected a back end that the configuration names too, not `{name}`: a .htaccess cannot add one"
+                );
+                self.file = file;
+                self.refuse(Fault::new(at, message));
+            }
+        }
+    }
 }
 
 /// Why a directive cannot stand in the file.

@@ -104,6 +104,7 @@ impl Settings {
             Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
             Change::PreserveHost(on) => self.proxy.preserve_host = *on,
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
+            Change::ProxyAddForwarded(on) => self.proxy.add_forwarded = *on,
             Change::ProxyForwarded(rule) => self.proxy.forwarded = *rule,
             Change::ErrorOverride(statuses) => self.proxy.error_override = statuses.clone(),
             Change::ProxyTimeout(time) => self.proxy.timeout = Some(*time),
@@ -118,11 +119,15 @@ impl Settings {
                 self.traffic.push(rule.clone());
             }
             Change::Compression(change) => self.compression.change(change),
+            Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.track_uploads = *on,
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,
             Change::StrictTransport(value) => self.strict_transport.clone_from(value),
+            Change::Lua(..) | Change::LuaInstructions(_) | Change::LuaMemory(_) => {
+                self.lua.change(change)
+            }
             // The others are bound in `HandlerWords::apply`, or are `Media`'s or `Rules`'.
             other => self.media.change(other),
         }

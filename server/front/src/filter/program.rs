@@ -173,7 +173,7 @@ pub async fn apply<P: Exchange>(
             put_between(&plan, coding, small, backend)
         }
     };
-    write(&plan, coding, head);
+    head.lines = plan.header(coding, &head.lines);
     *lines = lines::examine(&head.lines).unwrap_or_default();
     if coding.is_some() {
         head.content_length = None;
@@ -229,36 +229,42 @@ async fn read_complete<P: Exchange>(backend: &mut Backend<P>) -> Option<Vec<u8>>
     whole.await.then_some(bytes)
 }
 
-/// The header of the response that is sent.
-fn write(plan: &Plan, coding: Option<Coding>, head: &mut Head) {
-    let mut lines = Vec::with_capacity(head.lines.len() + 64);
-    for line in head.lines.split_inclusive(|byte| *byte == b'\n') {
-        let end = memchr::memchr(b':', line).unwrap_or(line.len());
-        let is = |name: &str| line[..end].eq_ignore_ascii_case(name.as_bytes());
-        match coding {
-            // They are about the bytes that are not sent.
-            Some(_)
-                if [
-                    "content-length",
-                    "accept-ranges",
-                    "content-md5",
-                    "content-encoding",
-                ]
-                .into_iter()
-                .any(is) => {}
-            Some(coding) if is("etag") => push_tag(&mut lines, line, end, plan.tag, coding),
-            _ => lines.extend_from_slice(line),
+impl Plan {
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// The header of the response that is sent in this coding.
+    pub fn header(&self, coding: Option<Coding>, said: &[u8]) -> Vec<u8> {
+        let mut lines = Vec::with_capacity(said.len() + 64);
+        for line in said.split_inclusive(|byte| *byte == b'\n') {
+            let end = memchr::memchr(b':', line).unwrap_or(line.len());
+            let is = |name: &str| line[..end].eq_ignore_ascii_case(name.as_bytes());
+            match coding {
+                // They are about the bytes that are not sent.
+                Some(_)
+                    if [
+                        "content-length",
+                        "accept-ranges",
+                        "content-md5",
+                        "content-encoding",
+                    ]
+                    .into_iter()
+                    .any(is) => {}
+                Some(coding) if is("etag") => push_tag(&mut lines, line, end, self.tag, coding),
+                _ => lines.extend_from_slice(line),
+            }
         }
+        if self.varies {
+            lines.extend_from_slice(vary::LINE);
+        }
+        if let Some(coding) = coding {
+            lines.extend_from_slice(b"Content-Encoding: ");
+            lines.extend_from_slice(coding.name().as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+        lines
     }
-    if plan.varies {
-        lines.extend_from_slice(vary::LINE);
-    }
-    if let Some(coding) = coding {
-        lines.extend_from_slice(b"Content-Encoding: ");
-        lines.extend_from_slice(coding.name().as_bytes());
-        lines.extend_from_slice(b"\r\n");
-    }
-    head.lines = lines;
 }
 
 fn push_tag(lines: &mut Vec<u8>, line: &[u8], end: usize, rule: TagRule, coding: Coding) {

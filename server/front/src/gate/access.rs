@@ -22,7 +22,7 @@ impl<D: Dispatch> Gate<'_, D> {
                 return Some(refusal);
             }
             if let Some(notes) = remarks {
-                notes.led_on();
+                notes.leave_place();
             }
         }
         self.refuses(route, &route.settings, remarks)

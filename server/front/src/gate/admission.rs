@@ -2,18 +2,22 @@
 
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
-use crate::notes::Checked;
+use crate::notes::{Checked, LookedUp};
 use crate::passwords::Outcome;
 use crate::problem::Problem;
-use crate::request::{path_of, Redirect, REDIRECTS};
+use crate::request::{path_of, query_of, Redirect, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, Settings};
+use mehari_config::{LogLevel, RewriteMap, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Passage, Remarks};
+use super::redirects::joined;
+use super::{Lead, Passage, Remarks};
+
+/// Keys that one request may have looked up by programs.
+const QUESTIONS: usize = 32;
 
 /// What the gate came to, once all it wanted done has been done.
 pub enum Admission {
@@ -36,7 +40,7 @@ pub async fn admit<D: Dispatch>(
         let passage = ask(turn, &mut remarks);
         turn.notes = match &passage {
             // All is asked again: what it noted would be there twice.
-            Ok(Passage::Check(..) | Passage::Fetch(_)) => before,
+            Ok(Passage::Check(..) | Passage::LookUp { .. } | Passage::Fetch(_)) => before,
             _ => remarks,
         };
         match passage? {
@@ -48,15 +52,21 @@ pub async fn admit<D: Dispatch>(
             Passage::Status(settings, status) => {
                 return Ok(refuse(shared, turn, settings, status, asked))
             }
-            Passage::Led(target) => {
-                let redirect = lead(turn.redirect.as_ref(), target, asked);
+            Passage::Led(to) => {
+                if let (false, Some(notes)) = (to.in_place, &mut turn.notes) {
+                    notes.begin_anew(turn.redirect.as_ref());
+                }
+                let redirect = lead(turn.redirect.take(), to, asked);
                 if redirect.count > REDIRECTS {
                     turn.log(shared, LogLevel::Error, asked, "rewritten too often");
                     return Ok(Admission::Status(500));
                 }
                 turn.redirect = Some(redirect);
-                if let Some(notes) = &mut turn.notes {
-                    notes.led_on();
+            }
+            Passage::LookUp { map, key } => {
+                if let Err(text) = look_up(shared, turn, map, key).await {
+                    turn.log(shared, LogLevel::Error, asked, &text);
+                    return Ok(Admission::Status(500));
                 }
             }
             Passage::Fetch(file) => {
@@ -135,14 +145,41 @@ fn refuse<D: Dispatch>(
     Admission::Status(status)
 }
 
-/// The same request, for another target: method and body stay.
-fn lead(redirect: Option<&Redirect>, target: Vec<u8>, asked: &[u8]) -> Redirect {
-    let from = redirect.map_or(asked, |redirect| &redirect.target);
-    Redirect {
-        from: path_of(from).to_vec(),
-        status: redirect.map_or(200, |redirect| redirect.status),
-        count: redirect.map_or(0, |redirect| redirect.count) + 1,
-        keeps_request: redirect.map_or(true, |redirect| redirect.keeps_request),
-        target,
+/// Notes what a map's program says of a key.
+async fn look_up<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    map: String,
+    key: Vec<u8>,
+) -> Result<(), String> {
+    let site = shared.site();
+    let Some(RewriteMap::Program(command)) = site.host(turn.host).rules.maps.get(&map) else {
+        return Err(format!("there is no map `{map}` any more"));
+    };
+    let notes = turn.notes.get_or_insert_with(Default::default);
+    if notes.looked_up.len() >= QUESTIONS {
+        return Err(format!("rules ask map `{map}` without end"));
     }
+    let said = shared.maps.ask(command, &key).await;
+    let value = said.map_err(|trouble| format!("the program of RewriteMap {map} {trouble}"))?;
+    notes.looked_up.push(LookedUp { map, key, value });
+    Ok(())
+}
+
+/// The same request, for another target: method and body stay.
+pub fn lead(redirect: Option<Redirect>, to: Lead, asked: &[u8]) -> Redirect {
+    let mut redirect = redirect.unwrap_or(Redirect {
+        target: asked.to_vec(),
+        from: None,
+        status: 200,
+        count: 0,
+        keeps_request: true,
+    });
+    let before = std::mem::replace(&mut redirect.target, to.target);
+    if !to.in_place {
+        // As in Apache: the path as it was, with the query as the rules have left it.
+        redirect.from = Some(joined(path_of(&before), query_of(&redirect.target)));
+    }
+    redirect.count += 1;
+    redirect
 }

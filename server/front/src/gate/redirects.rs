@@ -72,7 +72,7 @@ pub(super) fn redirected(settings: Arc<Settings>, status: u16, location: Vec<u8>
 }
 
 /// A target with scheme and host; one that has them stays as it is.
-pub(super) fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
+pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
     if has_scheme(&target) || !target.starts_with(b"/") {
         return target;
     }

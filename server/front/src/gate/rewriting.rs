@@ -3,70 +3,136 @@
 
 use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
-use crate::notes::Notes;
+use crate::notes::Destination;
 use crate::path::Path;
 use crate::request::Request;
 use crate::rewrite::{has_scheme, Rewritten, Run};
 use crate::route::Route;
 use crate::shared::Shared;
-use mehari_config::{escaped, Host};
+use mehari_config::{escaped, Host, PassFrom, Proxied, Rewriting};
+use std::sync::Arc;
 
 use super::redirects::{absolute, joined, redirected};
-use super::{Early, Gate, Passage, Remarks};
+use super::{Gate, Lead, Passage, Remarks};
 
+/// The rules of the host, which run once for a resource: what came of it is noted. `None`: the request goes on.
 pub(super) fn of_host<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     host: &Host,
     path: &Path,
     remarks: &mut Remarks,
-) -> Early {
-    let ended = remarks.as_ref().is_some_and(|notes| notes.ended);
-    if !host.rules.rewriting.is_on() || ended {
-        return Early::Go(None);
+) -> Option<Passage> {
+    let rewriting = &host.rules.rewriting;
+    if !may_run(rewriting, remarks) {
+        return None;
     }
     let mut facts = RequestFacts::new(request, host, None, &shared.maps);
     facts.path = &path.bytes;
-    let mut run = Run {
-        facts,
-        subject: path.bytes.clone(),
-        query: request.query().to_vec(),
-        notes: remarks.as_deref().cloned().unwrap_or_default(),
+    name_script(request, host, path, remarks);
+    let place = (path.bytes.clone(), &b"/"[..]);
+    let rewritten = match run(shared, facts, place, rewriting, remarks) {
+        Ok(rewritten) => rewritten,
+        Err(question) => return Some(question),
     };
-    let rewritten = run.through(&host.rules.rewriting);
-    keep(remarks, run.notes);
-    let decided = match rewritten {
-        Rewritten::Unchanged => return Early::Go(None),
-        Rewritten::Status(status) => Passage::Status(None, status),
-        Rewritten::Proxy(_) => Passage::Status(None, 502),
+    let (destination, new, query) = match rewritten {
+        Rewritten::Unchanged => return None,
+        Rewritten::Status(status) => return Some(Passage::Status(None, status)),
         Rewritten::Redirect { status, location } => {
-            let location = absolute(request, host, location);
-            redirected(host.base_settings(), status, location)
+            return Some(redirected(host.base_settings(), status, location));
         }
-        Rewritten::Path { path: new, .. } if !new.starts_with(b"/") => Passage::Status(None, 400),
-        // Rewritten to itself.
-        Rewritten::Path {
-            path: new, query, ..
-        } if new == path.bytes && query == request.query() => return Early::Go(None),
+        Rewritten::Proxy {
+            upstream,
+            path: asked,
+            query,
+        } => (back_end(upstream, path, &asked), None, query),
+        Rewritten::Path { path: new, .. } if !new.starts_with(b"/") => {
+            return Some(Passage::Status(None, 400))
+        }
         Rewritten::Path {
             path: new,
             query,
-            pass_through,
+            pass_through: true,
+            ..
+        } => (Destination::Mapped, Some(new), query),
+        Rewritten::Path {
+            path: new,
+            query,
             fixed_start,
-        } => {
-            if !pass_through && query == request.query() {
-                return Early::Go(Some(file_of(host, new, fixed_start)));
-            }
-            // The query goes with the path, so the request goes on as one for both. Without
-            // [PT] the path is a file's, which nothing maps any more.
-            let target = joined(&escaped(&new), &query);
-            match (pass_through, request.redirect) {
-                (_, Some(redirect)) if redirect.target == target => Passage::Status(None, 500),
-                _ => Passage::Led(target),
-            }
-        }
+            ..
+        } => (
+            Destination::File(file_of(host, new, fixed_start)),
+            None,
+            query,
+        ),
     };
-    Early::Decided(decided)
+    remarks.get_or_insert_with(Default::default).destination = Some(destination);
+    let resource = match new {
+        Some(new) => escaped(&new),
+        None => request.path().to_vec(),
+    };
+    in_place(request, resource, &query)
+}
+
+/// SCRIPT_URL and SCRIPT_URI: what was asked for before any rule changed it.
+fn name_script(request: &Request<'_>, host: &Host, path: &Path, remarks: &mut Remarks) {
+    let notes = remarks.get_or_insert_with(Default::default);
+    let before = notes.variable(b"REDIRECT_SCRIPT_URL");
+    let url = before.unwrap_or(&path.bytes).to_vec();
+    notes.set(b"SCRIPT_URI", absolute(request, host, url.clone()));
+    notes.set(b"SCRIPT_URL", url);
+}
+
+/// The same request for another target, if that is another one.
+fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Passage> {
+    let target = joined(&path, query);
+    let has_changed = path != request.path() || query != request.query();
+    has_changed.then_some(Passage::Led(Lead {
+        target,
+        in_place: true,
+    }))
+}
+
+fn may_run(rewriting: &Rewriting, remarks: &Remarks) -> bool {
+    rewriting.is_on() && !remarks.as_ref().is_some_and(|notes| notes.ended)
+}
+
+/// Runs rules. An error is a program's to answer first.
+fn run<D: Dispatch>(
+    shared: &Shared<D>,
+    facts: RequestFacts<'_>,
+    (subject, base): (Vec<u8>, &[u8]),
+    rewriting: &Rewriting,
+    remarks: &mut Remarks,
+) -> Result<Rewritten, Passage> {
+    let mut run = Run {
+        query: facts.query.to_vec(),
+        facts,
+        subject,
+        base,
+        notes: remarks.as_deref().cloned().unwrap_or_default(),
+    };
+    let rewritten = run.through(rewriting);
+    let notes = run.notes;
+    if let Some((map, key)) = shared.maps.take_wanted() {
+        return Err(Passage::LookUp { map, key });
+    }
+    let has_changed = !matches!(rewritten, Rewritten::Unchanged);
+    if remarks.is_some() || has_changed || notes.says_something() {
+        *remarks = Some(Box::new(notes));
+    }
+    Ok(rewritten)
+}
+
+/// What the rule names, in the place of the whole path.
+fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
+    let from = String::from_utf8_lossy(&path.merged).into_owned();
+    Destination::BackEnd(Arc::new(Proxied {
+        upstream,
+        from: PassFrom::Prefix(from),
+        to: Some(String::from_utf8_lossy(asked).into_owned()),
+        raw: false,
+    }))
 }
 
 /// The file a rewritten path stands for: below the document root, or on the disk itself if the rule
@@ -96,8 +162,10 @@ impl<D: Dispatch> Gate<'_, D> {
     ) -> Option<Passage> {
         let settings = &route.settings;
         let rewriting = &settings.rules.rewriting;
-        let ended = remarks.as_ref().is_some_and(|notes| notes.ended);
-        if !rewriting.is_on() || ended {
+        let destination = remarks
+            .as_ref()
+            .and_then(|notes| notes.destination.as_ref());
+        if !may_run(rewriting, remarks) || matches!(destination, Some(Destination::BackEnd(_))) {
             return None;
         }
         let file = [&route.file[..], &route.path_info].concat();
@@ -116,14 +184,10 @@ impl<D: Dispatch> Gate<'_, D> {
         let base = self.base(rewriting.base.as_deref(), path, &subject);
         let mut facts = self.facts(route, settings, None);
         facts.path = &path.bytes;
-        let mut run = Run {
-            facts,
-            subject: subject.clone(),
-            query: self.request.query().to_vec(),
-            notes: remarks.as_deref().cloned().unwrap_or_default(),
+        let rewritten = match run(self.shared, facts, (subject, &base), rewriting, remarks) {
+            Ok(rewritten) => rewritten,
+            Err(question) => return Some(question),
         };
-        let rewritten = run.through(rewriting);
-        keep(remarks, run.notes);
         let below = |target: Vec<u8>| match target.starts_with(b"/") || has_scheme(&target) {
             true => target,
             false => [&base[..], &target].concat(),
@@ -131,18 +195,40 @@ impl<D: Dispatch> Gate<'_, D> {
         match rewritten {
             Rewritten::Unchanged => None,
             Rewritten::Status(status) => Some(Passage::Status(Some(settings.clone()), status)),
-            Rewritten::Proxy(_) => Some(Passage::Status(Some(settings.clone()), 502)),
             Rewritten::Redirect { status, location } => {
-                let location = absolute(self.request, self.host, below(location));
                 Some(redirected(settings.clone(), status, location))
+            }
+            Rewritten::Proxy {
+                upstream,
+                path: asked,
+                query,
+            } => {
+                let notes = remarks.get_or_insert_with(Default::default);
+                notes.destination = Some(back_end(upstream, path, &asked));
+                notes.rewritten_in_folder = true;
+                in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
+                    // To be routed anew all the same.
+                    let target = self.request.resource.to_vec();
+                    Some(Passage::Led(Lead {
+                        target,
+                        in_place: true,
+                    }))
+                })
             }
             Rewritten::Path {
                 path: new, query, ..
             } => {
-                let target = joined(&escaped(&below(new)), &query);
-                let same = joined(&escaped(&path.bytes), self.request.query());
-                // Led to itself: as in Apache the rule is done with.
-                (target != same).then_some(Passage::Led(target))
+                let new = below(new);
+                if new == path.bytes {
+                    // Led to itself: as in Apache the rules are done with it.
+                    let notes = remarks.get_or_insert_with(Default::default);
+                    notes.rewritten_in_folder = true;
+                    return in_place(self.request, self.request.path().to_vec(), &query);
+                }
+                Some(Passage::Led(Lead {
+                    target: joined(&escaped(&new), &query),
+                    in_place: false,
+                }))
             }
         }
     }
@@ -164,13 +250,5 @@ impl<D: Dispatch> Gate<'_, D> {
             base.push(b'/');
         }
         base
-    }
-}
-
-fn keep(remarks: &mut Remarks, notes: Notes) {
-    match remarks {
-        Some(known) => **known = notes,
-        None if notes.variables.is_empty() && notes.lines.is_empty() && !notes.ended => {}
-        None => *remarks = Some(Box::new(notes)),
     }
 }

@@ -98,6 +98,6 @@ fn partial(
     Ok(Answer {
         status: 206,
         lines,
-        content: Content::File(FileBody::new(file, parts, resource, files)),
+        content: Content::File(FileBody::new(file, parts, Some(resource), files)),
     })
 }

@@ -1,7 +1,7 @@
 //! Requests for Perl: which header fields a program may see, and the call the pool gets.
 
 use crate::dispatch::Dispatch;
-use crate::request::{Field, Request, Table};
+use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
 use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
@@ -23,7 +23,10 @@ pub fn submit<D: Dispatch>(
         } = call.task
         {
             // Perl's phases only: the front starts the program when they let it.
-            call.task = Task::Front { file };
+            call.task = Task::Front {
+                file,
+                is_program: true,
+            };
         }
         pool.submit(call)
     })
@@ -80,10 +83,16 @@ pub fn with_call<T>(
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
     }
-    if let Some(redirect) = request.redirect {
+    if let Some((redirect, from)) = request.redirected_from() {
         status = redirect.status.to_string();
         variables.push((b"REDIRECT_STATUS", status.as_bytes()));
-        variables.push((b"REDIRECT_URL", &redirect.from));
+        variables.push((b"REDIRECT_URL", path_of(from)));
+        if redirect.status >= 400 {
+            variables.push((b"REDIRECT_REQUEST_METHOD", request.asked_method));
+        }
+        if let Some(query) = from.get(path_of(from).len() + 1..) {
+            variables.push((b"REDIRECT_QUERY_STRING", query));
+        }
     }
     give(Call {
         task: task(route),
@@ -177,7 +186,10 @@ fn parses_headers(route: &Route) -> bool {
 /// What the program is; without one, the front answers when Perl's other handlers have run.
 fn task(route: &Route) -> Task<'_> {
     if !matches!(route.outcome, Outcome::Program) {
-        return Task::Front { file: &route.file };
+        return Task::Front {
+            file: &route.file,
+            is_program: false,
+        };
     }
     match &route.handler {
         Handler::Script(rung) => Task::Script {

@@ -3,9 +3,11 @@
 use super::body::Gathered;
 use super::connection::{Connection, Current, Gone};
 use super::head::Framing;
+use crate::cache::{self, Step};
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
+use crate::handler::lua;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::request::{Request, Table};
@@ -68,9 +70,14 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Asks the rules.
     async fn ask(&self, turn: &mut Current) -> Result<Admission, Problem> {
         let asked = self.head.target(self.input.bytes());
-        gate::admit(&self.shared, &mut turn.turn, asked, |turn, remarks| {
-            self.with_request(turn, |request| gate::pass(&self.shared, request, remarks))
-        })
+        let shared = &self.shared;
+        lua::admit(
+            shared,
+            &mut turn.turn,
+            asked,
+            |turn, remarks| self.with_request(turn, |request| gate::pass(shared, request, remarks)),
+            |turn, what| self.with_request(turn, |request| what(request)),
+        )
         .await
     }
 
@@ -115,6 +122,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 }));
             }
         }
+        if !route.settings.cache.is_off() {
+            if let Some(work) = self.consult_cache(turn, route).await? {
+                return Ok(work);
+            }
+        }
         if route.settings.track_uploads {
             let size = match self.head.framing {
                 Framing::Length(length) => length,
@@ -145,6 +157,43 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.begin(turn, route, gathered)
             }
         })
+    }
+
+    /// What the response cache has for the request; `None`: the program is asked.
+    async fn consult_cache(
+        &mut self,
+        turn: &mut Current,
+        route: &Rc<Route>,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let question = |request: &Request<'_>| cache::Question::of(&self.shared, request, route);
+        let Some(mut question) = self.with_request(turn, question) else {
+            return Ok(None);
+        };
+        loop {
+            let step = self.with_request(turn, |request| {
+                cache::step(&self.shared, turn, request, route, &mut question)
+            });
+            match step {
+                Step::Pass => return Ok(None),
+                Step::Answer(work) => {
+                    self.skip_body(turn).await?;
+                    return Ok(Some(work));
+                }
+                Step::Wait(others) => {
+                    // Earlier answers do not wait.
+                    self.flush().await?;
+                    let clock = &self.shared.clock;
+                    self.seat.enter(clock, Phase::Work, Duration::MAX);
+                    others.await;
+                }
+                Step::Ask(mut lease) => {
+                    let fields = self.with_request(turn, |request| lease.fields(request));
+                    lease.change_fields(turn, fields);
+                    turn.lease = Some(lease);
+                    return Ok(None);
+                }
+            }
+        }
     }
 
     /// False: `OPTIONS *`.
@@ -196,6 +245,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => self.head.method.of(bytes),
             },
+            asked_method: self.head.method.of(bytes),
             target: self.head.target(bytes),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,

@@ -3,13 +3,14 @@
 use super::connection::{Connection, Current, Gone};
 use super::reply::{self, Length, Reply};
 use super::stream::Stream as Body;
+use crate::cache::{self, Lease};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
-use crate::request::Protocol;
+use crate::request::{Protocol, Request};
 use crate::socket::Stream;
 use crate::spool::Spooled;
 use crate::work::{self, Work};
@@ -30,7 +31,16 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         turn: &mut Current,
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
-        let mut head = match self.backend_head(turn, backend).await? {
+        let lease = turn.lease.take();
+        let said = self.backend_head(turn, backend).await?;
+        let lease = match lease {
+            None => None,
+            Some(lease) => match self.rescued(turn, lease, &said) {
+                Ok(work) => return Ok(Some(work)),
+                Err(lease) => Some(lease),
+            },
+        };
+        let mut head = match said {
             Ok(Said::Response(head)) => head,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
             Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
@@ -48,10 +58,27 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
             Ok(lines) if (200..=999).contains(&head.status) => {
+                if !lines.purge.is_empty() {
+                    self.with_request(turn, |request| {
+                        self.shared.cache.purge_said(request, &head.lines, &lines)
+                    });
+                }
+                if let Some(lease) = lease {
+                    let work = self.with_request(turn, |request| {
+                        let response = (&mut head, &lines);
+                        cache::receive(&self.shared, turn, request, lease, response, backend)
+                    });
+                    if work.is_some() {
+                        return Ok(work);
+                    }
+                }
                 if lines.send_file.is_some() {
                     if let Some(work) = self.sent_file(turn, &head, &lines) {
                         return Ok(Some(work));
                     }
+                }
+                if turn.is_seen_by_scripts() {
+                    return self.send_scripted(turn, backend, head).await;
                 }
                 self.send_program(turn, backend, head, lines).await?;
                 Ok(None)
@@ -63,6 +90,47 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 Ok(Some(self.page(turn, 500)))
             }
         }
+    }
+
+    /// The same, once scripts have seen the head.
+    async fn send_scripted(
+        &mut self,
+        turn: &mut Current,
+        backend: &mut Backend<D::Exchange>,
+        mut head: Head,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let said = self.scripted(turn, head.status, [&head.lines, &[]]).await;
+        if let Some(response) = said {
+            if let Some(answer) = response.instead {
+                return Ok(Some(Work::Answer(answer)));
+            }
+            (head.status, head.lines) = (response.status, response.lines);
+        }
+        match lines::examine(&head.lines) {
+            Ok(lines) => {
+                self.send_program(turn, backend, head, lines).await?;
+                Ok(None)
+            }
+            Err(_) => Ok(Some(self.page(turn, 500))),
+        }
+    }
+
+    /// What the response cache has where the program failed; else the lease, to go on with.
+    fn rescued(
+        &self,
+        turn: &mut Current,
+        mut lease: Box<Lease>,
+        said: &Result<Said, Fault>,
+    ) -> Result<Work<D>, Box<Lease>> {
+        lease.restore_fields(turn);
+        let failed = match said {
+            Err(_) => true,
+            Ok(Said::Page(status)) => *status >= 500,
+            Ok(_) => false,
+        };
+        let rescue = |request: &Request<'_>| cache::rescue(&self.shared, turn, request, &lease);
+        let work = failed.then(|| self.with_request(turn, rescue)).flatten();
+        work.ok_or(lease)
     }
 
     fn hand_back(&self, turn: &Current, passed: Passed, body: Option<Box<Spooled>>) -> Work<D> {

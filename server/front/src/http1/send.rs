@@ -5,10 +5,12 @@ use super::reply::{Length, Reply};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handler::lua::{self, Response};
 use crate::header_rules;
 use crate::request::Request;
 use crate::socket::Stream;
 use crate::status;
+use crate::turn::Turn;
 use mehari_config::LogLevel;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -66,8 +68,19 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     pub(super) async fn send_answer(
         &mut self,
         turn: &mut Current,
-        answer: Answer,
+        mut answer: Answer,
     ) -> Result<(), Gone> {
+        if turn.is_seen_by_scripts() {
+            let said = self.scripted(turn, answer.status, answer.lines()).await;
+            answer = match said {
+                None => answer,
+                Some(Response {
+                    instead: Some(instead),
+                    ..
+                }) => instead,
+                Some(Response { status, lines, .. }) => answer.with_head(status, lines),
+            };
+        }
         turn.status = answer.status;
         let length = match status::has_no_body(answer.status) {
             true => Length::Unsaid,
@@ -98,9 +111,24 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         match answer.content {
             Content::Bytes(bytes) => self.push_body(turn, &bytes),
             Content::Cached(resource) => self.push_body(turn, resource.body()),
+            Content::Shared(bytes) => self.push_body(turn, &bytes),
             Content::File(body) => return self.send_file(turn, body).await,
         }
         self.flush_if_large().await
+    }
+
+    /// What scripts make of a head.
+    pub(super) async fn scripted(
+        &self,
+        turn: &mut Current,
+        status: u16,
+        lines: [&[u8]; 2],
+    ) -> Option<Response> {
+        let asked = self.head.target(self.input.bytes());
+        let look = |turn: &Turn, what: &mut dyn FnMut(&Request<'_>)| {
+            self.with_request(turn, |request| what(request))
+        };
+        lua::respond(&self.shared, &mut turn.turn, asked, look, (status, lines)).await
     }
 
     /// The header lines as the configuration's rules leave them; `None`: as they are.

@@ -18,6 +18,7 @@ impl<D: Dispatch> Stream<D> {
         let site = self.shared.site();
         let limits = &site.limits;
         let is_plain = site.host(turn.host).rules.is_empty()
+            && !self.shared.lua.is_used()
             && head.target() != b"*"
             && head.check(limits).is_ok()
             && work::check_trust(&self.shared, &self.peer, turn.host).is_ok();
@@ -29,6 +30,8 @@ impl<D: Dispatch> Stream<D> {
         let is_plain = matches!(route.outcome, Outcome::File(_))
             && !settings.rules.look_first()
             && settings.traffic.is_empty()
+            && route.through.is_empty()
+            && settings.cache.is_off()
             && !settings.track_uploads
             && !settings.runs_phases();
         if !is_plain {
@@ -49,6 +52,7 @@ impl<D: Dispatch> Stream<D> {
     ) -> Result<Option<Next<D>>, Gone> {
         let bytes = match &answer.content {
             Content::Cached(resource) => resource.bytes(),
+            Content::Shared(bytes) => bytes.clone(),
             Content::Bytes(bytes) => Bytes::copy_from_slice(bytes),
             Content::File(_) => return Ok(Some(Next::Work(Work::Answer(answer)))),
         };

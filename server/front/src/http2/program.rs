@@ -5,12 +5,14 @@ use super::head::Head;
 use super::send::{fields_of, push_length, push_lines};
 use super::stream::{Gone, Stream};
 use crate::backlog::Backlog;
+use crate::cache::{self, Lease};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handed_back;
 use crate::handler::{send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
+use crate::request::Request;
 use crate::spool::Spooled;
 use crate::status;
 use crate::turn::Turn;
@@ -32,7 +34,16 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         backend: &mut Backend<D::Exchange>,
     ) -> Result<Option<Work<D>>, Gone> {
-        let mut said = match poll_fn(|cx| self.poll_head(cx, backend)).await? {
+        let lease = turn.lease.take();
+        let said = poll_fn(|cx| self.poll_head(cx, backend)).await?;
+        let lease = match lease {
+            None => None,
+            Some(lease) => match self.rescued(turn, head, lease, &said) {
+                Ok(work) => return Ok(Some(work)),
+                Err(lease) => Some(lease),
+            },
+        };
+        let mut said = match said {
             Ok(Said::Response(said)) => said,
             Ok(Said::Elsewhere(target)) => return Ok(Some(Work::Elsewhere(target, 200))),
             Ok(Said::Answered(answer)) => return Ok(Some(Work::Answer(*answer))),
@@ -51,10 +62,27 @@ impl<D: Dispatch> Stream<D> {
         said.status = turn.status_for(said.status);
         match lines::examine(&said.lines) {
             Ok(lines) if (200..=999).contains(&said.status) => {
+                if !lines.purge.is_empty() {
+                    self.with_request(turn, head, |request| {
+                        self.shared.cache.purge_said(request, &said.lines, &lines)
+                    });
+                }
+                if let Some(lease) = lease {
+                    let work = self.with_request(turn, head, |request| {
+                        let response = (&mut said, &lines);
+                        cache::receive(&self.shared, turn, request, lease, response, backend)
+                    });
+                    if work.is_some() {
+                        return Ok(work);
+                    }
+                }
                 if lines.send_file.is_some() {
                     if let Some(work) = self.sent_file(turn, head, &said, &lines) {
                         return Ok(Some(work));
                     }
+                }
+                if turn.is_seen_by_scripts() {
+                    return self.send_scripted(turn, head, backend, said).await;
                 }
                 self.send_program(turn, head, backend, said, lines).await?;
                 Ok(None)
@@ -65,6 +93,30 @@ impl<D: Dispatch> Stream<D> {
                 self.log(turn, head, &text);
                 Ok(Some(self.page(turn, head, 500)))
             }
+        }
+    }
+
+    /// The same, once scripts have seen the head.
+    async fn send_scripted(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        backend: &mut Backend<D::Exchange>,
+        mut said: mehari_pool::Head,
+    ) -> Result<Option<Work<D>>, Gone> {
+        let lines = [&said.lines[..], &[]];
+        if let Some(response) = self.scripted(turn, head, said.status, lines).await {
+            if let Some(answer) = response.instead {
+                return Ok(Some(Work::Answer(answer)));
+            }
+            (said.status, said.lines) = (response.status, response.lines);
+        }
+        match lines::examine(&said.lines) {
+            Ok(lines) => {
+                self.send_program(turn, head, backend, said, lines).await?;
+                Ok(None)
+            }
+            Err(_) => Ok(Some(self.page(turn, head, 500))),
         }
     }
 
@@ -97,6 +149,27 @@ impl<D: Dispatch> Stream<D> {
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
         push_lines(response.headers_mut(), &interim.lines)?;
         self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    /// What the response cache has where the program failed; else the lease, to go on with.
+    fn rescued(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        mut lease: Box<Lease>,
+        said: &Result<Said, Fault>,
+    ) -> Result<Work<D>, Box<Lease>> {
+        lease.restore_fields(turn);
+        let failed = match said {
+            Err(_) => true,
+            Ok(Said::Page(status)) => *status >= 500,
+            Ok(_) => false,
+        };
+        let rescue = |request: &Request<'_>| cache::rescue(&self.shared, turn, request, &lease);
+        let work = failed
+            .then(|| self.with_request(turn, head, rescue))
+            .flatten();
+        work.ok_or(lease)
     }
 
     fn hand_back(

@@ -5,6 +5,7 @@ use super::stream::{Gone, Stream};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handler::lua::{self, Response as Scripted};
 use crate::header_rules;
 use crate::lines;
 use crate::request::Request;
@@ -26,14 +27,28 @@ impl<D: Dispatch> Stream<D> {
         &mut self,
         turn: &mut Turn,
         head: &Head,
-        answer: Answer,
+        mut answer: Answer,
     ) -> Result<(), Gone> {
+        if turn.is_seen_by_scripts() {
+            let said = self
+                .scripted(turn, head, answer.status, answer.lines())
+                .await;
+            answer = match said {
+                None => answer,
+                Some(Scripted {
+                    instead: Some(instead),
+                    ..
+                }) => instead,
+                Some(Scripted { status, lines, .. }) => answer.with_head(status, lines),
+            };
+        }
         let Some(mut stream) = self.send_head(turn, head, &answer)? else {
             return Ok(());
         };
         match answer.content {
             Content::Bytes(bytes) => self.send(turn, &mut stream, bytes.into(), true).await,
             Content::Cached(resource) => self.send(turn, &mut stream, resource.bytes(), true).await,
+            Content::Shared(bytes) => self.send(turn, &mut stream, bytes, true).await,
             Content::File(mut body) => loop {
                 let mut window = Vec::new();
                 let more = body.read(&mut window).await;
@@ -48,6 +63,21 @@ impl<D: Dispatch> Stream<D> {
                 }
             },
         }
+    }
+
+    /// What scripts make of a head.
+    pub(super) async fn scripted(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        status: u16,
+        lines: [&[u8]; 2],
+    ) -> Option<Scripted> {
+        let look = |turn: &Turn, what: &mut dyn FnMut(&Request<'_>)| {
+            self.with_request(turn, head, |request| what(request))
+        };
+        let asked = head.target();
+        lua::respond(&self.shared, turn, asked, look, (status, lines)).await
     }
 
     /// Sends the head; `None`: the answer has no body.

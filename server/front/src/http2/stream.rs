@@ -1,14 +1,17 @@
 //! One stream: a request and its response.
 
 use super::head::Head;
+use crate::cache::{self, Step};
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
+use crate::handler::lua;
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::proxied;
 use crate::request::{Peer, Protocol, Request, Table};
+use crate::route::Route;
 use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::traffic::Verdict;
@@ -165,11 +168,16 @@ impl<D: Dispatch> Stream<D> {
     /// Asks the rules.
     async fn ask(&self, turn: &mut Turn, head: &Head) -> Result<Admission, Problem> {
         let asked = head.target();
-        gate::admit(&self.shared, turn, asked, |turn, remarks| {
-            self.with_request(turn, head, |request| {
-                gate::pass(&self.shared, request, remarks)
-            })
-        })
+        let shared = &self.shared;
+        lua::admit(
+            shared,
+            turn,
+            asked,
+            |turn, remarks| {
+                self.with_request(turn, head, |request| gate::pass(shared, request, remarks))
+            },
+            |turn, what| self.with_request(turn, head, |request| what(request)),
+        )
         .await
     }
 
@@ -220,6 +228,11 @@ impl<D: Dispatch> Stream<D> {
                 }));
             }
         }
+        if !route.settings.cache.is_off() {
+            if let Some(work) = self.consult_cache(turn, head, &route).await {
+                return Ok(work);
+            }
+        }
         if route.settings.track_uploads {
             let track = |request: &Request<'_>| work::track(&self.shared, request, head.length());
             turn.upload = self.with_request(turn, head, track);
@@ -254,6 +267,33 @@ impl<D: Dispatch> Stream<D> {
         }))
     }
 
+    /// What the response cache has for the request; `None`: the program is asked.
+    async fn consult_cache(
+        &self,
+        turn: &mut Turn,
+        head: &Head,
+        route: &Rc<Route>,
+    ) -> Option<Work<D>> {
+        let question = |request: &Request<'_>| cache::Question::of(&self.shared, request, route);
+        let mut question = self.with_request(turn, head, question)?;
+        loop {
+            let step = self.with_request(turn, head, |request| {
+                cache::step(&self.shared, turn, request, route, &mut question)
+            });
+            match step {
+                Step::Pass => return None,
+                Step::Answer(work) => return Some(work),
+                Step::Wait(others) => others.await,
+                Step::Ask(mut lease) => {
+                    let fields = self.with_request(turn, head, |request| lease.fields(request));
+                    lease.change_fields(turn, fields);
+                    turn.lease = Some(lease);
+                    return None;
+                }
+            }
+        }
+    }
+
     pub(super) fn with_request<R>(
         &self,
         turn: &Turn,
@@ -273,6 +313,7 @@ impl<D: Dispatch> Stream<D> {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method(),
             },
+            asked_method: head.method(),
             target: head.target(),
             resource: match &turn.redirect {
                 Some(redirect) => &redirect.target,

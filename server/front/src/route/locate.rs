@@ -6,11 +6,12 @@ use super::links::may_follow;
 use super::{program, proxied, views, walk, Outcome, Route};
 use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
+use crate::notes::Notes;
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::{Facts, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_config::{Facts, Forced, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -83,17 +84,53 @@ pub fn cold(
     (ground.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
 }
 
-/// The same for one request, with every `<If>` it meets.
+/// The same for one request, with every `<If>` it meets, and what rules have noted of it.
 pub fn find_for<D: Dispatch>(
     site: &Site,
     shared: &Shared<D>,
     request: &Request<'_>,
-    file: Option<&[u8]>,
-    facts: &dyn Facts,
+    notes: &Notes,
+    facts: Option<&dyn Facts>,
 ) -> Result<Route, Problem> {
     let mut search = Search::new(site, &shared.htaccess, request.virtual_host);
-    search.facts = Some(facts);
-    search.route(request.path(), file)
+    search.facts = facts;
+    search.forced = &notes.forced;
+    search.route(request.path(), notes.file())
+}
+
+/// The same place, answered by a back end that a rule has chosen.
+pub fn to_back_end(
+    site: &Site,
+    request: &Request<'_>,
+    route: &Route,
+    proxied: &Arc<Proxied>,
+) -> Route {
+    let settings = route.settings.clone();
+    let mapping = Mapping {
+        file: route.file.clone(),
+    };
+    let path = Path::decode(request.path());
+    let found = path.ok().filter(|_| !settings.denied).and_then(|path| {
+        let (host, raw) = (route.host, None);
+        proxied::route(
+            site,
+            host,
+            settings.clone(),
+            proxied.clone(),
+            &path,
+            raw,
+            mapping,
+        )
+    });
+    let problem = match settings.denied {
+        true => DENIED,
+        false => NOT_FOUND,
+    };
+    let through = route.through.clone();
+    match found {
+        Some(found) => Route { through, ..found },
+        None => refused(route.host, settings, problem),
+    }
 }
 
 struct Search<'s> {
@@ -101,6 +138,7 @@ struct Search<'s> {
     host: &'s Host,
     htaccess: &'s HtaccessTable,
     facts: Option<&'s dyn Facts>,
+    forced: &'s [Arc<Forced>],
     /// Notes what is looked at.
     survey: Option<Survey<'s>>,
     indexes: usize,
@@ -122,6 +160,7 @@ impl<'s> Search<'s> {
             host: site.host(host),
             htaccess,
             facts: None,
+            forced: &[],
             survey: None,
             indexes: 0,
             through: Vec::new(),
@@ -249,10 +288,11 @@ impl<'s> Search<'s> {
         }
         let path = String::from_utf8_lossy(path);
         let settings = self.host.settings_with(&path, Some(file), &chain);
-        Ok(match self.facts {
+        let settings = match self.facts {
             Some(facts) => self.host.settings_if(&settings, facts),
             None => settings,
-        })
+        };
+        Ok(self.host.settings_forced(&settings, self.forced))
     }
 
     /// `FallbackResource`, or nothing.
@@ -463,16 +503,20 @@ impl<'s> Search<'s> {
     }
 
     fn refused(&self, settings: Arc<Settings>, problem: Problem) -> Route {
-        Route {
-            host: self.host.number,
-            settings,
-            handler: Handler::File,
-            file: Vec::new(),
-            script_name: Vec::new(),
-            path_info: Vec::new(),
-            outcome: Outcome::Refused(problem),
-            through: Vec::new(),
-        }
+        refused(self.host.number, settings, problem)
+    }
+}
+
+fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
+    Route {
+        host,
+        settings,
+        handler: Handler::File,
+        file: Vec::new(),
+        script_name: Vec::new(),
+        path_info: Vec::new(),
+        outcome: Outcome::Refused(problem),
+        through: Vec::new(),
     }
 }
 

@@ -79,6 +79,10 @@ fn value(line: &mut Vec<u8>, field: &LogField, original: bool, entry: &Entry<'_>
             text(line, value.map(str::as_bytes));
         }
         LogField::Queued => decimal(line, entry.queue_us),
+        LogField::Cache => text(
+            line,
+            Some(more.cache.as_bytes()).filter(|part| !part.is_empty()),
+        ),
         LogField::Backend => decimal(line, more.backend_us),
     }
 }

@@ -47,6 +47,7 @@ fn own_formats_write_what_apache_writes() {
             bytes_in: 80,
             bytes_out: 2500,
             backend_us: 240,
+            cache: "HIT",
             tls: None,
         },
         ..entry()
@@ -71,8 +72,8 @@ fn own_formats_write_what_apache_writes() {
         ("%v %V", "www.example.test example.test"),
         ("%404,500{Host}i %!404{Host}i", "example.test -"),
         (
-            "%{queue}Q %{backend}Q %{worker}Q %{SSL_PROTOCOL}x",
-            "3 240 124 -",
+            "%{queue}Q %{backend}Q %{worker}Q %{cache}Q %{SSL_PROTOCOL}x",
+            "3 240 124 HIT -",
         ),
     ] {
         assert_eq!(

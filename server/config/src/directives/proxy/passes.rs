@@ -124,9 +124,28 @@ fn alone(site: &mut Site, member: BackEnd) -> String {
 }
 
 /// `SetHandler "proxy:URL"`: the URL behind `proxy:`.
-pub fn handler(target: &mut Target, arguments: &Arguments, text: &str) -> Result<Proxied, Fault> {
+pub fn handler(
+    target: &mut Target,
+    arguments: &Arguments,
+    (index, text): (usize, &str),
+) -> Result<Proxied, Fault> {
+    let upstream = upstream(target, arguments, (index, text))?;
+    Ok(Proxied {
+        upstream,
+        from: PassFrom::Prefix("/".into()),
+        to: None,
+        raw: false,
+    })
+}
+
+/// The upstream of a URL that stands in the argument of this number.
+pub fn upstream(
+    target: &mut Target,
+    arguments: &Arguments,
+    (index, text): (usize, &str),
+) -> Result<String, Fault> {
     let site = &mut *target.site;
-    let upstream = match url::place(arguments, 0, text)? {
+    let upstream = match url::place(arguments, index, text)? {
         Place::Balancer(name, _) => {
             members::upstream(site, &name);
             name
@@ -138,13 +157,8 @@ pub fn handler(target: &mut Target, arguments: &Arguments, text: &str) -> Result
         }
         Place::BackEnd(url) => alone(site, members::back_end(url)),
     };
-    named(target, arguments, 0, &upstream);
-    Ok(Proxied {
-        upstream,
-        from: PassFrom::Prefix("/".into()),
-        to: None,
-        raw: false,
-    })
+    named(target, arguments, index, &upstream);
+    Ok(upstream)
 }
 
 pub fn reverse(target: &mut Target, arguments: &Arguments) -> Applied {

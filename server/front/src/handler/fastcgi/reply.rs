@@ -10,6 +10,8 @@ use mehari_upstream::{Fault, Input};
 /// Bytes of one program's errors that reach the log for one request.
 const MOST_ERRORS: usize = 64 * 1024;
 /// Protocol statuses of END_REQUEST.
+/// Bytes of its content.
+const END: usize = 8;
 const COMPLETE: u8 = 0;
 const CANNOT_MULTIPLEX: u8 = 1;
 const OVERLOADED: u8 = 2;
@@ -28,7 +30,9 @@ pub struct Reply {
     early: Vec<u8>,
     errors: Vec<u8>,
     logged: usize,
-    end: Vec<u8>,
+    /// Of END_REQUEST, and how much of it has come.
+    end: [u8; END],
+    end_known: usize,
     ended: bool,
     touched: bool,
 }
@@ -112,7 +116,11 @@ impl Reply {
                 match self.kind {
                     record::STDOUT => output.extend_from_slice(part),
                     record::STDERR => self.errors.extend_from_slice(part),
-                    record::END_REQUEST => self.end.extend_from_slice(part),
+                    record::END_REQUEST => {
+                        let known = self.end_known;
+                        self.end[known..known + count].copy_from_slice(part);
+                        self.end_known += count;
+                    }
                     _ => {}
                 }
                 self.content -= count;
@@ -140,7 +148,7 @@ impl Reply {
                 self.touched = true;
                 (self.kind, self.content, self.padding) =
                     (header.kind, header.length, header.padding);
-                if self.kind == record::END_REQUEST && self.content != 8 {
+                if self.kind == record::END_REQUEST && self.content != END {
                     return Err(Fault::Malformed("an END_REQUEST of another length"));
                 }
             }
@@ -151,11 +159,9 @@ impl Reply {
     fn finish(&mut self, asked: &Asked) -> Result<(), Fault> {
         self.log_lines(asked, true);
         self.ended = true;
-        let Some([a, b, c, d, protocol, ..]) = self.end.first_chunk::<8>() else {
-            return Err(Fault::Malformed("an END_REQUEST of another length"));
-        };
-        let status = u32::from_be_bytes([*a, *b, *c, *d]);
-        match *protocol {
+        let [a, b, c, d, protocol, ..] = self.end;
+        let status = u32::from_be_bytes([a, b, c, d]);
+        match protocol {
             COMPLETE => {}
             CANNOT_MULTIPLEX | OVERLOADED => return Err(Fault::Overloaded),
             _ => return Err(Fault::Malformed("it does not know the role Responder")),

@@ -52,10 +52,11 @@ pub struct FileBody {
 }
 
 impl FileBody {
+    /// `resource`: whose file it is, where somebody keeps it.
     pub fn new(
         file: Arc<File>,
         parts: Vec<Part>,
-        resource: Rc<Resource>,
+        resource: Option<Rc<Resource>>,
         files: &Files,
     ) -> FileBody {
         FileBody {
@@ -63,28 +64,26 @@ impl FileBody {
             parts: parts.into(),
             files: files.clone(),
             window: Vec::new(),
-            resource: Some(resource),
+            resource,
             fills: false,
         }
     }
 
     /// A whole file that nobody keeps.
     pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
-        FileBody {
-            file,
-            parts: VecDeque::from([Part::of(0, length)]),
-            files: files.clone(),
-            window: Vec::new(),
-            resource: None,
-            fills: false,
-        }
+        FileBody::new(file, vec![Part::of(0, length)], None, files)
     }
 
     /// All of a file. A small one was not in memory: once it is read the resource has it.
     pub fn of(file: Arc<File>, resource: Rc<Resource>, files: &Files) -> FileBody {
         FileBody {
             fills: resource.is_small(),
-            ..FileBody::new(file, vec![Part::of(0, resource.size())], resource, files)
+            ..FileBody::new(
+                file,
+                vec![Part::of(0, resource.size())],
+                Some(resource),
+                files,
+            )
         }
     }
 

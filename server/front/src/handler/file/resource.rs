@@ -39,6 +39,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Of the file itself, without a coding.
+    pub fn etag(&self) -> String {
+        etag(self, None)
+    }
+
     pub fn of(stat: &Stat) -> Identity {
         let nanoseconds =
             |seconds: u64, rest: u64| i128::from(seconds as i64) * 1_000_000_000 + i128::from(rest);

@@ -1,0 +1,38 @@
+//! `mehari cache purge URL`, through the control socket.
+
+use super::control::{message, run as ask, Options};
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The response cache of a running server.
+#[derive(Parser)]
+#[command(name = "mehari cache")]
+struct Cache {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Forget pages. Example: mehari cache purge 'http://www.example.org/news*'
+    Purge {
+        /// A URL, or a URL path of any host; `*` at its end means all that begins so. Without a query it means every query.
+        url: String,
+        #[command(flatten)]
+        options: Options,
+    },
+}
+
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let name = OsString::from("mehari cache");
+    match Cache::try_parse_from(std::iter::once(name).chain(arguments)) {
+        Ok(Cache {
+            what: What::Purge { url, options },
+        }) => ask(&format!("purge {url}"), &options, message),
+        Err(error) => {
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+        }
+    }
+}

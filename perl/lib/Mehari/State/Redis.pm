@@ -1,0 +1,196 @@
+package Mehari::State::Redis;
+
+# Mehari::State's store in Redis or Valkey, for sites of more than one machine: the same operations as Mehari::State::Store's (State.xs).
+# A hash is a Redis hash, a value of Mehari::Cache a key that expires. A lock is a key with the number of its holder's connection: when that
+# connection is gone, so is the lock, whoever killed the holder; FORGOTTEN is for holders whose machine vanished.
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Digest::SHA ();
+use Time::HiRes ();
+use Mehari::State::Redis::Connection ();
+
+# Milliseconds a lock lives without an operation under it; seconds one waits for a lock.
+use constant { FORGOTTEN => 300_000, PATIENCE => 60 };
+
+# KEYS: the hash and its lock. ARGV: what the lock holds if it is ours, else nothing; then the operation's own.
+my $GUARD = q{
+local holder = redis.call('GET', KEYS[2])
+if ARGV[1] == '' then
+  if holder then return redis.error_reply('LOCKED ' .. holder) end
+elseif holder ~= ARGV[1] then return redis.error_reply('LOST')
+else redis.call('PEXPIRE', KEYS[2], } . FORGOTTEN . q{) end
+};
+my %SCRIPT = (
+    get    => "$GUARD return redis.call('HGET', KEYS[1], ARGV[2])",
+    has    => "$GUARD return redis.call('HEXISTS', KEYS[1], ARGV[2])",
+    put    => "$GUARD return redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])",
+    remove => "$GUARD return redis.call('HDEL', KEYS[1], ARGV[2])",
+    clear  => "$GUARD return redis.call('UNLINK', KEYS[1])",
+    keys   => "$GUARD return redis.call('HKEYS', KEYS[1])",
+    free   => "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
+);
+my %DIGEST = map { $_ => Digest::SHA::sha1_hex($SCRIPT{$_}) } keys %SCRIPT;
+
+my %stores;
+
+# One store for each URL and kind in a process; `$expiring`: values have a time, as Mehari::Cache's do.
+sub open {
+    my ($class, $url, $expiring) = @_;
+    return $stores{$url}{ $expiring ? 1 : 0 } //= bless {
+        connection => Mehari::State::Redis::Connection->new($url),
+        expiring => $expiring, id => "$url $expiring", tokens => {},
+    }, $class;
+}
+
+sub is_url { $_[0] =~ m{\A(?:redis|unix)://} }
+
+sub id { $_[0]{id} }
+
+sub get {
+    my ($self, $name, $key, $held) = @_;
+    return $self->plainly('GET', $self->place($name, $key)) if $self->{expiring};
+    return $self->run('get', $name, $held, $key);
+}
+
+sub has {
+    my ($self, $name, $key, $held) = @_;
+    return $self->plainly('EXISTS', $self->place($name, $key)) if $self->{expiring};
+    return $self->run('has', $name, $held, $key);
+}
+
+sub put {
+    my ($self, $name, $key, $value, $held, $expires) = @_;
+    return $self->run('put', $name, $held, $key, $value) unless $self->{expiring};
+    $self->plainly('SET', $self->place($name, $key), $value, $expires ? ('PXAT', int($expires * 1000)) : ());
+}
+
+sub remove {
+    my ($self, $name, $key, $held) = @_;
+    return $self->plainly('DEL', $self->place($name, $key)) if $self->{expiring};
+    return $self->run('remove', $name, $held, $key);
+}
+
+sub clear {
+    my ($self, $name, $held) = @_;
+    return $self->run('clear', $name, $held) unless $self->{expiring};
+    my $pattern = $self->place($name, '') =~ s/([\\*?\[\]])/\\$1/gr . '*';
+    my $cursor = 0;
+    do {
+        ($cursor, my $keys) = @{ $self->plainly('SCAN', $cursor, 'MATCH', $pattern, 'COUNT', 1000) };
+        $self->plainly('UNLINK', @$keys) if @$keys;
+    } while $cursor;
+}
+
+sub keys {
+    my ($self, $name, $held) = @_;
+    return $self->run('keys', $name, $held);
+}
+
+# Bytes of keys and values, and how many there are.
+sub size {
+    my ($self, $name) = @_;
+    my $all = $self->plainly('HGETALL', "mehari:state:$name");
+    my $bytes = 0;
+    $bytes += length for @$all;
+    return ($bytes, @$all / 2);
+}
+
+# Of the whole server: bytes in use twice (there is no file), keys, and the most it takes (0: no limit).
+sub report {
+    my ($self) = @_;
+    my $memory = $self->plainly('INFO', 'memory');
+    my ($used) = $memory =~ /^used_memory:([0-9]+)/m;
+    my ($most) = $memory =~ /^maxmemory:([0-9]+)/m;
+    return ($used // 0, $used // 0, $self->plainly('DBSIZE'), $most // 0);
+}
+
+# 'w' and 'r' take the lock of a name (readers do not share it), 'u' gives it back. Without `$wait`: false where somebody holds it.
+sub lock {
+    my ($self, $name, $kind, $wait) = @_;
+    my $lock = "mehari:lock:$name";
+    if ($kind eq 'u') {
+        my $token = delete $self->{tokens}{$name};
+        $self->script('free', [$lock], $token) if defined $token && $self->is_ours($token);
+        return 1;
+    }
+    my $token;
+    $self->until_free($name, $wait // 1, sub {
+        $self->plainly('PING') unless $self->{connection}->id && $self->{connection}{process} == $$;
+        $token = join ':', $self->{connection}->id, $$, Time::HiRes::time();
+        $self->plainly('SET', $lock, $token, 'NX', 'PX', FORGOTTEN) ? undef : $self->plainly('GET', $lock) // '';
+    }) or return 0;
+    $self->{tokens}{$name} = $token;
+    return 1;
+}
+
+# Tries until it is done (undef) or has waited enough; what it returns else is who holds the lock.
+sub until_free {
+    my ($self, $name, $wait, $try) = @_;
+    my $begun = Time::HiRes::time();
+    for (my $pause = 0.001; ; $pause = $pause < 0.05 ? $pause * 1.5 : $pause) {
+        my $holder = $try->();
+        return 1 unless defined $holder;
+        next if $self->is_gone($name, $holder);
+        return 0 unless $wait;
+        croak qq{Mehari::State: cannot lock "$name": another process holds it for @{[PATIENCE]} seconds} if Time::HiRes::time() - $begun > PATIENCE;
+        Time::HiRes::sleep($pause);
+    }
+}
+
+# Whether the holder's connection has ended; then the lock is freed.
+sub is_gone {
+    my ($self, $name, $holder) = @_;
+    return 1 if $holder eq '';
+    my ($client) = $holder =~ /\A([0-9]+):/ or return 0;
+    my $known = $self->{connection}->call('CLIENT', 'LIST', 'ID', $client);
+    return 0 if ref $known || $known =~ /\S/; # before Redis 6.2 nobody can tell
+    $self->script('free', ["mehari:lock:$name"], $holder);
+    return 1;
+}
+
+sub is_ours {
+    my ($self, $token) = @_;
+    my ($client, $process) = split /:/, $token;
+    return $process == $$ && ($self->{connection}->id // '') eq $client;
+}
+
+sub place { 'mehari:cache:' . length($_[1]) . ":$_[1]:$_[2]" }
+
+sub run {
+    my ($self, $script, $name, $held, @own) = @_;
+    my @keys = ("mehari:state:$name", "mehari:lock:$name");
+    my $reply;
+    $self->until_free($name, 1, sub {
+        my $token = $held ? $self->{tokens}{$name} // 'none' : '';
+        $reply = $self->script($script, \@keys, $token, @own);
+        return undef unless ref $reply eq 'Mehari::State::Redis::Error';
+        return $1 if $$reply =~ /^LOCKED (.*)/;
+        $self->fail($reply);
+    });
+    return $reply;
+}
+
+sub script {
+    my ($self, $name, $keys, @own) = @_;
+    my @words = (scalar @$keys, @$keys, @own);
+    my $reply = $self->{connection}->call('EVALSHA', $DIGEST{$name}, @words);
+    return $reply unless ref $reply eq 'Mehari::State::Redis::Error' && $$reply =~ /^NOSCRIPT/;
+    return $self->{connection}->call('EVAL', $SCRIPT{$name}, @words);
+}
+
+sub plainly {
+    my ($self, @words) = @_;
+    my $reply = $self->{connection}->call(@words);
+    $self->fail($reply) if ref $reply eq 'Mehari::State::Redis::Error';
+    return $reply;
+}
+
+sub fail {
+    my ($self, $reply) = @_;
+    croak 'Mehari::State: the lock was lost: its connection to Redis ended' if $$reply eq 'LOST';
+    croak "Mehari::State: Redis says: $$reply";
+}
+
+1;

@@ -1,0 +1,171 @@
+package Mehari::State::Redis::Connection;
+
+# One connection to Redis or Valkey (RESP2), made when it is needed and again in each process. `call` sends a command and returns its reply:
+# a byte string, a number, a list as a reference, undef, or an error of the server's as a Mehari::State::Redis::Error. What concerns the
+# connection itself dies with one line.
+
+use strict;
+use warnings;
+use Carp qw(croak);
+use Socket qw(SOCK_STREAM AF_UNIX pack_sockaddr_un IPPROTO_TCP TCP_NODELAY getaddrinfo);
+use IO::Handle ();
+use Errno ();
+
+# Seconds for a connection to stand, and for a reply to come.
+use constant { CONNECT => 5, REPLY => 10 };
+
+sub new {
+    my ($class, $url) = @_;
+    my %part;
+    if ($url =~ m{\Aredis://(?:([^:@/]*)(?::([^@/]*))?\@)?(\[[0-9a-fA-F:.]+\]|[^:/@\[\]]+)(?::([0-9]{1,5}))?(?:/([0-9]{1,4}))?/?\z}) {
+        @part{qw(user password host port database)} = ($1, $2, $3, $4 // 6379, $5 // 0);
+        $part{host} =~ tr/[]//d;
+    } elsif ($url =~ m{\Aunix://(/[^?]+)(?:\?db=([0-9]{1,4}))?\z}) {
+        @part{qw(path database)} = ($1, $2 // 0);
+    } else {
+        my $shown = $url =~ s{//[^/@]*\@}{//...\@}r;
+        croak "Mehari::State: '$shown': expected redis://[[USER]:PASSWORD\@]HOST[:PORT][/NUMBER] or unix:///PATH[?db=NUMBER]";
+    }
+    for (grep { defined } @part{qw(user password)}) { s/%([0-9a-fA-F]{2})/chr hex $1/ge }
+    $part{shown} = $part{path} // "$part{host}:$part{port}";
+    return bless { %part, buffer => '', process => 0 }, $class;
+}
+
+# A number that the server tells this connection by; it changes with each connection.
+sub id { $_[0]{id} }
+
+sub call {
+    my ($self, @words) = @_;
+    my $fresh = !$self->{socket} || $self->{process} != $$;
+    $self->connect if $fresh;
+    my $reply = eval { [$self->exchange(@words)] };
+    return $reply->[0] if $reply;
+    my $problem = $@;
+    $self->close;
+    # A server that was restarted has closed what we held open; nothing of ours was begun there.
+    die $problem if $fresh || $problem !~ /closed the connection/;
+    $self->connect;
+    return $self->exchange(@words);
+}
+
+sub close {
+    my ($self) = @_;
+    CORE::close delete $self->{socket} if $self->{socket};
+    @$self{qw(buffer id)} = ('', undef);
+}
+
+sub connect {
+    my ($self) = @_;
+    $self->{socket} = undef; # a parent's: it stays open there
+    @$self{qw(buffer process id)} = ('', $$, undef);
+    my $problem = 'no address';
+    for my $address ($self->addresses) {
+        my ($family, $packed) = @$address;
+        socket my $socket, $family, SOCK_STREAM, 0 or $problem = $!, next;
+        $socket->blocking(0);
+        if (!CORE::connect($socket, $packed)) {
+            $problem = $!, next unless $!{EINPROGRESS};
+            vec(my $wanted = '', fileno $socket, 1) = 1;
+            $problem = 'no answer', next unless select undef, $wanted, undef, CONNECT;
+            if (my $error = unpack 'i', getsockopt $socket, Socket::SOL_SOCKET, Socket::SO_ERROR) { local $! = $error; $problem = $!; next }
+        }
+        setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1 if $family != AF_UNIX;
+        $self->{socket} = $socket;
+        last;
+    }
+    $self->{socket} or die "Mehari::State: cannot connect to Redis at $self->{shown}: $problem\n";
+    $self->greet;
+}
+
+sub addresses {
+    my ($self) = @_;
+    return [AF_UNIX, pack_sockaddr_un($self->{path})] if defined $self->{path};
+    my ($error, @found) = getaddrinfo($self->{host}, $self->{port}, { socktype => SOCK_STREAM });
+    die "Mehari::State: cannot find Redis at $self->{shown}: $error\n" if $error;
+    return map { [@$_{qw(family addr)}] } @found;
+}
+
+sub greet {
+    my ($self) = @_;
+    my @login = grep { length } map { $_ // '' } @$self{qw(user password)};
+    my @commands = (@login ? ['AUTH', @login] : (), $self->{database} ? ['SELECT', $self->{database}] : (), ['CLIENT', 'ID']);
+    for my $command (@commands) {
+        $self->{id} = $self->exchange(@$command);
+        next unless ref $self->{id};
+        my $problem = ${ $self->{id} };
+        $self->close;
+        die "Mehari::State: Redis at $self->{shown} refuses $command->[0]: $problem\n";
+    }
+}
+
+sub exchange {
+    my ($self, @words) = @_;
+    my $request = '*' . @words . "\r\n";
+    for my $word (@words) {
+        my $bytes = "$word";
+        utf8::downgrade($bytes, 1) or croak 'Mehari::State: a wide character (above 255) in a key or value: encode it first';
+        $request .= '$' . length($bytes) . "\r\n$bytes\r\n";
+    }
+    $self->send($request);
+    return $self->reply;
+}
+
+sub send {
+    my ($self, $request) = @_;
+    local $SIG{PIPE} = 'IGNORE';
+    my $sent = 0;
+    while ($sent < length $request) {
+        my $count = syswrite $self->{socket}, $request, length($request) - $sent, $sent;
+        if (defined $count) { $sent += $count; next }
+        next if $!{EINTR};
+        $self->broken($!{EPIPE} || $!{ECONNRESET} ? 'closed the connection' : "$!") unless $!{EAGAIN};
+        $self->wait(1);
+    }
+}
+
+sub broken { die "Mehari::State: Redis at $_[0]{shown} $_[1]\n" }
+
+# Until the socket can be written to, or read.
+sub wait {
+    my ($self, $for_write) = @_;
+    vec(my $bits = '', fileno $self->{socket}, 1) = 1;
+    my ($read, $write) = $for_write ? (undef, $bits) : ($bits, undef);
+    my $ready = select $read, $write, undef, REPLY;
+    $self->broken('gives no answer for ' . REPLY . ' seconds') if !$ready;
+}
+
+sub more {
+    my ($self) = @_;
+    while (1) {
+        my $count = sysread $self->{socket}, $self->{buffer}, 65536, length $self->{buffer};
+        return if $count;
+        $self->broken('closed the connection') if defined $count || $!{ECONNRESET};
+        next if $!{EINTR};
+        $self->broken("$!") unless $!{EAGAIN};
+        $self->wait(0);
+    }
+}
+
+sub line {
+    my ($self) = @_;
+    my $end;
+    $self->more while ($end = index $self->{buffer}, "\r\n") < 0;
+    my $line = substr $self->{buffer}, 0, $end + 2, '';
+    return substr $line, 0, -2;
+}
+
+sub reply {
+    my ($self) = @_;
+    my $line = $self->line;
+    my $kind = substr $line, 0, 1, '';
+    return $line if $kind eq '+' || $kind eq ':';
+    return bless \$line, 'Mehari::State::Redis::Error' if $kind eq '-';
+    $self->broken('says what is not its protocol') unless ($kind eq '$' || $kind eq '*') && $line =~ /\A(?:-1|[0-9]{1,10})\z/;
+    return undef if $line < 0;
+    return [map { $self->reply } 1 .. $line] if $kind eq '*';
+    $self->more while length $self->{buffer} < $line + 2;
+    my $bytes = substr $self->{buffer}, 0, $line + 2, '';
+    return substr $bytes, 0, -2;
+}
+
+1;

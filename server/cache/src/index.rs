@@ -1,0 +1,116 @@
+//! What is in the folder, by key, so that nobody looks there for what is not.
+
+use crate::folder::Filed;
+use std::collections::HashMap;
+
+#[derive(Debug, Default)]
+pub struct Index {
+    shelves: HashMap<Vec<u8>, Shelf>,
+    weight: u64,
+    looks: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    files: Vec<Filed>,
+    used: u64,
+}
+
+impl Index {
+    pub fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    pub fn put(&mut self, key: &[u8], filed: Filed) {
+        self.looks += 1;
+        let shelf = self.shelves.entry(key.to_vec()).or_default();
+        shelf.used = self.looks;
+        self.weight += filed.size;
+        match shelf
+            .files
+            .iter_mut()
+            .find(|known| known.name == filed.name)
+        {
+            Some(known) => {
+                self.weight -= known.size;
+                *known = filed;
+            }
+            None => shelf.files.push(filed),
+        }
+    }
+
+    /// Names of a key's files; empty: there are none.
+    pub fn names(&mut self, key: &[u8]) -> Vec<String> {
+        self.looks += 1;
+        let Some(shelf) = self.shelves.get_mut(key) else {
+            return Vec::new();
+        };
+        shelf.used = self.looks;
+        shelf.files.iter().map(|filed| filed.name.clone()).collect()
+    }
+
+    /// Forgets a key; the names of its files.
+    pub fn remove(&mut self, key: &[u8]) -> Vec<String> {
+        let files = self.shelves.remove(key).unwrap_or_default().files;
+        self.weight -= files.iter().map(|filed| filed.size).sum::<u64>();
+        files.into_iter().map(|filed| filed.name).collect()
+    }
+
+    pub fn remove_if(&mut self, is_meant: impl Fn(&[u8]) -> bool) -> Vec<String> {
+        let meant = self.shelves.keys().filter(|key| is_meant(key)).cloned();
+        let meant: Vec<Vec<u8>> = meant.collect();
+        meant.iter().flat_map(|key| self.remove(key)).collect()
+    }
+
+    /// Forgets what was used longest ago until nine tenths of `most` are left; the names of its files.
+    pub fn shrink(&mut self, most: u64) -> Vec<String> {
+        if self.weight <= most {
+            return Vec::new();
+        }
+        let by_use = self
+            .shelves
+            .iter()
+            .map(|(key, shelf)| (shelf.used, key.clone()));
+        let mut by_use: Vec<(u64, Vec<u8>)> = by_use.collect();
+        by_use.sort_unstable();
+        let mut gone = Vec::new();
+        for (_, key) in by_use {
+            if self.weight <= most / 10 * 9 {
+                break;
+            }
+            gone.extend(self.remove(&key));
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filed(name: &str, size: u64) -> Filed {
+        Filed {
+            name: name.into(),
+            size,
+        }
+    }
+
+    #[test]
+    fn it_knows_what_is_there_and_lets_the_oldest_go() {
+        let mut index = Index::default();
+        index.put(b"a", filed("a1", 100));
+        index.put(b"a", filed("a2", 100));
+        index.put(b"a", filed("a1", 50));
+        assert_eq!(
+            (index.names(b"a"), index.weight()),
+            (vec!["a1".into(), "a2".into()], 150)
+        );
+        index.put(b"b", filed("b1", 100));
+        index.put(b"c", filed("c1", 100));
+        assert_eq!(index.names(b"a").len(), 2, "used just now");
+        assert_eq!(index.shrink(300), ["b1"]);
+        assert!(index.names(b"b").is_empty());
+        assert_eq!(index.remove_if(|key| key == b"a").len(), 2);
+        assert_eq!(index.weight(), 100);
+    }
+}

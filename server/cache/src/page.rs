@@ -1,0 +1,180 @@
+//! A kept response, and what it is good for at a moment (RFC 9111 section 4).
+
+use crate::control::Control;
+use crate::fields::fields;
+use crate::terms::Terms;
+use bytes::Bytes;
+use std::time::{Duration, SystemTime};
+
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub status: u16,
+    /// Header lines, each `Name: value\r\n`; none of the connection's.
+    pub lines: Vec<u8>,
+    pub body: Bytes,
+    /// When it came.
+    pub since: SystemTime,
+    pub terms: Terms,
+    /// No other page of its store has it.
+    pub number: u64,
+}
+
+/// What a page is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Fresh,
+    /// It may be used once more while a new one is made.
+    StaleButUsable,
+    /// Its program has to be asked whether it still holds.
+    Stale,
+}
+
+impl Page {
+    /// What counts against the store's bound.
+    pub fn weight(&self) -> u64 {
+        const OVERHEAD: usize = 400;
+        (self.lines.len() + self.body.len() + OVERHEAD) as u64
+    }
+
+    /// Section 4.2.3.
+    pub fn age(&self, now: SystemTime) -> Duration {
+        self.terms.age + now.duration_since(self.since).unwrap_or(Duration::ZERO)
+    }
+
+    /// `asked`: what the request says in Cache-Control, unless the site does not listen to that.
+    pub fn state(&self, asked: Option<&Control>, now: SystemTime) -> State {
+        let age = self.age(now);
+        let nothing = Control::default();
+        let asked = asked.unwrap_or(&nothing);
+        let fresh_enough = age + asked.min_fresh.unwrap_or(Duration::ZERO) < self.terms.lifetime
+            && asked
+                .max_age
+                .map_or(true, |limit| age <= limit && !limit.is_zero());
+        if self.terms.ask || asked.no_cache {
+            return State::Stale;
+        }
+        if fresh_enough {
+            return State::Fresh;
+        }
+        let behind = age.saturating_sub(self.terms.lifetime);
+        let demands = asked.max_age.is_some() || asked.min_fresh.is_some();
+        let tolerated = asked
+            .max_stale
+            .filter(|_| self.terms.if_error > Duration::ZERO);
+        match () {
+            _ if demands => State::Stale,
+            _ if tolerated.is_some_and(|limit| behind <= limit) => State::Fresh,
+            _ if behind < self.terms.while_revalidate => State::StaleButUsable,
+            _ => State::Stale,
+        }
+    }
+
+    /// Whether it may answer where the program failed.
+    pub fn helps(&self, now: SystemTime) -> bool {
+        let end = self.terms.lifetime + self.terms.if_error;
+        !self.terms.if_error.is_zero() && self.age(now) < end
+    }
+
+    /// After its end nothing of it is of use: neither old nor to ask about.
+    pub fn is_over(&self, now: SystemTime) -> bool {
+        let more = self.terms.while_revalidate.max(self.terms.if_error);
+        let can_ask = self.terms.etag.is_some() || self.terms.modified.is_some();
+        !can_ask && self.age(now) >= self.terms.lifetime + more
+    }
+
+    /// The header after a 304 said these lines about it (section 3.2).
+    pub fn freshened(&self, lines: &[u8]) -> Vec<u8> {
+        let about_bytes = [
+            "content-length",
+            "content-encoding",
+            "content-type",
+            "content-range",
+        ];
+        let is_new = |name: &[u8]| {
+            let is = |other: &&str| name.eq_ignore_ascii_case(other.as_bytes());
+            !about_bytes.iter().any(is)
+        };
+        let said = |name: &[u8]| {
+            is_new(name) && fields(lines).any(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
+        let mut all = Vec::with_capacity(self.lines.len());
+        let mut push = |(name, value): (&[u8], &[u8])| {
+            all.extend_from_slice(name);
+            all.extend_from_slice(b": ");
+            all.extend_from_slice(value);
+            all.extend_from_slice(b"\r\n");
+        };
+        fields(&self.lines)
+            .filter(|(name, _)| !said(name))
+            .for_each(&mut push);
+        fields(lines)
+            .filter(|(name, _)| is_new(name))
+            .for_each(&mut push);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Page {
+        Page {
+            status: 200,
+            lines: b"ETag: \"a\"\r\nContent-Type: text/plain\r\nX: 1\r\n".to_vec(),
+            body: Bytes::from_static(b"body"),
+            since: SystemTime::UNIX_EPOCH,
+            terms: Terms {
+                lifetime: Duration::from_secs(10),
+                age: Duration::from_secs(2),
+                while_revalidate: Duration::from_secs(5),
+                if_error: Duration::from_secs(20),
+                ask: false,
+                etag: None,
+                modified: None,
+                vary: Vec::new(),
+            },
+            number: 1,
+        }
+    }
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn it_ages_from_fresh_to_gone() {
+        let page = page();
+        let rows = [
+            (0, "", State::Fresh),
+            (7, "", State::Fresh),
+            (8, "", State::StaleButUsable),
+            (13, "", State::Stale),
+            (0, "no-cache", State::Stale),
+            (0, "max-age=0", State::Stale),
+            (3, "max-age=4", State::Stale),
+            (3, "max-age=6", State::Fresh),
+            (6, "min-fresh=3", State::Stale),
+            (15, "max-stale=10", State::Fresh),
+            (25, "max-stale=10", State::Stale),
+        ];
+        for (seconds, asked, expected) in rows {
+            let control = Control::parse([asked.as_bytes()].into_iter());
+            assert_eq!(
+                page.state(Some(&control), at(seconds)),
+                expected,
+                "{seconds} {asked}"
+            );
+        }
+        assert_eq!(page.state(None, at(0)), State::Fresh);
+        assert!(page.helps(at(27)) && !page.helps(at(28)));
+        assert!(!page.is_over(at(27)) && page.is_over(at(28)));
+    }
+
+    #[test]
+    fn a_304_changes_its_header_but_not_what_is_said_of_its_bytes() {
+        let lines = page().freshened(b"x: 2\r\nContent-Type: text/html\r\nExpires: later\r\n");
+        let expected = "ETag: \"a\"\r\nContent-Type: text/plain\r\nx: 2\r\nExpires: later\r\n";
+        assert_eq!(String::from_utf8_lossy(&lines), expected);
+    }
+}

@@ -1,0 +1,237 @@
+//! Pages by key, in memory up to a bound: what was used longest ago gives way.
+//!
+//! A key is a host and a target; the pages under it are those that `Vary` tells apart. A key whose responses
+//! cannot be kept is remembered for a while, so that nobody waits for one.
+
+use crate::fields::Field;
+use crate::page::Page;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+/// Pages under one key; the oldest gives way.
+const VARIANTS: usize = 16;
+/// What a key weighs beside itself.
+const OVERHEAD: u64 = 160;
+
+#[derive(Debug, Default)]
+pub struct Store {
+    shelves: RefCell<HashMap<Rc<[u8]>, Shelf>>,
+    most: Cell<u64>,
+    weight: Cell<u64>,
+    looks: Cell<u64>,
+    numbers: Cell<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    pages: Vec<Rc<Page>>,
+    refused: Option<SystemTime>,
+    used: u64,
+}
+
+#[derive(Debug, Clone)]
+pub enum Found {
+    Page(Rc<Page>),
+    /// Its responses cannot be kept.
+    Refused,
+    Nothing,
+}
+
+impl Store {
+    /// Bytes it may hold.
+    pub fn bound(&self, most: u64) {
+        self.most.set(most);
+        self.shrink();
+    }
+
+    pub fn weight(&self) -> u64 {
+        self.weight.get()
+    }
+
+    pub fn count(&self) -> usize {
+        self.shelves.borrow().len()
+    }
+
+    /// A number no page has had.
+    pub fn next_number(&self) -> u64 {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
+    }
+
+    /// The page a request would be answered with, fresh or not.
+    pub fn find(&self, key: &[u8], asked: &[Field<'_>], now: SystemTime) -> Found {
+        let mut shelves = self.shelves.borrow_mut();
+        let Some(shelf) = shelves.get_mut(key) else {
+            return Found::Nothing;
+        };
+        shelf.used = self.look();
+        // The newest first: a page that was kept later is nearer to what the program says now.
+        let mut pages = shelf.pages.iter().rev();
+        match pages.find(|page| page.terms.fits(asked) && !page.is_over(now)) {
+            Some(page) => Found::Page(page.clone()),
+            None if shelf.refused.is_some_and(|until| now < until) => Found::Refused,
+            None => Found::Nothing,
+        }
+    }
+
+    /// Puts a page in the place of the one that answered the same requests.
+    pub fn put(&self, key: &[u8], page: Rc<Page>) {
+        self.change(key, |shelf| {
+            let same = |known: &Rc<Page>| known.terms.vary == page.terms.vary;
+            shelf.pages.retain(|known| !same(known));
+            if shelf.pages.len() == VARIANTS {
+                shelf.pages.remove(0);
+            }
+            shelf.pages.push(page);
+            shelf.refused = None;
+        });
+        self.shrink();
+    }
+
+    /// Responses for this key cannot be kept; it is known for so long.
+    pub fn refuse(&self, key: &[u8], now: SystemTime, time: Duration) {
+        self.change(key, |shelf| shelf.refused = Some(now + time));
+        self.shrink();
+    }
+
+    /// Forgets what is known under a key; how many pages that were.
+    pub fn remove(&self, key: &[u8]) -> usize {
+        let gone = self.shelves.borrow_mut().remove(key);
+        let Some(shelf) = gone else { return 0 };
+        self.weight.set(self.weight.get() - shelf.weight(key));
+        shelf.pages.len()
+    }
+
+    /// Forgets every key that is meant; how many pages that were.
+    pub fn remove_if(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
+        let shelves = self.shelves.borrow();
+        let meant = shelves.keys().filter(|key| is_meant(key)).cloned();
+        let meant: Vec<Rc<[u8]>> = meant.collect();
+        drop(shelves);
+        meant.iter().map(|key| self.remove(key)).sum()
+    }
+
+    fn look(&self) -> u64 {
+        self.looks.set(self.looks.get() + 1);
+        self.looks.get()
+    }
+
+    fn change(&self, key: &[u8], change: impl FnOnce(&mut Shelf)) {
+        let mut shelves = self.shelves.borrow_mut();
+        let used = self.look();
+        let (shelf, before) = match shelves.contains_key(key) {
+            true => {
+                let shelf = shelves.get_mut(key).expect("it is there");
+                let before = shelf.weight(key);
+                (shelf, before)
+            }
+            false => (shelves.entry(key.into()).or_default(), 0),
+        };
+        change(shelf);
+        shelf.used = used;
+        let weight = self.weight.get() + shelf.weight(key) - before;
+        self.weight.set(weight);
+    }
+
+    /// Lets go down to nine tenths of the bound, so that this is rare.
+    fn shrink(&self) {
+        if self.weight.get() <= self.most.get() {
+            return;
+        }
+        let shelves = self.shelves.borrow();
+        let by_use = shelves.iter().map(|(key, shelf)| (shelf.used, key.clone()));
+        let mut by_use: Vec<(u64, Rc<[u8]>)> = by_use.collect();
+        drop(shelves);
+        by_use.sort_unstable();
+        for (_, key) in by_use {
+            if self.weight.get() <= self.most.get() / 10 * 9 {
+                break;
+            }
+            self.remove(&key);
+        }
+    }
+}
+
+impl Shelf {
+    fn weight(&self, key: &[u8]) -> u64 {
+        let pages: u64 = self.pages.iter().map(|page| page.weight()).sum();
+        pages + key.len() as u64 + OVERHEAD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Terms;
+    use mehari_config::CacheRules;
+
+    fn page(asked: &[Field], body: &'static [u8]) -> Rc<Page> {
+        let lines = b"Cache-Control: max-age=60\r\nVary: L\r\n";
+        let rules = CacheRules::default();
+        let now = SystemTime::now();
+        Rc::new(Page {
+            status: 200,
+            lines: lines.to_vec(),
+            body: body.into(),
+            since: now,
+            terms: Terms::of(&rules, asked, false, 200, lines, now).expect("kept"),
+            number: 0,
+        })
+    }
+
+    fn body(store: &Store, key: &str, asked: &[Field]) -> Option<Vec<u8>> {
+        match store.find(key.as_bytes(), asked, SystemTime::now()) {
+            Found::Page(page) => Some(page.body.to_vec()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn pages_that_vary_stand_side_by_side() {
+        let store = Store::default();
+        store.bound(1 << 20);
+        let (de, en): ([Field; 1], [Field; 1]) = ([(b"l", b"de")], [(b"L", b"en")]);
+        store.put(b"k", page(&de, b"guten tag"));
+        store.put(b"k", page(&en, b"hello"));
+        store.put(b"k", page(&en, b"hello again"));
+        assert_eq!(body(&store, "k", &de).as_deref(), Some(&b"guten tag"[..]));
+        assert_eq!(body(&store, "k", &en).as_deref(), Some(&b"hello again"[..]));
+        assert_eq!(body(&store, "k", &[]), None);
+        assert_eq!(store.remove(b"k"), 2);
+        assert_eq!((store.weight(), store.count()), (0, 0));
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_gives_way() {
+        let store = Store::default();
+        store.bound(10_000);
+        static BODY: [u8; 1000] = [0; 1000];
+        for number in 0..30 {
+            store.put(format!("k{number}").as_bytes(), page(&[], &BODY));
+            assert!(
+                body(&store, "k0", &[]).is_some(),
+                "used all the time: {number}"
+            );
+            assert!(store.weight() <= 10_000);
+        }
+        assert!(body(&store, "k1", &[]).is_none());
+        assert!(body(&store, "k29", &[]).is_some());
+        assert!(store.remove_if(|key| key != b"k29") > 0);
+        assert_eq!(store.count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_known_for_a_while() {
+        let store = Store::default();
+        store.bound(10_000);
+        let now = SystemTime::now();
+        let time = Duration::from_secs(10);
+        store.refuse(b"k", now, time);
+        assert!(matches!(store.find(b"k", &[], now), Found::Refused));
+        assert!(matches!(store.find(b"k", &[], now + time), Found::Nothing));
+        store.put(b"k", page(&[], b"x"));
+        assert!(matches!(store.find(b"k", &[], now), Found::Page(_)));
+    }
+}

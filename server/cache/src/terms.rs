@@ -1,0 +1,241 @@
+//! What may become of a response: whether it may be kept (RFC 9111 section 3), how long it is fresh
+//! (section 4.2) and how it may be used after that.
+
+use crate::control::Control;
+use crate::fields::{field, fields, find, values, Field};
+use mehari_config::CacheRules;
+use std::time::{Duration, SystemTime};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// How long it is fresh, from when it came.
+    pub lifetime: Duration,
+    /// Its age when it came.
+    pub age: Duration,
+    /// It may be used while a new one is made, or where making one fails, for so long behind its end.
+    pub while_revalidate: Duration,
+    pub if_error: Duration,
+    /// `no-cache`: it is never used without asking.
+    pub ask: bool,
+    /// What the program can be asked about.
+    pub etag: Option<Vec<u8>>,
+    pub modified: Option<Vec<u8>>,
+    /// Fields of the request that chose it, in lower case, and what they were.
+    pub vary: Varied,
+}
+
+/// Names and values.
+pub type Varied = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Why a response is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    Status,
+    NoStore,
+    Private,
+    /// Of a request with Authorization, and nothing says that others may see it.
+    Authorized,
+    /// It sets a cookie.
+    Cookie,
+    VaryAny,
+    /// It does not say how long it holds, and nothing lets us guess.
+    Unsaid,
+    Expired,
+}
+
+/// What an error may be answered with an old page for, where nothing says how long.
+const IF_ERROR: Duration = Duration::from_secs(86_400);
+/// Fields of a request that a response may depend on, as many as are looked at for each hit.
+const VARIED: usize = 16;
+
+impl Terms {
+    /// Of a response to GET that is not a part and not a 304. `has_query`: of its request.
+    pub fn of(
+        rules: &CacheRules,
+        asked: &[Field<'_>],
+        has_query: bool,
+        status: u16,
+        lines: &[u8],
+        now: SystemTime,
+    ) -> Result<Terms, Refusal> {
+        let control = Control::parse(values(fields(lines), "cache-control"));
+        let requested = asked.iter().copied();
+        let request = Control::parse(values(requested, "cache-control"));
+        let says = Said::of(lines, &control);
+        permitted(rules, asked, &control, &request, status, lines)?;
+        let vary = varied(asked, lines)?;
+        let lifetime = match says.lifetime(now) {
+            Some(lifetime) => lifetime,
+            // It has to be asked about in any case.
+            None if control.no_cache => Duration::ZERO,
+            None => guessed(rules, asked, has_query, status, &says, now)?,
+        };
+        let lifetime = lifetime.min(rules.max_expire);
+        let has_validator = says.etag.is_some() || says.modified.is_some();
+        if lifetime.is_zero() && !(has_validator || rules.store_expired) {
+            return Err(Refusal::Expired);
+        }
+        let strict =
+            control.must_revalidate || control.no_cache || control.shared_max_age.is_some();
+        let or_none = |time: Duration| if strict { Duration::ZERO } else { time };
+        let if_error = control.if_error.unwrap_or(match rules.stale_on_error {
+            true => or_none(IF_ERROR),
+            false => Duration::ZERO,
+        });
+        let while_revalidate = control.while_revalidate;
+        Ok(Terms {
+            lifetime,
+            age: says.age,
+            while_revalidate: match control.no_cache {
+                true => Duration::ZERO,
+                false => while_revalidate.unwrap_or(or_none(rules.stale_while_revalidate)),
+            },
+            if_error,
+            ask: control.no_cache,
+            etag: says.etag.map(<[u8]>::to_vec),
+            modified: says.modified.map(<[u8]>::to_vec),
+            vary,
+        })
+    }
+
+    /// Whether a request would have been answered with this one.
+    pub fn fits(&self, asked: &[Field<'_>]) -> bool {
+        let same = |(name, value): &(Vec<u8>, Vec<u8>)| combined(asked, name) == *value;
+        self.vary.iter().all(same)
+    }
+}
+
+/// RFC 9111 sections 3 and 3.5, and what a site may say against them.
+fn permitted(
+    rules: &CacheRules,
+    asked: &[Field<'_>],
+    control: &Control,
+    request: &Control,
+    status: u16,
+    lines: &[u8],
+) -> Result<(), Refusal> {
+    let explicit = control.public || control.shared_max_age.is_some();
+    let for_all = explicit || control.must_revalidate;
+    let ignored = |name: &str| rules.ignore_headers.iter().any(|known| known == name);
+    match () {
+        _ if !(200..500).contains(&status) || status == 206 || status == 304 => {
+            Err(Refusal::Status)
+        }
+        _ if (control.no_store || request.no_store) && !rules.store_no_store => {
+            Err(Refusal::NoStore)
+        }
+        _ if control.private && !rules.store_private => Err(Refusal::Private),
+        _ if find(asked, "authorization").is_some() && !for_all => Err(Refusal::Authorized),
+        _ if field(lines, "set-cookie").is_some() && !explicit && !ignored("set-cookie") => {
+            Err(Refusal::Cookie)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a response says about its time.
+struct Said<'a> {
+    explicit: Option<Duration>,
+    expires: Option<&'a [u8]>,
+    date: Option<SystemTime>,
+    age: Duration,
+    etag: Option<&'a [u8]>,
+    modified: Option<&'a [u8]>,
+}
+
+impl<'a> Said<'a> {
+    fn of(lines: &'a [u8], control: &Control) -> Said<'a> {
+        let age = field(lines, "age").and_then(|value| std::str::from_utf8(value).ok());
+        let age = age.and_then(|text| text.parse().ok()).unwrap_or(0_u32);
+        Said {
+            explicit: control.shared_max_age.or(control.max_age),
+            expires: field(lines, "expires"),
+            date: field(lines, "date").and_then(date),
+            age: Duration::from_secs(age.into()),
+            etag: field(lines, "etag").filter(|tag| !tag.is_empty()),
+            modified: field(lines, "last-modified").filter(|value| date(value).is_some()),
+        }
+    }
+
+    /// `None`: it does not say.
+    fn lifetime(&self, now: SystemTime) -> Option<Duration> {
+        if self.explicit.is_some() {
+            return self.explicit;
+        }
+        // What is not a date has expired (section 5.3).
+        let expires = date(self.expires?).unwrap_or(SystemTime::UNIX_EPOCH);
+        let from = self.date.unwrap_or(now);
+        Some(expires.duration_since(from).unwrap_or(Duration::ZERO))
+    }
+}
+
+/// Section 4.2.2, for what is the same for everybody as far as we can see: mod_cache's rules.
+fn guessed(
+    rules: &CacheRules,
+    asked: &[Field<'_>],
+    has_query: bool,
+    status: u16,
+    says: &Said<'_>,
+    now: SystemTime,
+) -> Result<Duration, Refusal> {
+    let usual = matches!(
+        status,
+        200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
+    );
+    let dated = says.modified.is_some() || says.etag.is_some() || rules.ignore_no_last_mod;
+    let forced = rules.ignore_no_last_mod;
+    let personal = find(asked, "cookie").is_some() && !forced;
+    if !usual || !dated || personal || (has_query && !forced && !rules.ignore_query) {
+        return Err(Refusal::Unsaid);
+    }
+    let modified = says.modified.and_then(date);
+    let since = modified.and_then(|modified| now.duration_since(modified).ok());
+    let guess = match since {
+        Some(since) => since.mul_f64(rules.modified_factor),
+        None => rules.default_expire,
+    };
+    Ok(guess.max(rules.min_expire))
+}
+
+fn varied(asked: &[Field<'_>], lines: &[u8]) -> Result<Varied, Refusal> {
+    let mut vary = Varied::new();
+    for value in values(fields(lines), "vary") {
+        for name in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            let name = name.to_ascii_lowercase();
+            match name.as_slice() {
+                b"" => {}
+                b"*" => return Err(Refusal::VaryAny),
+                _ if vary.iter().any(|(known, _)| *known == name) => {}
+                _ if vary.len() == VARIED => return Err(Refusal::VaryAny),
+                _ => {
+                    let value = combined(asked, &name);
+                    vary.push((name, value));
+                }
+            }
+        }
+    }
+    Ok(vary)
+}
+
+/// All that a request says under a name, blanks aside.
+fn combined(asked: &[Field<'_>], name: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (known, value) in asked {
+        if known.eq_ignore_ascii_case(name) {
+            for part in value.split(|byte| *byte == b',') {
+                if !all.is_empty() {
+                    all.push(b',');
+                }
+                all.extend_from_slice(part.trim_ascii());
+            }
+        }
+    }
+    all
+}
+
+pub(crate) fn date(value: &[u8]) -> Option<SystemTime> {
+    httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

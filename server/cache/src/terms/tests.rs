@@ -1,0 +1,152 @@
+use super::*;
+
+type Asked = &'static [(&'static str, &'static str)];
+
+fn now() -> SystemTime {
+    date(b"Sun, 06 Nov 1994 12:00:00 GMT").expect("a date")
+}
+
+fn judge(asked: &[(&str, &str)], query: bool, status: u16, lines: &str) -> Result<Terms, Refusal> {
+    judge_by(&CacheRules::default(), asked, query, status, lines)
+}
+
+fn judge_by(
+    rules: &CacheRules,
+    asked: &[(&str, &str)],
+    query: bool,
+    status: u16,
+    lines: &str,
+) -> Result<Terms, Refusal> {
+    let asked: Vec<Field> = asked
+        .iter()
+        .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        .collect();
+    let lines = lines.replace(" / ", "\r\n") + "\r\n";
+    Terms::of(rules, &asked, query, status, lines.as_bytes(), now())
+}
+
+#[test]
+fn what_may_not_be_kept_is_refused_with_its_reason() {
+    let login: Asked = &[("Authorization", "Basic x")];
+    let cookie: Asked = &[("Cookie", "a=b")];
+    let reload: Asked = &[("Cache-Control", "no-store")];
+    let rows: [(Asked, u16, &str, Refusal); 13] = [
+        (&[], 206, "Cache-Control: max-age=9", Refusal::Status),
+        (&[], 500, "Cache-Control: max-age=9", Refusal::Status),
+        (
+            &[],
+            200,
+            "Cache-Control: no-store, max-age=9",
+            Refusal::NoStore,
+        ),
+        (reload, 200, "Cache-Control: max-age=9", Refusal::NoStore),
+        (
+            &[],
+            200,
+            "Cache-Control: private, max-age=9",
+            Refusal::Private,
+        ),
+        (login, 200, "Cache-Control: max-age=9", Refusal::Authorized),
+        (
+            &[],
+            200,
+            "Cache-Control: max-age=9 / Set-Cookie: a=b",
+            Refusal::Cookie,
+        ),
+        (
+            &[],
+            200,
+            "Cache-Control: max-age=9 / Vary: Cookie, *",
+            Refusal::VaryAny,
+        ),
+        (&[], 200, "Content-Type: text/html", Refusal::Unsaid),
+        (cookie, 200, "ETag: \"a\"", Refusal::Unsaid),
+        (&[], 302, "ETag: \"a\"", Refusal::Unsaid),
+        (&[], 200, "Cache-Control: max-age=0", Refusal::Expired),
+        (&[], 200, "Expires: 0", Refusal::Expired),
+    ];
+    for (asked, status, lines, expected) in rows {
+        assert_eq!(judge(asked, false, status, lines), Err(expected), "{lines}");
+    }
+    assert_eq!(judge(&[], true, 200, "ETag: \"a\""), Err(Refusal::Unsaid));
+}
+
+#[test]
+fn lifetimes_follow_what_is_said_first() {
+    let login: Asked = &[("Authorization", "Basic x")];
+    let rows: [(Asked, &str, u64); 11] = [
+        (&[], "Cache-Control: max-age=60", 60),
+        (&[], "Cache-Control: max-age=60, s-maxage=30", 30),
+        (
+            &[],
+            "Cache-Control: max-age=60 / Expires: Sun, 06 Nov 1994 14:00:00 GMT",
+            60,
+        ),
+        (&[], "Expires: Sun, 06 Nov 1994 12:05:00 GMT", 300),
+        (
+            &[],
+            "Date: Sun, 06 Nov 1994 12:04:00 GMT / Expires: Sun, 06 Nov 1994 12:05:00 GMT",
+            60,
+        ),
+        (&[], "Last-Modified: Sun, 06 Nov 1994 02:00:00 GMT", 3600),
+        (&[], "ETag: \"a\"", 3600),
+        (&[], "ETag: \"a\" / Cache-Control: no-cache", 0),
+        (&[], "Cache-Control: max-age=999999999", 86_400),
+        (login, "Cache-Control: public, max-age=9", 9),
+        (&[], "Cache-Control: public, max-age=9 / Set-Cookie: a=b", 9),
+    ];
+    for (asked, lines, seconds) in rows {
+        let terms = judge(asked, false, 200, lines).expect(lines);
+        assert_eq!(terms.lifetime, Duration::from_secs(seconds), "{lines}");
+    }
+}
+
+#[test]
+fn a_site_may_know_better() {
+    let rules = CacheRules {
+        ignore_no_last_mod: true,
+        default_expire: Duration::from_secs(5),
+        ignore_headers: vec!["set-cookie".into()],
+        stale_while_revalidate: Duration::from_secs(7),
+        ..CacheRules::default()
+    };
+    let terms = judge_by(&rules, &[("Cookie", "a")], true, 200, "Set-Cookie: a=b");
+    let terms = terms.expect("kept");
+    assert_eq!(terms.lifetime, Duration::from_secs(5));
+    assert_eq!(terms.while_revalidate, Duration::from_secs(7));
+    assert_eq!(terms.if_error, IF_ERROR);
+    let strict = judge_by(
+        &rules,
+        &[],
+        false,
+        200,
+        "Cache-Control: max-age=9, must-revalidate",
+    );
+    let strict = strict.expect("kept");
+    assert_eq!(
+        (strict.while_revalidate, strict.if_error),
+        (Duration::ZERO, Duration::ZERO)
+    );
+}
+
+#[test]
+fn requests_that_differ_where_it_varies_do_not_fit() {
+    let asked = [("Accept-Language", "de, en"), ("X", "1")];
+    let lines = "Cache-Control: max-age=9 / Vary: accept-language, X-Other";
+    let terms = judge(&asked, false, 200, lines).expect("kept");
+    let fits = |fields: &[(&'static str, &'static str)]| {
+        let fields: Vec<Field> = fields
+            .iter()
+            .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+            .collect();
+        terms.fits(&fields)
+    };
+    assert!(fits(&[("accept-language", "de,en"), ("X", "2")]));
+    assert!(fits(&[
+        ("accept-language", "de"),
+        ("Accept-Language", "en")
+    ]));
+    assert!(!fits(&[("accept-language", "en")]));
+    assert!(!fits(&[]));
+    assert!(!fits(&[("accept-language", "de,en"), ("x-other", "y")]));
+}

@@ -1,0 +1,272 @@
+//! The response cache, by `mod_cache`'s names.
+
+use super::row::*;
+use crate::CacheChange;
+use std::time::Duration;
+
+pub const GROUP: Group = Group {
+    title: "Response cache",
+    rows: &[
+        Directive::everywhere(
+            "CacheEnable",
+            words("disk|mem|memory|socache [/URL-PATH] | /URL-PATH", 1, 2),
+            "Keeps responses to GET that may be kept (RFC 9111) and answers from them. Without a path: all of the section, or of the server. Kept in memory, and in CacheRoot if there is one, whichever word is written.",
+            enable,
+        )
+        .example("disk /", "disk news"),
+        Directive::everywhere(
+            "CacheDisable",
+            words("/URL-PATH|on", 1, 1),
+            "Keeps nothing of what is below the path, or of the section.",
+            |target, arguments| {
+                let word = arguments.filled(0)?;
+                let place = match word.eq_ignore_ascii_case("on") {
+                    true => "/".to_string(),
+                    false => path(arguments, 0)?,
+                };
+                push(target, CacheChange::Place(place, false))
+            },
+        )
+        .example("/private", "private"),
+        Directive::everywhere(
+            "CacheDefaultExpire",
+            SECONDS,
+            "How long a response is fresh that says when it was changed, or has a tag, and nothing else.",
+            |target, arguments| push(target, CacheChange::DefaultExpire(arguments.time()?)),
+        )
+        .default("3600")
+        .unit("s"),
+        Directive::everywhere(
+            "CacheMaxExpire",
+            SECONDS,
+            "No response is used for longer without asking again.",
+            |target, arguments| push(target, CacheChange::MaxExpire(arguments.time()?)),
+        )
+        .default("86400")
+        .unit("s"),
+        Directive::everywhere(
+            "CacheMinExpire",
+            SECONDS,
+            "A response that does not say how long it is fresh is, for at least so long.",
+            |target, arguments| push(target, CacheChange::MinExpire(arguments.time()?)),
+        )
+        .default("0")
+        .unit("s"),
+        Directive::everywhere(
+            "CacheLastModifiedFactor",
+            words("NUMBER (0 to 10)", 1, 1),
+            "A response that only says when it was changed is fresh for this part of the time since then.",
+            |target, arguments| {
+                let word = arguments.filled(0)?;
+                let factor = word.parse::<f64>().ok();
+                let factor = factor.filter(|factor| (0.0..=10.0).contains(factor));
+                let factor = factor.ok_or_else(|| {
+                    arguments.fault(0, format!("expected a number from 0 to 10, not `{word}`"))
+                })?;
+                push(target, CacheChange::ModifiedFactor(factor))
+            },
+        )
+        .default("0.1")
+        .example("0.1", "some"),
+        Directive::everywhere(
+            "CacheIgnoreCacheControl",
+            Shape::Flag,
+            "Clients that ask for a fresh response (reload) get a kept one.",
+            |target, arguments| push(target, CacheChange::IgnoreCacheControl(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheIgnoreNoLastMod",
+            Shape::Flag,
+            "Keeps responses without Last-Modified, ETag and a time to expire too, for CacheDefaultExpire.",
+            |target, arguments| push(target, CacheChange::IgnoreNoLastMod(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheIgnoreQueryString",
+            Shape::Flag,
+            "One response for a path, whatever the query.",
+            |target, arguments| push(target, CacheChange::IgnoreQuery(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheStorePrivate",
+            Shape::Flag,
+            "Keeps responses that say `private`: another user gets them.",
+            |target, arguments| push(target, CacheChange::StorePrivate(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheStoreNoStore",
+            Shape::Flag,
+            "Keeps responses that say `no-store`.",
+            |target, arguments| push(target, CacheChange::StoreNoStore(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheStoreExpired",
+            Shape::Flag,
+            "Keeps responses that are stale from the beginning, to ask whether they still hold.",
+            |target, arguments| push(target, CacheChange::StoreExpired(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheIgnoreHeaders",
+            words("NAME...|None", 1, ANY),
+            "Fields that are not kept. With Set-Cookie here, a response that sets a cookie is kept without it.",
+            |target, arguments| {
+                let names = arguments.words.iter().map(|word| word.text.to_ascii_lowercase());
+                let names: Vec<String> = names.filter(|name| name != "none").collect();
+                let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+                let wrong = names.iter().position(|name| name.is_empty() || !name.chars().all(is_token));
+                match wrong {
+                    Some(at) => Err(arguments.fault(at, "expected the names of header fields, or None")),
+                    None => push(target, CacheChange::IgnoreHeaders(names)),
+                }
+            },
+        )
+        .otherwise("None")
+        .example("Set-Cookie", "Set:Cookie"),
+        Directive::everywhere(
+            "CacheHeader",
+            Shape::Flag,
+            "Whether responses tell by X-Cache what the cache did: HIT, MISS, REVALIDATE, STALE.",
+            |target, arguments| push(target, CacheChange::Tell(arguments.flag()?)),
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "CacheLock",
+            Shape::Flag,
+            "Whether one request asks the program for what others want too, while they wait for it.",
+            |target, arguments| push(target, CacheChange::Lock(arguments.flag()?)),
+        )
+        .default("On"),
+        Directive::everywhere(
+            "CacheLockMaxAge",
+            Shape::Time { least: 1, most: 60 },
+            "How long they wait before they ask themselves.",
+            |target, arguments| push(target, CacheChange::LockMaxAge(arguments.time()?)),
+        )
+        .default("5")
+        .unit("s"),
+        Directive::everywhere(
+            "CacheStaleOnError",
+            Shape::Flag,
+            "Whether a stale response answers where the program fails with 5xx, unless the response forbids it.",
+            |target, arguments| push(target, CacheChange::StaleOnError(arguments.flag()?)),
+        )
+        .default("On"),
+        Directive::everywhere(
+            "CacheStaleWhileRevalidate",
+            SECONDS,
+            "How long a stale response may answer while a fresh one is made, where the response does not say it itself.",
+            |target, arguments| push(target, CacheChange::StaleWhileRevalidate(arguments.time()?)),
+        )
+        .default("0")
+        .unit("s"),
+        Directive::everywhere(
+            "CacheMaxFileSize",
+            Shape::Number { least: 1, most: 1 << 30 },
+            "A longer body is not kept.",
+            |target, arguments| push(target, CacheChange::MaxSize(arguments.number()?)),
+        )
+        .default("1000000")
+        .unit("bytes"),
+        Directive::everywhere(
+            "CacheMinFileSize",
+            Shape::Number { least: 0, most: 1 << 30 },
+            "A shorter body is not kept.",
+            |target, arguments| push(target, CacheChange::MinSize(arguments.number()?)),
+        )
+        .default("1")
+        .unit("bytes"),
+        Directive::server(
+            "CacheSize",
+            Shape::Number { least: 0, most: u64::MAX },
+            "Memory for responses; what was used longest ago gives way.",
+            |target, arguments| {
+                target.site.cache.memory = arguments.number()?;
+                Ok(())
+            },
+        )
+        .default("67108864")
+        .unit("bytes"),
+        Directive::server(
+            "CacheRoot",
+            Shape::Path,
+            "A folder where responses are kept too, through restarts; it is made if its parent is there.",
+            |target, arguments| {
+                let folder = arguments.path(0, &target.site.server_root)?;
+                target.site.cache.folder = Some(folder);
+                Ok(())
+            },
+        )
+        .example("/var/cache/mehari/pages", "/one /two"),
+        Directive::server(
+            "CacheDiskSize",
+            Shape::Number { least: 1 << 20, most: u64::MAX },
+            "Bytes CacheRoot may hold; what was used longest ago gives way.",
+            |target, arguments| {
+                target.site.cache.disk = arguments.number()?;
+                Ok(())
+            },
+        )
+        .default("1073741824")
+        .unit("bytes"),
+        Directive::ignored("CacheDirLevels", OWN_NAMES),
+        Directive::ignored("CacheDirLength", OWN_NAMES),
+        Directive::ignored("CacheLockPath", "waiting needs no file"),
+        Directive::ignored("CacheReadSize", "a response is kept whole"),
+        Directive::ignored("CacheReadTime", "a response is kept whole"),
+        Directive::ignored("CacheDetailHeader", "`%{cache}Q` in a log format tells it"),
+        Directive::ignored("CacheQuickHandler", "rules of access are asked before the cache in any case"),
+        Directive::ignored("CacheIgnoreURLSessionIdentifiers", "each URL is kept by itself"),
+        Directive::ignored("CacheKeyBaseURL", "a host's responses are its own"),
+    ],
+};
+
+const OWN_NAMES: &str = "the cache names its files itself";
+
+const SECONDS: Shape = Shape::Time {
+    least: 0,
+    most: Duration::from_secs(10 * 365 * 86_400).as_secs(),
+};
+
+fn push(target: &mut Target, change: CacheChange) -> Applied {
+    target.changes.push(Change::Cache(change));
+    Ok(())
+}
+
+fn enable(target: &mut Target, arguments: &Arguments) -> Applied {
+    const KINDS: &[&str] = &["disk", "mem", "memory", "socache"];
+    let mut place = "/".to_string();
+    for (index, word) in arguments.words.iter().enumerate() {
+        let is_kind = KINDS
+            .iter()
+            .any(|kind| kind.eq_ignore_ascii_case(&word.text));
+        if index > 0 || !is_kind {
+            if !word.text.starts_with('/') && index == 0 {
+                let message = format!(
+                    "expected disk, mem, memory, socache or a URL path, not `{}`",
+                    word.text
+                );
+                return Err(arguments
+                    .fault(index, message)
+                    .or_nearest(&word.text, KINDS.iter().copied()));
+            }
+            place = path(arguments, index)?;
+        }
+    }
+    push(target, CacheChange::Place(place, true))
+}
+
+fn path(arguments: &Arguments, index: usize) -> Result<String, Fault> {
+    let word = arguments.filled(index)?;
+    match word.starts_with('/') {
+        true => Ok(word.to_string()),
+        false => Err(arguments.fault(
+            index,
+            format!("expected a URL path such as /news, not `{word}`"),
+        )),
+    }
+}

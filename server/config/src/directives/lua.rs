@@ -1,0 +1,80 @@
+//! Lua: scripts that decide about a request in the server itself, and processes that run others.
+
+use super::row::*;
+use crate::{LuaHook, LuaScripts};
+
+pub const GROUP: Group = Group {
+    title: "Lua",
+    rows: &[
+        Directive::host(
+            "LuaAttractRawURL",
+            SCRIPTS,
+            "Scripts that are asked about a request before its URL is mapped (lighttpd's magnet.attract-raw-url-to).",
+            |target, arguments| attract(target, arguments, LuaHook::RawUrl),
+        )
+        .otherwise("None")
+        .example("lua/raw.lua", "\"\""),
+        Directive::everywhere(
+            "LuaAttractPhysicalPath",
+            SCRIPTS,
+            "Scripts that are asked once it is known which file the URL stands for (lighttpd's magnet.attract-physical-path-to).",
+            |target, arguments| attract(target, arguments, LuaHook::PhysicalPath),
+        )
+        .otherwise("None")
+        .example("lua/cached.lua", "\"\""),
+        Directive::everywhere(
+            "LuaAttractResponse",
+            SCRIPTS,
+            "Scripts that are asked once there is a response, before its head is sent (lighttpd's magnet.attract-response-start-to).",
+            |target, arguments| attract(target, arguments, LuaHook::ResponseStart),
+        )
+        .otherwise("None")
+        .example("lua/headers.lua", "\"\""),
+        Directive::everywhere(
+            "LuaInstructionLimit",
+            Shape::Number { least: 1000, most: 1_000_000_000_000 },
+            "Instructions a script may take for one request; then the request is answered 503.",
+            |target, arguments| {
+                target.changes.push(Change::LuaInstructions(arguments.number()?));
+                Ok(())
+            },
+        )
+        .default("10000000"),
+        Directive::everywhere(
+            "LuaMemoryLimit",
+            Shape::Number { least: 65_536, most: 1 << 40 },
+            "Memory a script may take for one request, with what it wants sent; then the request is answered 503.",
+            |target, arguments| {
+                target.changes.push(Change::LuaMemory(arguments.number()?));
+                Ok(())
+            },
+        )
+        .default("16777216")
+        .unit("bytes"),
+        Directive::server(
+            "LuaPoolProcesses",
+            Shape::Number { least: 1, most: 1000 },
+            "Processes that run the scripts of `SetHandler lua`, one request each at a time.",
+            |target, arguments| {
+                let processes = arguments.number_usize()?;
+                super::proxy::programs::lua_pool(target.site, Some(processes));
+                Ok(())
+            },
+        )
+        .otherwise("2")
+        .unit("processes"),
+    ],
+};
+
+const SCRIPTS: Shape = words("FILE... | None", 1, ANY);
+
+fn attract(target: &mut Target, arguments: &Arguments, hook: LuaHook) -> Applied {
+    let scripts: LuaScripts = match arguments.filled(0)?.eq_ignore_ascii_case("none") {
+        true => LuaScripts::default(),
+        false => (0..arguments.words.len())
+            .map(|index| arguments.path(index, &target.site.server_root))
+            .collect::<Result<_, Fault>>()?,
+    };
+    target.changes.push(Change::Lua(hook, scripts));
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! `RewriteCond`: what has to hold for a rule.
+
+use crate::expression::{Operator, Test};
+use crate::{Expression, Pattern, Piece, Text};
+
+use super::compiled;
+use super::flags::flag_list;
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct RewriteCondition {
+    pub subject: Text,
+    pub check: Check,
+    pub negated: bool,
+    /// `[OR]`: it or the next one.
+    pub or_next: bool,
+    /// `[NV]`: caches are not told of the fields it looks at.
+    pub unvaried: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    Match(Pattern),
+    #[serde(skip)]
+    File(FileTest),
+    /// `<x`, `>x`, `=x`, `<=x`, `>=x` by bytes, `-eq` and the like by number.
+    #[serde(skip)]
+    Compare(Comparison),
+    Expression(Expression),
+}
+
+/// `-f`, `-d` and the like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileTest(Test);
+
+impl FileTest {
+    pub fn passes(self, path: &[u8], facts: &dyn crate::Facts) -> bool {
+        self.0.passes(path, facts)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    operator: Operator,
+    with: Vec<u8>,
+    numbers: bool,
+}
+
+impl Comparison {
+    pub fn holds(&self, subject: &[u8]) -> bool {
+        let number = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            text.trim().parse::<i64>().unwrap_or(0)
+        };
+        self.operator.accepts(match self.numbers {
+            true => number(subject).cmp(&number(&self.with)),
+            false => subject.cmp(&self.with),
+        })
+    }
+}
+
+impl RewriteCondition {
+    /// The request's fields that it looks at and that caches have to know of: the host they know.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        let pieces = self.subject.pieces().iter().filter(|_| !self.unvaried);
+        pieces.filter_map(|piece| match piece {
+            Piece::Field(name) if !name.eq_ignore_ascii_case("host") => Some(name.as_str()),
+            Piece::Variable(name) => match name.as_str() {
+                "HTTP_USER_AGENT" => Some("User-Agent"),
+                "HTTP_REFERER" => Some("Referer"),
+                "HTTP_COOKIE" => Some("Cookie"),
+                "HTTP_ACCEPT" => Some("Accept"),
+                "HTTP_FORWARDED" => Some("Forwarded"),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The arguments of `RewriteCond`; an error says which word is wrong, and why.
+    pub(crate) fn parse(words: &[&str]) -> Result<RewriteCondition, (usize, String)> {
+        let mut caseless = false;
+        let mut or_next = false;
+        let mut unvaried = false;
+        if let Some(flags) = words.get(2) {
+            for (name, _) in flag_list(flags).map_err(|why| (2, why))? {
+                match name.to_ascii_uppercase().as_str() {
+                    "NC" | "NOCASE" => caseless = true,
+                    "OR" | "ORNEXT" => or_next = true,
+                    "NV" | "NOVARY" => unvaried = true,
+                    _ => return Err((2, format!("expected NC, OR or NV, not `{name}`"))),
+                }
+            }
+        }
+        let (negated, pattern) = match words[1].strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, words[1]),
+        };
+        let subject = words[0];
+        if subject.eq_ignore_ascii_case("expr") {
+            let expression = Expression::parse(pattern).map_err(|why| (1, why))?;
+            return Ok(RewriteCondition {
+                subject: Text::default(),
+                check: Check::Expression(expression),
+                negated,
+                or_next,
+                unvaried,
+            });
+        }
+        Ok(RewriteCondition {
+            subject: Text::rewriting(subject).map_err(|why| (0, why))?,
+            check: check(pattern, caseless).map_err(|why| (1, why))?,
+            negated,
+            or_next,
+            unvaried,
+        })
+    }
+}
+
+fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
+    const NUMBERS: &[(&str, Operator)] = &[
+        ("-eq", Operator::Equal),
+        ("-ne", Operator::NotEqual),
+        ("-lt", Operator::Less),
+        ("-le", Operator::LessOrEqual),
+        ("-gt", Operator::Greater),
+        ("-ge", Operator::GreaterOrEqual),
+    ];
+    for (word, operator) in NUMBERS {
+        if let Some(with) = pattern.strip_prefix(word).filter(|with| !with.is_empty()) {
+            let with = with.as_bytes().to_vec();
+            return Ok(Check::Compare(Comparison {
+                operator: *operator,
+                with,
+                numbers: true,
+            }));
+        }
+    }
+    if let [b'-', letter] = pattern.as_bytes() {
+        let letter = match *letter as char {
+            // As a subrequest would find it: as a file.
+            'F' | 'U' => 'f',
+            letter => letter,
+        };
+        if let Some(test) = Test::of_letter(letter).filter(|_| !"znTR".contains(letter)) {
+            return Ok(Check::File(FileTest(test)));
+        }
+    }
+    const STRINGS: &[(&str, Operator)] = &[
+        ("<=", Operator::LessOrEqual),
+        (">=", Operator::GreaterOrEqual),
+        ("<", Operator::Less),
+        (">", Operator::Greater),
+        ("=", Operator::Equal),
+    ];
+    for (sign, operator) in STRINGS {
+        if let Some(with) = pattern.strip_prefix(sign) {
+            let with = if with == "\"\"" { "" } else { with };
+            let with = with.as_bytes().to_vec();
+            return Ok(Check::Compare(Comparison {
+                operator: *operator,
+                with,
+                numbers: false,
+            }));
+        }
+    }
+    compiled(pattern, caseless).map(Check::Match)
+}

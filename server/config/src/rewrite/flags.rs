@@ -1,0 +1,186 @@
+//! The flags of a `RewriteRule`, `[NAME,NAME=VALUE,...]`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use crate::{Change, Text};
+
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Flags {
+    pub last: bool,
+    pub end: bool,
+    /// `R`: the status of the redirect.
+    pub redirect: Option<u16>,
+    pub forbidden: bool,
+    pub gone: bool,
+    pub pass_through: bool,
+    pub append_query: bool,
+    pub discard_query: bool,
+    pub query_last: bool,
+    pub no_escape: bool,
+    /// `UnsafeAllow3F`: what is put in may begin the query.
+    pub question_marks: bool,
+    pub chain: bool,
+    pub skip: u32,
+    /// `N`: from the first rule again, so often at most.
+    pub next: Option<u32>,
+    pub environment: Vec<(String, Option<Text>)>,
+    pub cookies: Vec<Text>,
+    /// `H` and `T`: for the request as the rules leave it.
+    pub forced: Option<Arc<Forced>>,
+    pub discard_path_info: bool,
+    pub escape_groups: bool,
+    pub no_subrequest: bool,
+}
+
+/// What `[H=]` and `[T=]` change for the requests their rule is about.
+#[derive(Debug, PartialEq, serde::Serialize)]
+pub struct Forced {
+    pub changes: Vec<Change>,
+    /// Tells it from every other that was ever read.
+    #[serde(skip)]
+    pub(crate) serial: u64,
+}
+
+impl Forced {
+    fn new(changes: Vec<Change>) -> Arc<Forced> {
+        static SERIAL: AtomicU64 = AtomicU64::new(1);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Forced { changes, serial })
+    }
+}
+
+/// Rounds of `[N]` when the rule does not say.
+const ROUNDS: u32 = 32;
+
+/// `[NAME,NAME=VALUE,...]`.
+pub(super) fn flag_list(text: &str) -> Result<Vec<(&str, &str)>, String> {
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .ok_or_else(|| format!("expected flags in brackets such as [L,R=301], not `{text}`"))?;
+    let flags = inner
+        .split(',')
+        .map(str::trim)
+        .filter(|flag| !flag.is_empty());
+    Ok(flags
+        .map(|flag| flag.split_once('=').unwrap_or((flag, "")))
+        .collect())
+}
+
+/// What is left of a list once [`Flags`] has heard it: what needs to know more than the words.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    pub caseless: bool,
+    /// `P`
+    pub proxy: bool,
+    /// `H`
+    pub handler: Option<String>,
+    /// `T`
+    pub media_type: Option<String>,
+}
+
+impl Flags {
+    pub(super) fn read(list: &str) -> Result<(Flags, Wishes), String> {
+        let mut flags = Flags::default();
+        let mut wishes = Wishes::default();
+        for (name, value) in flag_list(list)? {
+            let fixed = || match value.is_empty() || value.contains(['%', '$']) {
+                true => Err(format!(
+                    "expected a fixed name behind {name}=, not `{value}`"
+                )),
+                false => Ok(Some(value.to_string())),
+            };
+            match name.to_ascii_uppercase().as_str() {
+                "NC" | "NOCASE" => wishes.caseless = true,
+                "P" | "PROXY" => wishes.proxy = true,
+                "H" | "HANDLER" => wishes.handler = fixed()?,
+                "T" | "TYPE" => wishes.media_type = fixed()?,
+                _ => flags.hear(name, value)?,
+            }
+        }
+        Ok((flags, wishes))
+    }
+
+    pub(crate) fn force(&mut self, changes: Vec<Change>) {
+        self.forced = (!changes.is_empty()).then(|| Forced::new(changes));
+    }
+
+    fn hear(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let text = |value: &str| Text::rewriting(value);
+        match name.to_ascii_uppercase().as_str() {
+            "L" | "LAST" => self.last = true,
+            "END" => self.end = true,
+            "R" | "REDIRECT" => self.redirect = Some(redirect_status(value)?),
+            "F" | "FORBIDDEN" => self.forbidden = true,
+            "G" | "GONE" => self.gone = true,
+            "PT" | "PASSTHROUGH" => self.pass_through = true,
+            "QSA" | "QSAPPEND" => self.append_query = true,
+            "QSD" | "QSDISCARD" => self.discard_query = true,
+            "QSL" | "QSLAST" => self.query_last = true,
+            "NE" | "NOESCAPE" => self.no_escape = true,
+            "NS" | "NOSUBREQ" => self.no_subrequest = true,
+            "C" | "CHAIN" => self.chain = true,
+            "B" | "BNP" | "BNE" => self.escape_groups = true,
+            "DPI" | "DISCARDPATH" => self.discard_path_info = true,
+            "S" | "SKIP" => self.skip = number(name, value)?,
+            "N" | "NEXT" => {
+                self.next = Some(match value {
+                    "" => ROUNDS,
+                    value => number(name, value)?.min(10_000),
+                });
+            }
+            "E" | "ENV" => {
+                let (variable, value) = match value.split_once(':') {
+                    Some((variable, value)) => (variable, Some(text(value)?)),
+                    None => match value.strip_prefix('!') {
+                        Some(variable) => (variable, None),
+                        None => (value, Some(Text::default())),
+                    },
+                };
+                if variable.is_empty() {
+                    return Err(format!("expected E=NAME:VALUE, not `{name}={value:?}`"));
+                }
+                self.environment.push((variable.to_string(), value));
+            }
+            "CO" | "COOKIE" => self.cookies.push(text(value)?),
+            "UNSAFEALLOW3F" => self.question_marks = true,
+            "UNSAFEPREFIXSTAT" | "UNC" => {}
+            _ => {
+                const KNOWN: &[&str] = &[
+                    "L", "END", "R", "F", "G", "P", "PT", "QSA", "QSD", "QSL", "NC", "NE", "NS",
+                    "C", "S", "N", "E", "CO", "P", "T", "H", "B", "DPI",
+                ];
+                let nearest = crate::nearest(name, KNOWN.iter().copied());
+                let hint = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
+                return Err(format!(
+                    "expected flags among {}, not `{name}`{hint}",
+                    KNOWN.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(name: &str, value: &str) -> Result<u32, String> {
+    value
+        .parse()
+        .map_err(|_| format!("expected a number behind {name}=, not `{value}`"))
+}
+
+/// 302 where none is said. Beyond 3xx the substitution is dropped and the status answered.
+fn redirect_status(value: &str) -> Result<u16, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "" | "temp" => Ok(302),
+        "permanent" => Ok(301),
+        "seeother" => Ok(303),
+        value => {
+            let status = value
+                .parse()
+                .ok()
+                .filter(|status| (300..=599).contains(status));
+            status.ok_or_else(|| format!("expected a status from 300 to 599, not `{value}`"))
+        }
+    }
+}

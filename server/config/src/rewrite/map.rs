@@ -1,0 +1,57 @@
+//! `RewriteMap`: where `${name:key}` is looked up.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RewriteMap {
+    /// `txt:FILE`, and with `rnd:FILE` one of the values that `|` parts.
+    File { path: PathBuf, random: bool },
+    /// `dbm=sdbm:FILE`: the file of pages, FILE.pag.
+    Sdbm(PathBuf),
+    /// `prg:PROGRAM ARGUMENT...`: a program that answers each line with a line.
+    Program(Vec<String>),
+    #[serde(skip)]
+    Internal(crate::Function),
+}
+
+impl RewriteMap {
+    /// `rest`: words of a program's behind the first.
+    pub(crate) fn parse(text: &str, rest: &[&str], root: &Path) -> Result<RewriteMap, String> {
+        let (kind, place) = text.split_once(':').unwrap_or(("txt", text));
+        if place.is_empty() {
+            return Err(format!("expected something behind `{kind}:`"));
+        }
+        Ok(match kind {
+            "txt" | "rnd" => RewriteMap::File {
+                path: root.join(place),
+                random: kind == "rnd",
+            },
+            "int" => match crate::Function::named(place) {
+                Some(function) => RewriteMap::Internal(function),
+                None => {
+                    return Err(format!(
+                        "expected tolower, toupper, escape or unescape, not `{place}`"
+                    ))
+                }
+            },
+            "prg" => {
+                let mut words = place.split_whitespace().chain(rest.iter().copied());
+                let program = root.join(words.next().unwrap_or_default());
+                let own = program.to_string_lossy().into_owned();
+                RewriteMap::Program(std::iter::once(own).chain(words.map(str::to_string)).collect())
+            }
+            "dbm=sdbm" => RewriteMap::Sdbm(root.join(format!("{place}.pag"))),
+            "dbm" | "dbm=db" | "dbm=gdbm" | "dbm=ndbm" => {
+                return Err(format!(
+                    "expected dbm=sdbm:FILE, as `httxt2dbm -f SDBM` makes it, not `{text}`: other databases are not read"
+                ))
+            }
+            _ => {
+                return Err(format!(
+                    "expected txt:FILE, rnd:FILE, int:FUNCTION, prg:PROGRAM or dbm=sdbm:FILE, not `{text}`"
+                ))
+            }
+        })
+    }
+}

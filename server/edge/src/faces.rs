@@ -1,0 +1,113 @@
+//! What scripts see: functions here, put together by `faces/world.lua`.
+//!
+//! The functions are shared by all scripts; which request they are about is in [`Current`] while a slice runs.
+
+mod codec;
+mod digest;
+mod files;
+mod message;
+mod text;
+
+use crate::interpreter::Interpreter;
+use crate::visit::{Stage, Visit, World};
+use mlua::{Error, Function, Lua, Result, String as LuaString, Table};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Statistics counters of scripts, at most.
+const COUNTERS: usize = 1024;
+
+/// The request of the slice that runs, and what all requests share.
+pub struct Current {
+    visit: RefCell<Box<Visit>>,
+    pub world: Rc<dyn World>,
+    counters: RefCell<BTreeMap<Vec<u8>, i64>>,
+}
+
+impl Current {
+    pub fn new(world: Rc<dyn World>) -> Current {
+        Current {
+            visit: RefCell::new(Box::new(Visit::new(Stage::RawUrl))),
+            world,
+            counters: RefCell::default(),
+        }
+    }
+
+    /// Before a slice and after it: the visit takes its place, or leaves it.
+    pub fn lend(&self, visit: &mut Box<Visit>) {
+        std::mem::swap(&mut *self.visit.borrow_mut(), visit);
+    }
+
+    /// Calls `what` with the request.
+    fn with<R>(&self, what: impl FnOnce(&mut Visit) -> R) -> R {
+        what(&mut self.visit.borrow_mut())
+    }
+
+    /// The same, where a script adds so many bytes.
+    fn adding<R>(&self, bytes: usize, what: impl FnOnce(&mut Visit) -> R) -> Result<R> {
+        self.with(|visit| match visit.holds(bytes) {
+            true => Ok(what(visit)),
+            false => Err(Error::MemoryError("not enough memory".into())),
+        })
+    }
+}
+
+/// The functions of one area, by their names in `host`.
+type Area = fn(&Lua, &Table, &Rc<Current>) -> Result<()>;
+
+/// Makes what scripts see. The function that runs one.
+pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<Function> {
+    const AREAS: [Area; 5] = [
+        message::install,
+        text::install,
+        codec::install,
+        digest::install,
+        files::install,
+    ];
+    let lua = interpreter.lua();
+    let host = lua.create_table()?;
+    for area in AREAS {
+        area(lua, &host, current)?;
+    }
+    counters(lua, &host, current)?;
+    host.set("is_fenced", interpreter.is_fenced())?;
+    let watched = interpreter.clone();
+    host.set(
+        "is_broken",
+        lua.create_function(move |_, ()| Ok(watched.is_broken()))?,
+    )?;
+    let world = lua.load(include_str!("faces/world.lua"));
+    world.set_name("=lua").call::<Function>(host)
+}
+
+/// `lighty.status`: numbers that outlive requests.
+fn counters(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
+    let shared = current.clone();
+    let get = lua.create_function(move |_, (_, name): (mlua::Value, LuaString)| {
+        Ok(shared.counters.borrow().get(&*name.as_bytes()).copied())
+    })?;
+    host.set("counter", get)?;
+    let shared = current.clone();
+    let set = lua.create_function(move |_, (_, name, value): (mlua::Value, LuaString, i64)| {
+        let mut counters = shared.counters.borrow_mut();
+        if counters.len() >= COUNTERS && !counters.contains_key(&*name.as_bytes()) {
+            return Err(refused("there are too many counters"));
+        }
+        counters.insert(name.as_bytes().to_vec(), value);
+        Ok(())
+    })?;
+    host.set("set_counter", set)?;
+    let shared = current.clone();
+    let names = lua.create_function(move |lua, ()| {
+        let counters = shared.counters.borrow();
+        let names = counters.keys().map(|name| lua.create_string(name));
+        names.collect::<Result<Vec<_>>>()
+    })?;
+    host.set("counters", names)
+}
+
+/// An error of the script's own making.
+fn refused(text: impl Into<String>) -> Error {
+    Error::RuntimeError(text.into())
+}

@@ -1,0 +1,63 @@
+//! `lighty.c.b64enc`, `hexenc` and their relatives. A text that cannot be decoded is nil.
+
+use super::Current;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::Engine;
+use mlua::{Lua, Result, String as LuaString, Table};
+use std::rc::Rc;
+
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL: GeneralPurpose =
+    GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT.with_encode_padding(false));
+
+pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
+    for (encode, decode, engine) in [
+        ("b64enc", "b64dec", &STANDARD),
+        ("b64urlenc", "b64urldec", &URL),
+    ] {
+        host.set(
+            encode,
+            lua.create_function(move |_, text: LuaString| Ok(engine.encode(text.as_bytes())))?,
+        )?;
+        host.set(
+            decode,
+            lua.create_function(move |lua, text: LuaString| {
+                let bytes = engine.decode(text.as_bytes()).ok();
+                bytes.map(|bytes| lua.create_string(bytes)).transpose()
+            })?,
+        )?;
+    }
+    host.set(
+        "hexenc",
+        lua.create_function(|_, text: LuaString| Ok(hex(&text.as_bytes())))?,
+    )?;
+    host.set(
+        "hexdec",
+        lua.create_function(|lua, text: LuaString| {
+            let bytes = unhex(&text.as_bytes());
+            bytes.map(|bytes| lua.create_string(bytes)).transpose()
+        })?,
+    )
+}
+
+/// In capitals, as lighttpd has it.
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let pairs = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    pairs
+        .map(|digit| DIGITS[usize::from(digit)] as char)
+        .collect()
+}
+
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    if text.len() % 2 != 0 {
+        return None;
+    }
+    let digit = |byte: u8| (byte as char).to_digit(16);
+    let pairs = text.chunks_exact(2);
+    let bytes = pairs.map(|pair| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8));
+    bytes.collect()
+}

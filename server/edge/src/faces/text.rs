@@ -1,0 +1,293 @@
+//! How texts are written elsewhere: in URLs, in XML, in quotes, in fields of a header.
+
+use super::Current;
+use mlua::{Lua, Result, String as LuaString, Table};
+use std::fmt::Write;
+use std::rc::Rc;
+
+type Change = fn(&[u8]) -> Vec<u8>;
+
+pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
+    const CHANGES: &[(&str, Change)] = &[
+        ("urlenc", |text| percent(text, b"-._~")),
+        ("urldec", |text| unpercent(text, false)),
+        ("urlenc_query", |text| percent(text, b"-._~")),
+        ("urldec_query", |text| unpercent(text, true)),
+        ("urlenc_normalize", normalize),
+        ("fspath_simplify", simplify),
+        ("xmlenc", xml),
+        ("quotedenc", quote),
+        ("quoteddec", unquote),
+        ("bsenc", |text| backslashed(text, false)),
+        ("bsenc_json", |text| backslashed(text, true)),
+        ("bsdec", unbackslash),
+    ];
+    for (name, change) in CHANGES {
+        host.set(
+            *name,
+            lua.create_function(move |lua, text: LuaString| {
+                lua.create_string(change(&text.as_bytes()))
+            })?,
+        )?;
+    }
+    host.set(
+        "cookie_tokens",
+        lua.create_function(|lua, text: Option<LuaString>| {
+            let table = lua.create_table()?;
+            let Some(text) = text else { return Ok(table) };
+            let text = text.as_bytes();
+            for crumb in text.split(|byte| *byte == b';') {
+                let crumb = crumb.trim_ascii();
+                let at = memchr::memchr(b'=', crumb).unwrap_or(crumb.len());
+                let value = crumb.get(at + 1..).unwrap_or_default();
+                if at > 0 {
+                    let name = lua.create_string(&crumb[..at])?;
+                    table.raw_set(name, lua.create_string(unquote(value))?)?;
+                }
+            }
+            Ok(table)
+        })?,
+    )?;
+    host.set(
+        "header_tokens",
+        lua.create_function(|lua, text: Option<LuaString>| {
+            let text = text
+                .map(|text| text.as_bytes().to_vec())
+                .unwrap_or_default();
+            let tokens = tokens(&text);
+            tokens
+                .into_iter()
+                .map(|token| lua.create_string(token))
+                .collect::<Result<Vec<_>>>()
+        })?,
+    )
+}
+
+fn percent(text: &[u8], kept: &[u8]) -> Vec<u8> {
+    let mut encoded = String::with_capacity(text.len());
+    for &byte in text {
+        match byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            true => encoded.push(byte as char),
+            // A string takes everything.
+            false => drop(write!(encoded, "%{byte:02X}")),
+        }
+    }
+    encoded.into_bytes()
+}
+
+fn unpercent(text: &[u8], plus_is_space: bool) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let digits = text.get(at + 1..at + 3);
+        let value = digits.and_then(|digits| {
+            let digit = |byte: u8| (byte as char).to_digit(16);
+            Some((digit(digits[0])? * 16 + digit(digits[1])?) as u8)
+        });
+        match (byte, value) {
+            (b'%', Some(value)) => {
+                decoded.push(value);
+                at += 2;
+            }
+            (b'+', _) if plus_is_space => decoded.push(b' '),
+            _ => decoded.push(byte),
+        }
+        at += 1;
+    }
+    decoded
+}
+
+/// One way to write a path and its query: what need not be encoded is not, the rest is, in capitals.
+fn normalize(text: &[u8]) -> Vec<u8> {
+    let (path, query) = match memchr::memchr(b'?', text) {
+        Some(at) => text.split_at(at),
+        None => (text, &[][..]),
+    };
+    let mut whole = percent(&unpercent(path, false), b"-._~/!$&'()*+,;=:@");
+    if let Some((_, query)) = query.split_first() {
+        whole.push(b'?');
+        let mut at = 0;
+        while let Some(&byte) = query.get(at) {
+            let encoded = query.get(at..at + 3).filter(|_| byte == b'%');
+            let decoded = encoded.map(|three| unpercent(three, false));
+            match decoded.as_deref() {
+                Some([one]) if one.is_ascii_alphanumeric() || b"-._~".contains(one) => {
+                    whole.push(*one);
+                    at += 3;
+                }
+                Some([_]) => {
+                    whole.extend_from_slice(&query[at..at + 3].to_ascii_uppercase());
+                    at += 3;
+                }
+                _ => {
+                    match byte.is_ascii_graphic() && !b"\"<>#".contains(&byte) {
+                        true => whole.push(byte),
+                        false => whole.extend_from_slice(&percent(&[byte], b"")),
+                    }
+                    at += 1;
+                }
+            }
+        }
+    }
+    whole
+}
+
+/// Without `//`, `/./` and `/../`; never above the root.
+fn simplify(path: &[u8]) -> Vec<u8> {
+    let mut parts: Vec<&[u8]> = Vec::new();
+    let mut ends_in_folder = false;
+    for part in path.split(|byte| *byte == b'/') {
+        ends_in_folder = matches!(part, b"" | b"." | b"..");
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let mut simple = match path.starts_with(b"/") {
+        true => b"/".to_vec(),
+        false => Vec::new(),
+    };
+    simple.extend_from_slice(&parts.join(&b'/'));
+    if ends_in_folder && !parts.is_empty() {
+        simple.push(b'/');
+    }
+    simple
+}
+
+fn xml(text: &[u8]) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'<' => encoded.extend_from_slice(b"&lt;"),
+            b'>' => encoded.extend_from_slice(b"&gt;"),
+            b'&' => encoded.extend_from_slice(b"&amp;"),
+            b'"' => encoded.extend_from_slice(b"&quot;"),
+            b'\'' => encoded.extend_from_slice(b"&#x27;"),
+            byte => encoded.push(*byte),
+        }
+    }
+    encoded
+}
+
+/// A quoted-string (RFC 9110 section 5.6.4).
+fn quote(text: &[u8]) -> Vec<u8> {
+    let mut quoted = b"\"".to_vec();
+    for byte in text {
+        if matches!(byte, b'"' | b'\\') {
+            quoted.push(b'\\');
+        }
+        quoted.push(*byte);
+    }
+    quoted.push(b'"');
+    quoted
+}
+
+fn unquote(text: &[u8]) -> Vec<u8> {
+    let inner = text
+        .strip_prefix(b"\"")
+        .and_then(|text| text.strip_suffix(b"\""));
+    let Some(inner) = inner else {
+        return text.to_vec();
+    };
+    let mut plain = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => plain.extend(bytes.next()),
+            byte => plain.push(*byte),
+        }
+    }
+    plain
+}
+
+fn backslashed(text: &[u8], json: bool) -> Vec<u8> {
+    let mut escaped = String::with_capacity(text.len());
+    let mut bytes = Vec::with_capacity(text.len());
+    for &byte in text {
+        escaped.clear();
+        match byte {
+            b'"' => escaped.push_str("\\\""),
+            b'\\' => escaped.push_str("\\\\"),
+            b'\n' => escaped.push_str("\\n"),
+            b'\r' => escaped.push_str("\\r"),
+            b'\t' => escaped.push_str("\\t"),
+            8 if json => escaped.push_str("\\b"),
+            12 if json => escaped.push_str("\\f"),
+            0..=31 | 127 if json => drop(write!(escaped, "\\u{byte:04X}")),
+            0..=31 | 127 => drop(write!(escaped, "\\x{byte:02X}")),
+            byte => {
+                bytes.push(byte);
+                continue;
+            }
+        }
+        bytes.extend_from_slice(escaped.as_bytes());
+    }
+    bytes
+}
+
+fn unbackslash(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        let Some((&kind, behind)) = rest.split_first().filter(|_| byte == b'\\') else {
+            plain.push(byte);
+            continue;
+        };
+        rest = behind;
+        let coded = |length: usize, rest: &[u8]| {
+            let digits = std::str::from_utf8(rest.get(..length)?).ok()?;
+            u32::from_str_radix(digits, 16).ok()
+        };
+        match kind {
+            b'n' => plain.push(b'\n'),
+            b'r' => plain.push(b'\r'),
+            b't' => plain.push(b'\t'),
+            b'b' => plain.push(8),
+            b'f' => plain.push(12),
+            b'x' if coded(2, rest).is_some() => {
+                plain.push(coded(2, rest).unwrap_or_default() as u8);
+                rest = &rest[2..];
+            }
+            b'u' if coded(4, rest).is_some() => {
+                let letter = char::from_u32(coded(4, rest).unwrap_or_default());
+                let mut utf8 = [0; 4];
+                let letter = letter.unwrap_or(char::REPLACEMENT_CHARACTER);
+                plain.extend_from_slice(letter.encode_utf8(&mut utf8).as_bytes());
+                rest = &rest[4..];
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// A list of tokens and separators, as lighttpd takes a field apart: words, quoted strings, and each of `,;=`.
+fn tokens(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let start = at;
+        at += 1;
+        match byte {
+            b' ' | b'\t' => continue,
+            b',' | b';' | b'=' => tokens.push(vec![byte]),
+            b'"' => {
+                while let Some(&byte) = text.get(at) {
+                    at += 1 + usize::from(byte == b'\\');
+                    if byte == b'"' {
+                        break;
+                    }
+                }
+                tokens.push(unquote(&text[start..at.min(text.len())]));
+            }
+            _ => {
+                let end = |byte: &u8| b" \t,;=\"".contains(byte);
+                at += text[at..].iter().position(end).unwrap_or(text.len() - at);
+                tokens.push(text[start..at].to_vec());
+            }
+        }
+    }
+    tokens
+}

@@ -1,0 +1,238 @@
+-- What scripts see, made once for all of them. `host` has the functions of the server, each of which is about the
+-- request of the script that calls it. Given back is the function that runs a script.
+--
+-- Nothing a script can reach may be changed by it for the next one: libraries are userdata that only answer, and the
+-- globals it sets are in a table of its own. What runs other Lua code (coroutines, sorting, replacing) is written in
+-- Lua here, so that it can be interrupted like the script itself.
+
+local host = ...
+local error, getmetatable, next, pairs, rawget, select, setfenv, getfenv, setmetatable, tonumber, tostring, type =
+    error, getmetatable, next, pairs, rawget, select, setfenv, getfenv, setmetatable, tonumber, tostring, type
+local newproxy, native_load, native_pairs = newproxy, load, pairs
+local resume, yield, status, running = coroutine.resume, coroutine.yield, coroutine.status, coroutine.running
+local create, concat, is_broken = coroutine.create, table.concat, host.is_broken
+
+-- A value that answers as `index` says and can be written as `newindex` does.
+local function face(index, newindex, names)
+    local value = newproxy(true)
+    local meta = getmetatable(value)
+    meta.__index = index
+    meta.__newindex = newindex or function(_, key)
+        error("`" .. tostring(key) .. "` cannot be set here", 2)
+    end
+    meta.__metatable = false
+    meta.__pairs = names and function(self)
+        local list, at = names(), 0
+        return function()
+            at = at + 1
+            local name = list[at]
+            if name ~= nil then return name, self[name] end
+        end
+    end
+    return value
+end
+
+-- A library that can be read only.
+local function sealed(members)
+    return face(members, nil, function()
+        local names = {}
+        for name in next, members do names[#names + 1] = name end
+        return names
+    end)
+end
+
+-- The functions of a library that do no harm.
+local function chosen(library, names, more)
+    local members = {}
+    for name in names:gmatch("%S+") do members[name] = library[name] end
+    for name, member in next, more or {} do members[name] = member end
+    return members
+end
+
+-- A coroutine of the script's own that is interrupted interrupts the script.
+local function passed(thread, ...)
+    if is_broken() then
+        yield()
+        return passed(thread, resume(thread))
+    end
+    return ...
+end
+
+local function resumed(thread, ...)
+    return passed(thread, resume(thread, ...))
+end
+
+local function wrapped(ok, ...)
+    if not ok then error((...), 0) end
+    return ...
+end
+
+local coroutines = chosen(coroutine, "create yield status running isyieldable", {
+    resume = resumed,
+    wrap = function(body)
+        local thread = create(body)
+        return function(...) return wrapped(resumed(thread, ...)) end
+    end,
+})
+
+local function load_text(chunk, name, mode, env)
+    if type(chunk) == "function" then
+        local pieces = {}
+        for piece in chunk do
+            if piece == nil or piece == "" then break end
+            pieces[#pieces + 1] = piece
+        end
+        chunk = concat(pieces)
+    end
+    if mode == "b" then return nil, "only texts are loaded" end
+    local code, problem = native_load(chunk, name, "t")
+    if code then setfenv(code, env or getfenv(2)) end
+    return code, problem
+end
+
+local strings = chosen(string, "byte char find format gmatch gsub len lower match rep reverse sub upper")
+local tables = chosen(table, "concat insert maxn move remove sort unpack pack")
+
+local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select "
+    .. "setmetatable tonumber tostring type unpack xpcall _VERSION", {
+    load = load_text,
+    loadstring = function(text, name) return load_text(text, name, "t", getfenv(2)) end,
+    print = function(...)
+        local words = { ... }
+        for at = 1, select("#", ...) do words[at] = tostring(words[at]) end
+        host.print(concat(words, "\t"))
+    end,
+    string = sealed(strings),
+    table = sealed(tables),
+    math = sealed(chosen(math, "abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge ldexp log log10 "
+        .. "max min modf pi pow rad random sin sinh sqrt tan tanh")),
+    os = sealed(chosen(os, "clock date difftime time getenv")),
+    bit = sealed(chosen(bit, "tobit tohex bnot band bor bxor lshift rshift arshift rol ror bswap")),
+    coroutine = sealed(coroutines),
+})
+
+if not host.is_fenced then
+    -- A process of the pool: all of Lua, globals that stay from one script to the next, and a page that is printed.
+    base = _G
+    base.print = function(...)
+        local words = { ... }
+        for at = 1, select("#", ...) do words[at] = tostring(words[at]) end
+        host.body_add(concat(words, "\t") .. "\n")
+    end
+    base.io.write = function(...)
+        for at = 1, select("#", ...) do host.body_add(tostring((select(at, ...)))) end
+        return io.stdout
+    end
+end
+
+-- The request and its response.
+local function fields(kind)
+    return face(host[kind], host["set_" .. kind], host[kind .. "s"])
+end
+
+local function add(piece, at)
+    local kind = type(piece)
+    if kind == "string" or kind == "number" then
+        host.body_add(tostring(piece))
+    elseif kind == "table" and type(rawget(piece, "filename")) == "string" then
+        host.body_add_file(rawget(piece, "filename"), rawget(piece, "offset"), rawget(piece, "length"))
+    else
+        error("a body is made of strings and of { filename =, offset =, length = }, not of a " .. kind
+            .. (at and " (its part " .. at .. ")" or ""), 0)
+    end
+end
+
+local function add_all(body)
+    if type(body) ~= "table" or rawget(body, "filename") ~= nil then return add(body) end
+    for at = 1, #body do add(body[at], at) end
+end
+
+local body = sealed({
+    add = function(piece) add_all(piece) end,
+    set = function(piece)
+        host.body_clear()
+        if piece ~= nil then add_all(piece) end
+    end,
+    get = host.body_get,
+})
+
+local request_body = sealed({
+    get = function() return host.request_body() end,
+    len = function() return #(host.request_body() or "") end,
+    collect = function() return host.request_body() ~= nil end,
+})
+
+local request = sealed({
+    req_body = request_body,
+    req_attr = face(host.attribute, host.set_attribute, host.attributes),
+    req_header = fields("request"),
+    req_env = fields("environment"),
+    req_item = face(host.item),
+    resp_header = fields("response"),
+    resp_body = body,
+})
+
+local counters = face(host.counter, host.set_counter, host.counters)
+
+local tools = {}
+for name in ("stat time hrtime rand md hmac digest_eq secret_eq b64urldec b64urlenc b64dec b64enc hexdec hexenc xmlenc "
+    .. "urldec urlenc urldec_query urlenc_query urlenc_normalize fspath_simplify cookie_tokens header_tokens readdir "
+    .. "readlink quoteddec quotedenc bsdec bsenc bsenc_json"):gmatch("%S+") do
+    tools[name] = host[name]
+end
+
+local lighty_members = {
+    r = request,
+    c = sealed(tools),
+    server = sealed({ plugin_stats = counters }),
+    -- The names of 1.4.13.
+    request = request.req_header,
+    env = request.req_attr,
+    req_env = request.req_env,
+    status = counters,
+    stat = host.stat,
+    RESTART_REQUEST = 99,
+}
+local lighty_meta = { __index = lighty_members, __metatable = false }
+local env_meta = { __index = base, __metatable = false }
+
+if host.is_fenced then
+    -- The state's own globals hold nothing any more, for code that was loaded where no script is running.
+    local globals = _G
+    for name in native_pairs(globals) do globals[name] = nil end
+    setmetatable(globals, {
+        __index = base,
+        __newindex = function() error("this code has no globals of its own", 2) end,
+        __metatable = false,
+    })
+    getmetatable("").__index = strings
+    getmetatable("").__metatable = false
+end
+
+-- What a script leaves behind: header fields, a body if it answers, and what it returned.
+local function finish(lighty, result)
+    local header = rawget(lighty, "header")
+    if header ~= nil then
+        if type(header) ~= "table" then error("lighty.header is a " .. type(header) .. ", not a table", 0) end
+        for name, value in next, header do
+            if type(name) ~= "string" or type(value) ~= "string" and type(value) ~= "number" then
+                error("lighty.header has `" .. tostring(name) .. "` = " .. tostring(value)
+                    .. "; expected names and strings", 0)
+            end
+            host.set_response(nil, name, tostring(value))
+        end
+    end
+    if type(result) ~= "number" then result = nil end
+    local answers = not host.is_fenced or result and result >= 200
+    local content = rawget(lighty, "content")
+    if answers and content ~= nil then add_all(content) end
+    return result
+end
+
+return function(script)
+    local lighty = setmetatable({ header = {} }, lighty_meta)
+    local env = setmetatable({ lighty = lighty }, env_meta)
+    if host.is_fenced then env._G = env end
+    setfenv(script, env)
+    return finish(lighty, script())
+end

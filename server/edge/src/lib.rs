@@ -1,0 +1,18 @@
+//! Edge Lua: scripts that decide about a request in the server itself, with the names of lighttpd's mod_magnet.
+//!
+//! The front makes a [`Visit`] of a request, starts a script on it ([`Edge::start`]) and steps the [`Run`] until it
+//! is done: then the visit holds what the script changed, and [`Ended`] what is to become of the request. Knows
+//! nothing of sockets, configuration or HTTP's syntax.
+
+mod attribute;
+mod edge;
+mod faces;
+mod fields;
+mod interpreter;
+mod scripts;
+mod visit;
+
+pub use attribute::Attribute;
+pub use edge::{Edge, Ended, Failure, Limits, Run, Step};
+pub use fields::Fields;
+pub use visit::{Piece, Stage, Status, Visit, World};

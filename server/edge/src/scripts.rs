@@ -1,0 +1,152 @@
+//! The scripts that have been compiled, by file. A file is looked at again when a second has gone by since the last
+//! look, and read again when it has changed.
+
+use crate::edge::Failure;
+use mlua::{ChunkMode, Function, Lua};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long a change may go unnoticed.
+const LIFE: Duration = Duration::from_secs(1);
+/// A longer file is no script.
+const LONGEST: u64 = 1024 * 1024;
+/// Functions kept for requests that run at the same time.
+const KEPT: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+#[derive(Debug)]
+pub struct Script {
+    identity: Identity,
+    looked: Cell<Duration>,
+    name: String,
+    code: Vec<u8>,
+    /// A function has one environment, so each run has one of its own.
+    free: RefCell<Vec<Function>>,
+}
+
+#[derive(Default)]
+pub struct Scripts {
+    known: RefCell<HashMap<PathBuf, Rc<Script>>>,
+}
+
+impl Scripts {
+    /// The script of a file as it is, give or take a second; `now` is the caller's clock.
+    pub fn script(&self, lua: &Lua, file: &Path, now: Duration) -> Result<Rc<Script>, Failure> {
+        let known = self.known.borrow().get(file).cloned();
+        if let Some(known) = &known {
+            if now < known.looked.get() + LIFE {
+                return Ok(known.clone());
+            }
+        }
+        let (open, identity) = open(file).map_err(|error| unreadable(file, &error))?;
+        match known {
+            Some(known) if known.identity == identity => {
+                known.looked.set(now);
+                Ok(known)
+            }
+            _ => {
+                let script = Rc::new(compile(lua, file, open, identity, now)?);
+                let mut known = self.known.borrow_mut();
+                known.insert(file.to_path_buf(), script.clone());
+                Ok(script)
+            }
+        }
+    }
+
+    /// Forgets all that has been compiled.
+    pub fn clear(&self) {
+        self.known.borrow_mut().clear();
+    }
+}
+
+impl Script {
+    /// A function nobody else is using.
+    pub fn take(&self, lua: &Lua) -> mlua::Result<Function> {
+        match self.free.borrow_mut().pop() {
+            Some(function) => Ok(function),
+            None => load(lua, &self.name, &self.code, ChunkMode::Binary),
+        }
+    }
+
+    pub fn file(&self) -> &str {
+        &self.name[1..]
+    }
+
+    pub fn give_back(&self, function: Function) {
+        let mut free = self.free.borrow_mut();
+        if free.len() < KEPT {
+            free.push(function);
+        }
+    }
+}
+
+/// Neither a pipe nor a terminal can hold the loop up here.
+fn open(path: &Path) -> io::Result<(File, Identity)> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if metadata.len() > LONGEST {
+        return Err(io::Error::other("longer than 1 MiB"));
+    }
+    let identity = Identity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    };
+    Ok((file, identity))
+}
+
+fn compile(
+    lua: &Lua,
+    path: &Path,
+    file: File,
+    identity: Identity,
+    now: Duration,
+) -> Result<Script, Failure> {
+    let mut source = Vec::new();
+    let read = file.take(LONGEST).read_to_end(&mut source);
+    read.map_err(|error| unreadable(path, &error))?;
+    let name = format!("@{}", path.display());
+    let function = load(lua, &name, &source, ChunkMode::Text)
+        .map_err(|error| Failure::of_script(&error, path))?;
+    Ok(Script {
+        identity,
+        looked: Cell::new(now),
+        name,
+        code: function.dump(false),
+        free: RefCell::new(vec![function]),
+    })
+}
+
+fn load(lua: &Lua, name: &str, code: &[u8], mode: ChunkMode) -> mlua::Result<Function> {
+    lua.load(code).set_name(name).set_mode(mode).into_function()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure {
+        status: 500,
+        text: format!("{}: cannot be read: {error}", path.display()),
+    }
+}

@@ -1,0 +1,169 @@
+//! The response cache of a front: asked before a program is run, filled with what programs say.
+//!
+//! The HTTP versions call [`step`] for a request of a place with `CacheEnable`, [`receive`] with the head of the
+//! program's response, and [`rescue`] where there is none. `mehari_cache` has the rules and the store; here are who
+//! waits for whom, and how a page becomes an answer. A place without a cache never comes here.
+
+mod answer;
+mod ask;
+mod captured;
+mod coded;
+mod disk;
+mod key;
+mod lease;
+mod owned;
+mod receive;
+mod refresh;
+
+pub use ask::{step, Question, Step};
+pub use captured::Captured;
+
+pub use key::Purge;
+pub use lease::Lease;
+pub use receive::{receive, rescue};
+
+use crate::lines::Lines;
+use crate::log::Journal;
+use crate::request::Request;
+use coded::CodedPages;
+use disk::Disk;
+use mehari_cache::{Page, Store};
+use mehari_config::CacheStore;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::task::Waker;
+
+#[derive(Default)]
+pub struct Cache {
+    pub store: Store,
+    /// What is being asked for, and who waits for it.
+    asked: RefCell<HashMap<Rc<[u8]>, Vec<Waker>>>,
+    coded: CodedPages,
+    disk: Disk,
+    journal: RefCell<Option<Rc<dyn Journal>>>,
+    pub counts: Counts,
+}
+
+/// What became of requests for pages.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub hits: Cell<u64>,
+    pub misses: Cell<u64>,
+    pub stale: Cell<u64>,
+    pub revalidated: Cell<u64>,
+}
+
+/// What `mehari status` shows of the response cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheStats {
+    pub keys: usize,
+    pub bytes: u64,
+    pub hits: u64,
+    pub misses: u64,
+    pub stale: u64,
+    pub revalidated: u64,
+}
+
+/// The cache's part in an answer, as X-Cache and the access log tell it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Part {
+    /// It was not asked.
+    #[default]
+    None,
+    Hit,
+    Miss,
+    Revalidate,
+    Stale,
+}
+
+impl Part {
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::None => "",
+            Part::Hit => "HIT",
+            Part::Miss => "MISS",
+            Part::Revalidate => "REVALIDATE",
+            Part::Stale => "STALE",
+        }
+    }
+}
+
+impl Cache {
+    /// Who is told of what does not work.
+    pub fn tell(&self, journal: Rc<dyn Journal>) {
+        self.journal.replace(Some(journal));
+    }
+
+    pub fn configure(&self, settings: &CacheStore) {
+        self.disk.configure(settings);
+        // A third of it for what is compressed.
+        self.store.bound(settings.memory / 3 * 2);
+        self.coded.bound(settings.memory / 3);
+    }
+
+    /// Forgets what is meant; how many pages that were.
+    pub fn purge(&self, purge: &Purge) -> usize {
+        let (kept, filed) = (
+            self.store.remove_if(|key| purge.means(key)),
+            self.disk.remove_if(|key| purge.means(key)),
+        );
+        kept.max(filed)
+    }
+
+    /// Puts a page in the place of the one that answered the same requests.
+    fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
+        self.file(key, &page);
+        self.store.put(key, page);
+    }
+
+    fn remove(&self, key: &[u8]) {
+        self.store.remove(key);
+        self.disk.remove(key);
+    }
+
+    /// What a program's response says is to be forgotten.
+    pub fn purge_said(&self, request: &Request<'_>, block: &[u8], lines: &Lines) {
+        let said = lines.purge.iter().map(|span| &block[span.clone()]);
+        for purge in said.filter_map(|text| Purge::by(request, text)) {
+            self.purge(&purge);
+        }
+    }
+
+    pub fn stats(&self) -> CacheStats {
+        CacheStats {
+            keys: self.store.count(),
+            bytes: self.store.weight(),
+            hits: self.counts.hits.get(),
+            misses: self.counts.misses.get(),
+            stale: self.counts.stale.get(),
+            revalidated: self.counts.revalidated.get(),
+        }
+    }
+
+    fn count(&self, part: Part) {
+        let count = match part {
+            Part::None => return,
+            Part::Hit => &self.counts.hits,
+            Part::Miss => &self.counts.misses,
+            Part::Revalidate => &self.counts.revalidated,
+            Part::Stale => &self.counts.stale,
+        };
+        count.set(count.get() + 1);
+    }
+
+    /// Whether nobody asks for it yet; who is told so does, until it gives the key back.
+    fn take(&self, key: &Rc<[u8]>) -> bool {
+        let mut asked = self.asked.borrow_mut();
+        let is_free = !asked.contains_key(key);
+        if is_free {
+            asked.insert(key.clone(), Vec::new());
+        }
+        is_free
+    }
+
+    fn give_back(&self, key: &Rc<[u8]>) {
+        let waiting = self.asked.borrow_mut().remove(key);
+        waiting.into_iter().flatten().for_each(Waker::wake);
+    }
+}

@@ -1,0 +1,260 @@
+//! What the cache knows for a request, before anything is run for it.
+
+use super::lease::{Fields, Kind, Lease};
+use super::{answer, key, refresh, Part};
+use crate::dispatch::Dispatch;
+use crate::filter;
+use crate::request::Request;
+use crate::route::{Outcome, Route};
+use crate::shared::Shared;
+use crate::turn::Turn;
+use crate::work::Work;
+use mehari_cache::{values, Control, Found, Page, State};
+use mehari_config::CacheRules;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+
+/// A request that the cache is asked about.
+pub struct Question {
+    key: Rc<[u8]>,
+    control: Option<Control>,
+    /// When it has waited for others long enough.
+    deadline: Option<Instant>,
+    /// The folder has been asked.
+    looked: bool,
+}
+
+pub enum Step<D: Dispatch> {
+    /// The cache has nothing to do with it.
+    Pass,
+    /// The program is to be asked.
+    Ask(Box<Lease>),
+    /// Somebody asks already; look again after this.
+    Wait(Pin<Box<dyn Future<Output = ()>>>),
+    Answer(Work<D>),
+}
+
+/// Fields that make a response depend on what a client has already.
+const CONDITIONS: [&str; 6] = [
+    "if-none-match",
+    "if-modified-since",
+    "if-match",
+    "if-unmodified-since",
+    "if-range",
+    "range",
+];
+
+impl Question {
+    /// `None`: nothing of this place is kept, or not of such a request.
+    pub fn of<D: Dispatch>(
+        shared: &Shared<D>,
+        request: &Request<'_>,
+        route: &Route,
+    ) -> Option<Question> {
+        let rules = &route.settings.cache;
+        let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
+            && rules.covers(request.path())
+            // A handler of another phase has its say in every request.
+            && !route.settings.runs_phases()
+            && request.redirect.map_or(true, |redirect| redirect.keeps_request)
+            && !filter::is_set(request, &route.settings, "no-cache");
+        let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
+        let pragma = values(request.fields.iter().copied(), "pragma");
+        let old = Control::parse(pragma);
+        is_asked.then(|| Question {
+            key: key::of(request, shared.site().host(route.host), rules),
+            control: (!rules.ignore_cache_control).then_some(Control {
+                no_cache: control.no_cache || old.no_cache,
+                ..control
+            }),
+            deadline: None,
+            looked: false,
+        })
+    }
+}
+
+/// Looks once.
+pub fn step<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    turn: &Turn,
+    request: &Request<'_>,
+    route: &Rc<Route>,
+    question: &mut Question,
+) -> Step<D> {
+    let rules = &route.settings.cache;
+    let is_head = request.method == b"HEAD";
+    if !is_head && request.method != b"GET" {
+        return match request.method {
+            b"OPTIONS" | b"PROPFIND" => Step::Pass,
+            _ => Step::Ask(lease(shared, request, route, question, Kind::Unsafe, false)),
+        };
+    }
+    let now = SystemTime::now();
+    let reply = |page: &Rc<Page>, part| {
+        Step::Answer(answer::work(shared, turn, request, route, page, part))
+    };
+    let control = question.control.as_ref();
+    let only_kept = control.is_some_and(|control| control.only_if_cached);
+    let found = shared.cache.store.find(&question.key, request.fields, now);
+    let page = match &found {
+        Found::Page(page) => match page.state(control, now) {
+            State::Fresh => return reply(page, Part::Hit),
+            State::StaleButUsable => {
+                if !is_head && shared.cache.take(&question.key) {
+                    let lease = lease(
+                        shared,
+                        request,
+                        route,
+                        question,
+                        Kind::Fill(Some(page.clone())),
+                        true,
+                    );
+                    refresh::begin(shared, request, lease);
+                }
+                return reply(page, Part::Stale);
+            }
+            State::Stale => Some(page.clone()),
+        },
+        Found::Refused | Found::Nothing => None,
+    };
+    if matches!(found, Found::Nothing) && !std::mem::replace(&mut question.looked, true) {
+        if let Some(loading) = shared.cache.load(&question.key) {
+            return Step::Wait(loading);
+        }
+    }
+    // Nobody waits for what cannot be kept, or has to be asked about each time.
+    let refused = matches!(found, Found::Refused);
+    if only_kept {
+        return Step::Answer(crate::work::refusal(
+            shared,
+            request,
+            Some(&route.settings),
+            504,
+        ));
+    }
+    if is_head || request.field("range").is_some() {
+        return Step::Pass;
+    }
+    turn.cached.set(Part::Miss);
+    let alone = refused || page.as_ref().is_some_and(|page| page.terms.ask) || rules.lock.is_none();
+    let fill = |waited| {
+        Step::Ask(lease(
+            shared,
+            request,
+            route,
+            question,
+            Kind::Fill(page.clone()),
+            waited,
+        ))
+    };
+    if alone {
+        return fill(false);
+    }
+    if shared.cache.take(&question.key) {
+        return fill(true);
+    }
+    let deadline = deadline(question, rules);
+    match Instant::now() < deadline {
+        true => Step::Wait(wait(shared, question.key.clone(), deadline)),
+        false => Step::Pass,
+    }
+}
+
+fn deadline(question: &mut Question, rules: &CacheRules) -> Instant {
+    let limit = rules.lock.unwrap_or(Duration::ZERO);
+    *question
+        .deadline
+        .get_or_insert_with(|| Instant::now() + limit)
+}
+
+/// Until nobody asks for the key any more.
+fn wait<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    key: Rc<[u8]>,
+    deadline: Instant,
+) -> Pin<Box<dyn Future<Output = ()>>> {
+    let cache = shared.cache.clone();
+    Box::pin(async move {
+        let free = poll_fn(|cx| match cache.asked.borrow_mut().get_mut(&key) {
+            Some(waiting) => {
+                waiting.push(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(()),
+        });
+        let _ = tokio::time::timeout_at(deadline, free).await;
+    })
+}
+
+fn lease<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    request: &Request<'_>,
+    route: &Rc<Route>,
+    question: &Question,
+    kind: Kind,
+    is_waited_for: bool,
+) -> Box<Lease> {
+    Box::new(Lease {
+        cache: shared.cache.clone(),
+        key: question.key.clone(),
+        route: route.clone(),
+        has_query: !request.query().is_empty(),
+        kind,
+        is_waited_for,
+        changed: None,
+    })
+}
+
+impl Lease {
+    /// The fields the program is to see instead of the request's: whether what is kept still holds, and
+    /// not what this one client has. `None`: as they are.
+    pub fn fields(&self, request: &Request<'_>) -> Fields {
+        let Kind::Fill(page) = &self.kind else {
+            return None;
+        };
+        let is_condition = |name: &[u8]| {
+            let mut all = CONDITIONS.iter();
+            all.any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+        };
+        let terms = page.as_ref().map(|page| &page.terms);
+        let can_ask = terms.is_some_and(|terms| terms.etag.is_some() || terms.modified.is_some());
+        if !can_ask && !request.fields.iter().any(|(name, _)| is_condition(name)) {
+            return None;
+        }
+        let kept = request
+            .fields
+            .iter()
+            .filter(|(name, _)| !is_condition(name));
+        let mut fields: Vec<(Vec<u8>, Vec<u8>)> = kept
+            .map(|(name, value)| (name.to_vec(), value.to_vec()))
+            .collect();
+        if let Some(terms) = terms {
+            let mut push = |name: &str, value: &Option<Vec<u8>>| {
+                if let Some(value) = value {
+                    fields.push((name.into(), value.clone()));
+                }
+            };
+            push("If-None-Match", &terms.etag);
+            push("If-Modified-Since", &terms.modified);
+        }
+        Some(fields)
+    }
+
+    /// Has the program see these fields until its response is there.
+    pub fn change_fields(&mut self, turn: &mut Turn, fields: Fields) {
+        if fields.is_some() {
+            let notes = turn.notes.get_or_insert_with(Default::default);
+            self.changed = Some(std::mem::replace(&mut notes.fields, fields));
+        }
+    }
+
+    pub fn restore_fields(&mut self, turn: &mut Turn) {
+        if let (Some(before), Some(notes)) = (self.changed.take(), &mut turn.notes) {
+            notes.fields = before;
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The folder of pages behind those in memory, when the site has one (`CacheRoot`).
+//!
+//! The loop knows what is there and never looks itself: threads scan, read, write and remove. What does not work
+//! costs a run of the program and nothing else; the log is told once.
+
+use super::Cache;
+use crate::log::Origin;
+use mehari_cache::{Filed, Folder, Index, Page};
+use mehari_config::{CacheStore, LogLevel};
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+#[derive(Default)]
+pub struct Disk {
+    folder: RefCell<Option<Folder>>,
+    most: Cell<u64>,
+    index: RefCell<Index>,
+    /// The folder has been looked through, or is being.
+    scanned: Cell<bool>,
+    complained: Cell<bool>,
+}
+
+impl Disk {
+    pub fn configure(&self, settings: &CacheStore) {
+        self.most.set(settings.disk);
+        let folder = settings.folder.as_deref().map(Folder::new);
+        if *self.folder.borrow() != folder {
+            self.folder.replace(folder);
+            self.index.replace(Index::default());
+            self.scanned.set(false);
+        }
+    }
+
+    fn drop_files(&self, names: Vec<String>) {
+        let folder = self.folder.borrow().clone();
+        if let Some(folder) = folder.filter(|_| !names.is_empty()) {
+            drop(tokio::task::spawn_blocking(move || folder.remove(&names)));
+        }
+    }
+
+    pub fn remove(&self, key: &[u8]) -> usize {
+        let names = self.index.borrow_mut().remove(key);
+        let count = names.len();
+        self.drop_files(names);
+        count
+    }
+
+    pub fn remove_if(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
+        let names = self.index.borrow_mut().remove_if(is_meant);
+        let count = names.len();
+        self.drop_files(names);
+        count
+    }
+
+    fn note(&self, key: &[u8], filed: Filed) {
+        self.index.borrow_mut().put(key, filed);
+        let gone = self.index.borrow_mut().shrink(self.most.get());
+        self.drop_files(gone);
+    }
+}
+
+impl Cache {
+    /// Reads what the folder has for a key into memory. `None`: it has nothing.
+    pub fn load(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+        let folder = self.disk.folder.borrow().clone()?;
+        if !self.disk.scanned.replace(true) {
+            // Programs answer meanwhile.
+            tokio::task::spawn_local(self.clone().scan(folder));
+            return None;
+        }
+        let names = self.disk.index.borrow_mut().names(key);
+        if names.is_empty() {
+            return None;
+        }
+        let numbers: Vec<u64> = names.iter().map(|_| self.store.next_number()).collect();
+        let (cache, key) = (self.clone(), key.clone());
+        Some(Box::pin(async move {
+            let wanted = key.clone().to_vec();
+            let read = tokio::task::spawn_blocking(move || {
+                let each = names.iter().zip(numbers);
+                let pages = each.filter_map(|(name, number)| folder.read(name, &wanted, number));
+                pages.collect::<Vec<_>>()
+            });
+            let now = SystemTime::now();
+            let pages = read.await.unwrap_or_default();
+            let good = pages.into_iter().filter(|page| !page.is_over(now));
+            let good: Vec<_> = good.map(Rc::new).collect();
+            if good.is_empty() {
+                cache.disk.remove(&key);
+            }
+            good.into_iter()
+                .for_each(|page| cache.store.put(&key, page));
+        }))
+    }
+
+    async fn scan(self: Rc<Cache>, folder: Folder) {
+        let known = folder.clone();
+        let scanned = tokio::task::spawn_blocking(move || known.scan()).await;
+        if *self.disk.folder.borrow() == Some(folder) {
+            for (key, filed) in scanned.unwrap_or_default() {
+                self.disk.note(&key, filed);
+            }
+        }
+    }
+
+    /// Writes a page that was put into memory to the folder too.
+    pub fn file(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
+        let Some(folder) = self.disk.folder.borrow().clone() else {
+            return;
+        };
+        let (cache, key, page) = (self.clone(), key.clone(), (**page).clone());
+        tokio::task::spawn_local(async move {
+            let bytes = key.to_vec();
+            let write = tokio::task::spawn_blocking(move || folder.write(&bytes, &page));
+            match write.await {
+                Ok(Ok(filed)) => cache.disk.note(&key, filed),
+                Ok(Err(error)) if !cache.disk.complained.replace(true) => {
+                    let text = format!("CacheRoot takes no pages: {error} (said once)");
+                    if let Some(journal) = &*cache.journal.borrow() {
+                        let origin = Origin::default();
+                        journal.error(0, LogLevel::Warn, origin, &text);
+                    }
+                }
+                _ => {}
+            }
+        });
+    }
+}

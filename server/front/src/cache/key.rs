@@ -1,0 +1,144 @@
+//! What a page is kept under: its host, how it was asked for, and the target.
+
+use crate::request::{path_of, Request};
+use mehari_config::{CacheRules, Host};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+/// Bytes before the name of the host.
+const BEFORE: usize = 5;
+
+/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target.
+pub fn of(request: &Request<'_>, host: &Host, rules: &CacheRules) -> Rc<[u8]> {
+    let mut which = DefaultHasher::new();
+    (&host.server_name, &host.addresses, &host.document_root).hash(&mut which);
+    let which = (which.finish() as u32).to_be_bytes();
+    let resource = match rules.ignore_query {
+        true => path_of(request.resource),
+        false => request.resource,
+    };
+    let scheme: &[u8] = if request.peer.tls.is_some() {
+        b"s"
+    } else {
+        b"-"
+    };
+    let host = request.host.to_ascii_lowercase();
+    [&which[..], scheme, &host, &[0], resource].concat().into()
+}
+
+/// The same host's key for another target.
+pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
+    let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
+    Some([&key[..=at], target].concat())
+}
+
+/// Which pages are to be forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purge {
+    /// `None`: of every host.
+    host: Option<Vec<u8>>,
+    target: Vec<u8>,
+    /// Everything that begins so.
+    all_below: bool,
+}
+
+impl Purge {
+    /// `http://host/path`, `//host/path` or `/path`; a `*` at the end means all that begins so. What is written without a
+    /// query means every query.
+    pub fn parse(text: &[u8]) -> Option<Purge> {
+        let rest = [&b"http://"[..], b"https://", b"//"]
+            .iter()
+            .find_map(|start| text.strip_prefix(*start));
+        let (host, target) = match rest {
+            None => (None, text),
+            Some(rest) => {
+                let slash = memchr::memchr(b'/', rest)?;
+                (Some(rest[..slash].to_ascii_lowercase()), &rest[slash..])
+            }
+        };
+        let (target, all_below) = match target.strip_suffix(b"*") {
+            Some(start) => (start, true),
+            None => (target, false),
+        };
+        target.starts_with(b"/").then(|| Purge {
+            host: host.filter(|host| !host.is_empty()),
+            target: target.to_vec(),
+            all_below,
+        })
+    }
+
+    /// The same, for the host of a request if it names none.
+    pub fn by(request: &Request<'_>, text: &[u8]) -> Option<Purge> {
+        let mut purge = Purge::parse(text)?;
+        purge
+            .host
+            .get_or_insert_with(|| request.host.to_ascii_lowercase());
+        Some(purge)
+    }
+
+    pub fn means(&self, key: &[u8]) -> bool {
+        let Some(rest) = key.get(BEFORE..) else {
+            return false;
+        };
+        let Some(at) = memchr::memchr(0, rest) else {
+            return false;
+        };
+        let (host, target) = (&rest[..at], &rest[at + 1..]);
+        let is_host = self.host.as_ref().map_or(true, |known| known == host);
+        let is_target = match self.all_below {
+            true => target.starts_with(&self.target),
+            false => target == self.target || path_of(target) == self.target,
+        };
+        is_host && is_target
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_purge_means_what_it_says() {
+        let key = |host: &str, target: &str| {
+            [
+                &[0, 0, 0, 1, b'-'],
+                host.as_bytes(),
+                &[0],
+                target.as_bytes(),
+            ]
+            .concat()
+        };
+        let rows = [
+            ("/news", "a", "/news", true),
+            ("/news", "b", "/news?page=2", true),
+            ("/news", "a", "/news/today", false),
+            ("/news*", "a", "/news/today", true),
+            ("/news?page=2", "a", "/news?page=2", true),
+            ("/news?page=2", "a", "/news?page=1", false),
+            ("http://A/news", "a", "/news", true),
+            ("https://a:81/*", "a", "/news", false),
+            ("//a/*", "a", "/x", true),
+            ("//b/*", "a", "/x", false),
+        ];
+        for (text, host, target, meant) in rows {
+            let purge = Purge::parse(text.as_bytes()).expect(text);
+            assert_eq!(
+                purge.means(&key(host, target)),
+                meant,
+                "{text} {host}{target}"
+            );
+        }
+        for wrong in ["", "news", "http://a", "*", "?x"] {
+            assert_eq!(Purge::parse(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_target_beside_another_is_of_the_same_host() {
+        let key = b"\0\0\0\0-host\0/a?b";
+        assert_eq!(
+            beside(key, b"/c").as_deref(),
+            Some(&b"\0\0\0\0-host\0/c"[..])
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! A request that asks the program for a page others may want too: until it is dropped, they wait.
+
+use super::Cache;
+use crate::route::Route;
+use mehari_cache::Page;
+use std::rc::Rc;
+
+pub struct Lease {
+    pub(super) cache: Rc<Cache>,
+    pub(super) key: Rc<[u8]>,
+    pub(super) route: Rc<Route>,
+    pub(super) has_query: bool,
+    pub(super) kind: Kind,
+    /// Others wait for it.
+    pub(super) is_waited_for: bool,
+    /// The request's fields before they were changed for the program, and whether they have been.
+    pub(super) changed: Option<Fields>,
+}
+
+/// As `Notes::fields`.
+pub(super) type Fields = Option<Vec<(Vec<u8>, Vec<u8>)>>;
+
+pub(super) enum Kind {
+    /// The response may be kept; the page it takes the place of.
+    Fill(Option<Rc<Page>>),
+    /// The request may change what is kept.
+    Unsafe,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.is_waited_for {
+            self.cache.give_back(&self.key);
+        }
+    }
+}

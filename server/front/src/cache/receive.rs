@@ -1,0 +1,203 @@
+//! What becomes of a program's response for a page: kept, or told that the old one holds, or done without.
+
+use super::answer;
+use super::captured::Captured;
+use super::lease::{Kind, Lease};
+use super::{key, Part};
+use crate::dispatch::Dispatch;
+use crate::handler::Backend;
+use crate::header_rules;
+use crate::lines::Lines;
+use crate::request::Request;
+use crate::shared::Shared;
+use crate::turn::Turn;
+use crate::work::Work;
+use mehari_cache::{fields, Page, Terms};
+use mehari_pool::Head;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+/// How long nobody waits for a page whose last response could not be kept, or was an error.
+pub(super) const UNKEPT: Duration = Duration::from_secs(10);
+const AFTER_ERROR: Duration = Duration::from_secs(1);
+/// Fields that are of one response and not of the page.
+const OWN: [&str; 7] = [
+    "date",
+    "server",
+    "age",
+    "x-cache",
+    "content-length",
+    "set-cookie2",
+    "x-cache-purge",
+];
+
+/// Work instead of the response, where what is kept answers.
+pub fn receive<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    turn: &Turn,
+    request: &Request<'_>,
+    lease: Box<Lease>,
+    (head, lines): (&mut Head, &Lines),
+    backend: &mut Backend<D::Exchange>,
+) -> Option<Work<D>> {
+    let now = SystemTime::now();
+    let route = lease.route.clone();
+    let rules = &route.settings.cache;
+    let status = head.status;
+    let old = match &lease.kind {
+        Kind::Unsafe => {
+            invalidate(&lease, status, lines, &head.lines);
+            return None;
+        }
+        Kind::Fill(old) => old.clone(),
+    };
+    // As the client will see it: `Header` and `Expires` rules have their say.
+    let block = [&head.lines[..], &[]];
+    let ruled = header_rules::of_response(shared, turn, |give| give(request), status, block);
+    let said = ruled.as_deref().unwrap_or(&head.lines);
+    if let (304, Some(old)) = (status, &old) {
+        let page = freshened(shared, request, &lease, old, said, now);
+        return Some(answer::work(
+            shared,
+            turn,
+            request,
+            &route,
+            &page,
+            Part::Revalidate,
+        ));
+    }
+    if status >= 500 {
+        // The old one stays, and is tried again.
+        let Some(old) = old.filter(|old| old.helps(now)) else {
+            shared.cache.store.refuse(&lease.key, now, AFTER_ERROR);
+            return None;
+        };
+        return Some(answer::work(
+            shared,
+            turn,
+            request,
+            &route,
+            &old,
+            Part::Stale,
+        ));
+    }
+    let length = lines.content_length.or(head.content_length);
+    let fits = length.map_or(true, |length| {
+        (rules.min_size..=rules.max_size).contains(&length)
+    });
+    let terms = Terms::of(rules, request.fields, lease.has_query, status, said, now);
+    match terms {
+        Ok(terms) if fits => {
+            let page = Page {
+                status,
+                lines: kept_lines(&head.lines, lines, &rules.ignore_headers),
+                body: Default::default(),
+                since: now,
+                terms,
+                number: shared.cache.store.next_number(),
+            };
+            let sizes = (rules.min_size, rules.max_size);
+            backend.capture(|inner| Captured::new(inner, lease, page, sizes, length));
+        }
+        _ => {
+            if old.is_some() {
+                shared.cache.remove(&lease.key);
+            }
+            shared.cache.store.refuse(&lease.key, now, UNKEPT);
+        }
+    }
+    shared.cache.count(Part::Miss);
+    if rules.tell {
+        answer::tell(&mut head.lines, Part::Miss, request);
+    }
+    None
+}
+
+/// What is kept, where the program gave no answer at all.
+pub fn rescue<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    turn: &Turn,
+    request: &Request<'_>,
+    lease: &Lease,
+) -> Option<Work<D>> {
+    let Kind::Fill(Some(old)) = &lease.kind else {
+        return None;
+    };
+    let helps = old.helps(SystemTime::now());
+    helps.then(|| answer::work(shared, turn, request, &lease.route, old, Part::Stale))
+}
+
+/// RFC 9111 section 4.4.
+fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
+    if !(200..400).contains(&status) {
+        return;
+    }
+    lease.cache.remove(&lease.key);
+    if let Some(target) = lines.location.clone().map(|span| &block[span]) {
+        let of_us = target.starts_with(b"/") && !target.starts_with(b"//");
+        if let Some(key) = key::beside(&lease.key, target).filter(|_| of_us) {
+            lease.cache.remove(&key);
+        }
+    }
+}
+
+/// The page with what a 304 said about it (RFC 9111 section 4.3.4), in the old one's place.
+fn freshened<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    request: &Request<'_>,
+    lease: &Lease,
+    old: &Rc<Page>,
+    said: &[u8],
+    now: SystemTime,
+) -> Rc<Page> {
+    let rules = &lease.route.settings.cache;
+    let lines = old.freshened(said);
+    let store = &shared.cache.store;
+    match Terms::of(
+        rules,
+        request.fields,
+        lease.has_query,
+        old.status,
+        &lines,
+        now,
+    ) {
+        Ok(mut terms) => {
+            // The request was changed to ask; what chose the page is as it was.
+            terms.vary.clone_from(&old.terms.vary);
+            let page = Rc::new(Page {
+                lines: without(&lines, &rules.ignore_headers, &OWN),
+                since: now,
+                terms,
+                number: store.next_number(),
+                ..(**old).clone()
+            });
+            shared.cache.put(&lease.key, page.clone());
+            page
+        }
+        Err(_) => {
+            shared.cache.remove(&lease.key);
+            old.clone()
+        }
+    }
+}
+
+fn kept_lines(block: &[u8], lines: &Lines, ignored: &[String]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(block.len());
+    lines.push_kept(block, &mut kept);
+    without(&kept, ignored, &OWN)
+}
+
+fn without(lines: &[u8], ignored: &[String], own: &[&str]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(lines.len());
+    for (name, value) in fields(lines) {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        if own.iter().any(|other| is(other)) || ignored.iter().any(|other| is(other)) {
+            continue;
+        }
+        kept.extend_from_slice(name);
+        kept.extend_from_slice(b": ");
+        kept.extend_from_slice(value);
+        kept.extend_from_slice(b"\r\n");
+    }
+    kept
+}

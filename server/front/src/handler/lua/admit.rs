@@ -1,0 +1,231 @@
+//! The scripts before a request's handler: some see its URL, others the file that stands for.
+
+use super::{content, outcome, visit};
+use crate::dispatch::Dispatch;
+use crate::gate::{self, Admission, Lead, Passage, Remarks};
+use crate::notes::Notes;
+use crate::problem::Problem;
+use crate::request::{Redirect, Request, REDIRECTS};
+use crate::route::Route;
+use crate::shared::Shared;
+use crate::turn::Turn;
+use mehari_config::{LogLevel, LuaScripts, Settings};
+use mehari_edge::{Ended, Stage, Visit};
+use outcome::Led;
+use std::sync::Arc;
+
+/// Asks the gate, and the scripts before and behind it. `ask` and `look` know the request: the one asks
+/// [`gate::pass`], the other makes something of it.
+pub async fn admit<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    asked: &[u8],
+    ask: impl Fn(&Turn, &mut Remarks) -> Result<Passage, Problem>,
+    look: impl Fn(&Turn, &mut dyn FnMut(&Request<'_>)),
+) -> Result<Admission, Problem> {
+    let within = |redirect: &Redirect| !redirect.keeps_request;
+    if !shared.lua.is_used() || turn.redirect.as_ref().is_some_and(within) {
+        return gate::admit(shared, turn, asked, ask).await;
+    }
+    let site = shared.site();
+    let host = site.host(turn.host);
+    let base = host.base_settings();
+    let mut attraction = Attraction {
+        shared,
+        asked,
+        look,
+        restarts: 0,
+    };
+    loop {
+        let scripts = host.rules.lua.clone().unwrap_or_default();
+        match attraction
+            .ask(turn, Stage::RawUrl, &scripts, &base, None)
+            .await
+        {
+            Asked::GoOn => {}
+            Asked::Again => continue,
+            Asked::Admitted(admission) => return Ok(admission),
+        }
+        let mut admission = gate::admit(shared, turn, asked, &ask).await?;
+        let Admission::To(route) = &admission else {
+            return Ok(admission);
+        };
+        let scripts = route.settings.lua.physical_path.clone();
+        if scripts.is_empty() {
+            return Ok(admission);
+        }
+        let (settings, before) = (route.settings.clone(), led(turn));
+        let route = route.clone();
+        let asked_for =
+            attraction.ask(turn, Stage::PhysicalPath, &scripts, &settings, Some(&route));
+        match asked_for.await {
+            Asked::GoOn => {}
+            Asked::Again => continue,
+            Asked::Admitted(admission) => return Ok(admission),
+        }
+        if led(turn) != before {
+            admission = gate::admit(shared, turn, asked, &ask).await?;
+        }
+        return Ok(admission);
+    }
+}
+
+/// Where the request leads: where a rule or a script led it, and the file.
+fn led(turn: &Turn) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let target = turn
+        .redirect
+        .as_ref()
+        .map(|redirect| redirect.target.clone());
+    let mapped = turn
+        .notes
+        .as_ref()
+        .and_then(|notes| notes.edge.mapped.clone());
+    (target, mapped)
+}
+
+enum Asked {
+    GoOn,
+    Again,
+    Admitted(Admission),
+}
+
+struct Attraction<'a, D: Dispatch, L> {
+    shared: &'a Shared<D>,
+    asked: &'a [u8],
+    look: L,
+    restarts: u32,
+}
+
+impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, L> {
+    /// Asks one script after another, until one decides.
+    async fn ask(
+        &mut self,
+        turn: &mut Turn,
+        stage: Stage,
+        scripts: &LuaScripts,
+        settings: &Arc<Settings>,
+        route: Option<&Route>,
+    ) -> Asked {
+        for file in scripts.iter() {
+            let Some(seen) = self.visit(turn, stage, route) else {
+                return Asked::GoOn;
+            };
+            let lua = &self.shared.lua;
+            let (ended, visit) = lua.run(&self.shared.clock, file, settings, seen).await;
+            self.log_printed(turn, &visit);
+            let ended = match ended {
+                Ok(ended) => ended,
+                Err(failure) => {
+                    self.log(turn, &failure.text);
+                    turn.settings = Some(settings.clone());
+                    return Asked::Admitted(Admission::Status(failure.status));
+                }
+            };
+            let notes = turn.notes.get_or_insert_with(Default::default);
+            outcome::note(notes, &visit);
+            match ended {
+                Ended::Answer(status) => {
+                    turn.settings = Some(settings.clone());
+                    return Asked::Admitted(self.answer(turn, status, &visit).await);
+                }
+                Ended::Restart => return self.restart(turn, &visit),
+                Ended::GoOn | Ended::Interim(_) => {
+                    if let Some(refused) = self.lead(turn, outcome::led(&visit, stage)) {
+                        return refused;
+                    }
+                }
+            }
+        }
+        Asked::GoOn
+    }
+
+    fn visit(&self, turn: &Turn, stage: Stage, route: Option<&Route>) -> Option<Box<Visit>> {
+        let site = self.shared.site();
+        let mut seen = None;
+        (self.look)(turn, &mut |request| {
+            seen = Some(visit::visit(request, site.host(turn.host), stage, route));
+        });
+        let mut visit = seen?;
+        visit.request_count = turn.kept;
+        let since = turn.time.duration_since(std::time::UNIX_EPOCH);
+        visit.start_time = since.map_or(0, |since| since.as_secs());
+        Some(visit)
+    }
+
+    /// The request as a script has changed it. Something: it is over.
+    fn lead(&self, turn: &mut Turn, led: Led) -> Option<Asked> {
+        if let Some(file) = led.file {
+            let notes = turn.notes.get_or_insert_with(Default::default);
+            notes.edge.mapped = Some(file);
+        }
+        let target = led.target?;
+        if !target.starts_with(b"/") {
+            self.log(
+                turn,
+                "a script leads to a path that does not begin with a slash",
+            );
+            return Some(Asked::Admitted(Admission::Status(500)));
+        }
+        let to = Lead {
+            target,
+            in_place: false,
+        };
+        let redirect = gate::lead(turn.redirect.take(), to, self.asked);
+        if redirect.count > REDIRECTS {
+            self.log(turn, "led on by scripts and rules too often");
+            return Some(Asked::Admitted(Admission::Status(500)));
+        }
+        turn.redirect = Some(redirect);
+        if let Some(notes) = &mut turn.notes {
+            notes.led_on();
+        }
+        None
+    }
+
+    fn restart(&mut self, turn: &mut Turn, visit: &Visit) -> Asked {
+        self.restarts += 1;
+        if self.restarts > REDIRECTS {
+            self.log(turn, "restarted by scripts too often");
+            return Asked::Admitted(Admission::Status(500));
+        }
+        if let Some(notes) = &mut turn.notes {
+            forget_mapping(notes);
+        }
+        let led = Led {
+            target: outcome::restarted(visit),
+            file: None,
+        };
+        self.lead(turn, led).unwrap_or(Asked::Again)
+    }
+
+    async fn answer(&self, turn: &mut Turn, status: u16, visit: &Visit) -> Admission {
+        match visit.body.as_deref() {
+            None if status >= 400 => Admission::Status(status),
+            pieces => match content::answer(&self.shared.files, status, pieces.unwrap_or_default())
+                .await
+            {
+                Ok(answer) => Admission::Answer(answer),
+                Err(failure) => {
+                    self.log(turn, &failure.text);
+                    Admission::Status(failure.status)
+                }
+            },
+        }
+    }
+
+    fn log(&self, turn: &Turn, text: &str) {
+        turn.log(self.shared, LogLevel::Error, self.asked, text);
+    }
+
+    fn log_printed(&self, turn: &Turn, visit: &Visit) {
+        for line in &visit.printed {
+            let text = line.escape_ascii().to_string();
+            turn.log(self.shared, LogLevel::Notice, self.asked, &text);
+        }
+    }
+}
+
+/// What a script found on the way to a file that is not meant any more.
+fn forget_mapping(notes: &mut Notes) {
+    notes.edge.mapped = None;
+}

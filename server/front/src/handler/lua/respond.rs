@@ -1,0 +1,111 @@
+//! The scripts behind a request's handler: they see the head of the response before it is sent.
+
+use super::{content, visit};
+use crate::answer::Answer;
+use crate::dispatch::Dispatch;
+use crate::handler::file::Files;
+use crate::page;
+use crate::request::Request;
+use crate::shared::Shared;
+use crate::turn::Turn;
+use mehari_config::LogLevel;
+use mehari_edge::{Ended, Stage, Visit};
+
+/// A head, as the handler said it or as scripts have left it.
+pub struct Response {
+    pub status: u16,
+    /// Header lines, each `Name: value\r\n`.
+    pub lines: Vec<u8>,
+    /// What is sent instead of the handler's body.
+    pub instead: Option<Answer>,
+}
+
+/// What the scripts make of a head; `None`: there are none to ask, or they have been.
+pub async fn respond<D: Dispatch>(
+    shared: &Shared<D>,
+    turn: &mut Turn,
+    asked: &[u8],
+    look: impl Fn(&Turn, &mut dyn FnMut(&Request<'_>)),
+    (status, lines): (u16, [&[u8]; 2]),
+) -> Option<Response> {
+    let settings = turn.settings.clone()?;
+    let notes = turn.notes.get_or_insert_with(Default::default);
+    if std::mem::replace(&mut notes.edge.responded, true) {
+        return None;
+    }
+    let mut response = Response {
+        status,
+        lines: lines.concat(),
+        instead: None,
+    };
+    for file in settings.lua.response_start.iter() {
+        let mut seen = None;
+        let site = shared.site();
+        look(turn, &mut |request| {
+            let route = turn.route.as_deref();
+            let host = site.host(turn.host);
+            seen = Some(visit::visit(request, host, Stage::ResponseStart, route));
+        });
+        let mut visit = seen?;
+        visit.status = response.status;
+        push_fields(&mut visit, &response.lines);
+        let (ended, visit) = shared.lua.run(&shared.clock, file, &settings, visit).await;
+        for line in &visit.printed {
+            let text = line.escape_ascii().to_string();
+            turn.log(shared, LogLevel::Notice, asked, &text);
+        }
+        let failure = match ended {
+            Ok(ended) => take(&shared.files, &mut response, ended, &visit)
+                .await
+                .err(),
+            Err(failure) => Some(failure),
+        };
+        if let Some(failure) = failure {
+            turn.log(shared, LogLevel::Error, asked, &failure.text);
+            let answer = page::answer(failure.status, None);
+            return Some(Response {
+                status: failure.status,
+                lines: answer.lines.clone(),
+                instead: Some(answer),
+            });
+        }
+    }
+    if let Some(answer) = &mut response.instead {
+        answer.status = response.status;
+        answer.lines.clone_from(&response.lines);
+    }
+    Some(response)
+}
+
+async fn take(
+    files: &Files,
+    response: &mut Response,
+    ended: Ended,
+    visit: &Visit,
+) -> Result<(), mehari_edge::Failure> {
+    if let Ended::Answer(status) = ended {
+        response.status = status;
+    }
+    if visit.response.is_changed() {
+        response.lines.clear();
+        for (name, value) in visit.response.iter() {
+            for part in [name, b": ", value, b"\r\n"] {
+                response.lines.extend_from_slice(part);
+            }
+        }
+    }
+    if let Some(pieces) = &visit.body {
+        response.instead = Some(content::answer(files, response.status, pieces).await?);
+    }
+    Ok(())
+}
+
+fn push_fields(visit: &mut Visit, lines: &[u8]) {
+    for line in lines.split(|byte| *byte == b'\n') {
+        if let Some(at) = memchr::memchr(b':', line) {
+            visit
+                .response
+                .push(&line[..at], line[at + 1..].trim_ascii());
+        }
+    }
+}

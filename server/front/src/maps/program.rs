@@ -1,0 +1,237 @@
+//! `RewriteMap prg:`: one process a program, kept by a thread of its own, which gives it a line and waits for a line.
+//!
+//! A program that is slow, ends or says too much is killed and started again for the next question. It ends with the
+//! configuration that named it, and with the server, whose end closes its input.
+
+use rustix::event::{poll, PollFd, PollFlags};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How long an answer may take, the questions before it included.
+const LIMIT: Duration = Duration::from_secs(5);
+/// A longer key is not asked: what a pipe takes in one piece.
+const LONGEST_KEY: usize = 4000;
+const LONGEST_ANSWER: usize = 8 * 1024;
+/// Questions that wait for one program at most.
+const WAITING: usize = 64;
+
+/// Why a program has not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    #[error("cannot be started: {0}")]
+    Start(io::Error),
+    #[error("has not answered within {} s", LIMIT.as_secs())]
+    Slow,
+    #[error("has ended without an answer")]
+    Ended,
+    #[error("answers with a line of more than {LONGEST_ANSWER} bytes")]
+    TooLong,
+    #[error("is asked by too many requests at once")]
+    Busy,
+}
+
+type Said = Result<Option<Vec<u8>>, Trouble>;
+
+struct Question {
+    key: Vec<u8>,
+    asked: Instant,
+    tell: oneshot::Sender<Said>,
+}
+
+#[derive(Default)]
+pub struct Programs {
+    known: RefCell<HashMap<Vec<String>, mpsc::SyncSender<Question>>>,
+}
+
+impl Programs {
+    pub async fn ask(&self, command: &[String], key: &[u8]) -> Said {
+        if key.len() > LONGEST_KEY || key.contains(&b'\n') {
+            return Ok(None);
+        }
+        let (tell, said) = oneshot::channel();
+        let question = Question {
+            key: key.to_vec(),
+            asked: Instant::now(),
+            tell,
+        };
+        self.put(command, question)?;
+        match tokio::time::timeout(LIMIT, said).await {
+            Ok(Ok(said)) => said,
+            Ok(Err(_)) => Err(Trouble::Ended),
+            Err(_) => Err(Trouble::Slow),
+        }
+    }
+
+    /// Drops all programs: their threads end them.
+    pub fn clear(&self) {
+        self.known.borrow_mut().clear();
+    }
+
+    fn put(&self, command: &[String], question: Question) -> Result<(), Trouble> {
+        let mut known = self.known.borrow_mut();
+        if !known.contains_key(command) {
+            let (sender, questions) = mpsc::sync_channel(WAITING);
+            let own = command.to_vec();
+            let keeper = std::thread::Builder::new().name("map program".into());
+            keeper
+                .spawn(move || keep(&own, &questions))
+                .map_err(Trouble::Start)?;
+            known.insert(command.to_vec(), sender);
+        }
+        let sender = known.get(command).ok_or(Trouble::Ended)?;
+        sender.try_send(question).map_err(|_| Trouble::Busy)
+    }
+}
+
+/// Answers questions until nobody can ask any more.
+fn keep(command: &[String], questions: &mpsc::Receiver<Question>) {
+    let mut process: Option<Process> = None;
+    while let Ok(question) = questions.recv() {
+        let deadline = question.asked + LIMIT;
+        if Instant::now() >= deadline {
+            let _ = question.tell.send(Err(Trouble::Slow));
+            continue;
+        }
+        let current = process.take();
+        let said = match current.map_or_else(|| Process::start(command), Ok) {
+            Err(error) => Err(Trouble::Start(error)),
+            Ok(mut current) => {
+                let said = current.ask(&question.key, deadline);
+                if said.is_ok() {
+                    process = Some(current);
+                }
+                said
+            }
+        };
+        // Who asked may be gone.
+        let _ = question.tell.send(said);
+    }
+}
+
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+}
+
+impl Process {
+    fn start(command: &[String]) -> io::Result<Process> {
+        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(input), Some(output)) => Ok(Process {
+                child,
+                input,
+                output,
+            }),
+            _ => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn ask(&mut self, key: &[u8], deadline: Instant) -> Said {
+        let line = [key, b"\n"].concat();
+        wait(&self.input, PollFlags::OUT, deadline)?;
+        self.input.write_all(&line).map_err(|_| Trouble::Ended)?;
+        let mut answer = Vec::new();
+        let mut buffer = [0; 1024];
+        while answer.last() != Some(&b'\n') {
+            wait(&self.output, PollFlags::IN, deadline)?;
+            let count = self.output.read(&mut buffer).map_err(|_| Trouble::Ended)?;
+            if count == 0 {
+                return Err(Trouble::Ended);
+            }
+            answer.extend_from_slice(&buffer[..count]);
+            if answer.len() > LONGEST_ANSWER {
+                return Err(Trouble::TooLong);
+            }
+        }
+        let end = memchr::memchr(b'\n', &answer).unwrap_or(answer.len());
+        let word = &answer[..end];
+        let known = !word.eq_ignore_ascii_case(b"NULL");
+        Ok(known.then(|| word.to_vec()))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait(pipe: &impl AsFd, flags: PollFlags, deadline: Instant) -> Result<(), Trouble> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let milliseconds = i32::try_from(left.as_millis()).unwrap_or(i32::MAX);
+    let mut watched = [PollFd::new(pipe, flags)];
+    match poll(&mut watched, milliseconds) {
+        Ok(0) => Err(Trouble::Slow),
+        Ok(_) => Ok(()),
+        Err(rustix::io::Errno::INTR) => wait(pipe, flags, deadline),
+        Err(_) => Err(Trouble::Ended),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(programs: &Programs, script: &str, key: &str) -> Said {
+        let command = ["/bin/sh", "-c", script].map(str::to_string);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(programs.ask(&command, key.as_bytes()))
+    }
+
+    #[test]
+    fn one_process_answers_line_by_line_and_is_replaced_when_it_ends() {
+        let programs = Programs::default();
+        let script = "while read key; do case $key in none) echo NULL;; quit) exit;; *) echo $key-$$;; esac; done";
+        let first = ask(&programs, script, "a")
+            .expect("an answer")
+            .expect("a value");
+        let second = ask(&programs, script, "a")
+            .expect("an answer")
+            .expect("a value");
+        assert_eq!(first, second);
+        assert_eq!(ask(&programs, script, "none").expect("an answer"), None);
+        assert_eq!(
+            ask(&programs, script, "two\nlines").expect("no answer"),
+            None
+        );
+        assert!(matches!(
+            ask(&programs, script, "quit"),
+            Err(Trouble::Ended)
+        ));
+        let third = ask(&programs, script, "a")
+            .expect("an answer")
+            .expect("a value");
+        assert_ne!(first, third);
+        assert!(matches!(
+            ask(&programs, "cat /dev/zero", "a"),
+            Err(Trouble::TooLong)
+        ));
+        let command = vec!["/no/such/program".to_string()];
+        assert!(matches!(keep_once(&command), Err(Trouble::Start(_))));
+    }
+
+    fn keep_once(command: &[String]) -> Said {
+        let programs = Programs::default();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(programs.ask(command, b"a"))
+    }
+}

@@ -1,0 +1,310 @@
+//! The response cache over real scripts: what is kept, for whom, for how long, and who waits for whom.
+
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{eventually, Answer, Request, Server, PATIENCE};
+use std::process::Command;
+
+/// Counts its runs under the first word of the query, says the others as header lines, and does what files ask for.
+const PAGE: &str = r##"#!/usr/bin/perl
+my ($name, @lines) = split /;/, $ENV{QUERY_STRING};
+my $file = "$ENV{DOCUMENT_ROOT}/runs.$name";
+open my $runs, '>>', $file or die $!;
+syswrite $runs, ($ENV{HTTP_IF_NONE_MATCH} // '-') . "\n";
+close $runs;
+open $runs, '<', $file or die $!;
+my $count = () = <$runs>;
+select undef, undef, undef, 0.4 if -e "$ENV{DOCUMENT_ROOT}/slow.$name";
+print "Status: 500\n" if -e "$ENV{DOCUMENT_ROOT}/fail.$name";
+for (@lines) {
+    s/\+/ /g;
+    s/%(..)/chr hex $1/ge;
+    print "$_\n";
+    print "Status: 304\n" if /^ETag: (.*)/ && ($ENV{HTTP_IF_NONE_MATCH} // '') eq $1;
+}
+print "Content-type: text/plain\n\n$ENV{REQUEST_METHOD} run $count\n", 'word ' x 100;
+"##;
+
+fn start(conf: &str) -> Server {
+    Server::builder()
+        .file("scripts/page.pl", PAGE)
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .ladder()
+        .conf(&workers(3))
+        .conf("CacheEnable disk /fork\nCacheEnable disk /registry\nCacheHeader On\nCacheDisable /fork/hello.pl\n")
+        .conf("LogFormat \"%r %{cache}Q\" cache\nCustomLog @ROOT@/access.log cache\n")
+        .conf(conf)
+        .start()
+}
+
+/// `page` and `lines` as the query of the script.
+fn target(page: &str, lines: &[&str]) -> String {
+    let lines: String = lines
+        .iter()
+        .map(|line| format!(";{}", line.replace(' ', "+").replace('"', "%22")))
+        .collect();
+    format!("/fork/page.pl?{page}{lines}")
+}
+
+fn asking(method: &str, target: &str) -> Request {
+    let mut request = Request::get(target);
+    request.method = method.into();
+    request
+}
+
+#[track_caller]
+fn check(answer: &Answer, run: u32, part: &str) {
+    let text = answer.expect(200);
+    let first = text.lines().next().unwrap_or_default();
+    let told = answer.field("X-Cache").unwrap_or_default();
+    assert_eq!(
+        (first, told.split(' ').next().unwrap_or_default()),
+        (format!("GET run {run}").as_str(), part),
+    );
+}
+
+fn runs(server: &Server, page: &str) -> usize {
+    server
+        .site
+        .read(&format!("htdocs/runs.{page}"))
+        .lines()
+        .count()
+}
+
+fn touch(server: &Server, name: &str) {
+    let path = server.site.path(&format!("htdocs/{name}"));
+    std::fs::write(path, "").expect("written");
+}
+
+#[test]
+fn a_page_is_run_once_while_it_is_fresh() {
+    let server = start("");
+    let page = target("a", &["Cache-Control: max-age=60", "ETag: \"e\""]);
+    let first = server.get(&page);
+    check(&first, 1, "MISS");
+    assert_eq!(first.field("Age"), None);
+    let hit = server.get(&page);
+    check(&hit, 1, "HIT");
+    assert!(hit.field("Age").is_some());
+    assert_eq!(hit.body, first.body);
+    for name in ["Content-type", "Cache-Control", "ETag"] {
+        assert_eq!(hit.field(name), first.field(name), "{name}");
+    }
+    let head = server.send(&asking("HEAD", &page));
+    assert_eq!(
+        head.field("Content-Length"),
+        Some(hit.body.len().to_string())
+    );
+    let known = server.send(&Request::get(&page).field("If-None-Match", "\"x\", W/\"e\""));
+    assert_eq!((known.status, known.body.len()), (304, 0));
+    assert_eq!(known.field("ETag").as_deref(), Some("\"e\""));
+    let reload = server.send(&Request::get(&page).field("Cache-Control", "no-cache"));
+    // It was asked whether the page still holds, and it does.
+    check(&reload, 1, "REVALIDATE");
+    assert_eq!(runs(&server, "a"), 2);
+    assert!(eventually(PATIENCE, || {
+        let log = server.site.read("access.log");
+        log.contains(" MISS\n") && log.contains(" HIT\n") && log.contains(" REVALIDATE\n")
+    }));
+    let elsewhere = server.get("/fork/hello.pl");
+    assert_eq!(
+        (elsewhere.field("X-Cache"), elsewhere.expect(200).as_str()),
+        (None, "Hello")
+    );
+    let counts = &server.status()["front"]["cache"];
+    assert_eq!(
+        (&counts["hits"], &counts["misses"]),
+        (&3.into(), &1.into()),
+        "{counts}"
+    );
+}
+
+#[test]
+fn what_is_not_for_everybody_is_not_kept() {
+    let server = start("");
+    let fresh = "Cache-Control: max-age=60";
+    type Fields = &'static [(&'static str, &'static str)];
+    let rows: [(&str, &[&str], Fields); 6] = [
+        ("silent", &["X: y"], &[]),
+        ("private", &["Cache-Control: private, max-age=60"], &[]),
+        ("no-store", &["Cache-Control: no-store"], &[]),
+        ("cookie", &[fresh, "Set-Cookie: a=b"], &[]),
+        ("login", &[fresh], &[("Authorization", "Basic eDp5")]),
+        ("any", &[fresh, "Vary: *"], &[]),
+    ];
+    for (page, lines, fields) in rows {
+        for run in 1..=2 {
+            let mut request = Request::get(&target(page, lines));
+            for (name, value) in fields {
+                request = request.field(name, value);
+            }
+            check(&server.send(&request), run, "MISS");
+        }
+    }
+    let page = target("vary", &[fresh, "Vary: Accept-Language"]);
+    let ask = |language: &str| server.send(&Request::get(&page).field("Accept-Language", language));
+    check(&ask("de"), 1, "MISS");
+    check(&ask("en"), 2, "MISS");
+    check(&ask("de"), 1, "HIT");
+    check(&ask("en"), 2, "HIT");
+}
+
+#[test]
+fn a_change_and_a_purge_forget_what_was_kept() {
+    let server = start("");
+    let fresh = "Cache-Control: max-age=60";
+    let page = target("b", &[fresh]);
+    check(&server.get(&page), 1, "MISS");
+    let post = server.send(&asking("POST", &page).field("Content-Length", "0"));
+    assert!(post.expect(200).starts_with("POST run 2"));
+    check(&server.get(&page), 3, "MISS");
+    check(&server.get(&page), 3, "HIT");
+    let output = server.control(&["cache", "purge", "/fork/page.pl"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("forgot 1 page"), "{text}");
+    check(&server.get(&page), 4, "MISS");
+    // A script that knows better, wherever it is.
+    let purge = target("other", &["X-Cache-Purge: /fork/page*"]).replacen("/fork/", "/perlrun/", 1);
+    let said = server.get(&purge);
+    assert_eq!((said.status, said.field("X-Cache-Purge")), (200, None));
+    check(&server.get(&page), 5, "MISS");
+    let wrong = server.control(&["cache", "purge", "fork"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("expected a URL"));
+    assert_eq!(wrong.status.code(), Some(1));
+    server.control(&["reload"]);
+    check(&server.get(&page), 5, "HIT");
+}
+
+#[test]
+fn pages_in_a_folder_outlive_the_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().display();
+    let conf = format!("CacheRoot {root}/pages\nServerName example.test\nDocumentRoot {root}\n");
+    let page = target("j", &["Cache-Control: max-age=600", "Vary: X"]);
+    let request = || Request::get(&page).field("X", "y").host("example.test");
+    let files = || {
+        let entries = std::fs::read_dir(folder.path().join("pages"));
+        let names = entries.into_iter().flatten().flatten();
+        let is_page = |name: &std::fs::DirEntry| name.path().extension().is_some();
+        names.filter(is_page).count()
+    };
+    let server = start(&conf);
+    check(&server.send(&request()), 1, "MISS");
+    assert!(eventually(PATIENCE, || files() == 1));
+    drop(server);
+    let server = start(&conf);
+    // The folder is looked through when it is first needed; until then the program answers.
+    let kept = request().field("Cache-Control", "only-if-cached");
+    assert!(eventually(PATIENCE, || server.send(&kept).status == 200));
+    check(&server.send(&request()), 1, "HIT");
+    let output = server.control(&["cache", "purge", "//example.test/*"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("forgot 1 page"));
+    assert!(eventually(PATIENCE, || files() == 0));
+}
+
+#[test]
+fn many_who_want_one_page_run_it_once() {
+    let server = start("");
+    touch(&server, "slow.c");
+    touch(&server, "slow.d");
+    let all = |page: &str| {
+        let request = Request::get(page).bytes();
+        let mut waiting: Vec<_> = (0..12)
+            .map(|_| {
+                let mut connection = server.connect();
+                connection.write(&request);
+                connection
+            })
+            .collect();
+        for connection in &mut waiting {
+            connection
+                .read_answer("GET")
+                .expect("an answer")
+                .expect(200);
+        }
+    };
+    all(&target("c", &["Cache-Control: max-age=60"]));
+    assert_eq!(runs(&server, "c"), 1);
+    all(&target("d", &["Cache-Control: no-store"]));
+    assert_eq!(runs(&server, "d"), 12, "each gets its own");
+}
+
+#[test]
+fn a_stale_page_answers_while_a_fresh_one_is_made() {
+    let server = start("");
+    let page = target(
+        "e",
+        &["Cache-Control: max-age=1, stale-while-revalidate=60"],
+    );
+    check(&server.get(&page), 1, "MISS");
+    let part = |answer: &Answer| answer.field("X-Cache").unwrap_or_default();
+    let mut stale = None;
+    assert!(eventually(PATIENCE, || {
+        let answer = server.get(&page);
+        let is_stale = part(&answer).starts_with("STALE");
+        stale = is_stale.then_some(answer);
+        is_stale
+    }));
+    check(&stale.expect("a stale page"), 1, "STALE");
+    assert!(eventually(PATIENCE, || server
+        .get(&page)
+        .text()
+        .contains("run 2")));
+}
+
+#[test]
+fn a_stale_page_helps_where_its_program_fails_unless_it_forbids_it() {
+    let server = start("");
+    let lenient = target("f", &["Cache-Control: max-age=1"]);
+    let strict = target("g", &["Cache-Control: max-age=1, must-revalidate"]);
+    for page in [&lenient, &strict] {
+        check(&server.get(page), 1, "MISS");
+    }
+    touch(&server, "fail.f");
+    touch(&server, "fail.g");
+    assert!(eventually(PATIENCE, || server.get(&strict).status == 500));
+    check(&server.get(&lenient), 1, "STALE");
+    assert!(runs(&server, "f") > 1);
+}
+
+#[test]
+fn a_page_with_a_tag_is_asked_about() {
+    let server = start("");
+    let page = target("h", &["Cache-Control: no-cache", "ETag: \"v1\""]);
+    check(&server.get(&page), 1, "MISS");
+    check(&server.get(&page), 1, "REVALIDATE");
+    let known = server.send(&Request::get(&page).field("If-None-Match", "\"v1\""));
+    assert_eq!(known.status, 304);
+    let asked = server.site.read("htdocs/runs.h");
+    assert_eq!(asked, "-\n\"v1\"\n\"v1\"\n");
+}
+
+#[test]
+fn kept_pages_are_compressed_for_those_who_take_it_over_both_protocols() {
+    let server = start("AddOutputFilterByType DEFLATE text/plain\n");
+    let page = target("i", &["Cache-Control: max-age=60"]);
+    let plain = server.get(&page);
+    check(&plain, 1, "MISS");
+    for _ in 0..2 {
+        let answer = server.send(&Request::get(&page).field("Accept-Encoding", "gzip"));
+        assert_eq!(answer.field("Content-Encoding").as_deref(), Some("gzip"));
+        assert_eq!(answer.field("Vary").as_deref(), Some("Accept-Encoding"));
+        assert!(answer.body.len() < plain.body.len());
+    }
+    let url = format!("http://{}{page}", server.address);
+    for protocol in ["--http1.1", "--http2-prior-knowledge"] {
+        let output = Command::new("curl")
+            .args([
+                "-s",
+                "-g",
+                "--compressed",
+                "-H",
+                "Accept-Encoding: gzip",
+                protocol,
+                &url,
+            ])
+            .output()
+            .expect("curl runs");
+        assert_eq!(output.stdout, plain.body, "{protocol}");
+    }
+    assert_eq!(runs(&server, "i"), 1);
+}

@@ -1,0 +1,220 @@
+//! `RewriteRule` and its kin, each answer compared with Apache's under the same configuration, where that is installed.
+
+use mehari_harness::{Builder, Pair, Request, Server};
+
+const ECHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
+    map { \"$_=$ENV{$_}\\n\" } sort grep { /^(REDIRECT_(?!HANDLER)|SCRIPT_UR|X_|QUERY_STRING|REQUEST_URI|SCRIPT_NAME|PATH_INFO|REQUEST_METHOD|CONTENT_LENGTH)/ } keys %ENV;\n";
+
+/// Answers a line with what it knows of it.
+const PROGRAM: &str = "#!/usr/bin/perl\n$| = 1;\nwhile (<STDIN>) { chomp; print /none/ ? \"NULL\\n\" : \"/page.html?asked=$_\\n\" }\n";
+
+fn site() -> Builder {
+    let builder = Server::builder()
+        .file("htdocs/page.html", "page")
+        .file("htdocs/other.html", "other")
+        .file("htdocs/index.html", "home")
+        .file("htdocs/odd.xyz", "odd")
+        .file("htdocs/script.txt", ECHO)
+        .file("htdocs/folder/page.html", "page of the folder")
+        .file("htdocs/folder/there.html", "there")
+        .file("cgi/echo.pl", ECHO)
+        .file("program.pl", PROGRAM)
+        .file("names", "# a map\nred  /page.html\nboth /page.html|/page.html\n")
+        .conf(
+            "ScriptAlias /cgi/ @ROOT@/cgi/\n<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             <Directory @ROOT@/htdocs>\nOptions +ExecCGI\n</Directory>\n\
+             ErrorDocument 404 /cgi/echo.pl?error\n\
+             SetEnvIf Request_URI ^ X_SET=set\n\
+             RewriteEngine On\n\
+             RewriteMap names txt:@ROOT@/names\nRewriteMap any rnd:@ROOT@/names\nRewriteMap lower int:tolower\n\
+             RewriteMap told \"prg:@ROOT@/program.pl\"\n\
+             RewriteMap esc int:escape\n\
+             RewriteRule ^/front/(.*)$ /cgi/echo.pl?path=$1 [PT,L]\n\
+             RewriteRule ^/(cgi/echo.pl)$ /$1?path=again [QSA]\n\
+             RewriteRule ^/plain/(.*)$ /page.html?x=$1\n\
+             RewriteRule ^/env$ /cgi/echo.pl [PT,E=X_ONE:1,E=X_TWO:%{REQUEST_METHOD}-%{QUERY_STRING}]\n\
+             RewriteRule ^/chain/a - [C]\nRewriteRule ^/chain/a$ - [C]\nRewriteRule ^ /page.html [L]\n\
+             RewriteRule ^/skip$ - [S=1]\nRewriteRule ^/skip$ /page.html [L]\nRewriteRule ^/skip$ /other.html [L]\n\
+             RewriteRule ^/next/(.*)a(.*)$ /next/$1b$2 [N]\nRewriteRule ^/next/bbb$ /page.html\n\
+             RewriteRule ^/type$ /odd.xyz [T=text/plain]\n\
+             RewriteRule ^/run$ /script.txt [H=cgi-script]\n\
+             RewriteRule ^/cookie$ /page.html [CO=name:value:.example.com:10:/path:secure:httponly]\n\
+             RewriteRule ^/escaped/(.*)$ http://example.com/?q=$1 [R,B,NE]\n\
+             RewriteRule ^/noescape/(.*)$ http://example.com/$1#part [R,NE]\n\
+             RewriteRule ^/fragment/(.*)$ http://example.com/$1#part [R=303]\n\
+             RewriteRule ^/drop$ http://example.com/ [R=307,QSD]\n\
+             RewriteRule ^/mark$ http://example.com/? [R=308]\n\
+             RewriteRule ^/append$ http://example.com/?a=1 [R=301,QSA]\n\
+             RewriteRule ^/relative$ /page.html?r [R]\n\
+             RewriteRule ^/status$ - [R=404]\nRewriteRule ^/teapot$ - [R=451]\n\
+             RewriteRule ^/forbidden$ - [F]\nRewriteRule ^/gone$ - [G]\n\
+             RewriteRule ^/map/(.*)$ ${names:$1|/other.html} [L]\n\
+             RewriteRule ^/any/(.*)$ ${any:$1|/other.html} [L]\n\
+             RewriteRule ^/lower/(.*)$ /${lower:$1} [L]\n\
+             RewriteRule ^/told/(.*)$ ${told:$1|/other.html} [L,UnsafeAllow3F]\n\
+             RewriteRule ^/unsafe/(.*)$ ${told:$1|/other.html} [L]\n\
+             RewriteRule ^/twice/(.*)$ ${told:$1${told:$1|none}|/other.html} [L,UnsafeAllow3F]\n\
+             RewriteCond %{HTTP_HOST}<>%{HTTP:X-Name} ^([^<]*)<>(\\w+)$\nRewriteCond %2 =known\nRewriteRule ^/cond$ /page.html [E=X_HOST:%2]\n\
+             RewriteCond %{QUERY_STRING} a [OR]\nRewriteCond %{QUERY_STRING} b\nRewriteRule ^/or$ /page.html\n\
+             RewriteCond %{REQUEST_URI} !-f\nRewriteCond @ROOT@/htdocs%{REQUEST_URI} -f\nRewriteRule ^/other\\.html$ /page.html\n\
+             RewriteCond expr \"%{QUERY_STRING} -strmatch 'e*'\"\nRewriteRule ^/expr$ /page.html\n\
+             RewriteCond %{TIME_YEAR} -gt2000\nRewriteRule ^/year$ /page.html\n\
+             RewriteCond ${lower:%{QUERY_STRING}} =abc\nRewriteRule ^/mapped$ /page.html\n\
+             RewriteRule !^/ /never.html\n\
+             <Directory @ROOT@/htdocs/folder>\nRewriteEngine On\nRewriteBase /folder\n\
+             RewriteRule ^a$ page.html\n\
+             RewriteRule ^echo(/.*)?$ /cgi/echo.pl$1?from=folder [QSA,E=X_FOLDER:yes]\n\
+             RewriteRule ^absolute$ /page.html\n\
+             RewriteRule ^out$ out/ [R]\n\
+             RewriteRule ^end$ end2 [END]\nRewriteRule ^end2$ page.html\n\
+             RewriteRule ^text$ there.html [T=text/plain]\n\
+             RewriteRule ^there\\.html$ - [T=text/css]\n\
+             RewriteCond %{ENV:REDIRECT_STATUS} ^$\nRewriteRule ^once$ once?first [E=X_ONCE:1]\n\
+             RewriteCond %{ENV:REDIRECT_X_ONCE} 1\nRewriteRule ^once$ page.html\n\
+             RewriteRule ^loop(.*)$ loop/x$1\n\
+             </Directory>\n",
+        );
+    for script in ["cgi/echo.pl", "htdocs/script.txt", "program.pl"] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(builder.folder_of(script), mode).expect("own file");
+    }
+    builder
+}
+
+#[test]
+fn rules_lead_where_they_lead_in_apache() {
+    let mut pair = Pair::start(site);
+    // The map's program is there from now on.
+    pair.get("/told/none");
+    pair.may_keep_what_it_has();
+    let mut differences = Vec::new();
+    for target in [
+        "/front/a/b",
+        "/front/a?q=1",
+        "/cgi/echo.pl",
+        "/cgi/echo.pl?own=1",
+        "/cgi/echo.pl/info",
+        "/plain/x",
+        "/env?a=b",
+        "/chain/a",
+        "/chain/ab",
+        "/chain/b",
+        "/skip",
+        "/next/aaa",
+        "/type",
+        "/run",
+        "/run?x=1",
+        "/cookie",
+        "/escaped/a%20b%2Bc&d=e",
+        "/noescape/a%2520b",
+        "/fragment/a%20b",
+        "/drop?x=1",
+        "/mark?x=1",
+        "/append?b=2",
+        "/append",
+        "/relative",
+        "/relative?y",
+        "/status",
+        "/teapot",
+        "/forbidden",
+        "/gone",
+        "/map/red",
+        "/map/blue",
+        "/any/both",
+        "/lower/PAGE.HTML",
+        "/told/key",
+        "/told/none",
+        "/unsafe/key",
+        "/unsafe/none",
+        "/plain/a%3Fb",
+        "/front/a%3fb%26c",
+        "/twice/key",
+        "/cond",
+        "/or?a",
+        "/or?b",
+        "/or?c",
+        "/other.html",
+        "/expr?e1",
+        "/expr",
+        "/year",
+        "/mapped?ABC",
+        "/mapped?x",
+        "/missing",
+        "/missing?why",
+        "/folder/a",
+        "/folder/a?x",
+        "/folder/echo",
+        "/folder/echo/more?own=1",
+        "/folder/absolute",
+        "/folder/out",
+        "/folder/out?x",
+        "/folder/end",
+        "/folder/text",
+        "/folder/there.html",
+        "/folder/once",
+        "/folder/once?q",
+        "/folder/loop",
+        "/folder/",
+        "/folder",
+        "/folder?x",
+    ] {
+        if let Err(difference) = pair.compare(&Request::get(target)) {
+            differences.push(difference);
+        }
+    }
+    let known = Request::get("/cond").field("X-Name", "known");
+    differences.extend(pair.compare(&known).err());
+    for target in ["/env?posted", "/front/posted"] {
+        let request = Request::post(target, "body=1").field("X-Name", "known");
+        if let Err(difference) = pair.compare(&request) {
+            differences.push(difference);
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn rule_may_lead_to_a_back_end() {
+    let back = Server::builder()
+        .file("htdocs/page.html", "page of the back end")
+        .file("cgi/echo.pl", ECHO)
+        .conf("ScriptAlias /cgi/ @ROOT@/cgi/\n");
+    let script = back.folder_of("cgi/echo.pl");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(script, mode).expect("own file");
+    let back = back.start();
+    let address = back.address.to_string();
+    let front = || {
+        let conf = "<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             <Location /closed>\nRequire all denied\n</Location>\n\
+             RewriteEngine On\n\
+             RewriteRule ^/closed/(.*)$ http://BACK/$1 [P]\n\
+             RewriteRule ^/back/(.*)$ http://BACK/$1 [P,QSA]\n\
+             RewriteRule ^/asked/(.*)$ http://BACK/cgi/echo.pl/$1?added=$1 [P,QSA]\n\
+             <Directory @ROOT@/htdocs/folder>\nRewriteEngine On\n\
+             RewriteRule ^to/(.*)$ http://BACK/cgi/echo.pl?in=$1 [P]\nRewriteRule ^page$ http://BACK/page.html [P]\n\
+             </Directory>\n";
+        Server::builder()
+            .file("htdocs/folder/file", "")
+            .conf(&conf.replace("BACK", &address))
+    };
+    let mut pair = Pair::start(front).mask(&[(r"127\.0\.0\.1:\d+", "(address)")]);
+    for (target, status) in [
+        ("/back/page.html", 200),
+        ("/back/missing", 404),
+        ("/back/cgi/echo.pl?a=b", 200),
+        ("/asked/a%20b", 403),
+        ("/asked/more?own=1", 200),
+        ("/folder/to/x?dropped", 200),
+        ("/folder/page", 200),
+        ("/closed/page.html", 403),
+    ] {
+        assert_eq!(pair.get(target).status, status, "{target}");
+    }
+    let posted = pair.send(&Request::post("/back/cgi/echo.pl", "some=body"));
+    assert!(
+        posted.text().contains("REQUEST_METHOD=POST"),
+        "{}",
+        posted.text()
+    );
+}

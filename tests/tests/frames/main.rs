@@ -1,0 +1,92 @@
+//! HTTP/2 frame by frame (RFC 9113): what a client does wrong ends its stream or its connection with the right
+//! error, what it does right is answered, and what it overdoes is ended with a line in the log.
+
+mod flow;
+mod rows;
+mod wire;
+
+use mehari_harness::Server;
+use wire::Outcome::*;
+use wire::*;
+
+pub const TEN: &str = "0123456789";
+
+pub fn server() -> Server {
+    Server::builder()
+        .file("htdocs/ten.txt", TEN)
+        .file("htdocs/large.txt", &"x".repeat(200_000))
+        .conf("DocumentRoot @ROOT@/htdocs\n<Location />\n    Require all granted\n</Location>\n")
+        .start()
+}
+
+#[test]
+fn each_frame_has_its_outcome() {
+    let server = server();
+    let mut wrong = Vec::new();
+    for (name, bytes, expected) in rows::rows() {
+        let mut client = Client::greet(&server, &[]);
+        client.write(&bytes);
+        let outcome = client.outcome();
+        if outcome != expected {
+            wrong.push(format!("{name}: {outcome:?} instead of {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn settings_and_pings_are_answered() {
+    let server = server();
+    let mut client = Client::greet(&server, &[]);
+    let first = client.read().expect("a frame");
+    assert_eq!(
+        (first.kind, first.flags),
+        (SETTINGS, 0),
+        "SETTINGS come first"
+    );
+    let yes = client.until(SETTINGS).expect("an answer");
+    assert_eq!((yes.flags, yes.payload.len()), (ACK, 0));
+    client.write(&frame(PING, 0, 0, b"12345678"));
+    let pong = client.until(PING).expect("an answer");
+    assert_eq!((pong.flags, &pong.payload[..]), (ACK, &b"12345678"[..]));
+    client
+        .write(&frame(PING, ACK, 0, b"12345678"))
+        .write(&get(1));
+    assert_eq!(client.outcome(), Status(200), "nobody answers an answer");
+}
+
+#[test]
+fn floods_end_their_connection_and_nobody_elses() {
+    let server = Server::builder()
+        .file("htdocs/ten.txt", TEN)
+        .conf("DocumentRoot @ROOT@/htdocs\nLogLevel warn\n")
+        .start();
+    let reset = |stream| [get(stream), frame(RST_STREAM, 0, stream, &[0, 0, 0, 8])].concat();
+    let floods: [(&str, Vec<u8>); 4] = [
+        (
+            "resets",
+            (0..3_000).flat_map(|n| reset(2 * n + 1)).collect(),
+        ),
+        ("pings", frame(PING, 0, 0, &[0; 8]).repeat(3_000)),
+        ("settings", settings(&[]).repeat(3_000)),
+        ("continuations", {
+            let pieces = frame(CONTINUATION, 0, 1, &[]).repeat(3_000);
+            [frame(HEADERS, END_STREAM, 1, &block(GET)), pieces].concat()
+        }),
+    ];
+    let mut bystander = Client::greet(&server, &[]);
+    for (round, (name, bytes)) in floods.iter().enumerate() {
+        let mut client = Client::greet(&server, &[]);
+        client.write(bytes);
+        let reason = client.until(GOAWAY).map(|frame| frame.number(4));
+        // Its bytes may be lost with the connection that it wrote into.
+        assert!(
+            matches!(reason, None | Some(ENHANCE_YOUR_CALM)),
+            "{name}: {reason:?}"
+        );
+        bystander.write(&get(2 * round as u32 + 1));
+        assert_eq!(bystander.outcome(), Status(200), "{name}");
+    }
+    let told = server.log.text().matches("the connection is ended").count();
+    assert!(told >= 4, "each is told:\n{}", server.log.text());
+}
