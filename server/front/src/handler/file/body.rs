@@ -45,7 +45,6 @@ pub struct FileBody {
     file: Arc<File>,
     parts: VecDeque<Part>,
     files: Files,
-    window: Vec<u8>,
     resource: Option<Rc<Resource>>,
     /// A small file that was not in memory, and will be.
     fills: bool,
@@ -63,7 +62,6 @@ impl FileBody {
             file,
             parts: parts.into(),
             files: files.clone(),
-            window: Vec::new(),
             resource,
             fills: false,
         }
@@ -130,17 +128,14 @@ impl FileBody {
         wanted: usize,
         into: &mut Vec<u8>,
     ) -> io::Result<usize> {
-        let window = std::mem::take(&mut self.window);
         let ahead = self.behind(start, PAGES);
-        self.window = self
-            .files
-            .readers
-            .read(&self.file, start, wanted, ahead, window)
-            .await?;
-        into.extend_from_slice(&self.window);
-        let count = self.window.len();
+        let readers = &self.files.readers;
+        let read = readers.read(&self.file, start, wanted, ahead);
+        let window = read.await?;
+        into.extend_from_slice(&window);
+        let count = window.len();
         if let Some(resource) = self.resource.as_ref().filter(|_| self.fills) {
-            resource.fill(std::mem::take(&mut self.window));
+            resource.fill(window);
         }
         Ok(count)
     }

@@ -3,6 +3,7 @@
 use super::readers::Readers;
 use std::cell::Cell;
 use std::fs::File;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,17 +11,27 @@ use std::sync::Arc;
 const OPEN: usize = 256;
 
 #[derive(Debug, Default, Clone)]
-pub struct Files {
-    pub readers: Rc<Readers>,
-    open: Rc<Cell<usize>>,
-    sweeps: Rc<Cell<u64>>,
+pub struct Files(Rc<Shelf>);
+
+#[derive(Debug, Default)]
+pub struct Shelf {
+    pub readers: Readers,
+    open: Cell<usize>,
+    sweeps: Cell<u64>,
+}
+
+impl Deref for Files {
+    type Target = Shelf;
+    fn deref(&self) -> &Shelf {
+        &self.0
+    }
 }
 
 /// A file that stays open for the next request.
 #[derive(Debug)]
 pub struct Kept {
     pub file: Arc<File>,
-    open: Rc<Cell<usize>>,
+    files: Files,
 }
 
 impl Files {
@@ -32,7 +43,7 @@ impl Files {
         self.open.set(self.open.get() + 1);
         Some(Kept {
             file: file.clone(),
-            open: self.open.clone(),
+            files: self.clone(),
         })
     }
 
@@ -48,6 +59,7 @@ impl Files {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
+        let open = &self.files.open;
+        open.set(open.get() - 1);
     }
 }

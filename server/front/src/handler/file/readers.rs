@@ -44,19 +44,18 @@ impl Readers {
         .await
     }
 
-    /// Reads up to `count` bytes into `buffer`, which comes back; the same of what lies behind them.
+    /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
     pub async fn read(
         &self,
         file: &Arc<File>,
         start: u64,
         count: usize,
         ahead: u64,
-        mut buffer: Vec<u8>,
     ) -> io::Result<Vec<u8>> {
         let file = file.clone();
         self.aside(move || {
             ask_for(&file, start, ahead);
-            buffer.resize(count, 0);
+            let mut buffer = vec![0; count];
             let mut filled = 0;
             while filled < count {
                 match file.read_at(&mut buffer[filled..], start + filled as u64)? {

@@ -77,9 +77,7 @@ async fn mixed(files: &Files, pieces: &[Piece]) -> Result<Content, Failure> {
                 start,
                 length,
             } => {
-                let read = files
-                    .readers
-                    .read(&file, start, length as usize, 0, Vec::new());
+                let read = files.readers.read(&file, start, length as usize, 0);
                 let read = read
                     .await
                     .and_then(|bytes| match bytes.len() as u64 == length {
