@@ -34,6 +34,7 @@ mod pattern;
 mod phase;
 mod preload;
 mod problem;
+mod redis;
 mod remote;
 mod rewrite;
 mod rules;
@@ -68,6 +69,7 @@ pub use pattern::{Groups, Pattern};
 pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use preload::{Place as PreloadPlace, Preload, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
+pub use redis::*;
 pub use remote::RemoteAddress;
 pub use rewrite::{
     BackEndStart, Check, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule, Rewriting,
