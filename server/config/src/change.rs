@@ -120,6 +120,7 @@ pub enum Change {
     ErrorDocument(u16, String),
     PreserveHost(bool),
     ProxyAddHeaders(bool),
+    ProxyAddForwarded(bool),
     ProxyForwarded(Forwarded),
     ErrorOverride(Option<Vec<u16>>),
     ProxyTimeout(Duration),

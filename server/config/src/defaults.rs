@@ -100,6 +100,7 @@ fn empty() -> Site {
         },
         remote_address: None,
         variants: Default::default(),
+        proxy_tls: Default::default(),
         cache: Default::default(),
         logs: LogSettings {
             access: Vec::new(),

@@ -112,6 +112,8 @@ impl Handler {
 pub enum Report {
     /// `server-status`: Apache's page, and its `?auto`.
     Status,
+    /// `server-info`: what stands in for modules, and the configuration as it was read.
+    Info,
     /// `metrics`: for Prometheus and OpenMetrics collectors.
     Metrics,
     /// `health-live`: it answers.
@@ -135,6 +137,7 @@ impl Report {
     pub fn name(self) -> &'static str {
         match self {
             Report::Status => "server-status",
+            Report::Info => "server-info",
             Report::Metrics => "metrics",
             Report::Live => "health-live",
             Report::Ready => "health-ready",
@@ -463,7 +466,7 @@ pub struct Site {
     pub group: Option<String>,
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
-    pub(crate) defines: std::collections::BTreeMap<String, String>,
+    pub defines: std::collections::BTreeMap<String, String>,
     /// Directives of Perl modules, for .htaccess files.
     #[serde(skip)]
     pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
@@ -481,6 +484,8 @@ pub struct Site {
     pub any_port: bool,
     /// Back ends of all hosts, by name.
     pub upstreams: Vec<Upstream>,
+    /// How those of `https://` are met.
+    pub proxy_tls: crate::ProxyTls,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
     pub perl: PerlSettings,

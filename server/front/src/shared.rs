@@ -106,8 +106,8 @@ impl<D: Dispatch> Shared<D> {
         cache.tell(journal.clone());
         let meters = site.is_metered().then(Meters::default);
         Shared {
+            upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
             lua: Lua::new(&site),
-            upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -143,7 +143,7 @@ impl<D: Dispatch> Shared<D> {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
-        self.upstreams.renew(&site.upstreams);
+        self.upstreams.renew(&site.upstreams, &site.proxy_tls);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);

@@ -104,6 +104,7 @@ impl Settings {
             Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
             Change::PreserveHost(on) => self.proxy.preserve_host = *on,
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
+            Change::ProxyAddForwarded(on) => self.proxy.add_forwarded = *on,
             Change::ProxyForwarded(rule) => self.proxy.forwarded = *rule,
             Change::ErrorOverride(statuses) => self.proxy.error_override = statuses.clone(),
             Change::ProxyTimeout(time) => self.proxy.timeout = Some(*time),

@@ -23,7 +23,10 @@ pub fn submit<D: Dispatch>(
         } = call.task
         {
             // Perl's phases only: the front starts the program when they let it.
-            call.task = Task::Front { file };
+            call.task = Task::Front {
+                file,
+                is_program: true,
+            };
         }
         pool.submit(call)
     })
@@ -183,7 +186,10 @@ fn parses_headers(route: &Route) -> bool {
 /// What the program is; without one, the front answers when Perl's other handlers have run.
 fn task(route: &Route) -> Task<'_> {
     if !matches!(route.outcome, Outcome::Program) {
-        return Task::Front { file: &route.file };
+        return Task::Front {
+            file: &route.file,
+            is_program: false,
+        };
     }
     match &route.handler {
         Handler::Script(rung) => Task::Script {

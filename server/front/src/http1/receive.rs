@@ -13,8 +13,9 @@ use tokio::io::AsyncWriteExt;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long, and for how much, a refused client is read on, so that its system delivers our answer
 /// before it learns of the close.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 4 * 1024 * 1024;
+/// A client that was refused is listened to for so long, and for so many bytes.
+pub const LINGER: Duration = Duration::from_secs(2);
+pub const LINGER_BYTES: usize = 4 * 1024 * 1024;
 /// Unread bytes of further requests at which a client that sends on has to wait.
 const AHEAD: usize = 64 * 1024;
 
