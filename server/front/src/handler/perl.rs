@@ -114,6 +114,7 @@ pub fn with_call<T>(
             _ if settings.denied => 403,
             notes => notes.map_or(0, |notes| notes.access_status),
         },
+        known: request.notes.map_or(0, |notes| notes.known),
         server: u16::try_from(route.host).unwrap_or(0),
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
