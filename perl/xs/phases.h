@@ -40,7 +40,9 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
 
-/* redirects.c: another frame answers; status: why, 0 for no error. */
+/* redirects.c. Too deep: it stands at the end of more redirects and sub-requests than any may; `how`, for the log, says of what kind the next is. */
+bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
+/* Another frame answers; status: why, 0 for no error. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
 
 #endif

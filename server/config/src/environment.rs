@@ -13,6 +13,9 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("core.c", "core_module"),
     ("http_core.c", "http_module"),
     ("mod_so.c", "so_module"),
+    ("mod_version.c", "version_module"),
+    ("mod_status.c", "status_module"),
+    ("mod_info.c", "info_module"),
     ("mod_alias.c", "alias_module"),
     ("mod_mime.c", "mime_module"),
     ("mod_dir.c", "dir_module"),
@@ -70,7 +73,7 @@ pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
 /// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.
-const DONE_WITHOUT: &[&str] = &["info_module", "mime_magic_module", "status_module"];
+const DONE_WITHOUT: &[&str] = &["mime_magic_module"];
 
 /// Asked for by `Include`; the reader takes it after the directive has been applied.
 pub(crate) struct IncludeRequest {

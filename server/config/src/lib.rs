@@ -60,7 +60,7 @@ pub use expression::Expression;
 pub use filter::*;
 pub use host::{Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
-pub use interpreter::{Errand, Interpreter, Made};
+pub use interpreter::{Errand, Ground, Interpreter, Made};
 pub use log_format::*;
 pub use lua::{LuaHook, LuaScripts, LuaSettings};
 pub use map::Mapped;

@@ -78,6 +78,12 @@ impl Phase {
         }
     }
 
+    /// The phase of a directive.
+    pub fn named(directive: &str) -> Option<Phase> {
+        let mut all = Phase::ALL.into_iter();
+        all.find(|phase| phase.directive() == directive)
+    }
+
     /// As `PerlOptions` calls it: `Authen`.
     pub fn option(self) -> &'static str {
         let name = self.directive();
@@ -215,7 +221,7 @@ impl PerlPart {
         }
     }
 
-    fn place(&mut self, phase: Phase) -> &mut Vec<String> {
+    pub(crate) fn place(&mut self, phase: Phase) -> &mut Vec<String> {
         let at = match self
             .handlers
             .binary_search_by_key(&phase, |(known, _)| *known)
@@ -252,6 +258,17 @@ impl Settings {
         if silent && self.set_var.is_empty() {
             self.perl.location.clear();
         }
+    }
+
+    /// Apache2::Const's `OPT_*`.
+    fn option_bits(&self) -> u32 {
+        let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
+        let links = match self.links {
+            crate::Links::Refused => 0,
+            crate::Links::Followed => 4,
+            crate::Links::OfOneOwner => 64,
+        };
+        bit(self.listed, 1) | links | bit(self.exec_cgi, 8) | bit(self.multi_views, 128)
     }
 
     fn perl_text(&self) -> Vec<u8> {
@@ -300,6 +317,7 @@ impl Settings {
             return text.0;
         }
         text.put(b't', "location", &perl.location);
+        text.put(b't', "options", &self.option_bits().to_string());
         let said = &self.rules.authentication;
         for (name, value) in [("auth_type", &said.kind), ("auth_name", &said.realm)] {
             if let Some(value) = value {

@@ -1,8 +1,6 @@
 //! The directive table, row by row.
 
-use mehari_config::{
-    Directive, Errand, Interpreter, Made, PerlSettings, Place, Shape, Site, DIRECTIVES,
-};
+use mehari_config::{Directive, Errand, Ground, Interpreter, Made, Place, Shape, Site, DIRECTIVES};
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -15,7 +13,7 @@ fn load(text: &str) -> Result<Site, mehari_config::Problems> {
 struct Reading;
 
 impl Interpreter for Reading {
-    fn run(&mut self, _: &PerlSettings, errand: Errand<'_>) -> Result<Made, String> {
+    fn run(&mut self, _: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String> {
         match errand {
             Errand::Section { code: "}", .. } => Err("syntax error".to_string()),
             _ => Ok(Made::default()),

@@ -20,7 +20,11 @@ pub enum Task<'a> {
     /// A PSGI application file.
     Psgi { file: &'a [u8] },
     /// The front answers with this file or with what it knows, once Perl's other phases have run.
-    Front { file: &'a [u8] },
+    Front {
+        file: &'a [u8],
+        /// It is a program, and the front answers with what that prints.
+        is_program: bool,
+    },
 }
 
 /// The body of a request, complete.

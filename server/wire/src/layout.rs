@@ -119,6 +119,8 @@ pub mod flag {
     /// The script expects a CGI process: its folder as cwd, fresh file-scoped lexicals, `shift` of @ARGV.
     pub const CGI_WORLD: u8 = 4;
     pub const HEAD: u8 = 8;
+    /// What the front would answer is the output of a CGI program, not the file's bytes.
+    pub const PROGRAM: u8 = 16;
 }
 
 /// A request frame at the start of a slot; pairs and bytes follow.
@@ -202,6 +204,8 @@ pub mod control {
     pub const SERVER: u32 = 8;
     /// The configuration as it was read.
     pub const TREE: u32 = 9;
+    /// Handlers of a phase that start-up code changed.
+    pub const PUSHED: u32 = 10;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;
