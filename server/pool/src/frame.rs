@@ -104,6 +104,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         remote_port: call.remote_port,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        known: call.known,
         server: call.server,
         ..Request::default()
     };
