@@ -257,6 +257,8 @@ void mehari_psgi_serve(pTHX);
 extern bool mehari_retire; /* the worker wants to be replaced after this request */
 extern bool mehari_is_program; /* this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
+/* The end of a program took its handles with it. */
+static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
 /* The folder of `file`; NULL: the one the server was started in. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);

@@ -15,7 +15,7 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   if (method.length)
     mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
   mehari_rec_enter(sub);
-  int status = mehari_rec_admit(aTHX_ sub);
+  int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
   if (status > OK)
     sub->status = status;
   mehari_rec_enter(before);

@@ -376,6 +376,7 @@ sub look {
     $r->print(join ' ', ref $subr, $subr->uri, $subr->filename =~ m{([^/]*)$}, $subr->status, $subr->handler, $subr->main->uri);
     0;
 }
+sub deep { my $r = shift; $r->print('.'); my $status = $r->lookup_uri('/deep')->run; $r->print($status) if $status; 0 }
 sub forbid { 403 }
 sub missing { my $r = shift; $r->custom_response(404, '/document?for=404'); 404 }
 sub fails { die "as told\n" }
@@ -391,6 +392,10 @@ PerlHandler Lead::say
 <Location /redirect>
 SetHandler modperl
 PerlHandler Lead::redirect
+</Location>
+<Location /deep>
+SetHandler modperl
+PerlHandler Lead::deep
 </Location>
 <Location /loop>
 SetHandler modperl
@@ -453,6 +458,7 @@ Options +ExecCGI
             "before hello from a script after 0",
         ),
         ("/sub?/none.txt", 200, "before  after 404"),
+        ("/deep", 200, "...........500"),
         ("/sub?/forbidden/x", 200, "before  after 403"),
         (
             "/look?/plain.txt",
@@ -672,10 +678,10 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/perl", "", 401),
         ("/perl", wrong, 401),
         ("/bob", bob, 200),
-        ("/bob", ann, 403),
+        ("/bob", ann, 401),
         ("/both", ann, 200),
         ("/both", bob, 200),
-        ("/both", eve, 403),
+        ("/both", eve, 401),
         ("/group", ann, 200),
         ("/group", bob, 403),
         ("/open", "", 200),
@@ -683,7 +689,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/file", wrong, 401),
         ("/file", ann, 200),
         ("/file", bob, 200),
-        ("/file", eve, 403),
+        ("/file", eve, 401),
     ] {
         assert_eq!(ask(target, credentials), status, "{target} {credentials}");
     }

@@ -45,6 +45,7 @@ mod spare;
 mod spool;
 mod status;
 mod tls;
+mod trace;
 mod traffic;
 mod turn;
 mod uploads;

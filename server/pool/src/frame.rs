@@ -106,6 +106,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         kept: call.kept,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        known: call.known,
         server: call.server,
         ..Request::default()
     };
