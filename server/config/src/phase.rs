@@ -301,6 +301,10 @@ impl Settings {
         if let Some(requirement) = self.rules.require.as_ref().filter(|it| it.asks_user()) {
             if !perl.of(Phase::Authen).is_empty() || !perl.of(Phase::Authz).is_empty() {
                 text.put(b't', "require", &about_users(requirement));
+                text.put(b't', "requirement", &requirement.told());
+                if let Some(file) = &self.rules.authentication.group_file {
+                    text.put(b't', "group_file", &file.to_string_lossy());
+                }
             }
         }
         // A program of this server's may answer in the same worker.
