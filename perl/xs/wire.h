@@ -92,9 +92,11 @@ enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_C
 /* A request frame at the start of a slot; pairs (fields, then variables) and bytes follow. */
 typedef struct {
   uint32_t length; /* of the whole frame, bytes */
-  uint8_t task, flags, body_kind, reserved;
+  uint8_t task, flags, body_kind;
+  uint8_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
   uint64_t request_id;
   uint64_t body_length;
+  uint64_t connection, kept; /* the number of the client's connection, and how many requests it brought before; 0: not known */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;

@@ -678,10 +678,10 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/perl", "", 401),
         ("/perl", wrong, 401),
         ("/bob", bob, 200),
-        ("/bob", ann, 403),
+        ("/bob", ann, 401),
         ("/both", ann, 200),
         ("/both", bob, 200),
-        ("/both", eve, 403),
+        ("/both", eve, 401),
         ("/group", ann, 200),
         ("/group", bob, 403),
         ("/open", "", 200),
@@ -689,7 +689,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/file", wrong, 401),
         ("/file", ann, 200),
         ("/file", bob, 200),
-        ("/file", eve, 403),
+        ("/file", eve, 401),
     ] {
         assert_eq!(ask(target, credentials), status, "{target} {credentials}");
     }

@@ -134,6 +134,7 @@ pub enum Change {
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
+    TraceParents(bool),
     /// `LuaAttractRawURL` and its like: the scripts, in place of an outer section's.
     Lua(crate::LuaHook, crate::LuaScripts),
     LuaInstructions(u64),

@@ -223,6 +223,8 @@ pub struct Settings {
     pub cache: crate::CacheRules,
     /// `TrackUploads`.
     pub track_uploads: bool,
+    /// `CreateTraceParent`: a request that comes without one gets a traceparent.
+    pub trace_parents: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
     pub require_tls: bool,
     /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
@@ -345,6 +347,25 @@ pub struct WorkerPolicy {
 }
 
 /// What a connection may cost.
+/// How fast a client has to send: so many bytes buy it another second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct MinimumRate {
+    /// Bytes a second; 0 buys nothing.
+    pub bytes: u64,
+    /// In all, however fast. `None`: as long as it keeps the rate.
+    pub longest: Option<Duration>,
+}
+
+impl MinimumRate {
+    /// How long may be taken in all, when `first` is given and so many bytes have come.
+    pub fn allowance(&self, first: Duration, received: u64) -> Duration {
+        let bought = received.saturating_mul(1000).checked_div(self.bytes);
+        let bought = Duration::from_millis(bought.unwrap_or(0));
+        let all = first.saturating_add(bought);
+        self.longest.map_or(all, |longest| all.min(longest))
+    }
+}
+
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ConnectionLimits {
     /// `LimitRequestLine`, bytes.
@@ -359,8 +380,11 @@ pub struct ConnectionLimits {
     pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
+    /// Its `MinRate=`.
+    pub header_rate: MinimumRate,
     /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
     pub body_timeout: Duration,
+    pub body_rate: MinimumRate,
     /// Without the client taking a byte for this long the connection is closed (`Timeout`).
     pub write_timeout: Duration,
     /// `KeepAliveTimeout`; `None` is `KeepAlive Off`.

@@ -138,6 +138,18 @@ impl<D: Dispatch> Shared<D> {
         }
     }
 
+    /// A client was refused because it sends too slowly.
+    pub fn note_slow(&self, peer: &Peer, what: &str) {
+        let count = &self.traffic.counts.too_slow;
+        count.set(count.get() + 1);
+        let text = format!(
+            "{}: its {what} comes too slowly (RequestReadTimeout): 408",
+            peer.remote_addr
+        );
+        let journal = &self.journal;
+        journal.error(0, LogLevel::Notice, Origin::default(), &text);
+    }
+
     pub fn site(&self) -> Arc<Site> {
         self.site.borrow().clone()
     }

@@ -131,9 +131,13 @@ pub struct Request {
     pub task: u8,
     pub flags: u8,
     pub body_kind: u8,
-    pub reserved: u8,
+    /// Verdicts on the parts of `Require` that ask for no user: two bits each.
+    pub known: u8,
     pub request_id: u64,
     pub body_length: u64,
+    /// The number of the client's connection, and how many requests it brought before this one; 0: not known.
+    pub connection: u64,
+    pub kept: u64,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,

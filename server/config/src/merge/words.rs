@@ -121,6 +121,7 @@ impl Settings {
             Change::Compression(change) => self.compression.change(change),
             Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.track_uploads = *on,
+            Change::TraceParents(on) => self.trace_parents = *on,
             Change::RequireTls => self.require_tls = true,
             Change::TlsVariables(on) => self.tls_variables = *on,
             Change::TlsCertificates(on) => self.tls_certificates = *on,

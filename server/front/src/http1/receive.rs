@@ -31,7 +31,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     pub(super) async fn next_head(&mut self) -> Result<Arrival, Gone> {
         let site = self.shared.site();
         let limits = &site.limits;
-        let mut waiting_for_head = false;
+        let mut waiting_for_head = self.served == 0;
+        let mut began = self.shared.clock.tick();
         loop {
             if let Some(arrival) = self.look_at_input(limits) {
                 return Ok(arrival);
@@ -45,16 +46,24 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.output.release();
                 let limit = limits.keep_alive.unwrap_or(Duration::ZERO);
                 self.seat.enter(&self.shared.clock, Phase::Idle, limit);
-            } else if !waiting_for_head && self.served > 0 {
+            } else if !waiting_for_head {
                 waiting_for_head = true;
+                began = self.shared.clock.tick();
                 self.seat
                     .enter(&self.shared.clock, Phase::Head, limits.header_timeout);
             }
             match self.fill().await? {
+                Filled::Some if waiting_for_head && limits.header_rate.bytes > 0 => {
+                    let come = self.input.bytes().len() as u64;
+                    let all = limits.header_rate.allowance(limits.header_timeout, come);
+                    let left = (began + all).saturating_sub(self.shared.clock.tick());
+                    self.seat.enter(&self.shared.clock, Phase::Head, left);
+                }
                 Filled::Some => {}
                 Filled::End => self.client_ended = true,
                 Filled::Late if self.input.is_empty() => return Ok(Arrival::End),
                 Filled::Late => {
+                    self.shared.note_slow(&self.peer, "header");
                     let problem = Problem::malformed(408, "the head took too long");
                     return Ok(Arrival::Refused(problem));
                 }
