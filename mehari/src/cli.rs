@@ -21,6 +21,7 @@ mod drain;
 mod http_load;
 mod httpd;
 mod httperf;
+mod lua_pool;
 mod parity;
 mod record;
 mod records;
@@ -161,6 +162,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             println!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
+        // Of the server's own.
+        Some("lua-pool") => lua_pool::run(arguments.collect()),
         Some(name) => match named(name) {
             Some(command) => (command.run)(arguments.collect()),
             None => unknown(name),

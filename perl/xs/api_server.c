@@ -89,6 +89,7 @@ XS_INTERNAL(stack)
   if (!server->handlers[phase])
     server->handlers[phase] = newAV();
   AV *list = server->handlers[phase];
+  server->is_changed[phase] = true;
   if (SvTRUE(ST(3)))
     av_clear(list);
   if (SvROK(handlers) && SvTYPE(SvRV(handlers)) == SVt_PVAV)

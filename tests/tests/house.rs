@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-config",
             "mehari-pool",
             "mehari-front",
+            "mehari-lua-pool",
             "mehari-observe",
             "mehari-load",
             "mehari-record",
@@ -28,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("mehari-edge", &[]),
+    ("mehari-lua-pool", &["mehari-edge"]),
     (
         "mehari-pool",
         &["mehari-config", "mehari-wire", "mehari-observe"],

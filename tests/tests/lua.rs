@@ -264,3 +264,66 @@ fn scripts_of_a_host_are_its_own_and_files_are_sent_in_pieces() {
         .log
         .expect("/no/such/file: a script sends it, and it cannot be read");
 }
+
+#[test]
+fn pool_runs_scripts_that_may_block_in_processes_of_their_own() {
+    let mut server = site(
+        "LogLevel info\nLuaPoolProcesses 2\nTimeout 2\n<FilesMatch \"\\.lua$\">\nSetHandler lua\n</FilesMatch>\n",
+        &[],
+    )
+    .file("htdocs/hello.lua", "print '123'\n")
+    .file(
+        "htdocs/all.lua",
+        r#"
+        _G.served = (_G.served or 0) + 1
+        lighty.header["X-Served"] = tostring(_G.served)
+        lighty.header["Content-Type"] = "text/plain"
+        local file = assert(io.open(lighty.env["physical.doc-root"] .. "/digits.txt"))
+        io.write(file:read("*a"), " ", lighty.env["request.method"], " ", lighty.env["uri.path"], " ",
+            lighty.env["uri.query"], " ", lighty.request["X-Mine"], " ", lighty.r.req_body.get())
+        file:close()
+        return 201
+        "#,
+    )
+    .file("htdocs/digits.txt", "0123456789")
+    .file("htdocs/cgi.lua", "io.write('Status: 404\\r\\nX-Own: 1\\r\\n\\r\\nnot here')")
+    .file("htdocs/error.lua", "\nerror('so')")
+    .file("htdocs/loop.lua", "while true do end")
+    .file("htdocs/sleep.lua", "os.execute('sleep 1') print 'rested'")
+    .start();
+    let hello = server.get("/hello.lua");
+    assert_eq!(hello.expect(200), "123\n");
+    assert_eq!(hello.field("content-type").as_deref(), Some("text/html"));
+    let asked = Request::post("/all.lua/more?x=1", *b"body").field("X-Mine", "yes");
+    let all = server.send(&asked);
+    assert_eq!(
+        all.expect(201),
+        "0123456789 POST /all.lua/more x=1 yes body"
+    );
+    assert_eq!(all.field("x-served").as_deref(), Some("1"));
+    let own = server.get("/cgi.lua");
+    assert_eq!(own.expect(404), "not here");
+    assert_eq!(own.field("x-own").as_deref(), Some("1"));
+    assert_eq!(server.get("/error.lua").status, 500);
+    server.log.expect("/error.lua:2: so");
+    assert_eq!(server.get("/missing.lua").status, 404);
+
+    let mut sleeping = server.connect();
+    sleeping.write(&Request::get("/sleep.lua").bytes());
+    let asked = Instant::now();
+    assert_eq!(server.get("/hello.lua").expect(200), "123\n");
+    assert!(
+        asked.elapsed() < Duration::from_millis(900),
+        "the other process answers"
+    );
+    assert_eq!(
+        sleeping.read_answer("GET").expect("an answer").expect(200),
+        "rested\n"
+    );
+
+    server.get("/loop.lua").expect(504);
+    server.log.expect("signal: 14");
+    assert_eq!(server.get("/hello.lua").expect(200), "123\n");
+    // The processes and their kept connections stay.
+    server.rebase();
+}

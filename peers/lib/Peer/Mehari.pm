@@ -15,6 +15,7 @@ sub version_command { return ($BINARY, '--version') }
 sub path_of {
     my ($class, $rung, $page) = @_;
     return "/$page.html"    if $rung eq 'static';
+    return "/$page"         if $rung eq 'lua';
     return "/$rung/$page"   if $rung eq 'handler' || $rung eq 'psgi';
     return "/$rung/$page.pl";
 }
@@ -52,6 +53,7 @@ MaxConnectionsPerChild 0
 Include $self->{site}/perl.conf
 @{[$self->tls]}
 @{[$self->application]}
+@{[$self->{rung} eq 'lua' ? "LuaAttractRawURL $self->{site}/lua/hello.lua" : '']}
 Alias /fork/ $self->{site}/scripts/
 Alias /auto/ $self->{site}/scripts/
 

@@ -51,10 +51,8 @@ sub get_limit_req_body { return 0 }
 
 sub location_merge { return 0 }
 
-# The configuration of a request is settled before Perl sees it; while the server starts Mehari::Configuration has one.
-unless (defined &add_config) {
-    *add_config = sub { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" };
-}
+# Lines for the rest of the request.
+sub add_config { my ($self, $lines) = @_; require Mehari::RequestConfiguration; return Mehari::RequestConfiguration::apply($self, $lines) }
 
 sub psignature { my ($self, $prefix) = @_; return '' }
 

@@ -69,9 +69,20 @@ pub struct Run {
 }
 
 impl Edge {
+    /// For scripts that run between other work: fenced in, and interrupted.
     pub fn new(world: Rc<dyn World>) -> Result<Edge, Failure> {
+        Edge::with(Interpreter::fenced(), world)
+    }
+
+    /// For scripts that have a process for themselves: all of Lua, compiled, and globals that stay. Limits do not
+    /// hold here.
+    pub fn unfenced(world: Rc<dyn World>) -> Result<Edge, Failure> {
+        Edge::with(Interpreter::unfenced(), world)
+    }
+
+    fn with(interpreter: mlua::Result<Interpreter>, world: Rc<dyn World>) -> Result<Edge, Failure> {
         let made = || -> mlua::Result<Core> {
-            let interpreter = Rc::new(Interpreter::new()?);
+            let interpreter = Rc::new(interpreter?);
             let current = Rc::new(Current::new(world));
             let run = faces::install(&interpreter, &current)?;
             Ok(Core {

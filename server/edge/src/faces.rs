@@ -71,6 +71,7 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
         area(lua, &host, current)?;
     }
     counters(lua, &host, current)?;
+    host.set("is_fenced", interpreter.is_fenced())?;
     let watched = interpreter.clone();
     host.set(
         "is_broken",

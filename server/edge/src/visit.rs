@@ -71,6 +71,8 @@ pub struct Visit {
     pub status: u16,
     /// What the script wants sent instead of anything else.
     pub body: Option<Vec<Piece>>,
+    /// The request's body, where it is there.
+    pub request_body: Option<Vec<u8>>,
     /// What it printed: lines of the error log.
     pub printed: Vec<Vec<u8>>,
     /// Bytes that may still be added to it.

@@ -104,6 +104,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         remote_port: call.remote_port,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        known: call.known,
         server: call.server,
         ..Request::default()
     };
@@ -173,7 +174,7 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         ),
         Task::Handler { name, .. } => (TaskKind::Handler, name),
         Task::Psgi { file } => (TaskKind::Psgi, file),
-        Task::Front { file } => (TaskKind::Front, file),
+        Task::Front { file, .. } => (TaskKind::Front, file),
     }
 }
 
@@ -208,6 +209,12 @@ fn flags(call: &Call<'_>) -> u8 {
         }
     ) {
         flags |= flag::PERL_SCRIPT;
+    }
+    if let Task::Front {
+        is_program: true, ..
+    } = call.task
+    {
+        flags |= flag::PROGRAM | flag::CGI_WORLD;
     }
     if call.method == b"HEAD" {
         flags |= flag::HEAD;

@@ -90,10 +90,15 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
             let mut command = Command::new(TIED);
             command
                 .args(["--pdeathsig", "KILL", "--"])
-                .arg(&program.file);
+                .arg(&program.file)
+                .args(&program.arguments);
             command
         }
-        false => Command::new(&program.file),
+        false => {
+            let mut command = Command::new(&program.file);
+            command.args(&program.arguments);
+            command
+        }
     };
     command.env_clear();
     for name in ["PATH", "TZ", "LANG"] {

@@ -13,7 +13,7 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|perl-script|modperl|psgi|proxy:URL|default-handler|None", 1, 1),
+            words("cgi-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
                 let name = handler_name(target, arguments, true)?;
@@ -26,7 +26,7 @@ pub const GROUP: Group = Group {
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
-            words("cgi-script|perl-script|modperl|psgi|proxy:URL SUFFIX...", 2, ANY),
+            words("cgi-script|perl-script|modperl|psgi|lua|proxy:URL SUFFIX...", 2, ANY),
             "What runs files with these suffixes.",
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
@@ -112,7 +112,9 @@ pub(super) fn named(
         "modperl",
         "psgi",
         "default-handler",
+        "lua",
         "server-status",
+        "server-info",
         "metrics",
         "health-live",
         "health-ready",
@@ -125,6 +127,10 @@ pub(super) fn named(
         let proxied = passes::handler(target, arguments, (index, url))?;
         return Ok(HandlerName::Proxy(Arc::new(proxied)));
     }
+    if text.eq_ignore_ascii_case("lua") {
+        let proxied = super::proxy::programs::lua_handler(target.site);
+        return Ok(HandlerName::Proxy(Arc::new(proxied)));
+    }
     Ok(match text.to_ascii_lowercase().as_str() {
         "cgi-script" => HandlerName::CgiScript,
         "perl-script" => HandlerName::PerlScript,
@@ -132,6 +138,7 @@ pub(super) fn named(
         "psgi" => HandlerName::Psgi,
         "default-handler" => HandlerName::File,
         "server-status" => HandlerName::Report(Report::Status),
+        "server-info" => HandlerName::Report(Report::Info),
         "metrics" => HandlerName::Report(Report::Metrics),
         "health-live" => HandlerName::Report(Report::Live),
         "health-ready" => HandlerName::Report(Report::Ready),

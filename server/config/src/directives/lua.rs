@@ -1,10 +1,10 @@
-//! Edge Lua: scripts that decide about a request in the server itself.
+//! Lua: scripts that decide about a request in the server itself, and processes that run others.
 
 use super::row::*;
 use crate::{LuaHook, LuaScripts};
 
 pub const GROUP: Group = Group {
-    title: "Edge Lua",
+    title: "Lua",
     rows: &[
         Directive::host(
             "LuaAttractRawURL",
@@ -51,6 +51,18 @@ pub const GROUP: Group = Group {
         )
         .default("16777216")
         .unit("bytes"),
+        Directive::server(
+            "LuaPoolProcesses",
+            Shape::Number { least: 1, most: 1000 },
+            "Processes that run the scripts of `SetHandler lua`, one request each at a time.",
+            |target, arguments| {
+                let processes = arguments.number_usize()?;
+                super::proxy::programs::lua_pool(target.site, Some(processes));
+                Ok(())
+            },
+        )
+        .otherwise("2")
+        .unit("processes"),
     ],
 };
 

@@ -2,7 +2,7 @@
 
 mod members;
 pub(super) mod passes;
-mod programs;
+pub(super) mod programs;
 mod url;
 
 use super::row::*;
@@ -74,6 +74,16 @@ pub const GROUP: Group = Group {
             },
         )
         .default("On"),
+        Directive::everywhere(
+            "ProxyAddForwarded",
+            Shape::Flag,
+            "Back ends are told of the client in Forwarded too (RFC 7239), as `for=192.0.2.1;host=example.org;proto=https`.",
+            |target, arguments| {
+                target.changes.push(Change::ProxyAddForwarded(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .default("Off"),
         Directive::everywhere(
             "ProxyForwarded",
             Shape::Choice(&["append", "replace"]),

@@ -55,6 +55,14 @@ impl Reader<'_> {
         if environment.keep_alive_off {
             site.limits.keep_alive = None;
         }
+        let timeout = site.main.base.request_timeout.as_secs() + 1;
+        for program in site
+            .upstreams
+            .iter_mut()
+            .filter_map(|one| one.program.as_mut())
+        {
+            program.limit(timeout);
+        }
         let mut preloads = environment.preloads;
         preloads.sort_by_key(|(stage, _)| *stage);
         site.perl.preloads = preloads.into_iter().map(|(_, preload)| preload).collect();

@@ -229,6 +229,16 @@ fn body(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     )?;
     let shared = current.clone();
     host.set(
+        "request_body",
+        lua.create_function(move |lua, ()| {
+            shared.with(|visit| {
+                let body = visit.request_body.as_ref();
+                body.map(|body| lua.create_string(body)).transpose()
+            })
+        })?,
+    )?;
+    let shared = current.clone();
+    host.set(
         "body_clear",
         lua.create_function(move |_, ()| {
             shared.with(|visit| visit.body = Some(Vec::new()));

@@ -111,6 +111,20 @@ local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall raweq
     coroutine = sealed(coroutines),
 })
 
+if not host.is_fenced then
+    -- A process of the pool: all of Lua, globals that stay from one script to the next, and a page that is printed.
+    base = _G
+    base.print = function(...)
+        local words = { ... }
+        for at = 1, select("#", ...) do words[at] = tostring(words[at]) end
+        host.body_add(concat(words, "\t") .. "\n")
+    end
+    base.io.write = function(...)
+        for at = 1, select("#", ...) do host.body_add(tostring((select(at, ...)))) end
+        return io.stdout
+    end
+end
+
 -- The request and its response.
 local function fields(kind)
     return face(host[kind], host["set_" .. kind], host[kind .. "s"])
@@ -142,7 +156,14 @@ local body = sealed({
     get = host.body_get,
 })
 
+local request_body = sealed({
+    get = function() return host.request_body() end,
+    len = function() return #(host.request_body() or "") end,
+    collect = function() return host.request_body() ~= nil end,
+})
+
 local request = sealed({
+    req_body = request_body,
     req_attr = face(host.attribute, host.set_attribute, host.attributes),
     req_header = fields("request"),
     req_env = fields("environment"),
@@ -175,16 +196,18 @@ local lighty_members = {
 local lighty_meta = { __index = lighty_members, __metatable = false }
 local env_meta = { __index = base, __metatable = false }
 
--- The state's own globals hold nothing any more, for code that was loaded where no script is running.
-local globals = _G
-for name in native_pairs(globals) do globals[name] = nil end
-setmetatable(globals, {
-    __index = base,
-    __newindex = function() error("this code has no globals of its own", 2) end,
-    __metatable = false,
-})
-getmetatable("").__index = strings
-getmetatable("").__metatable = false
+if host.is_fenced then
+    -- The state's own globals hold nothing any more, for code that was loaded where no script is running.
+    local globals = _G
+    for name in native_pairs(globals) do globals[name] = nil end
+    setmetatable(globals, {
+        __index = base,
+        __newindex = function() error("this code has no globals of its own", 2) end,
+        __metatable = false,
+    })
+    getmetatable("").__index = strings
+    getmetatable("").__metatable = false
+end
 
 -- What a script leaves behind: header fields, a body if it answers, and what it returned.
 local function finish(lighty, result)
@@ -199,16 +222,17 @@ local function finish(lighty, result)
             host.set_response(nil, name, tostring(value))
         end
     end
-    if type(result) ~= "number" then return nil end
+    if type(result) ~= "number" then result = nil end
+    local answers = not host.is_fenced or result and result >= 200
     local content = rawget(lighty, "content")
-    if result >= 200 and content ~= nil then add_all(content) end
+    if answers and content ~= nil then add_all(content) end
     return result
 end
 
 return function(script)
     local lighty = setmetatable({ header = {} }, lighty_meta)
     local env = setmetatable({ lighty = lighty }, env_meta)
-    env._G = env
+    if host.is_fenced then env._G = env end
     setfenv(script, env)
     return finish(lighty, script())
 end

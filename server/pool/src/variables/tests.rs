@@ -26,6 +26,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         variables: &[(b"COLOUR", b"red")],
         settings: (0, b""),
         access_status: 0,
+        known: 0,
         server: 0,
         parse_headers: true,
         cgi_world: true,

@@ -2,7 +2,9 @@
 
 use super::super::row::*;
 use super::members;
-use crate::{BackEnd, BackEndAddress, Program, Speech};
+use crate::{
+    BackEnd, BackEndAddress, PassFrom, Program, Proxied, Site, Speech, Upstream, LUA_POOL,
+};
 use std::path::Path;
 
 /// The upstream of a program.
@@ -14,6 +16,7 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
     let file = arguments.path(0, &target.site.server_root)?;
     let mut program = Program {
         file: file.clone(),
+        arguments: Vec::new(),
         processes: 2,
         environment: Vec::new(),
     };
@@ -30,10 +33,16 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
         );
         return Err(arguments.fault(0, message));
     }
+    keep(upstream, program);
+    Ok(())
+}
+
+fn keep(upstream: &mut Upstream, program: Program) {
     let mut member = members::back_end(super::url::Url {
         speech: Speech::FastCgi,
+        secure: false,
         // Its name; where it listens is decided when it is started.
-        address: BackEndAddress::Unix(file.clone()),
+        address: BackEndAddress::Unix(program.file.clone()),
         host: "localhost".into(),
         path: String::new(),
     });
@@ -42,7 +51,32 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
     member.idle = program.processes;
     upstream.members = vec![BackEnd { ..member }];
     upstream.program = Some(program);
-    Ok(())
+}
+
+/// The processes of `SetHandler lua`, so many or as many as there are.
+pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
+    const PROCESSES: usize = 2;
+    let upstream = members::upstream(site, LUA_POOL);
+    let known = upstream.program.as_ref().map(|known| known.processes);
+    let program = Program {
+        // This very program; where nobody can say which that is, starting it says so.
+        file: std::env::current_exe().unwrap_or_else(|_| "mehari".into()),
+        arguments: vec!["lua-pool".into()],
+        processes: processes.or(known).unwrap_or(PROCESSES),
+        environment: Vec::new(),
+    };
+    keep(upstream, program);
+}
+
+/// What `SetHandler lua` leads to.
+pub fn lua_handler(site: &mut Site) -> Proxied {
+    lua_pool(site, None);
+    Proxied {
+        upstream: LUA_POOL.into(),
+        from: PassFrom::Prefix("/".into()),
+        to: None,
+        raw: false,
+    }
 }
 
 fn option(program: &mut Program, arguments: &Arguments, index: usize) -> Applied {

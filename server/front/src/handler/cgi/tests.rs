@@ -130,6 +130,7 @@ impl Rig {
             variables: &[(b"COLOUR", b"red")],
             settings: (0, b""),
             access_status: 0,
+            known: 0,
             server: 0,
             parse_headers: true,
             cgi_world: true,

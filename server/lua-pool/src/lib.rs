@@ -1,0 +1,123 @@
+//! A process of the Lua pool: runs scripts that may block, one request at a time.
+//!
+//! The server starts and watches such processes as it does any FastCGI program (`FastCgiServer`), and gives them the
+//! requests of `SetHandler lua`. This is the other end: a FastCGI responder on its standard input, as
+//! lua-fastcgi-magnet was.
+
+mod alarm;
+mod answer;
+mod record;
+mod request;
+
+use mehari_edge::{Edge, Ended, Failure, Limits, Run, Status, Step, Visit, World};
+use request::{Received, Request};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// A script here has the process for itself.
+const LIMITS: Limits = Limits {
+    instructions: i64::MAX as u64,
+    memory: isize::MAX as usize,
+};
+
+/// Serves for ever. `timeout`: a script that takes longer ends its process.
+#[allow(unsafe_code)]
+pub fn serve(timeout: Duration) -> io::Result<()> {
+    // SAFETY: whoever starts a FastCGI program gives it its listening socket as descriptor 0, and nothing else here
+    // uses that.
+    let listener = unsafe { UnixListener::from(OwnedFd::from_raw_fd(0)) };
+    let edge = Edge::unfenced(Rc::new(Disk)).map_err(io::Error::other)?;
+    let pool = Pool {
+        edge,
+        timeout,
+        began: Instant::now(),
+    };
+    loop {
+        let (connection, _) = listener.accept()?;
+        // A server that goes, or says what is not FastCGI, loses its connection and nothing else.
+        let _ = pool.attend(connection);
+    }
+}
+
+struct Pool {
+    edge: Edge,
+    timeout: Duration,
+    began: Instant,
+}
+
+impl Pool {
+    /// The requests of one connection, one after the other.
+    fn attend(&self, connection: UnixStream) -> io::Result<()> {
+        let mut input = io::BufReader::with_capacity(record::LARGEST, connection.try_clone()?);
+        let mut output = connection;
+        while let Received::Request(request) = request::receive(&mut input)? {
+            let keeps = request.keeps_connection;
+            alarm::set(self.timeout);
+            let answered = self.answer(request, &mut output);
+            alarm::clear();
+            answered?;
+            if !keeps {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: Request, output: &mut UnixStream) -> io::Result<()> {
+        let number = request.number;
+        let file = request.script();
+        let mut reply = record::Writer::new(output, number);
+        if !Path::new(&file).is_file() {
+            reply.output(
+                b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\n404 Not Found\n",
+            )?;
+            return reply.end();
+        }
+        let run = self.edge.start(
+            Path::new(&file),
+            self.began.elapsed(),
+            LIMITS,
+            request.into_visit(),
+        );
+        match run.map(finish) {
+            Ok((Ok(ended), visit)) => answer::write(&mut reply, ended, &visit)?,
+            Ok((Err(failure), _)) | Err(failure) => answer::failed(&mut reply, &failure)?,
+        }
+        reply.end()
+    }
+}
+
+fn finish(mut run: Run) -> (Result<Ended, Failure>, Box<Visit>) {
+    loop {
+        if let Step::Done(done) = run.step() {
+            return (done, run.into_visit());
+        }
+    }
+}
+
+/// What a script is told of files: asked each time, as nobody else waits.
+struct Disk;
+
+impl World for Disk {
+    fn stat(&self, path: &Path) -> Option<Status> {
+        let metadata = std::fs::metadata(path).ok()?;
+        let stamp = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Status {
+            mode: metadata.mode(),
+            size: metadata.size(),
+            modified: metadata.mtime(),
+            changed: metadata.ctime(),
+            accessed: metadata.atime(),
+            user: metadata.uid(),
+            group: metadata.gid(),
+            inode: metadata.ino(),
+            etag: format!("\"{:x}-{:x}.{:x}\"", metadata.size(), stamp.0, stamp.1),
+            media_type: String::new(),
+        })
+    }
+}

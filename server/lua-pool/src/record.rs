@@ -1,0 +1,150 @@
+//! FastCGI records, from a responder's side (FastCGI 1.0 sections 3.3 to 5).
+
+use std::io::{self, IoSlice, Read, Write};
+
+/// Of one record's content.
+pub const LARGEST: usize = 65_535;
+const HEADER: usize = 8;
+/// What is said together, before it is sent.
+const GATHERED: usize = 64 * 1024;
+
+pub const BEGIN_REQUEST: u8 = 1;
+const END_REQUEST: u8 = 3;
+pub const PARAMS: u8 = 4;
+pub const STDIN: u8 = 5;
+const STDOUT: u8 = 6;
+const STDERR: u8 = 7;
+
+pub struct Record {
+    pub kind: u8,
+    pub number: u16,
+    pub content: Vec<u8>,
+}
+
+/// The next record; `None`: the other side is done.
+pub fn read(input: &mut impl Read) -> io::Result<Option<Record>> {
+    let mut header = [0; HEADER];
+    let mut known = 0;
+    while known < HEADER {
+        match input.read(&mut header[known..])? {
+            0 if known == 0 => return Ok(None),
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => known += count,
+        }
+    }
+    let [version, kind, number @ .., length_high, length_low, padding, _] = header;
+    if version != 1 {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let length = usize::from(u16::from_be_bytes([length_high, length_low]));
+    let mut content = vec![0; length + usize::from(padding)];
+    input.read_exact(&mut content)?;
+    content.truncate(length);
+    Ok(Some(Record {
+        kind,
+        number: u16::from_be_bytes(number),
+        content,
+    }))
+}
+
+/// What is said about one request.
+pub struct Writer<'a, W> {
+    output: &'a mut W,
+    number: u16,
+    gathered: Vec<u8>,
+}
+
+impl<'a, W: Write> Writer<'a, W> {
+    pub fn new(output: &'a mut W, number: u16) -> Writer<'a, W> {
+        Writer {
+            output,
+            number,
+            gathered: Vec::new(),
+        }
+    }
+
+    pub fn output(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream(STDOUT, bytes)
+    }
+
+    pub fn complain(&mut self, text: &str) -> io::Result<()> {
+        self.stream(STDERR, text.as_bytes())
+    }
+
+    /// Ends the request and sends what is left.
+    pub fn end(mut self) -> io::Result<()> {
+        self.header(STDOUT, 0);
+        self.header(END_REQUEST, 8);
+        self.gathered.extend_from_slice(&[0; 8]);
+        self.send(&[])
+    }
+
+    fn stream(&mut self, kind: u8, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(LARGEST) {
+            self.header(kind, piece.len() as u16);
+            match self.gathered.len() + piece.len() > GATHERED {
+                true => self.send(piece)?,
+                false => self.gathered.extend_from_slice(piece),
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, kind: u8, length: u16) {
+        let [number, length] = [self.number, length].map(u16::to_be_bytes);
+        let header = [1, kind, number[0], number[1], length[0], length[1], 0, 0];
+        self.gathered.extend_from_slice(&header);
+    }
+
+    fn send(&mut self, behind: &[u8]) -> io::Result<()> {
+        let all = self.gathered.len() + behind.len();
+        let slices = [IoSlice::new(&self.gathered), IoSlice::new(behind)];
+        let sent = self.output.write_vectored(&slices)?;
+        if sent < all {
+            let from = sent.min(self.gathered.len());
+            self.output.write_all(&self.gathered[from..])?;
+            self.output.write_all(&behind[sent - from..])?;
+        }
+        self.gathered.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes, 7);
+        let long = vec![b'x'; 150_000];
+        writer.output(b"head").expect("memory");
+        writer.output(&long).expect("memory");
+        writer.complain("so").expect("memory");
+        writer.end().expect("memory");
+        let mut input = &bytes[..];
+        let (mut said, mut kinds) = (Vec::new(), Vec::new());
+        while let Some(record) = read(&mut input).expect("records") {
+            assert_eq!(record.number, 7);
+            kinds.push(record.kind);
+            if record.kind == STDOUT {
+                said.extend_from_slice(&record.content);
+            }
+        }
+        assert_eq!(said, [&b"head"[..], &long].concat());
+        assert_eq!(kinds, [6, 6, 6, 6, 7, 6, 3]);
+    }
+
+    #[test]
+    fn half_a_record_is_an_error_and_no_record_an_end() {
+        assert!(read(&mut &b""[..]).expect("an end").is_none());
+        for bytes in [
+            &b"\x01"[..],
+            b"\x01\x04\0\x01\0\x05\0\0ab",
+            b"\x02\x04\0\x01\0\0\0\0",
+        ] {
+            assert!(read(&mut &bytes[..]).is_err(), "{bytes:?}");
+        }
+    }
+}
