@@ -96,6 +96,7 @@ typedef struct {
   uint8_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
   uint64_t request_id;
   uint64_t body_length;
+  uint64_t connection, kept; /* the number of the client's connection, and how many requests it brought before; 0: not known */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;

@@ -56,9 +56,9 @@ sub add_config { my ($self, $lines) = @_; require Mehari::RequestConfiguration; 
 
 sub psignature { my ($self, $prefix) = @_; return '' }
 
-sub register_auth_provider { die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
+sub register_auth_provider { CORE::die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
 
 # Apache2::RequestRec->new($c): a request of nobody's.
-sub new { die "Apache2::RequestRec->new: the server makes requests; use \$r->lookup_uri for another one\n" }
+sub new { CORE::die "Apache2::RequestRec->new: the server makes requests; use \$r->lookup_uri for another one\n" }
 
 1;

@@ -34,6 +34,7 @@ mod pattern;
 mod phase;
 mod preload;
 mod problem;
+mod redis;
 mod remote;
 mod rewrite;
 mod rules;
@@ -70,6 +71,7 @@ pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use preload::{Place as PreloadPlace, Preload, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
 pub use proxy_tls::ProxyTls;
+pub use redis::*;
 pub use remote::RemoteAddress;
 pub use rewrite::{
     BackEndStart, Check, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule, Rewriting,

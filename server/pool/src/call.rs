@@ -58,6 +58,9 @@ pub struct Call<'a> {
     pub server_addr: &'a [u8],
     pub remote_addr: &'a [u8],
     pub remote_port: u16,
+    /// The number of the client's connection, and how many requests it brought before; 0: not known.
+    pub connection: u64,
+    pub kept: u64,
     pub document_root: &'a [u8],
     /// Of what the path was mapped to, by its name; empty: unknown, or a script.
     pub media_type: &'a [u8],

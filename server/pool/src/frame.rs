@@ -102,6 +102,8 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         variable_count: call.variables.len() as u16,
         server_port: call.server_port,
         remote_port: call.remote_port,
+        connection: call.connection,
+        kept: call.kept,
         settings_id: call.settings.0,
         access_status: call.access_status,
         known: call.known,

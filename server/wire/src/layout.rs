@@ -135,6 +135,9 @@ pub struct Request {
     pub known: u8,
     pub request_id: u64,
     pub body_length: u64,
+    /// The number of the client's connection, and how many requests it brought before this one; 0: not known.
+    pub connection: u64,
+    pub kept: u64,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,

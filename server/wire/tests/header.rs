@@ -77,6 +77,11 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "offsetof(mehari_request, body_length)",
             offset_of!(Request, body_length),
         ),
+        (
+            "offsetof(mehari_request, connection)",
+            offset_of!(Request, connection),
+        ),
+        ("offsetof(mehari_request, kept)", offset_of!(Request, kept)),
         ("offsetof(mehari_request, body)", offset_of!(Request, body)),
         (
             "offsetof(mehari_request, field_count)",

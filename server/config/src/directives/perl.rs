@@ -275,6 +275,13 @@ fn server_option(
     }
     match phase {
         Some(phase) => target.changes.push(change(phase)),
+        None if wanted
+            && (name.eq_ignore_ascii_case("Parent") || name.eq_ignore_ascii_case("Clone")) =>
+        {
+            target.environment.remark(
+                "the host shares the main server's workers: a site of its own is another server",
+            );
+        }
         None if name.eq_ignore_ascii_case("Enable") => {
             target.changes.extend(Phase::ALL.into_iter().map(change))
         }

@@ -110,6 +110,8 @@ pub fn with_call<T>(
         server_addr: request.peer.server_addr.as_bytes(),
         remote_addr: request.peer.remote_addr.as_bytes(),
         remote_port: request.peer.remote_port,
+        connection: request.peer.connection,
+        kept: request.peer.kept.get(),
         document_root: site.host(route.host).document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),

@@ -20,6 +20,8 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         server_addr: b"192.0.2.1",
         remote_addr: b"192.0.2.9",
         remote_port: 40_000,
+        connection: 1,
+        kept: 0,
         document_root: b"/srv/www/",
         media_type: b"",
         fields,

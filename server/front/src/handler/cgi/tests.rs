@@ -124,6 +124,8 @@ impl Rig {
             server_addr: b"127.0.0.1",
             remote_addr: b"127.0.0.2",
             remote_port: 40_000,
+            connection: 1,
+            kept: 0,
             document_root: b"/srv/www",
             media_type: b"",
             fields: request.fields,
