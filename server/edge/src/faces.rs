@@ -6,6 +6,7 @@ mod codec;
 mod digest;
 mod files;
 mod message;
+mod patterns;
 mod text;
 
 use crate::interpreter::Interpreter;
@@ -71,6 +72,7 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
         area(lua, &host, current)?;
     }
     counters(lua, &host, current)?;
+    patterns::install(lua, &host, interpreter)?;
     host.set("is_fenced", interpreter.is_fenced())?;
     let watched = interpreter.clone();
     host.set(
