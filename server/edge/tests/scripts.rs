@@ -163,6 +163,9 @@ fn old_and_new_names_are_the_same_things() {
         ("lighty.stat('/no/such')", "nil"),
         ("lighty.c.stat('/').is_dir", "true"),
         ("lighty.stat('/').is_file", "false"),
+        ("lighty.r.req_env['HTTP_HOST']", "www.example"),
+        ("lighty.req_env.REQUEST_METHOD", "GET"),
+        ("lighty.req_env.NO_SUCH", "nil"),
         ("lighty.r.req_attr['request.stage']", "uri-raw"),
         ("lighty.c.cookie_tokens(lighty.request.cookie).b", "2"),
     ] {
