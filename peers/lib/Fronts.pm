@@ -29,12 +29,18 @@ sub title           { my ($self) = @_; return ref $self ? "Mehari, $self->{rung}
 sub program         { return 'mehari' }
 sub installed       { return -x $BINARY ? $BINARY : undef }
 sub version_command { return ($BINARY, '--version') }
-sub command { my ($self) = @_; return ($BINARY, 'serve', '-f', $self->file('mehari.conf'), '--listen', "127.0.0.1:$self->{port}") }
+sub command {
+    my ($self) = @_;
+    my @secure = $self->{tls_port} ? ('--listen', "https://127.0.0.1:$self->{tls_port}") : ();
+    return ($BINARY, 'serve', '-f', $self->file('mehari.conf'), '--listen', "127.0.0.1:$self->{port}", @secure);
+}
 sub configure {
     my ($self) = @_;
     my $members = join '', map { "    BalancerMember http://$_ smax=256\n" } @{$self->{back_ends} // []};
     my ($method) = $self->{rung} =~ /^(\S+)/;
     my $proxy = $members ? "<Proxy balancer://pool>\n$members    ProxySet lbmethod=$method\n</Proxy>\nProxyPass / balancer://pool/\n" : '';
+    my ($certificate, $key) = $self->{tls_port} ? $self->certificate : ();
+    my $tls = $certificate ? "SSLCertificateFile $certificate\nSSLCertificateKeyFile $key\n" : '';
     my $reuse = $self->{rung} =~ /no keep-alive/ ? 'off' : 'on';
     my $php = $self->{php} ? <<"END" : '';
 FastCgiServer /usr/bin/php-cgi -processes $self->{php} -initial-env PHP_FCGI_MAX_REQUESTS=1000000
@@ -55,7 +61,7 @@ MaxKeepAliveRequests 0
 KeepAliveTimeout 60
 StartServers 1
 MaxRequestWorkers 1
-$proxy$php
+$tls$proxy$php
 END
     return;
 }

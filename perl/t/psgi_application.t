@@ -57,6 +57,12 @@ subtest 'pragmas and names of the loader do not reach the file' => sub {
     is $app->(), 'alone';
 };
 
+subtest 'file that makes perl move its stack while it is loaded' => sub {
+    my $app = Mehari::PSGI::load(file_of('tall.psgi', 'my @many = map { $_ } 1 .. 500_000; sub { scalar @many }'));
+    is ref $app, 'CODE';
+    is $app->(), 500_000;
+};
+
 subtest 'file that is not changed is loaded once' => sub {
     my $file = file_of('count.psgi', '$main::loads++; sub { $main::loads }');
     Mehari::PSGI::load($file) for 1 .. 3;

@@ -19,35 +19,20 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
   return OK;
 }
 
-/* The words behind `user` or `group` in a line of `Require`. */
-static bool names(mehari_text line, const char *kind, mehari_text name)
+/* Whom the requirement does not let in is asked who else he may be, as in Apache. */
+static int refused(pTHX_ mehari_rec *rec)
 {
-  STRLEN kind_length = strlen(kind);
-  if (line.length <= kind_length || !memEQ(line.at, kind, kind_length) || line.at[kind_length] != ' ' || !name.length)
-    return false;
-  for (const char *at = line.at + kind_length + 1, *end = line.at + line.length; at < end;) {
-    const char *stop = memchr(at, ' ', end - at);
-    STRLEN length = (stop ? stop : end) - at;
-    if (length == name.length && memEQ(at, name.at, length))
-      return true;
-    at += length + 1;
+  mehari_text type = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "auth_type"));
+  SV *realm = mehari_settings_text(aTHX_ rec->settings, "auth_name");
+  if (realm && type.length == 5 && !strncasecmp(type.at, "basic", 5)) {
+    SV *line = sv_2mortal(newSVpvs("Basic realm=\""));
+    mehari_text name = mehari_text_of(aTHX_ realm);
+    for (STRLEN at = 0; at < name.length; at++)
+      sv_catpvf(line, strchr("\"\\", name.at[at]) ? "\\%c" : "%c", name.at[at]);
+    sv_catpvs(line, "\"");
+    mehari_table_set(mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT), (mehari_text){"WWW-Authenticate", 16}, mehari_text_of(aTHX_ line));
   }
-  return false;
-}
-
-/* `Require`, as far as it is about the user: one line that holds is enough. */
-static bool holds_requirement(pTHX_ mehari_rec *rec)
-{
-  mehari_text user = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)), all = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "require"));
-  while (all.length) {
-    const char *stop = memchr(all.at, '\n', all.length);
-    mehari_text line = {all.at, stop ? (STRLEN)(stop - all.at) : all.length};
-    if (names(line, "user", user) || (user.length && line.length == 10 && memEQ(line.at, "valid-user", 10)))
-      return true;
-    all.at += line.length + !!stop;
-    all.length -= line.length + !!stop;
-  }
-  return false;
+  return 401;
 }
 
 /* Who it is, and what that user may. Where nobody decides the answer is no: to let a request in because every handler
@@ -58,6 +43,8 @@ static int authorize(pTHX_ mehari_rec *rec)
   /* As in Apache: without a `Require` about users nobody is asked. */
   if (!mehari_settings_text(aTHX_ rec->settings, "require"))
     return DECLINED;
+  if (!mehari_requires_user(aTHX_ rec))
+    return mehari_is_let_in(aTHX_ rec, NULL) ? DECLINED : 403;
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHEN);
   if (status == DECLINED && has_authen)
     mehari_logf(MEHARI_LOG_ERROR, "every PerlAuthenHandler declined: nobody has said who the user is");
@@ -66,7 +53,7 @@ static int authorize(pTHX_ mehari_rec *rec)
   status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ);
   if (status != DECLINED)
     return status;
-  return holds_requirement(aTHX_ rec) ? OK : 403;
+  return mehari_is_let_in(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)) ? OK : refused(aTHX_ rec);
 }
 
 /* DECLINED: go on to the response. DONE: it is complete. Else a status. */

@@ -46,9 +46,9 @@ bool mehari_environment_is_bare(void); /* it has nothing of a request */
 void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 
 /* api_filter.c: Perl's filters of a request. */
-extern bool mehari_output_gathers; /* response.c: the body is kept for the filters until it is whole */
+extern bool mehari_output_gathers; /* response.c: the body goes through filters before it is sent */
 void mehari_filters_begin(pTHX_ mehari_rec *rec); /* before the response: the body of the request is filtered */
-SV *mehari_filter_output(pTHX_ mehari_text body); /* what the filters make of it; NULL: one of them died */
+SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last); /* what the filters make of a part of it; NULL: one of them died */
 void mehari_mailbox_replace_body(mehari_text body); /* mailbox.c */
 void mehari_filter_boot(pTHX);
 

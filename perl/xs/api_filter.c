@@ -7,6 +7,7 @@ typedef struct {
   int phase;
   mehari_rec *rec;
   mehari_text body;
+  bool is_last;
   SV *made; /* NULL: a filter died */
 } filtering;
 
@@ -22,6 +23,8 @@ static void run_filters(pTHX_ void *argument)
   XPUSHs(mehari_rec_object(aTHX_ this->rec));
   mXPUSHs(newRV_inc((SV *)handlers));
   mXPUSHp(this->body.at, this->body.length);
+  mXPUSHp(mehari_phases[this->phase].name, strlen(mehari_phases[this->phase].name));
+  XPUSHs(this->is_last ? &PL_sv_yes : &PL_sv_no);
   PUTBACK;
   int count = call_pv("Apache2::Filter::run", G_SCALAR | G_EVAL);
   SPAGAIN;
@@ -36,25 +39,25 @@ static void run_filters(pTHX_ void *argument)
   LEAVE;
 }
 
-static SV *filter(pTHX_ mehari_rec *rec, int phase, mehari_text body)
+static SV *filter(pTHX_ mehari_rec *rec, int phase, mehari_text body, bool is_last)
 {
   const char *before = mehari_phase_now;
-  filtering this = {phase, rec, body, NULL};
+  filtering this = {phase, rec, body, is_last, NULL};
   mehari_phase_now = mehari_phases[phase].name;
   mehari_guard(aTHX_ run_filters, &this, NULL);
   mehari_phase_now = before;
   return this.made;
 }
 
-SV *mehari_filter_output(pTHX_ mehari_text body)
+SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last)
 {
-  return filter(aTHX_ mehari_rec_now, MEHARI_PHASE_OUTPUT_FILTER, body);
+  return filter(aTHX_ mehari_rec_now, MEHARI_PHASE_OUTPUT_FILTER, body, is_last);
 }
 
 /* The body is complete before a worker sees it, so it is filtered at once and lives as long as the request. */
 static void filter_input(pTHX_ mehari_rec *rec)
 {
-  SV *made = filter(aTHX_ rec, MEHARI_PHASE_INPUT_FILTER, (mehari_text){mehari_now.body, mehari_now.body_length});
+  SV *made = filter(aTHX_ rec, MEHARI_PHASE_INPUT_FILTER, (mehari_text){mehari_now.body, mehari_now.body_length}, true);
   if (!made)
     return;
   HV *slots = rec->slots ? rec->slots : (rec->slots = newHV());

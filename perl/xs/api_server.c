@@ -53,6 +53,51 @@ XS_INTERNAL(containers)
   PUTBACK;
 }
 
+/* Mehari::Server::connection_of($r): the number of its connection, and how many requests it brought before. */
+XS_INTERNAL(connection_of)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  /* A sub-request, or an internal redirect, is of the connection of the request around it. */
+  while (rec->main || rec->prev)
+    rec = rec->main ? rec->main : rec->prev;
+  const mehari_request *frame = rec->job.frame;
+  SP -= items;
+  EXTEND(SP, 2);
+  mPUSHu(frame->connection);
+  mPUSHu(frame->kept);
+  PUTBACK;
+}
+
+/* $r->run_*: the phase's handlers once more; as Apache's hooks answer. */
+XS_INTERNAL(run_phase)
+{
+  dXSARGS;
+  dXSI32;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  OP *here = PL_op;
+  int status = mehari_run_phase(aTHX_ rec, ix);
+  PL_op = here;
+  XSRETURN_IV(mehari_phases[ix].runs_all && status == -1 ? 0 : status);
+}
+
+/* $r->die($status): the page of a status in place of what was printed. */
+XS_INTERNAL(end_with_status)
+{
+  dXSARGS;
+  if (items != 2)
+    croak_xs_usage(cv, "r, status");
+  (void)mehari_rec_of(aTHX_ ST(0));
+  OP *here = PL_op;
+  mehari_rec_fail(aTHX_ SvIV(ST(1)));
+  PL_op = here;
+  XSRETURN_EMPTY;
+}
+
 XS_INTERNAL(count)
 {
   dXSARGS;
@@ -89,6 +134,7 @@ XS_INTERNAL(stack)
   if (!server->handlers[phase])
     server->handlers[phase] = newAV();
   AV *list = server->handlers[phase];
+  server->is_changed[phase] = true;
   if (SvTRUE(ST(3)))
     av_clear(list);
   if (SvROK(handlers) && SvTYPE(SvRV(handlers)) == SVt_PVAV)
@@ -119,6 +165,13 @@ void mehari_server_boot(pTHX)
     {"Mehari::Server::text", text, 0}, {"Mehari::Server::variables", variables, 0}, {"Mehari::Server::count", count, 0},
     {"Mehari::Server::number_of_request", number_of_request, 0}, {"Mehari::Server::stack", stack, 0},
     {"Mehari::Server::handlers", handlers, 0}, {"Mehari::Server::containers", containers, 0},
+    {"Mehari::Server::connection_of", connection_of, 0}, {"Apache2::RequestRec::die", end_with_status, 0},
+    {"Apache2::RequestRec::run_post_read_request", run_phase, MEHARI_PHASE_POST_READ_REQUEST}, {"Apache2::RequestRec::run_translate_name", run_phase, MEHARI_PHASE_TRANS},
+    {"Apache2::RequestRec::run_map_to_storage", run_phase, MEHARI_PHASE_MAP_TO_STORAGE}, {"Apache2::RequestRec::run_header_parser", run_phase, MEHARI_PHASE_HEADER_PARSER},
+    {"Apache2::RequestRec::run_access_checker", run_phase, MEHARI_PHASE_ACCESS}, {"Apache2::RequestRec::run_check_user_id", run_phase, MEHARI_PHASE_AUTHEN},
+    {"Apache2::RequestRec::run_auth_checker", run_phase, MEHARI_PHASE_AUTHZ}, {"Apache2::RequestRec::run_type_checker", run_phase, MEHARI_PHASE_TYPE},
+    {"Apache2::RequestRec::run_fixups", run_phase, MEHARI_PHASE_FIXUP}, {"Apache2::RequestRec::run_handler", run_phase, MEHARI_PHASE_RESPONSE},
+    {"Apache2::RequestRec::invoke_handler", run_phase, MEHARI_PHASE_RESPONSE}, {"Apache2::RequestRec::run_log_transaction", run_phase, MEHARI_PHASE_LOG},
   };
   MEHARI_DEFINE(subs);
 }

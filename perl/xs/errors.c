@@ -154,6 +154,8 @@ void mehari_errors_begin(pTHX) { PERL_UNUSED_CONTEXT; filled = last_length = 0; 
 void mehari_errors_end(pTHX)
 {
   put_line();
+  if (mehari_perl_has_ended(aTHX))
+    return;
   if (GvGP(stderr_gv) != stderr_gp) {
     gp_free(stderr_gv);
     GvGP_set(stderr_gv, gp_ref(stderr_gp));

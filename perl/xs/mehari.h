@@ -257,6 +257,8 @@ void mehari_psgi_serve(pTHX);
 extern bool mehari_retire; /* the worker wants to be replaced after this request */
 extern bool mehari_is_program; /* this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
+/* The end of a program took its handles with it. */
+static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
 /* The folder of `file`; NULL: the one the server was started in. */
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
@@ -290,6 +292,7 @@ typedef struct {
   HV *texts;                        /* "location" and the like; NULL: none */
   HV *documents;                    /* ErrorDocument: status => path of this server; NULL: none */
   U8 options_on, options_off;
+  bool is_changed[MEHARI_PHASE_COUNT]; /* of a server: handlers are not as configured any more */
   bool runs_phases; /* handlers of other phases than the response */
 } mehari_settings;
 mehari_settings *mehari_settings_parse(pTHX_ uint32_t id, mehari_text text);
@@ -389,6 +392,9 @@ const char *mehari_run_server_phase(pTHX_ int phase);
 
 /* program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+
+/* program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
+int mehari_program_within(pTHX_ const char *file);
 
 /* pages.c: the zygote's memory in large pages. */
 void mehari_pages_align(void);   /* before anything is loaded */

@@ -25,6 +25,10 @@ static inline bool mehari_is_of_a_worker(const mehari_request *frame)
 int mehari_rec_prepare(pTHX_ mehari_rec *rec);
 int mehari_rec_admit(pTHX_ mehari_rec *rec);
 
+/* requirement.c: whether it depends on who the user is; whether this one is let in. */
+bool mehari_requires_user(pTHX_ mehari_rec *rec);
+bool mehari_is_let_in(pTHX_ mehari_rec *rec, SV *user);
+
 /* phases.c */
 bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: not begun */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
@@ -36,7 +40,9 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
 
-/* redirects.c: another frame answers; status: why, 0 for no error. */
+/* redirects.c. Too deep: it stands at the end of more redirects and sub-requests than any may; `how`, for the log, says of what kind the next is. */
+bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
+/* Another frame answers; status: why, 0 for no error. */
 void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
 
 #endif

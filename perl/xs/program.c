@@ -53,6 +53,9 @@ void mehari_end_program(pTHX_ void *argument)
   CvDEPTH(PL_main_cv) = 0;
   if (due || mehari_destructors_due(aTHX)) {
     dounwind(-1);
+    /* Its body belongs to PL_main_root now: perl frees it once. */
+    CvROOT(PL_main_cv) = NULL;
+    CvSTART(PL_main_cv) = NULL;
     PL_perl_destruct_level = 0; /* objects end; memory need not */
     perl_destruct(aTHX);
   } else

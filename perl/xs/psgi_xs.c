@@ -21,7 +21,9 @@ XS_INTERNAL(load)
     croak("Mehari::PSGI::load takes a file");
   mehari_text file;
   file.at = SvPV(ST(0), file.length);
-  ST(0) = mehari_psgi_app(aTHX_ file);
+  /* What it runs may move the stack: its place is asked for afterwards. */
+  SV *code = mehari_psgi_app(aTHX_ file);
+  ST(0) = code;
   XSRETURN(1);
 }
 

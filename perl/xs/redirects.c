@@ -50,15 +50,21 @@ void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
   mehari_phase_now = before;
 }
 
-enum { MOST_REDIRECTS = 10 }; /* Apache's LimitInternalRecursion */
+enum { DEEPEST = 10 }; /* Apache's LimitInternalRecursion */
+
+bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target)
+{
+  int count = 0;
+  for (; rec; rec = rec->main ? rec->main : rec->prev)
+    count++;
+  if (count > DEEPEST)
+    mehari_logf(MEHARI_LOG_ERROR, "%s more than %d times: %.*s", how, DEEPEST, (int)target.length, target.at);
+  return count > DEEPEST;
+}
 
 void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
 {
-  int count = 0;
-  for (mehari_rec *before = rec; before; before = before->prev)
-    count++;
-  if (count > MOST_REDIRECTS) {
-    mehari_logf(MEHARI_LOG_ERROR, "redirected within the server more than %d times: %.*s", MOST_REDIRECTS, (int)target.length, target.at);
+  if (mehari_rec_is_too_deep(rec, "redirected within the server", target)) {
     mehari_rec_end(aTHX_ rec, 500);
     return;
   }

@@ -184,6 +184,9 @@ static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
   case MEHARI_REC_USER:
     text = variable(rec, "REMOTE_USER");
     return text.length ? copy(aTHX_ text) : NULL;
+  case MEHARI_REC_AUTH_TYPE:
+    text = variable(rec, "AUTH_TYPE");
+    return text.length ? copy(aTHX_ text) : NULL;
   case MEHARI_REC_HANDLER:
     return newSVpv(handler_name(rec), 0);
   default:

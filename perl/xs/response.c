@@ -100,11 +100,36 @@ static void send_head(void)
   atomic_store(mehari_mailbox_progress(), 1);
 }
 
+/* What the output filters make of what is buffered takes its place; false: one of them died. A printed head is none of
+ * theirs, and until it is complete there is no body. */
+static bool filter_body(bool is_last)
+{
+  dTHX;
+  size_t head = mehari_parse_headers && phase == HEAD_OPEN ? mehari_head_measure(buffer, filled) : 0;
+  bool waits = mehari_parse_headers && phase == HEAD_OPEN && !head;
+  if (!is_last && (waits || filled == head))
+    return true;
+  SV *made = mehari_filter_output(aTHX_ (mehari_text){buffer + head, filled - head}, is_last);
+  if (!made)
+    return false;
+  mehari_text body = {SvPVX(made), SvCUR(made)};
+  filled = head;
+  reserve(body.length);
+  memcpy(buffer + filled, body.at, body.length);
+  filled += body.length;
+  SvREFCNT_dec(made);
+  return true;
+}
+
 /* Sends what is buffered if the head is settled. */
 static void pass_on(void)
 {
-  if (around || mehari_output_gathers)
+  if (around || complete)
     return;
+  if (mehari_output_gathers && !filter_body(false)) {
+    mehari_output_error(500);
+    return;
+  }
   size_t skip = 0;
   if (phase == HEAD_OPEN) {
     ssize_t head = settle_head();
@@ -365,32 +390,20 @@ static void end_tapped(pTHX)
     finish();
 }
 
-/* Output filters get the body whole; what they make of it takes its place. */
-static bool filter_body(pTHX)
-{
-  mehari_output_gathers = false;
-  drain_descriptor();
-  size_t head = mehari_parse_headers ? mehari_head_measure(buffer, filled) : 0;
-  SV *made = mehari_filter_output(aTHX_ (mehari_text){buffer + head, filled - head});
-  if (!made)
-    return false;
-  mehari_text body = {SvPVX(made), SvCUR(made)};
-  filled = head;
-  reserve(body.length);
-  memcpy(buffer + filled, body.at, body.length);
-  filled += body.length;
-  SvREFCNT_dec(made);
-  return true;
-}
-
 void mehari_output_end(pTHX)
 {
   mehari_stdout_flush(aTHX);
   if (around || complete)
     return;
-  if (mehari_output_gathers && !filter_body(aTHX)) {
-    mehari_output_error(500);
-    return;
+  if (mehari_output_gathers) {
+    drain_descriptor();
+    bool lives = !complete && filter_body(true);
+    mehari_output_gathers = false;
+    if (!lives) {
+      if (!complete)
+        mehari_output_error(500);
+      return;
+    }
   }
   if (mehari_tap_is_open()) {
     end_tapped(aTHX);

@@ -63,11 +63,11 @@ ssize_t mehari_stdout_take(char *window, size_t size)
 /* Layers above ours and C's own stdout may hold text back. */
 void mehari_stdout_flush(pTHX)
 {
-  PerlIO *now = stdout_io ? IoOFP(stdout_io) : NULL;
+  PerlIO *now = stdout_io && !mehari_perl_has_ended(aTHX) ? IoOFP(stdout_io) : NULL;
   PL_op = NULL;
   if (now && PerlIOValid(now))
     PerlIO_flush(now);
-  if (layer_handle && layer_handle != now && PerlIOValid(layer_handle))
+  if (layer_handle && layer_handle != now && !mehari_perl_has_ended(aTHX) && PerlIOValid(layer_handle))
     PerlIO_flush(layer_handle);
   if (__fpending(stdout))
     fflush(stdout);

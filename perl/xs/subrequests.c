@@ -15,7 +15,7 @@ mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const meh
   if (method.length)
     mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
   mehari_rec_enter(sub);
-  int status = mehari_rec_admit(aTHX_ sub);
+  int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
   if (status > OK)
     sub->status = status;
   mehari_rec_enter(before);
@@ -43,6 +43,23 @@ static int print_file(pTHX_ mehari_rec *rec)
   return OK;
 }
 
+/* A process of its own, as the front would have started for it. */
+static bool is_program(const mehari_rec *rec)
+{
+  const mehari_request *frame = rec->job.frame;
+  return frame->task == MEHARI_TASK_FORK || (frame->task == MEHARI_TASK_FRONT && frame->flags & MEHARI_FLAG_PROGRAM);
+}
+
+static int run_program(pTHX_ mehari_rec *sub)
+{
+  SV *file = mehari_rec_text(aTHX_ sub, MEHARI_REC_FILENAME);
+  if (!file)
+    return 404;
+  mehari_environment_begin(aTHX);
+  mehari_rec_export_variables(aTHX_ sub);
+  return mehari_program_within(aTHX_ SvPV_nolen(file));
+}
+
 static int run_within(pTHX_ mehari_rec *sub)
 {
   U8 task = sub->job.frame->task;
@@ -58,11 +75,12 @@ static int run_within(pTHX_ mehari_rec *sub)
     mehari_rec_export_variables(aTHX_ sub);
     task == MEHARI_TASK_REGISTRY ? mehari_registry_serve(aTHX) : mehari_perlrun_serve(aTHX);
     return OK;
+  case MEHARI_TASK_FORK:
+    return run_program(aTHX_ sub);
   case MEHARI_TASK_FRONT:
-    return print_file(aTHX_ sub);
+    return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);
   default:
-    mehari_logf(MEHARI_LOG_ERROR, "a sub-request can run a handler or a script of the rungs registry and perlrun, or send a file: not %s",
-                task == MEHARI_TASK_PSGI ? "a PSGI application" : "a script of the rung fork");
+    mehari_logf(MEHARI_LOG_ERROR, "a sub-request can run a handler or a script, or send a file: not a PSGI application");
     return 500;
   }
 }
@@ -72,7 +90,8 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_rec *before = mehari_rec_now;
   const char *phase = mehari_phase_now;
   bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_of_a_worker(before->job.frame);
-  mehari_output_enter(aTHX_ sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS);
+  bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_is_perls(aTHX_ sub, sub->job.frame->task));
+  mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
   int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
   int within = mehari_output_leave(aTHX);

@@ -87,14 +87,16 @@ enum {
 enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI,
        MEHARI_TASK_FRONT /* the front answers, once the Perl handlers of the phases before have run */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
-enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8 };
+enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16 };
 
 /* A request frame at the start of a slot; pairs (fields, then variables) and bytes follow. */
 typedef struct {
   uint32_t length; /* of the whole frame, bytes */
-  uint8_t task, flags, body_kind, reserved;
+  uint8_t task, flags, body_kind;
+  uint8_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
   uint64_t request_id;
   uint64_t body_length;
+  uint64_t connection, kept; /* the number of the client's connection, and how many requests it brought before; 0: not known */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
@@ -155,7 +157,8 @@ enum {
   MEHARI_CONTROL_ENDED,       /* zygote: pid, wait status */
   MEHARI_CONTROL_LOADED,      /* zygote: a file of the site's own it loaded; before READY */
   MEHARI_CONTROL_SERVER,      /* front: what Perl has to know of the server of number `slot`; before preloads */
-  MEHARI_CONTROL_TREE         /* front: the configuration as it was read, lines of file, number, text with tabs between; before preloads */
+  MEHARI_CONTROL_TREE,        /* front: the configuration as it was read, lines of file, number, text with tabs between; before preloads */
+  MEHARI_CONTROL_PUSHED       /* zygote: handlers that start-up code gave the server of number `slot`: phase's directive, NUL, handler, NUL, handler ...; before READY */
 };
 enum { MEHARI_PRELOAD_MODULE = 1, MEHARI_PRELOAD_REQUIRE, MEHARI_PRELOAD_REGISTRY, MEHARI_PRELOAD_PSGI, MEHARI_PRELOAD_PERLRUN, MEHARI_PRELOAD_FORK, MEHARI_PRELOAD_HANDLER,
        MEHARI_PRELOAD_SECTION, /* FILE:LINE, NUL, the code of a <Perl> section */

@@ -144,6 +144,27 @@ static void run_last_phases(pTHX)
   }
 }
 
+/* What start-up code did with `$s->push_handlers`: the front merges it with what is configured. Code has no name but its place. */
+static void report_pushed(pTHX)
+{
+  for (uint32_t number = 0; number < mehari_server_count(); number++)
+    for (int phase = 0; mehari_server(number) && phase < MEHARI_PHASE_CHILD_INIT; phase++) {
+      const mehari_settings *server = mehari_server(number);
+      if (!server->is_changed[phase])
+        continue;
+      SV *text = newSVpvn_flags(mehari_phases[phase].name, strlen(mehari_phases[phase].name), SVs_TEMP);
+      for (SSize_t i = 0; i <= av_top_index(server->handlers[phase]); i++) {
+        SV *handler = AvARRAY(server->handlers[phase])[i];
+        sv_catpvn(text, "", 1);
+        if (SvROK(handler))
+          sv_catpvf(text, "&%u:%s:%d", (unsigned)number, mehari_phases[phase].name, (int)i);
+        else
+          sv_catsv(text, handler);
+      }
+      report(MEHARI_CONTROL_PUSHED, number, 0, 0, SvPVX(text), SvCUR(text));
+    }
+}
+
 /* The files `--watch` looks at. */
 static void report_loaded(pTHX_ void *argument)
 {
@@ -351,6 +372,7 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
       }
       if (!in.head.slot)
         run_last_phases(aTHX);
+      report_pushed(aTHX);
       mehari_guard(aTHX_ report_loaded, NULL, NULL);
       report(MEHARI_CONTROL_READY, 0, getpid(), 0, "", 0);
       break;

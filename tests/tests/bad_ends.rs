@@ -229,3 +229,34 @@ fn script_that_forks_and_exits_in_the_child_answers_once() {
     }
     assert_eq!(server.workers().len(), 2, "a child became a worker");
 }
+
+/// The mailbox is among them, and with it what says how far the worker has come. Whatever becomes of the response, no
+/// other worker runs the request again.
+#[test]
+fn script_that_writes_into_all_descriptors_runs_once_and_is_answered() {
+    let scribble = plain(
+        "open my $runs, '>>', qq{$ENV{DOCUMENT_ROOT}/runs.$ENV{QUERY_STRING}}; syswrite $runs, 'x'; close $runs;\n\
+         for (3 .. 60) { open my $file, '>&=', $_ or next; syswrite $file, 'garbage' x 100 }\nprint 'x';",
+    );
+    let server = Server::builder()
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .file("scripts/scribble.pl", &scribble)
+        .ladder()
+        .conf(&workers(2))
+        .start();
+    for rung in Rung::ISOLATED {
+        let name = rung.name();
+        let answer = server.get(&format!("{}?{name}", rung.url("scribble.pl")));
+        assert!(
+            [200, 500, 502].contains(&answer.status),
+            "{name}: {}",
+            answer.status
+        );
+        is_well(&server);
+        assert_eq!(
+            server.site.read(&format!("htdocs/runs.{name}")),
+            "x",
+            "{name}"
+        );
+    }
+}

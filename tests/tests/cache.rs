@@ -123,21 +123,26 @@ fn what_is_not_for_everybody_is_not_kept() {
     let server = start("");
     let fresh = "Cache-Control: max-age=60";
     type Fields = &'static [(&'static str, &'static str)];
-    let rows: [(&str, &[&str], Fields); 6] = [
+    let rows: [(&str, &[&str], Fields); 7] = [
         ("silent", &["X: y"], &[]),
         ("private", &["Cache-Control: private, max-age=60"], &[]),
         ("no-store", &["Cache-Control: no-store"], &[]),
         ("cookie", &[fresh, "Set-Cookie: a=b"], &[]),
         ("login", &[fresh], &[("Authorization", "Basic eDp5")]),
         ("any", &[fresh, "Vary: *"], &[]),
+        ("body", &[fresh], &[("Content-Length", "1")]),
     ];
     for (page, lines, fields) in rows {
         for run in 1..=2 {
             let mut request = Request::get(&target(page, lines));
             for (name, value) in fields {
-                request = request.field(name, value);
+                request = match *name {
+                    "Content-Length" => request.body("x"),
+                    name => request.field(name, value),
+                };
             }
-            check(&server.send(&request), run, "MISS");
+            let part = if page == "body" { "" } else { "MISS" };
+            check(&server.send(&request), run, part);
         }
     }
     let page = target("vary", &[fresh, "Vary: Accept-Language"]);
@@ -276,6 +281,52 @@ fn a_page_with_a_tag_is_asked_about() {
     assert_eq!(known.status, 304);
     let asked = server.site.read("htdocs/runs.h");
     assert_eq!(asked, "-\n\"v1\"\n\"v1\"\n");
+}
+
+#[test]
+fn machines_share_pages_in_redis_and_go_on_without_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().display();
+    let socket = folder.path().join("redis.sock");
+    let mut redis = Command::new("redis-server")
+        .args(["--port", "0", "--save", "", "--unixsocket"])
+        .arg(&socket)
+        .arg("--dir")
+        .arg(folder.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("redis-server can be run (packaging/needs/test)");
+    let is_up = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
+    assert!(eventually(PATIENCE, is_up));
+    let conf = format!(
+        "CacheRedis unix://{root}/redis.sock?db=1\nServerName example.test\nDocumentRoot {root}\n"
+    );
+    let fresh = "Cache-Control: max-age=600";
+    let ask = |server: &Server, page: &str, language: &str| {
+        let request = Request::get(&target(page, &[fresh, "Vary: Accept-Language"]));
+        let request = request.field("Accept-Language", language);
+        server.send(&request.host("example.test"))
+    };
+    let (one, other) = (start(&conf), start(&conf));
+    check(&ask(&one, "l", "de"), 1, "MISS");
+    check(&ask(&one, "l", "en"), 2, "MISS");
+    // It is written behind the answer's back.
+    let keys = |count: &str| {
+        let mut said = Command::new("redis-cli");
+        said.arg("-s").arg(&socket).args(["-n", "1", "dbsize"]);
+        let said = said.output().expect("redis-cli runs");
+        String::from_utf8_lossy(&said.stdout).trim() == count
+    };
+    assert!(eventually(PATIENCE, || keys("1")));
+    check(&ask(&other, "l", "de"), 1, "HIT");
+    check(&ask(&other, "l", "en"), 2, "HIT");
+    one.control(&["cache", "purge", "/fork/*"]);
+    assert!(eventually(PATIENCE, || keys("0")));
+    redis.kill().expect("it runs");
+    redis.wait().expect("it ends");
+    check(&ask(&one, "m", "de"), 1, "MISS");
+    check(&ask(&one, "m", "de"), 1, "HIT");
+    one.log.expect("CacheRedis: ");
 }
 
 #[test]

@@ -88,3 +88,93 @@ fn user_of_one_place_is_nobody_at_another() {
         pair.send(&get(target, OTHER_ANN));
     }
 }
+
+/// Who says the password is right by mod_perl's own means, and who does it by himself.
+const AUTHEN: &str = r#"package Authen;
+use Apache2::Access ();
+use Apache2::RequestUtil ();
+use Apache2::RequestRec ();
+use Apache2::RequestIO ();
+use APR::Table ();
+use Apache2::Const -compile => qw(OK HTTP_UNAUTHORIZED);
+use MIME::Base64 ();
+sub basic {
+    my $r = shift;
+    my ($status, $password) = $r->get_basic_auth_pw;
+    return $status if $status != Apache2::Const::OK;
+    return Apache2::Const::OK if $password eq 'secret';
+    $r->note_basic_auth_failure;
+    return Apache2::Const::HTTP_UNAUTHORIZED;
+}
+sub own {
+    my $r = shift;
+    my ($given) = ($r->headers_in->get('Authorization') // '') =~ /^Basic (.*)/ or return Apache2::Const::HTTP_UNAUTHORIZED;
+    $r->user((split /:/, MIME::Base64::decode_base64($given))[0]);
+    return Apache2::Const::OK;
+}
+sub say { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $r->user // 'nobody'); Apache2::Const::OK }
+1;
+"#;
+
+fn perl_places() -> Builder {
+    let places = [
+        ("valid", "Require valid-user"),
+        ("ann", "Require user ann eve"),
+        ("staff", "Require group staff others"),
+        ("any", "Require user bob\nRequire group staff"),
+        ("open", "Require ip 127.0.0.1\nRequire user bob"),
+        ("far", "Require ip 192.0.2.1\nRequire user bob"),
+        ("all", "<RequireAll>\nRequire ip 127.0.0.1\nRequire user ann\n</RequireAll>"),
+        ("allfar", "<RequireAll>\nRequire ip 192.0.2.1\nRequire user ann\n</RequireAll>"),
+        ("not", "<RequireAll>\nRequire valid-user\nRequire not user bob\n</RequireAll>"),
+        ("none", "<RequireAll>\nRequire valid-user\n<RequireNone>\nRequire user bob\nRequire ip 192.0.2.1\n</RequireNone>\n</RequireAll>"),
+        ("deep", "<RequireAll>\n<RequireAny>\nRequire user bob\nRequire group staff\n</RequireAny>\nRequire method GET\n</RequireAll>"),
+        ("limit", "<Limit POST>\nRequire user bob\n</Limit>"),
+        ("except", "<LimitExcept GET>\nRequire user bob\n</LimitExcept>"),
+    ];
+    let mut conf = String::from(
+        "PerlSwitches -I@ROOT@/lib\nPerlModule Authen\n\
+         <Location />\nAuthType Basic\nAuthName \"Of Perl\"\nAuthGroupFile @ROOT@/groups\n\
+         SetHandler modperl\nPerlResponseHandler Authen::say\n</Location>\n",
+    );
+    for (kind, handler) in [
+        ("basic", "PerlAuthenHandler Authen::basic"),
+        ("own", "PerlAuthenHandler Authen::own"),
+        ("file", "AuthUserFile @ROOT@/users"),
+    ] {
+        for (name, requirement) in places {
+            let place =
+                format!("<Location /{kind}/{name}>\n{handler}\n{requirement}\n</Location>\n");
+            conf.push_str(&place);
+        }
+    }
+    Server::builder()
+        .file("lib/Authen.pm", AUTHEN)
+        .file("users", &format!("ann:{SECRET}\nbob:{SECRET}\n"))
+        .file("groups", "staff: eve ann\nothers:\n")
+        .file("htdocs/index.html", "")
+        .conf(&conf)
+}
+
+#[test]
+fn requirements_hold_as_in_apache_whoever_says_who_the_user_is() {
+    let mut pair = Pair::start(perl_places);
+    let mut differences = Vec::new();
+    for kind in ["basic", "own", "file"] {
+        for place in [
+            "valid", "ann", "staff", "any", "open", "far", "all", "allfar", "not", "none", "deep",
+            "limit", "except",
+        ] {
+            for who in ["", ANN, BOB, OTHER_ANN] {
+                let request = get(&format!("/{kind}/{place}"), who);
+                let mut posted = request.clone();
+                posted.method = "POST".into();
+                for request in [request, posted] {
+                    let compared = pair.compare(&request);
+                    differences.extend(compared.err().map(|why| format!("{who} {why}")));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -376,6 +376,7 @@ sub look {
     $r->print(join ' ', ref $subr, $subr->uri, $subr->filename =~ m{([^/]*)$}, $subr->status, $subr->handler, $subr->main->uri);
     0;
 }
+sub deep { my $r = shift; $r->print('.'); my $status = $r->lookup_uri('/deep')->run; $r->print($status) if $status; 0 }
 sub forbid { 403 }
 sub missing { my $r = shift; $r->custom_response(404, '/document?for=404'); 404 }
 sub fails { die "as told\n" }
@@ -391,6 +392,10 @@ PerlHandler Lead::say
 <Location /redirect>
 SetHandler modperl
 PerlHandler Lead::redirect
+</Location>
+<Location /deep>
+SetHandler modperl
+PerlHandler Lead::deep
 </Location>
 <Location /loop>
 SetHandler modperl
@@ -453,6 +458,7 @@ Options +ExecCGI
             "before hello from a script after 0",
         ),
         ("/sub?/none.txt", 200, "before  after 404"),
+        ("/deep", 200, "...........500"),
         ("/sub?/forbidden/x", 200, "before  after 403"),
         (
             "/look?/plain.txt",
@@ -672,10 +678,10 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/perl", "", 401),
         ("/perl", wrong, 401),
         ("/bob", bob, 200),
-        ("/bob", ann, 403),
+        ("/bob", ann, 401),
         ("/both", ann, 200),
         ("/both", bob, 200),
-        ("/both", eve, 403),
+        ("/both", eve, 401),
         ("/group", ann, 200),
         ("/group", bob, 403),
         ("/open", "", 200),
@@ -683,7 +689,7 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/file", wrong, 401),
         ("/file", ann, 200),
         ("/file", bob, 200),
-        ("/file", eve, 403),
+        ("/file", eve, 401),
     ] {
         assert_eq!(ask(target, credentials), status, "{target} {credentials}");
     }
@@ -750,4 +756,58 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
     for target in ["/redirect?user", "/sub?user"] {
         assert_eq!(server.send(&with_password(target)).status, 200, "{target}");
     }
+}
+
+/// A filter that counts its calls, and a handler that waits for the client between two parts.
+const STREAM: &str = r#"package Stream;
+use strict;
+use warnings;
+use Apache2::RequestRec ();
+use Apache2::RequestIO ();
+use Apache2::Filter ();
+sub filter {
+    my $f = shift;
+    my $calls = $f->ctx || 0;
+    while ($f->read(my $part, 1024)) { $f->print(uc $part) }
+    $f->ctx(++$calls);
+    $f->print(" calls $calls") if $f->seen_eos;
+    return 0;
+}
+sub handler {
+    my $r = shift;
+    $r->content_type('text/plain');
+    $r->print('first ');
+    $r->rflush;
+    my $go = $r->args;
+    for (1 .. 400) { last if -e $go; select undef, undef, undef, 0.05 }
+    $r->print(-e $go ? 'second' : 'nobody came');
+    return 0;
+}
+1;
+"#;
+
+#[test]
+fn what_a_handler_flushes_passes_its_filters_at_once() {
+    let server = Server::builder()
+        .file("lib/Stream.pm", STREAM)
+        .conf(
+            "PerlSwitches -I@ROOT@/lib\n<Location /stream>\nSetHandler modperl\nPerlResponseHandler Stream\n\
+             PerlOutputFilterHandler Stream::filter\n</Location>\n",
+        )
+        .start();
+    let go = server.site.path("go");
+    let mut connection = server.connect();
+    connection.write(&Request::get(&format!("/stream?{}", go.display())).bytes());
+    let mut came = |words: &str| {
+        while !String::from_utf8_lossy(connection.unread()).contains(words) {
+            assert!(
+                connection.fill().expect("more") > 0,
+                "the end before {words}"
+            );
+        }
+    };
+    came("FIRST ");
+    std::fs::write(&go, "").expect("written");
+    came("SECOND");
+    came(" calls 3");
 }

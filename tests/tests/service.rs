@@ -111,3 +111,23 @@ fn descriptor_that_is_no_socket_is_told() {
         .text();
     assert!(log.contains("expected ADDRESS=DESCRIPTOR"), "{log}");
 }
+
+/// systemd's own judgement of the unit: from 0 (nothing is allowed) to 10.
+#[test]
+fn unit_leaves_little_open() {
+    let unit = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../packaging/systemd/mehari.service"
+    );
+    let judged = std::process::Command::new("systemd-analyze")
+        .args(["security", "--offline=yes", "--no-pager", "--threshold=20"])
+        .arg(unit)
+        .output();
+    let Ok(judged) = judged else {
+        eprintln!("systemd-analyze is not installed: not asked");
+        return;
+    };
+    let text = String::from_utf8_lossy(&judged.stdout);
+    assert!(text.contains("Overall exposure level"), "{text}");
+    assert!(judged.status.success(), "above 2.0:\n{text}");
+}

@@ -37,6 +37,7 @@ impl Reply {
                     "too_fast": front.too_fast,
                     "held_back": front.held_back,
                     "too_many_connections": front.too_many_connections,
+                    "too_slow": front.too_slow,
                 },
                 "requests": front.requests,
                 "bytes": front.bytes,

@@ -12,4 +12,6 @@ sub trylock { $_[0]{held}++; return 0 }
 sub unlock  { $_[0]{held}-- if $_[0]{held}; return 0 }
 sub pool_get { return $_[0]{pool} }
 
+sub DESTROY { return }
+
 1;

@@ -14,4 +14,6 @@ sub trywrlock { return 0 }
 sub unlock    { return 0 }
 sub pool_get  { return $_[0]{pool} }
 
+sub DESTROY { return }
+
 1;

@@ -29,8 +29,8 @@ for my $name (qw(auth_name auth_type)) {
     };
 }
 
-# Apache2::Const::OPT_*; the server runs no script without `Options +ExecCGI`.
-sub allow_options { my ($self) = @_; return $self->_setting('options') // 1 | 2 | 4 | 8 }
+# Apache2::Const::OPT_*; where nothing is configured for Perl, what holds without configuration.
+sub allow_options { my ($self) = @_; return $self->_setting('options') // 4 }
 
 sub allow_overrides     { return 0 }
 sub allow_override_opts { return 0 }

@@ -1,7 +1,7 @@
 package Apache2::Connection;
 
-# The client's connection, as far as a worker knows it: the addresses at both ends. The front keeps
-# connections and may give each request of one to another worker, so notes last for the request.
+# The client's connection, as far as a worker knows it: the addresses at both ends. The front keeps connections and may
+# give each request of one to another worker: notes last while the worker gets requests of the same connection.
 
 use strict;
 use warnings;
@@ -9,12 +9,18 @@ use APR::Table    ();
 use APR::SockAddr ();
 use APR::Pool     ();
 use Mehari::Absent ();
+use Mehari::Server ();
+
+# The connection served last: its number, and what was noted of it.
+my $noted = { number => 0 };
 
 # For $r->connection.
 sub of_request {
     my ($class, $r) = @_;
     my ($remote, $remote_port, $local, $local_port) = $r->_addresses;
-    return bless { remote => $remote, remote_port => $remote_port, local => $local, local_port => $local_port, r => $r }, $class;
+    my ($number, $kept) = Mehari::Server::connection_of($r);
+    $noted = { number => $number } unless $number && $noted->{number} == $number;
+    return bless { noted => $noted, number => $number, kept => $kept, remote => $remote, remote_port => $remote_port, local => $local, local_port => $local_port, r => $r }, $class;
 }
 
 sub client_ip   { my $self = shift; my $old = $self->{remote}; $self->{remote} = $_[0] if @_; return $old }
@@ -37,26 +43,26 @@ sub remote_host { return undef }
 
 sub aborted    { return 0 }
 sub keepalive  { my $self = shift; my $old = $self->{keepalive} // 0; $self->{keepalive} = $_[0] if @_; return $old }
-sub keepalives { return 0 }
-sub id         { return $_[0]{remote_port} }
+sub keepalives { return $_[0]{kept} }
+sub id         { return $_[0]{number} }
 sub log_id     { return undef }
 sub fileno     { return undef }
 
 sub base_server { return $_[0]{r}->server }
 
 sub pool  { return $_[0]{pool} ||= $_[0]{r}->pool }
-sub notes { my $self = shift; my $table = $self->{notes} ||= APR::Table::make(undef, 4); return $table unless @_; return @_ == 1 ? $table->get(@_) : $table->set(@_) }
+sub notes { my $self = shift; my $table = $self->{noted}{notes} ||= APR::Table::make(undef, 4); return $table unless @_; return @_ == 1 ? $table->get(@_) : $table->set(@_) }
 
 sub pnotes {
     my $self = shift;
-    my $notes = $self->{pnotes} ||= {};
+    my $notes = $self->{noted}{pnotes} ||= {};
     return $notes unless @_;
     my $old = $notes->{ $_[0] };
     $notes->{ $_[0] } = $_[1] if @_ > 1;
     return @_ > 1 ? $_[1] : $old;
 }
 
-sub pnotes_kill { $_[0]{pnotes} = {}; return }
+sub pnotes_kill { $_[0]{noted}{pnotes} = {}; return }
 
 # mod_perl 1 had them here.
 sub user      { my $self = shift; return $self->{r}->user(@_) }

@@ -1,8 +1,8 @@
 package Apache2::Filter;
 
 # Streaming filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK }`.
-# The server keeps the body of a response until it is whole and gives it to the filters in pieces of 8 KiB, as
-# mod_perl's own buffer does; the last call has no piece and `seen_eos`.
+# What a handler flushes goes through the chain at once, the rest at its end or when it is much, in pieces of 8 KiB, as
+# mod_perl's own buffer gives them; the last call has no piece and `seen_eos`.
 
 use strict;
 use warnings;
@@ -13,23 +13,34 @@ use Mehari::Handler    ();
 
 my $PIECE = 8192;
 
-# The body as the handlers leave it, one after the other; dies when one of them does.
+# A part of the body as the handlers of a phase leave it, one after the other; dies when one of them does.
 sub run {
-    my ($r, $handlers, $body) = @_;
+    my ($r, $handlers, $body, $phase, $is_last) = @_;
+    my $chain  = $r->_slots->{"filters of $phase"} ||= [];
     my @pieces = unpack "(a$PIECE)*", $body;
-    @pieces = _through($r, $_, @pieces) for @$handlers;
+    for my $at (0 .. $#$handlers) {
+        $chain->[$at] ||= _begun($r, $handlers->[$at]);
+        @pieces = $chain->[$at]->_through($is_last, @pieces);
+    }
     return join '', @pieces;
+}
+
+sub _begun {
+    my ($r, $handler) = @_;
+    my ($code, @invocant) = ref $handler eq 'CODE' ? $handler : @{ Mehari::Handler::resolve($handler) };
+    my $self = bless { r => $r, name => ref $handler ? 'CODE' : $handler, ctx => undef, code => $code, invocant => \@invocant }, __PACKAGE__;
+    _init($code, $self);
+    return $self;
 }
 
 # What a filter prints in one call is one piece for the next filter.
 sub _through {
-    my ($r, $handler, @pieces) = @_;
-    my ($code, @invocant) = ref $handler eq 'CODE' ? $handler : @{ Mehari::Handler::resolve($handler) };
-    my $self = bless { r => $r, name => ref $handler ? 'CODE' : $handler, ctx => undef }, __PACKAGE__;
+    my ($self, $is_last, @pieces) = @_;
+    my ($code, $invocant) = @$self{qw(code invocant)};
     my @made;
-    _init($code, $self);
-    while (@pieces && !$self->{removed}) { push @made, $self->_call($code, \@invocant, shift @pieces, 0) }
-    push @made, $self->{removed} ? @pieces : $self->_call($code, \@invocant, '', 1);
+    while (@pieces && !$self->{removed}) { push @made, $self->_call($code, $invocant, shift @pieces, 0) }
+    push @made, @pieces if $self->{removed};
+    push @made, $self->_call($code, $invocant, '', 1) if $is_last && !$self->{removed};
     return grep { length } @made;
 }
 

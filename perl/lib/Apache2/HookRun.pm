@@ -1,16 +1,11 @@
 package Apache2::HookRun;
 
-# $r->run_*: the phases run by themselves, in Apache's order.
+# `$r->run_fixups` and its like run the handlers of one phase once more, `$r->die($status)` ends the request with the page
+# of a status: the methods are in the server's compiled part (api_server.c). What the front does in a phase by itself (files,
+# addresses, passwords) is not done again.
 
 use strict;
 use warnings;
-use Mehari::Absent ();
 use Apache2::RequestRec ();
-
-Mehari::Absent::methods(
-    'Apache2::RequestRec', 'the server runs the phases: use $r->lookup_uri for another request, $r->push_handlers for another handler',
-    qw(run_access_checker run_auth_checker run_check_user_id run_fixups run_handler run_header_parser run_log_transaction
-        run_map_to_storage run_post_read_request run_translate_name run_type_checker invoke_handler),
-);
 
 1;

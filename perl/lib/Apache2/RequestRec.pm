@@ -6,6 +6,7 @@ package Apache2::RequestRec;
 use strict;
 use warnings;
 use Mehari ();
+use Mehari::Absent ();
 
 our $AUTOLOAD;
 
@@ -59,6 +60,11 @@ sub READ { my $self = shift; $self->read(@_) }
 
 # The number of a closed request is all there is of it.
 sub DESTROY { return }
+
+Mehari::Absent::methods(
+    __PACKAGE__, 'the chain of filters cannot be walked: use $r->add_output_filter and $r->add_input_filter',
+    qw(input_filters output_filters proto_input_filters proto_output_filters),
+);
 
 # A method of a module that nobody has loaded: it is loaded, as if it had been named.
 sub AUTOLOAD {

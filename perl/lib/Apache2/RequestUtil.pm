@@ -51,16 +51,14 @@ sub get_limit_req_body { return 0 }
 
 sub location_merge { return 0 }
 
-# The configuration of a request is settled before Perl sees it; while the server starts Mehari::Configuration has one.
-unless (defined &add_config) {
-    *add_config = sub { die "Apache2::RequestRec::add_config: the configuration of a request is settled before a handler runs; use \$r->server->add_config at the start, or \$r->handler, \$r->push_handlers and \$r->dir_config\n" };
-}
+# Lines for the rest of the request.
+sub add_config { my ($self, $lines) = @_; require Mehari::RequestConfiguration; return Mehari::RequestConfiguration::apply($self, $lines) }
 
 sub psignature { my ($self, $prefix) = @_; return '' }
 
-sub register_auth_provider { die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
+sub register_auth_provider { CORE::die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
 
 # Apache2::RequestRec->new($c): a request of nobody's.
-sub new { die "Apache2::RequestRec->new: the server makes requests; use \$r->lookup_uri for another one\n" }
+sub new { CORE::die "Apache2::RequestRec->new: the server makes requests; use \$r->lookup_uri for another one\n" }
 
 1;

@@ -88,7 +88,7 @@ sub send_cgi_header {
     my $cookies;
     for my $line (split /\r?\n/, $head) {
         next unless length $line;
-        my ($name, $value) = $line =~ /\A([^:]+?)\s*:\s*(.*?)\s*\z/ or die "malformed header `$line`: expected `Name: value`\n";
+        my ($name, $value) = $line =~ /\A([^:]+?)\s*:\s*(.*?)\s*\z/ or CORE::die "malformed header `$line`: expected `Name: value`\n";
         my $lower = lc $name;
         if    ($lower eq 'status')         { $self->_cgi_status($value) }
         elsif ($lower eq 'content-type')   { $self->content_type($value) }
@@ -105,7 +105,7 @@ sub send_cgi_header {
 
 sub _cgi_status {
     my ($self, $value) = @_;
-    my ($number) = $value =~ /\A(\d{3})\b/ or die "malformed Status `$value`: expected a number from 200 to 599\n";
+    my ($number) = $value =~ /\A(\d{3})\b/ or CORE::die "malformed Status `$value`: expected a number from 200 to 599\n";
     $self->status($number);
     $self->status_line($value);
     return;
@@ -114,9 +114,9 @@ sub _cgi_status {
 # The page of the status, as a handler's return of it would give.
 sub send_error_response {
     my ($self) = @_;
-    die "Apache2::RequestRec::send_error_response: return the status from the handler instead\n";
+    CORE::die "Apache2::RequestRec::send_error_response: return the status from the handler instead\n";
 }
 
-sub send_mmap { die "Apache2::RequestRec::send_mmap: there are no APR mmaps here; use \$r->sendfile or \$r->print\n" }
+sub send_mmap { CORE::die "Apache2::RequestRec::send_mmap: there are no APR mmaps here; use \$r->sendfile or \$r->print\n" }
 
 1;

@@ -34,7 +34,7 @@ sub get_server_version     { return get_server_description() }
 sub get_server_banner      { return get_server_description() }
 
 # `mehari serve -D NAME`, and Define.
-sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\0/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
+sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
 
 # As the User and Group of the configuration; the workers run as these.
 sub user_id  { return $> }
@@ -51,6 +51,14 @@ package Apache2::ServerRec;
 use strict;
 use warnings;
 use APR::Table ();
+
+# add_config(\@lines): while the configuration is read, and in vain after that: the lines have been read by then.
+sub add_config {
+    my ($self, $lines) = @_;
+    require Mehari::Configuration;
+    Mehari::Configuration::add(ref $lines eq 'ARRAY' ? @$lines : $lines);
+    return;
+}
 
 sub add_version_component { my ($self, $component) = @_; push @components, $component; return }
 

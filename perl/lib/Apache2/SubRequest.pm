@@ -6,5 +6,8 @@ package Apache2::SubRequest;
 use strict;
 use warnings;
 use Apache2::RequestRec ();
+use Mehari::Absent ();
+
+Mehari::Absent::methods('Apache2::RequestRec', 'there are no directory entries here: use $r->lookup_file', 'lookup_dirent');
 
 1;

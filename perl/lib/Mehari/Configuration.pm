@@ -15,20 +15,6 @@ sub add { push @added, map { split /\n/, $_ } @_; return }
 
 sub taken { my @lines = @added; @added = (); return @lines }
 
-# Where mod_perl has these.
-sub install {
-    eval { require Apache2::ServerUtil };
-    my $server = bless [], 'Apache2::ServerRec';
-    no warnings 'once';
-    *Apache2::ServerUtil::server = sub { $server } unless Apache2::ServerUtil->can('server');
-    for my $class (qw(Apache2::ServerRec Apache2::RequestRec)) {
-        no strict 'refs';
-        no warnings 'redefine';
-        *{"${class}::add_config"} = sub { my ($self, $lines) = @_; add(ref $lines eq 'ARRAY' ? @$lines : $lines); return };
-    }
-    return;
-}
-
 # Runs the code of a section; answers the lines it makes. Its package is its own, as in mod_perl.
 sub section {
     my ($name, $code) = @_;
@@ -129,13 +115,17 @@ my %ERRANDS = (
 # A message is a decimal length, a newline, and so many bytes: the errand's name and arguments, NUL between them.
 # The answer likewise: `ok`, directives that modules have defined (`d`) and lines (`l`), or `failed` and why.
 sub serve {
+    require Mehari::Server;
+    %Mehari::Server::fact = map { /\A(.*)\z/s } @_, configured => 1;
+    @ARGV = ();
     open my $errands, '<&', \*STDIN  or die "mehari: $!\n";
     open my $answers, '>&', \*STDOUT or die "mehari: $!\n";
     open STDIN,  '<',  '/dev/null' or die "mehari: $!\n";
     open STDOUT, '>&', \*STDERR   or die "mehari: $!\n";
     binmode $_ for $errands, $answers;
     $| = 1;
-    install();
+    @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2);
+    require Apache2::ServerUtil;
     while (defined(my $message = _message($errands))) {
         my ($errand, @arguments) = split /\0/, $message, -1;
         my @lines = eval { $ERRANDS{$errand}->(@arguments) };
@@ -160,7 +150,8 @@ sub _message {
     while (length $message < $length) {
         sysread($errands, $message, $length - length $message, length $message) or return undef;
     }
-    return $message;
+    # The server's own words: `PerlSwitches -T` is not about them.
+    return $message =~ /\A(.*)\z/s ? $1 : undef;
 }
 
 1;

@@ -8,9 +8,11 @@ use warnings;
 use APR::Table ();
 use Apache2::RequestRec ();
 
+# `&SERVER:PHASE:N` is code that start-up code pushed.
 # Answers [code] or [code, invocant]; dies with a message that names the module and Perl's reason.
 sub resolve {
     my ($name) = @_;
+    return [Mehari::Server::handlers($1, $2)->[$3]] if $name =~ /\A&(\d+):(\w+):(\d+)\z/;
     return _anonymous($name) if $name =~ /\Asub\s*[{(:]/;
     (my $plain = $name) =~ s/\A[+-]//;
     return _object($1, $2) if $plain =~ /\A\$([\w:]+)->(\w+)\z/;

@@ -13,7 +13,8 @@ use Mehari::Server  ();
 my @MANNERS = (undef, \&_module, \&_file, \&Mehari::compile_script, \&_psgi, \&_readable, \&_readable, \&_handler, \&_section, \&_directive);
 
 sub run {
-    my ($control, $bell, $event, %facts) = @_;
+    # The server's own words: `PerlSwitches -T` is not about them.
+    my ($control, $bell, $event, %facts) = map { /\A(.*)\z/s } @_;
     %Mehari::Server::fact = %facts;
     @ARGV = ();
     $0 = 'mehari zygote';
@@ -26,6 +27,8 @@ sub preload {
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
     # A site's own start-up files ask for these before they use the API.
     local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $Mehari::Server::fact{configured};
+    # As under mod_perl: FindBin looks for the program's file, and is told that there is none.
+    local $0 = '-e' if $Mehari::Server::fact{configured};
     return if eval { $load->($name); 1 };
     # Where we asked for it says nothing.
     die $@ =~ s{ at \S*/Mehari/\w+\.pm line \d+\.\n\z}{\n}r;
@@ -59,7 +62,7 @@ sub _handler {
 sub _section {
     my ($name, $code) = split /\0/, $_[0], 2;
     require Mehari::Configuration;
-    Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
+    require Apache2::ServerUtil;
     Mehari::Configuration::section($name, $code);
 }
 
@@ -68,7 +71,6 @@ sub _directive {
     my ($text) = @_;
     require Mehari::Configuration;
     require Mehari::Directives;
-    Mehari::Configuration::install() unless Apache2::ServerRec->can('add_config');
     Mehari::Directives::apply($text);
     Mehari::Configuration::taken();
 }

@@ -14,6 +14,7 @@ mod terms;
 
 pub use control::Control;
 pub use fields::{field, fields, find, values, Field};
+pub use file::{decode, encode, hash};
 pub use folder::{Filed, Folder};
 pub use index::Index;
 pub use page::{Page, State};

@@ -3,6 +3,8 @@
 //! What a requirement needs to know of a request it asks of a [`Visitor`]. Names of hosts are never
 //! looked up: that would let a slow name server stall the front.
 
+mod told;
+
 use std::net::IpAddr;
 
 use crate::text::Facts;
@@ -103,9 +105,9 @@ impl Requirement {
                 Verdict::Denied => Verdict::Neutral,
                 other => other,
             },
-            Requirement::Any(inner) => any(inner, visitor),
-            Requirement::Every(inner) => every(inner, visitor),
-            Requirement::None(inner) => match any(inner, visitor) {
+            Requirement::Any(inner) => any(inner.iter(), visitor),
+            Requirement::Every(inner) => every(inner.iter(), visitor),
+            Requirement::None(inner) => match any(inner.iter(), visitor) {
                 Verdict::Granted => Verdict::Denied,
                 Verdict::Denied => Verdict::Neutral,
                 other => other,
@@ -149,7 +151,7 @@ impl Requirement {
     }
 }
 
-fn any(inner: &[Requirement], visitor: &Visitor<'_>) -> Verdict {
+fn any<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>) -> Verdict {
     let mut verdict = Verdict::Silent;
     for requirement in inner {
         match requirement.verdict(visitor) {
@@ -163,7 +165,7 @@ fn any(inner: &[Requirement], visitor: &Visitor<'_>) -> Verdict {
     verdict
 }
 
-fn every(inner: &[Requirement], visitor: &Visitor<'_>) -> Verdict {
+fn every<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>) -> Verdict {
     let mut verdict = Verdict::Silent;
     for requirement in inner {
         match requirement.verdict(visitor) {

@@ -140,6 +140,8 @@ pub struct CacheStore {
     /// `CacheRoot`, and the bytes it may hold (`CacheDiskSize`).
     pub folder: Option<PathBuf>,
     pub disk: u64,
+    /// `CacheRedis`.
+    pub redis: Option<crate::RedisServer>,
 }
 
 impl Default for CacheStore {
@@ -148,6 +150,7 @@ impl Default for CacheStore {
             memory: 64 << 20,
             folder: None,
             disk: 1 << 30,
+            redis: None,
         }
     }
 }

@@ -120,6 +120,7 @@ pub enum Change {
     ErrorDocument(u16, String),
     PreserveHost(bool),
     ProxyAddHeaders(bool),
+    ProxyAddForwarded(bool),
     ProxyForwarded(Forwarded),
     ErrorOverride(Option<Vec<u16>>),
     ProxyTimeout(Duration),
@@ -133,6 +134,7 @@ pub enum Change {
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     Traffic(crate::TrafficRule),
     TrackUploads(bool),
+    TraceParents(bool),
     /// `LuaAttractRawURL` and its like: the scripts, in place of an outer section's.
     Lua(crate::LuaHook, crate::LuaScripts),
     LuaInstructions(u64),

@@ -19,6 +19,7 @@ mod lua;
 mod perl;
 mod phases;
 mod proxy;
+mod proxy_tls;
 mod remote;
 mod rewriting;
 mod server;
@@ -40,6 +41,7 @@ pub const DIRECTIVES: &[Group] = &[
     handlers::GROUP,
     lua::GROUP,
     proxy::GROUP,
+    proxy_tls::GROUP,
     perl::GROUP,
     phases::GROUP,
     environment::GROUP,

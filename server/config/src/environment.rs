@@ -13,6 +13,9 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("core.c", "core_module"),
     ("http_core.c", "http_module"),
     ("mod_so.c", "so_module"),
+    ("mod_version.c", "version_module"),
+    ("mod_status.c", "status_module"),
+    ("mod_info.c", "info_module"),
     ("mod_alias.c", "alias_module"),
     ("mod_mime.c", "mime_module"),
     ("mod_dir.c", "dir_module"),
@@ -43,6 +46,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_access_compat.c", "access_compat_module"),
     ("mod_version.c", "version_module"),
     ("mod_reqtimeout.c", "reqtimeout_module"),
+    ("mod_macro.c", "macro_module"),
     ("mod_unixd.c", "unixd_module"),
     ("mod_logio.c", "logio_module"),
     ("mod_proxy.c", "proxy_module"),
@@ -69,13 +73,20 @@ pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
 /// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
 /// does not find them, loaded or not. Any other loaded module is found, so that what it was told
 /// to do is a problem and not passed over.
-const DONE_WITHOUT: &[&str] = &["info_module", "mime_magic_module", "status_module"];
+const DONE_WITHOUT: &[&str] = &["mime_magic_module"];
 
 /// Asked for by `Include`; the reader takes it after the directive has been applied.
 pub(crate) struct IncludeRequest {
     pub pattern: String,
     /// `IncludeOptional`: nothing found is nothing wrong.
     pub optional: bool,
+    pub at: At,
+}
+
+/// Asked for by `Use`.
+pub(crate) struct UseRequest {
+    pub name: String,
+    pub values: Vec<String>,
     pub at: At,
 }
 
@@ -86,6 +97,9 @@ pub(crate) struct Environment {
     /// `LoadModule` identifiers.
     loaded: BTreeSet<String>,
     pub include: Option<IncludeRequest>,
+    pub used: Option<UseRequest>,
+    /// A macro that `UndefMacro` names.
+    pub forgotten: Option<String>,
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preloaded)>,

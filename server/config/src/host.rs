@@ -38,6 +38,9 @@ pub struct Host {
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
     pub(crate) base_handlers: crate::merge::HandlerWords,
+    /// Handlers that start-up code pushed, once a zygote has told.
+    #[serde(skip)]
+    pub(crate) pushed: crate::merge::Pushed,
     #[serde(skip)]
     pub(crate) merged: crate::merge::Merged,
 }
@@ -75,6 +78,7 @@ impl Host {
             rules: HostRules::default(),
             tls: TlsSettings::default(),
             base_handlers: Default::default(),
+            pushed: Default::default(),
             merged: Default::default(),
         }
     }

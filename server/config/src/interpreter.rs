@@ -3,6 +3,9 @@
 //! The reader knows no Perl. Whoever loads a site brings an [`Interpreter`]; the pool has one that runs the
 //! site's own perl for as long as the reading takes.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use crate::{CustomDirective, CustomUse, PerlSettings};
 
 /// What the perl is to do next, in the order of the configuration.
@@ -27,8 +30,17 @@ pub struct Made {
     pub directives: Vec<CustomDirective>,
 }
 
+/// What a reading has said so far of the perl and of what it may ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground<'a> {
+    pub perl: &'a PerlSettings,
+    pub server_root: &'a Path,
+    /// `-D` and `Define`.
+    pub defines: &'a BTreeMap<String, String>,
+}
+
 pub trait Interpreter {
-    /// Runs an errand in the perl that `settings` tell of; all errands of a reading are one process's. Answers what
+    /// Runs an errand in the perl that `ground` tells of; all errands of a reading are one process's. Answers what
     /// it made, or why it failed, in one line.
-    fn run(&mut self, settings: &PerlSettings, errand: Errand<'_>) -> Result<Made, String>;
+    fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String>;
 }

@@ -34,10 +34,12 @@ mod pattern;
 mod phase;
 mod preload;
 mod problem;
+mod redis;
 mod remote;
 mod rewrite;
 mod rules;
 
+mod proxy_tls;
 mod scope;
 mod section;
 mod site;
@@ -59,7 +61,7 @@ pub use expression::Expression;
 pub use filter::*;
 pub use host::{Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
-pub use interpreter::{Errand, Interpreter, Made};
+pub use interpreter::{Errand, Ground, Interpreter, Made};
 pub use log_format::*;
 pub use lua::{LuaHook, LuaScripts, LuaSettings};
 pub use map::Mapped;
@@ -68,6 +70,8 @@ pub use pattern::{Groups, Pattern};
 pub use phase::{option as perl_option, PerlPart, Phase, Told};
 pub use preload::{Place as PreloadPlace, Preload, Preloaded};
 pub use problem::{Note, NoteKind, Problem, Problems};
+pub use proxy_tls::ProxyTls;
+pub use redis::*;
 pub use remote::RemoteAddress;
 pub use rewrite::{
     BackEndStart, Check, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule, Rewriting,

@@ -17,6 +17,7 @@ use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
 mod custom;
 mod finish;
 mod htaccess;
+mod macros;
 mod part;
 mod perl;
 mod sections;
@@ -71,6 +72,11 @@ struct Reader<'a> {
     named: Vec<(String, PathBuf, At)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
+    macros: std::collections::BTreeMap<String, macros::Macro>,
+    /// The `<Macro>` that is open.
+    drafting: Option<macros::Macro>,
+    /// Those that are being used, from the outermost on.
+    using: Vec<String>,
     perl_block: Option<PerlBlock>,
     custom_section: Option<CustomSection>,
     interpreter: Option<&'a mut dyn Interpreter>,
@@ -122,6 +128,9 @@ impl<'a> Reader<'a> {
             htaccess: None,
             named: Vec::new(),
             foreign_until: None,
+            macros: Default::default(),
+            drafting: None,
+            using: Vec::new(),
             perl_block: None,
             custom_section: None,
             interpreter,
@@ -168,16 +177,22 @@ impl<'a> Reader<'a> {
             if line::text(content) == "__END__" {
                 break;
             }
-            if let Err(fault) = self.read_line(content) {
+            if let Err(fault) = self.take_line(content) {
                 self.refuse(fault);
             }
         }
+        self.refuse_open_macro();
         if let Some(block) = self.perl_block.take() {
             let message = "<Perl> is not closed; expected </Perl> on a line of its own";
             self.refuse(Fault::new(block.at, message));
         }
         self.foreign_until = None;
         self.refuse_open_custom();
+        self.refuse_left_open(outer);
+    }
+
+    /// Tells of sections that were opened since and are open yet.
+    fn refuse_left_open(&mut self, outer: usize) {
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
                 "<{0}> is not closed; expected </{0}> in the same file",
@@ -186,6 +201,13 @@ impl<'a> Reader<'a> {
             let at = open.at;
             self.refuse(Fault::new(at, message));
             self.close_down_to(self.open.len() - 1);
+        }
+    }
+
+    fn take_line(&mut self, content: &[Character]) -> Result<(), Fault> {
+        match self.collects(content)? {
+            true => Ok(()),
+            false => self.read_line(content),
         }
     }
 
@@ -285,6 +307,12 @@ impl<'a> Reader<'a> {
         }
         for (upstream, at) in self.environment.named.drain(..) {
             self.named.push((upstream, self.file.clone(), at));
+        }
+        if let Some(request) = self.environment.used.take() {
+            return self.use_macro(request);
+        }
+        if let Some(name) = self.environment.forgotten.take() {
+            self.forget_macro(&name);
         }
         match self.environment.include.take() {
             Some(request) => self.include(request),

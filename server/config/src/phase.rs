@@ -78,6 +78,12 @@ impl Phase {
         }
     }
 
+    /// The phase of a directive.
+    pub fn named(directive: &str) -> Option<Phase> {
+        let mut all = Phase::ALL.into_iter();
+        all.find(|phase| phase.directive() == directive)
+    }
+
     /// As `PerlOptions` calls it: `Authen`.
     pub fn option(self) -> &'static str {
         let name = self.directive();
@@ -215,7 +221,7 @@ impl PerlPart {
         }
     }
 
-    fn place(&mut self, phase: Phase) -> &mut Vec<String> {
+    pub(crate) fn place(&mut self, phase: Phase) -> &mut Vec<String> {
         let at = match self
             .handlers
             .binary_search_by_key(&phase, |(known, _)| *known)
@@ -254,6 +260,17 @@ impl Settings {
         }
     }
 
+    /// Apache2::Const's `OPT_*`.
+    fn option_bits(&self) -> u32 {
+        let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
+        let links = match self.links {
+            crate::Links::Refused => 0,
+            crate::Links::Followed => 4,
+            crate::Links::OfOneOwner => 64,
+        };
+        bit(self.listed, 1) | links | bit(self.exec_cgi, 8) | bit(self.multi_views, 128)
+    }
+
     fn perl_text(&self) -> Vec<u8> {
         let perl = &self.perl;
         let mut text = Text::default();
@@ -284,6 +301,10 @@ impl Settings {
         if let Some(requirement) = self.rules.require.as_ref().filter(|it| it.asks_user()) {
             if !perl.of(Phase::Authen).is_empty() || !perl.of(Phase::Authz).is_empty() {
                 text.put(b't', "require", &about_users(requirement));
+                text.put(b't', "requirement", &requirement.told());
+                if let Some(file) = &self.rules.authentication.group_file {
+                    text.put(b't', "group_file", &file.to_string_lossy());
+                }
             }
         }
         // A program of this server's may answer in the same worker.
@@ -296,6 +317,7 @@ impl Settings {
             return text.0;
         }
         text.put(b't', "location", &perl.location);
+        text.put(b't', "options", &self.option_bits().to_string());
         let said = &self.rules.authentication;
         for (name, value) in [("auth_type", &said.kind), ("auth_name", &said.realm)] {
             if let Some(value) = value {

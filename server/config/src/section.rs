@@ -76,6 +76,11 @@ pub const SECTIONS: &[SectionKind] = &[
         "A host of its own, by address and by ServerName and ServerAlias. What it does not say is the main server's.",
     ),
     kind(
+        "Macro",
+        "<Macro NAME [PARAMETER]...>",
+        "Lines for `Use`, which puts values in the place of the parameters.",
+    ),
+    kind(
         "IfModule",
         "<IfModule [!]NAME>",
         "Read when Mehari stands in for the module, or `LoadModule` named it.",

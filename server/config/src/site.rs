@@ -112,6 +112,8 @@ impl Handler {
 pub enum Report {
     /// `server-status`: Apache's page, and its `?auto`.
     Status,
+    /// `server-info`: what stands in for modules, and the configuration as it was read.
+    Info,
     /// `metrics`: for Prometheus and OpenMetrics collectors.
     Metrics,
     /// `health-live`: it answers.
@@ -135,6 +137,7 @@ impl Report {
     pub fn name(self) -> &'static str {
         match self {
             Report::Status => "server-status",
+            Report::Info => "server-info",
             Report::Metrics => "metrics",
             Report::Live => "health-live",
             Report::Ready => "health-ready",
@@ -220,6 +223,8 @@ pub struct Settings {
     pub cache: crate::CacheRules,
     /// `TrackUploads`.
     pub track_uploads: bool,
+    /// `CreateTraceParent`: a request that comes without one gets a traceparent.
+    pub trace_parents: bool,
     /// `SSLRequireSSL`: without TLS it is answered 403.
     pub require_tls: bool,
     /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
@@ -342,6 +347,25 @@ pub struct WorkerPolicy {
 }
 
 /// What a connection may cost.
+/// How fast a client has to send: so many bytes buy it another second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct MinimumRate {
+    /// Bytes a second; 0 buys nothing.
+    pub bytes: u64,
+    /// In all, however fast. `None`: as long as it keeps the rate.
+    pub longest: Option<Duration>,
+}
+
+impl MinimumRate {
+    /// How long may be taken in all, when `first` is given and so many bytes have come.
+    pub fn allowance(&self, first: Duration, received: u64) -> Duration {
+        let bought = received.saturating_mul(1000).checked_div(self.bytes);
+        let bought = Duration::from_millis(bought.unwrap_or(0));
+        let all = first.saturating_add(bought);
+        self.longest.map_or(all, |longest| all.min(longest))
+    }
+}
+
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ConnectionLimits {
     /// `LimitRequestLine`, bytes.
@@ -356,8 +380,11 @@ pub struct ConnectionLimits {
     pub handshake_timeout: Duration,
     /// `RequestReadTimeout header=`.
     pub header_timeout: Duration,
+    /// Its `MinRate=`.
+    pub header_rate: MinimumRate,
     /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
     pub body_timeout: Duration,
+    pub body_rate: MinimumRate,
     /// Without the client taking a byte for this long the connection is closed (`Timeout`).
     pub write_timeout: Duration,
     /// `KeepAliveTimeout`; `None` is `KeepAlive Off`.
@@ -463,7 +490,7 @@ pub struct Site {
     pub group: Option<String>,
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
-    pub(crate) defines: std::collections::BTreeMap<String, String>,
+    pub defines: std::collections::BTreeMap<String, String>,
     /// Directives of Perl modules, for .htaccess files.
     #[serde(skip)]
     pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
@@ -481,6 +508,8 @@ pub struct Site {
     pub any_port: bool,
     /// Back ends of all hosts, by name.
     pub upstreams: Vec<Upstream>,
+    /// How those of `https://` are met.
+    pub proxy_tls: crate::ProxyTls,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
     pub perl: PerlSettings,

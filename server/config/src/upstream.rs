@@ -12,6 +12,8 @@ pub enum Speech {
     Http,
     /// FastCGI 1.0, the role Responder.
     FastCgi,
+    Scgi,
+    Uwsgi,
 }
 
 impl Speech {
@@ -19,6 +21,8 @@ impl Speech {
         match self {
             Speech::Http => "http",
             Speech::FastCgi => "fcgi",
+            Speech::Scgi => "scgi",
+            Speech::Uwsgi => "uwsgi",
         }
     }
 }
@@ -95,6 +99,8 @@ pub enum Standing {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BackEnd {
     pub speech: Speech,
+    /// Within TLS: `https://`.
+    pub secure: bool,
     pub address: BackEndAddress,
     /// The path of its URL, put before what is asked for; empty or beginning with a slash.
     pub path: String,
@@ -130,6 +136,7 @@ impl BackEnd {
     pub fn new(speech: Speech, address: BackEndAddress, host: String) -> BackEnd {
         BackEnd {
             speech,
+            secure: false,
             address,
             path: String::new(),
             host,
@@ -148,13 +155,28 @@ impl BackEnd {
         }
     }
 
+    pub fn scheme(&self) -> &'static str {
+        match self.secure {
+            true => "https",
+            false => self.speech.scheme(),
+        }
+    }
+
+    /// The host of its URL, without the port.
+    pub fn host_name(&self) -> &str {
+        match self.host.strip_prefix('[') {
+            Some(rest) => rest.split(']').next().unwrap_or(rest),
+            None => self.host.split(':').next().unwrap_or(&self.host),
+        }
+    }
+
     /// As URLs name it: what tells members apart.
     pub fn name(&self) -> String {
         match &self.address {
             BackEndAddress::Unix(path) => {
-                format!("unix:{}|{}:", path.display(), self.speech.scheme())
+                format!("unix:{}|{}:", path.display(), self.scheme())
             }
-            address => format!("{}://{address}{}", self.speech.scheme(), self.path),
+            address => format!("{}://{address}{}", self.scheme(), self.path),
         }
     }
 }
@@ -305,6 +327,8 @@ pub struct ProxySettings {
     pub preserve_host: bool,
     /// `ProxyAddHeaders`: X-Forwarded-For, -Host, -Proto and -Server.
     pub add_headers: bool,
+    /// `ProxyAddForwarded`: Forwarded (RFC 7239) beside them.
+    pub add_forwarded: bool,
     /// `ProxyForwarded`
     pub forwarded: Forwarded,
     /// `ProxyErrorOverride`: statuses that get a page of our own. `Some` of nothing: all from 400 on.
@@ -337,6 +361,7 @@ impl Default for ProxySettings {
         ProxySettings {
             preserve_host: false,
             add_headers: true,
+            add_forwarded: false,
             forwarded: Forwarded::Append,
             error_override: None,
             timeout: None,

@@ -567,3 +567,58 @@ fn a_file_that_cannot_be_read_is_one_problem() {
         .starts_with("/does/not/exist.conf: cannot be read: "));
     assert!(Site::load(Path::new("/"), &[]).is_err());
 }
+
+#[test]
+fn rates_of_slow_clients_are_apaches() {
+    use mehari_config::MinimumRate;
+    let seconds = Duration::from_secs;
+    let rate = |bytes, longest: Option<u64>| MinimumRate {
+        bytes,
+        longest: longest.map(seconds),
+    };
+    let cases = [
+        (
+            "header=20-40,MinRate=500",
+            20,
+            rate(500, Some(40)),
+            20,
+            rate(500, None),
+        ),
+        ("header=20-40", 40, rate(0, None), 20, rate(500, None)),
+        (
+            "body=10,MinRate=1000",
+            20,
+            rate(0, None),
+            10,
+            rate(1000, None),
+        ),
+        (
+            "header=5 body=7-60,minrate=9",
+            5,
+            rate(0, None),
+            7,
+            rate(9, Some(60)),
+        ),
+    ];
+    for (words, header, header_rate, body, body_rate) in cases {
+        let limits = site(&format!("RequestReadTimeout {words}\n")).limits;
+        assert_eq!(
+            (limits.header_timeout, limits.header_rate),
+            (seconds(header), header_rate),
+            "{words}"
+        );
+        assert_eq!(
+            (limits.body_timeout, limits.body_rate),
+            (seconds(body), body_rate),
+            "{words}"
+        );
+    }
+    let rate = rate(500, Some(40));
+    for (come, allowed) in [(0, 20), (499, 20), (5_000, 30), (1_000_000, 40)] {
+        assert_eq!(
+            rate.allowance(seconds(20), come).as_secs(),
+            allowed,
+            "{come}"
+        );
+    }
+}

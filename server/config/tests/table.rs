@@ -1,8 +1,6 @@
 //! The directive table, row by row.
 
-use mehari_config::{
-    Directive, Errand, Interpreter, Made, PerlSettings, Place, Shape, Site, DIRECTIVES,
-};
+use mehari_config::{Directive, Errand, Ground, Interpreter, Made, Place, Shape, Site, DIRECTIVES};
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -15,7 +13,7 @@ fn load(text: &str) -> Result<Site, mehari_config::Problems> {
 struct Reading;
 
 impl Interpreter for Reading {
-    fn run(&mut self, _: &PerlSettings, errand: Errand<'_>) -> Result<Made, String> {
+    fn run(&mut self, _: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String> {
         match errand {
             Errand::Section { code: "}", .. } => Err("syntax error".to_string()),
             _ => Ok(Made::default()),
@@ -27,7 +25,7 @@ impl Interpreter for Reading {
 fn surroundings(row: &Directive) -> &'static str {
     match row.name {
         // The example names files that do not exist; the failure is the file's, not the row's.
-        "Include" => "<IfDefine NEVER>\n%\n</IfDefine>\n",
+        "Include" | "Use" => "<IfDefine NEVER>\n%\n</IfDefine>\n",
         _ => "%\n",
     }
 }
@@ -82,7 +80,7 @@ fn every_row_that_takes_arguments_refuses_none() {
 
 #[test]
 fn every_row_keeps_to_its_place() {
-    for row in Directive::all().filter(|row| row.name != "Include") {
+    for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
         let app = if row.name.ends_with("Handler") {
             "PSGIApp app.psgi\n"
         } else {
@@ -114,7 +112,7 @@ fn every_row_keeps_to_its_place() {
 
 #[test]
 fn every_row_keeps_to_its_place_in_a_virtual_host() {
-    for row in Directive::all().filter(|row| row.name != "Include") {
+    for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
         let text = format!(
             "<VirtualHost *>\nPSGIApp app.psgi\n{} {}\n</VirtualHost>\n",
             row.name, row.example

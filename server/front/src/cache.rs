@@ -13,6 +13,7 @@ mod key;
 mod lease;
 mod owned;
 mod receive;
+mod redis;
 mod refresh;
 
 pub use ask::{step, Question, Step};
@@ -29,8 +30,11 @@ use coded::CodedPages;
 use disk::Disk;
 use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
+use redis::Redis;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Waker;
 
@@ -41,6 +45,7 @@ pub struct Cache {
     asked: RefCell<HashMap<Rc<[u8]>, Vec<Waker>>>,
     coded: CodedPages,
     disk: Disk,
+    redis: Redis,
     journal: RefCell<Option<Rc<dyn Journal>>>,
     pub counts: Counts,
 }
@@ -97,13 +102,15 @@ impl Cache {
 
     pub fn configure(&self, settings: &CacheStore) {
         self.disk.configure(settings);
+        self.redis.configure(&settings.redis);
         // A third of it for what is compressed.
         self.store.bound(settings.memory / 3 * 2);
         self.coded.bound(settings.memory / 3);
     }
 
     /// Forgets what is meant; how many pages that were.
-    pub fn purge(&self, purge: &Purge) -> usize {
+    pub fn purge(self: &Rc<Cache>, purge: &Purge) -> usize {
+        self.sweep(purge.clone());
         let (kept, filed) = (
             self.store.remove_if(|key| purge.means(key)),
             self.disk.remove_if(|key| purge.means(key)),
@@ -111,19 +118,26 @@ impl Cache {
         kept.max(filed)
     }
 
+    /// Reads what is known of a key elsewhere into memory. `None`: nothing is.
+    fn look_behind(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+        self.load(key).or_else(|| self.fetch(key))
+    }
+
     /// Puts a page in the place of the one that answered the same requests.
     fn put(self: &Rc<Cache>, key: &Rc<[u8]>, page: Rc<Page>) {
         self.file(key, &page);
+        self.send(key, &page);
         self.store.put(key, page);
     }
 
-    fn remove(&self, key: &[u8]) {
+    fn remove(self: &Rc<Cache>, key: &[u8]) {
         self.store.remove(key);
         self.disk.remove(key);
+        self.forget(key);
     }
 
     /// What a program's response says is to be forgotten.
-    pub fn purge_said(&self, request: &Request<'_>, block: &[u8], lines: &Lines) {
+    pub fn purge_said(self: &Rc<Cache>, request: &Request<'_>, block: &[u8], lines: &Lines) {
         let said = lines.purge.iter().map(|span| &block[span.clone()]);
         for purge in said.filter_map(|text| Purge::by(request, text)) {
             self.purge(&purge);

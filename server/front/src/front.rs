@@ -44,6 +44,8 @@ pub struct Stats {
     pub too_fast: u64,
     pub held_back: u64,
     pub too_many_connections: u64,
+    /// Answered 408.
+    pub too_slow: u64,
     pub requests: u64,
     /// Bytes of response bodies.
     pub bytes: u64,
@@ -129,6 +131,7 @@ impl<D: Dispatch> Handle<D> {
             too_fast: traffic.too_fast.get(),
             held_back: traffic.held_back.get(),
             too_many_connections: traffic.too_many_connections.get(),
+            too_slow: traffic.too_slow.get(),
             requests: counts.requests.get(),
             bytes: counts.bytes.get(),
             cache: self.0.cache.stats(),

@@ -3,6 +3,7 @@
 pub mod cgi;
 pub mod fastcgi;
 pub mod file;
+pub mod gateway;
 pub mod lua;
 pub mod perl;
 pub mod proxy;

@@ -18,4 +18,5 @@ mod stream;
 mod tunnel;
 
 pub use connection::{Connection, Ended, Takeover};
+pub use receive::{LINGER, LINGER_BYTES};
 pub use reply::push_number;

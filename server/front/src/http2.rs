@@ -8,14 +8,15 @@ mod census;
 mod flow;
 mod head;
 mod line;
+mod presence;
 mod program;
 mod receive;
 mod send;
 mod stream;
 
-use crate::deadline::{Alarm, Phase, Seat};
+use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
-use crate::http1::Takeover;
+use crate::http1::{Takeover, LINGER, LINGER_BYTES};
 use crate::log::Origin;
 use crate::request::Peer;
 use crate::shared::Shared;
@@ -24,7 +25,7 @@ use census::Census;
 use h2::server::Connection;
 use line::Line;
 use mehari_config::{ConnectionLimits, LogLevel};
-use std::cell::Cell;
+use presence::{Presence, Working};
 use std::future::{poll_fn, Future};
 use std::pin::pin;
 use std::rc::Rc;
@@ -44,6 +45,8 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// Bytes of a client's preface.
 const PREFACE: usize = 24;
+/// A client that has closed its side is asked so often whether it is still there.
+const ASKED_AGAIN: Duration = Duration::from_millis(250);
 /// How long a client may take to close after GOAWAY.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -69,10 +72,7 @@ where
         return;
     };
     line.host();
-    let presence = Rc::new(Presence {
-        seat,
-        active: Cell::new(0),
-    });
+    let presence = Rc::new(Presence::new(seat));
     presence.rest(&shared);
     let peer = Rc::new(takeover.peer);
     let began = shared.clock.tick();
@@ -85,12 +85,15 @@ where
         began,
         line,
         condemned: false,
+        broken: false,
+        listens: false,
     };
     while let Some(accepted) = poll_fn(|cx| host.poll_accept(cx)).await {
         let (request, respond) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 host.log_end(&error);
+                host.broken = error.is_library();
                 break;
             }
         };
@@ -113,6 +116,9 @@ where
             tokio::task::spawn_local(work);
         }
     }
+    if host.condemned || host.broken {
+        host.linger().await;
+    }
 }
 
 fn builder(limits: &ConnectionLimits) -> h2::server::Builder {
@@ -126,54 +132,6 @@ fn builder(limits: &ConnectionLimits) -> h2::server::Builder {
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buffer_size(256 * 1024);
     builder
-}
-
-/// The connection's seat, idle while none of its streams is at work.
-struct Presence {
-    seat: Seat,
-    active: Cell<usize>,
-}
-
-impl Presence {
-    /// It asked for something that was answered at once.
-    fn still_here<D: Dispatch>(&self, shared: &Shared<D>) {
-        if self.active.get() == 0 {
-            self.rest(shared);
-        }
-    }
-
-    fn rest<D: Dispatch>(&self, shared: &Shared<D>) {
-        let limit = shared.site().limits.keep_alive.unwrap_or(Duration::ZERO);
-        self.seat.enter(&shared.clock, Phase::Idle, limit);
-    }
-}
-
-/// A stream at work.
-struct Working<D: Dispatch> {
-    shared: Rc<Shared<D>>,
-    presence: Rc<Presence>,
-}
-
-impl<D: Dispatch> Working<D> {
-    fn begin(shared: &Rc<Shared<D>>, presence: &Rc<Presence>) -> Working<D> {
-        presence.active.set(presence.active.get() + 1);
-        presence
-            .seat
-            .enter(&shared.clock, Phase::Work, Duration::MAX);
-        Working {
-            shared: shared.clone(),
-            presence: presence.clone(),
-        }
-    }
-}
-
-impl<D: Dispatch> Drop for Working<D> {
-    fn drop(&mut self) {
-        self.presence.active.set(self.presence.active.get() - 1);
-        if self.presence.active.get() == 0 {
-            self.presence.rest(&self.shared);
-        }
-    }
 }
 
 type Accepted = (
@@ -192,6 +150,10 @@ struct Host<S, D: Dispatch> {
     line: Line<S>,
     /// It has been told to go for what it overdid: nothing more is done for it.
     condemned: bool,
+    /// It broke the protocol, and was told so.
+    broken: bool,
+    /// It sends no more, and has been asked whether it is there.
+    listens: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
@@ -210,16 +172,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
                 // What it is told is said when the library is asked again.
                 continue;
             }
-            if let Poll::Ready(Err(_)) = self.line.poll_end_round(cx) {
-                return Poll::Ready(None);
+            if self.line.holds_back_the_end() && !self.listens {
+                self.listens = true;
+                self.ask_whether_it_listens();
+            }
+            match self.line.poll_end_round(cx) {
+                Poll::Ready(Err(_)) => return Poll::Ready(None),
+                // All it asked for has been answered, and has left.
+                Poll::Ready(Ok(())) if self.is_at_its_end() => {
+                    self.line.tell_the_end();
+                    continue;
+                }
+                _ => {}
             }
             match self.presence.seat.poll_alarm(cx) {
                 None => return Poll::Pending,
+                Some(Alarm::Late) if self.listens && self.presence.active.get() > 0 => {
+                    self.ask_whether_it_listens();
+                }
                 Some(Alarm::Late | Alarm::Leave) if !self.leaving => self.say_goodbye(),
                 Some(Alarm::Leave) if self.presence.active.get() > 0 => return Poll::Pending,
                 Some(_) => return Poll::Ready(None),
             }
         }
+    }
+
+    /// To send no more is no wish to be told nothing more: half a connection may be closed (RFC 9293 section 3.6).
+    fn is_at_its_end(&self) -> bool {
+        self.line.holds_back_the_end() && (self.presence.active.get() == 0 || self.condemned)
+    }
+
+    /// A client that sends no more listens on, or is gone: nobody works for one that is.
+    fn ask_whether_it_listens(&self) {
+        self.line.probe();
+        let seat = &self.presence.seat;
+        seat.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
     }
 
     /// True: it has just been told to go.
@@ -260,6 +247,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
         self.shared
             .journal
             .error(0, level, Origin::default(), &text);
+    }
+
+    /// A socket that is closed with bytes unread is reset, and a client that is reset may lose what it has not read:
+    /// why it was sent away.
+    async fn linger(self) {
+        let Host {
+            connection,
+            presence,
+            line,
+            shared,
+            ..
+        } = self;
+        drop(connection);
+        presence.seat.enter(&shared.clock, Phase::Linger, LINGER);
+        let mut last = pin!(line.discard(LINGER_BYTES));
+        let end = poll_fn(|cx| match last.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => match presence.seat.poll_alarm(cx) {
+                Some(_) => Poll::Ready(()),
+                None => Poll::Pending,
+            },
+        });
+        end.await;
     }
 
     fn say_goodbye(&mut self) {

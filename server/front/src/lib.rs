@@ -45,6 +45,7 @@ mod spare;
 mod spool;
 mod status;
 mod tls;
+mod trace;
 mod traffic;
 mod turn;
 mod uploads;
@@ -58,3 +59,11 @@ pub use log::{Entry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use socket::{Door, Listener};
 pub use tls::{Hosts, Trouble};
+
+/// Why back ends of `https://` cannot be met as they are configured.
+pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {
+    match mehari_upstream::is_secure(&site.upstreams) {
+        true => mehari_upstream::Trust::load(&site.proxy_tls).map(drop),
+        false => Ok(()),
+    }
+}

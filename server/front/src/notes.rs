@@ -22,6 +22,8 @@ pub struct Notes {
     pub lines: Vec<u8>,
     /// The status the front refuses with, where a Perl handler has a say in it.
     pub access_status: u16,
+    /// Verdicts on what asks for no user, for a worker that finds out who the user is.
+    pub known: u8,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
     /// The rules of the host have run for this resource, and this came of them.
@@ -130,6 +132,7 @@ impl Notes {
     pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
+        self.known = 0;
     }
 
     /// The request goes to another resource: what rules have made of the last one does not hold there.

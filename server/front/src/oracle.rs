@@ -102,7 +102,10 @@ fn give_call(
             file,
         } = call.task
         {
-            call.task = Task::Front { file };
+            call.task = Task::Front {
+                file,
+                is_program: true,
+            };
         }
         if access_status != 0 {
             call.access_status = access_status;

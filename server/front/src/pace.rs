@@ -3,11 +3,9 @@
 
 use crate::clock::Clock;
 use crate::uploads::Upload;
+use mehari_config::ConnectionLimits;
 use std::rc::Rc;
 use std::time::Duration;
-
-/// Bytes that buy another second, as `MinRate=500` of Apache's `RequestReadTimeout`.
-const BYTES_PER_SECOND: u64 = 500;
 
 #[derive(Default)]
 pub struct Pace {
@@ -42,11 +40,12 @@ impl Pace {
         }
     }
 
-    /// How long the next bytes may take: `pause`, but in all no more than `pause` and a second for
-    /// each `BYTES_PER_SECOND` bytes that came.
-    pub fn limit(&self, clock: &Clock, pause: Duration) -> Duration {
-        let bought = Duration::from_millis(self.received.saturating_mul(1000) / BYTES_PER_SECOND);
-        let end = self.began.saturating_add(pause).saturating_add(bought);
+    /// How long the next bytes may take: no longer than the body's time, and in all no longer than that and
+    /// what its rate has bought.
+    pub fn limit(&self, clock: &Clock, limits: &ConnectionLimits) -> Duration {
+        let pause = limits.body_timeout;
+        let all = limits.body_rate.allowance(pause, self.received);
+        let end = self.began.saturating_add(all);
         end.saturating_sub(clock.tick()).min(pause)
     }
 }

@@ -1,6 +1,7 @@
 //! Parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
 
 use crate::handler::fastcgi::Reply;
+use crate::handler::gateway;
 use crate::handler::proxy::{Asked, Http, Reader, Step};
 use crate::handler::Said;
 use crate::http1::chunked::Decoder;
@@ -68,6 +69,7 @@ pub fn back_end_reply(
     let mut reader = match speech {
         Speech::Http => Reader::Http(Http::new(&asked)),
         Speech::FastCgi => Reader::FastCgi(Box::<Reply>::default()),
+        Speech::Scgi | Speech::Uwsgi => Reader::Gateway(gateway::Reply::default()),
     };
     let (mut input, mut interim) = (Input::default(), VecDeque::new());
     let (mut status, mut body) = (None, Vec::new());

@@ -1,5 +1,6 @@
 //! What the server says about itself: Apache's status page, metrics, whether it lives and is ready.
 
+mod info;
 mod metrics;
 mod status;
 mod uploads;
@@ -20,6 +21,7 @@ pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, report: Re
         Report::Metrics => metrics::answer(shared, request),
         Report::Uploads(format) => uploads::answer(shared, request, format),
         Report::Status => status::answer(shared, request),
+        Report::Info => info::answer(&shared.site()),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::http1::head::split_port;
 use crate::notes::Notes;
 use crate::tls::Session;
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// Both ends of a connection, as text: made once when it is accepted.
@@ -18,6 +19,10 @@ pub struct Peer {
     pub server_port: u16,
     /// The client came by TLS.
     pub tls: Option<Rc<Session>>,
+    /// The connection's own number; 0: none.
+    pub connection: u64,
+    /// Requests it brought before this one, as far as HTTP/1 counts them.
+    pub kept: Cell<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -106,8 +106,8 @@ impl<D: Dispatch> Shared<D> {
         cache.tell(journal.clone());
         let meters = site.is_metered().then(Meters::default);
         Shared {
+            upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
             lua: Lua::new(&site),
-            upstreams: Upstreams::new(&site.upstreams, report),
             site: RefCell::new(site),
             pool,
             cgi,
@@ -138,12 +138,24 @@ impl<D: Dispatch> Shared<D> {
         }
     }
 
+    /// A client was refused because it sends too slowly.
+    pub fn note_slow(&self, peer: &Peer, what: &str) {
+        let count = &self.traffic.counts.too_slow;
+        count.set(count.get() + 1);
+        let text = format!(
+            "{}: its {what} comes too slowly (RequestReadTimeout): 408",
+            peer.remote_addr
+        );
+        let journal = &self.journal;
+        journal.error(0, LogLevel::Notice, Origin::default(), &text);
+    }
+
     pub fn site(&self) -> Arc<Site> {
         self.site.borrow().clone()
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
-        self.upstreams.renew(&site.upstreams);
+        self.upstreams.renew(&site.upstreams, &site.proxy_tls);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
         self.variants.configure(&site.variants);

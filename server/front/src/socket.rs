@@ -3,6 +3,7 @@
 use crate::request::Peer;
 use crate::watched::{defer_accept, watched};
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -198,6 +199,8 @@ impl Acceptor {
                     server_port: local.port(),
                     tls: None,
                     server_ip: Some(local.ip().to_canonical()),
+                    connection: next_connection(),
+                    kept: Cell::default(),
                 };
                 Ok((Socket::Tcp(socket, *door), peer))
             }
@@ -206,12 +209,20 @@ impl Acceptor {
                 let peer = Peer {
                     remote_addr: HERE.into(),
                     server_addr: HERE.into(),
+                    connection: next_connection(),
                     ..Peer::default()
                 };
                 Ok((Socket::Unix(socket), peer))
             }
         }
     }
+}
+
+/// No two connections of the server's life share a number.
+fn next_connection() -> u64 {
+    thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
+    LAST.set(LAST.get() + 1);
+    LAST.get()
 }
 
 /// Whoever else has something to do gets a turn between, however many clients come.

@@ -28,6 +28,8 @@ pub struct Counts {
     pub too_fast: Cell<u64>,
     pub held_back: Cell<u64>,
     pub too_many_connections: Cell<u64>,
+    /// `RequestReadTimeout`.
+    pub too_slow: Cell<u64>,
 }
 
 /// A place in a count, given back when dropped.

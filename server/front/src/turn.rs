@@ -229,6 +229,7 @@ impl Turn {
                 .settings
                 .as_ref()
                 .map_or(&[], |settings| &settings.set_env),
+            variables: self.notes.as_ref().map_or(&[], |notes| &notes.variables),
             tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
             file: route.map_or(&[], |route| &route.file),
             handler: handler.as_deref().unwrap_or_default(),

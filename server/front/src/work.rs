@@ -14,6 +14,7 @@ use crate::request::{path_of, Peer, Request};
 use crate::route::{self, Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
 use crate::spool::Spooled;
+use crate::trace;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
 use crate::uploads::{self, Upload};
@@ -109,6 +110,21 @@ pub fn wants_body(route: &Route) -> bool {
 
 /// Starts the work. The body is complete.
 pub fn begin<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    route: &Route,
+    body: Body<'_>,
+) -> Work<D> {
+    if route.settings.trace_parents && !trace::is_there(request) {
+        let parent = trace::fresh(request.id);
+        let fields = trace::among(request.fields, &parent);
+        let fields = fields.as_slice();
+        return begin_as_is(shared, &Request { fields, ..*request }, route, body);
+    }
+    begin_as_is(shared, request, route, body)
+}
+
+fn begin_as_is<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     route: &Route,

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use h2::client::SendRequest;
 use http::{HeaderMap, Method, Request};
 use stand::client::eventually;
+use stand::frames;
 use stand::Stand;
 use std::time::Duration;
 
@@ -59,6 +60,27 @@ async fn ask(sender: &Sender, request: Request<()>, body: &[u8]) -> (u16, Header
         bytes.extend_from_slice(&piece);
     }
     (parts.status.as_u16(), parts.headers, bytes)
+}
+
+#[test]
+fn client_that_sends_no_more_is_answered_and_then_closed() {
+    let stand = Stand::plain();
+    for path in ["/file.txt", "/stream.pl", "/half.pl"] {
+        let mut client = frames::Client::open(&stand);
+        client.send(&frames::bare(&[
+            (":method", "GET"),
+            (":scheme", "http"),
+            (":path", path),
+            (":authority", "x"),
+        ]));
+        client.0.shutdown(std::net::Shutdown::Write).expect("open");
+        let mut ended = false;
+        while let Some(frame) = client.next() {
+            let is_last = frame.flags & frames::END_STREAM != 0 || frame.kind == frames::RST_STREAM;
+            ended |= frame.stream == 1 && is_last;
+        }
+        assert!(ended, "{path}: closed before the end of its stream");
+    }
 }
 
 #[test]

@@ -65,6 +65,8 @@ pub struct More<'a> {
     /// The header lines of the response, each `Name: value\r\n`.
     pub response: &'a [u8],
     pub environment: &'a [(String, String)],
+    /// Set by rules for this request; they count before `environment`, the last of a name first.
+    pub variables: &'a [(Vec<u8>, Vec<u8>)],
     pub tls: Option<&'a dyn Lookup>,
     pub file: &'a [u8],
     pub handler: &'a str,

@@ -20,7 +20,11 @@ pub enum Task<'a> {
     /// A PSGI application file.
     Psgi { file: &'a [u8] },
     /// The front answers with this file or with what it knows, once Perl's other phases have run.
-    Front { file: &'a [u8] },
+    Front {
+        file: &'a [u8],
+        /// It is a program, and the front answers with what that prints.
+        is_program: bool,
+    },
 }
 
 /// The body of a request, complete.
@@ -54,6 +58,9 @@ pub struct Call<'a> {
     pub server_addr: &'a [u8],
     pub remote_addr: &'a [u8],
     pub remote_port: u16,
+    /// The number of the client's connection, and how many requests it brought before; 0: not known.
+    pub connection: u64,
+    pub kept: u64,
     pub document_root: &'a [u8],
     /// Of what the path was mapped to, by its name; empty: unknown, or a script.
     pub media_type: &'a [u8],
@@ -65,6 +72,8 @@ pub struct Call<'a> {
     pub settings: (u32, &'a [u8]),
     /// The status the front itself refuses the request with in the access phase; 0: it does not.
     pub access_status: u16,
+    /// Verdicts on the parts of `Require` that ask for no user, where Perl says who the user is.
+    pub known: u8,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.

@@ -4,8 +4,8 @@
 //! ended when an errand takes longer than any may.
 
 use crate::perl_side::PerlSide;
-use crate::zygote::{environment, switches};
-use mehari_config::{CustomDirective, Errand, Interpreter, Made, PerlSettings};
+use crate::zygote::{environment, facts, switches};
+use mehari_config::{CustomDirective, Errand, Ground, Interpreter, Made};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -38,9 +38,9 @@ struct Running {
 }
 
 impl Interpreter for Configurator {
-    fn run(&mut self, settings: &PerlSettings, errand: Errand<'_>) -> Result<Made, String> {
+    fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String> {
         if self.running.is_none() {
-            self.running = Some(Running::start(settings)?);
+            self.running = Some(Running::start(ground)?);
         }
         let Some(running) = &mut self.running else {
             return Ok(Made::default());
@@ -88,15 +88,17 @@ fn why(error: &io::Error, patience: Duration) -> String {
 }
 
 impl Running {
-    fn start(settings: &PerlSettings) -> Result<Running, String> {
+    fn start(ground: &Ground<'_>) -> Result<Running, String> {
+        let settings = ground.perl;
         let perl = PerlSide::ensure(&settings.interpreter).map_err(|error| error.to_string())?;
         let mut process = Command::new(&settings.interpreter)
             .args(switches(settings, &perl))
             .args([
                 "-MMehari::Configuration",
                 "-e",
-                "Mehari::Configuration::serve()",
+                "Mehari::Configuration::serve(@ARGV)",
             ])
+            .args(facts(ground.server_root, ground.defines))
             .env_clear()
             .envs(environment(settings))
             .stdin(Stdio::piped())
@@ -193,20 +195,25 @@ mod tests {
     #[test]
     fn a_section_reads_no_errands_and_is_not_waited_for_without_end() {
         let mut configurator = Configurator::default();
-        let settings = Site::defaults().perl;
+        let site = Site::defaults();
+        let ground = Ground {
+            perl: &site.perl,
+            server_root: &site.server_root,
+            defines: &site.defines,
+        };
         let mut lines = |code| {
             configurator
-                .run(&settings, section(code))
+                .run(&ground, section(code))
                 .map(|made| made.lines)
         };
         let read = lines("our $ServerName = <STDIN> // 'none';");
         assert_eq!(read, Ok(vec!["ServerName none".to_string()]));
         configurator.patience = Duration::from_millis(300);
-        let late = configurator.run(&settings, section("sleep 1 while 1;"));
+        let late = configurator.run(&ground, section("sleep 1 while 1;"));
         let why = late.expect_err("a section that does not end");
         assert!(why.contains("has not ended within 0.3 s"), "{why}");
         configurator.patience = PATIENCE;
-        let next = configurator.run(&settings, section("our $Listen = 80;"));
+        let next = configurator.run(&ground, section("our $Listen = 80;"));
         assert_eq!(
             next.map(|made| made.lines),
             Ok(vec!["Listen 80".to_string()])

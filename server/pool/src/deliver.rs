@@ -233,6 +233,7 @@ impl Inner {
         };
         let pid = worker.pid;
         worker.killed = Some(what);
+        worker.wrote_what_cannot_be = true;
         worker.kill();
         self.log
             .error(format_args!("worker {pid} wrote {what}: it is replaced"));

@@ -241,8 +241,11 @@ impl Inner {
     }
 
     /// A request that was not begun goes to the front of the queue, unless its client is gone.
+    /// It has waited since it came, not since its worker could not begin it: or it might wait for ever.
     pub fn put_back(&mut self, held: Held, frame: Vec<u8>) {
-        self.put_back_since(held, frame, Instant::now());
+        let arrived = self.exchanges.get(held.ticket);
+        let since = arrived.map_or_else(Instant::now, |arrived| arrived.submitted);
+        self.put_back_since(held, frame, since);
     }
 
     fn put_back_since(&mut self, held: Held, frame: Vec<u8>, since: Instant) {

@@ -26,10 +26,12 @@ impl Inner {
             return;
         };
         let current = self.current;
-        let begun = worker
-            .held
-            .len()
-            .saturating_sub(worker.mailbox.waiting() as usize);
+        // What it has begun it says itself; where it wrote what cannot be, none of its requests may run again.
+        let waiting = match worker.wrote_what_cannot_be {
+            true => 0,
+            false => worker.mailbox.waiting() as usize,
+        };
+        let begun = worker.held.len().saturating_sub(waiting);
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
             self.started_falsely();

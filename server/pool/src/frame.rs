@@ -102,8 +102,11 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         variable_count: call.variables.len() as u16,
         server_port: call.server_port,
         remote_port: call.remote_port,
+        connection: call.connection,
+        kept: call.kept,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        known: call.known,
         server: call.server,
         ..Request::default()
     };
@@ -173,7 +176,7 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         ),
         Task::Handler { name, .. } => (TaskKind::Handler, name),
         Task::Psgi { file } => (TaskKind::Psgi, file),
-        Task::Front { file } => (TaskKind::Front, file),
+        Task::Front { file, .. } => (TaskKind::Front, file),
     }
 }
 
@@ -208,6 +211,12 @@ fn flags(call: &Call<'_>) -> u8 {
         }
     ) {
         flags |= flag::PERL_SCRIPT;
+    }
+    if let Task::Front {
+        is_program: true, ..
+    } = call.task
+    {
+        flags |= flag::PROGRAM | flag::CGI_WORLD;
     }
     if call.method == b"HEAD" {
         flags |= flag::HEAD;

@@ -3,7 +3,7 @@
 use crate::perl_side::PerlSide;
 use crate::reports::copy_lines;
 use crate::zygote::{next_message, Zygote};
-use mehari_config::{Problem, Site};
+use mehari_config::{Phase, Problem, Site};
 use mehari_observe::ErrorLog;
 use mehari_wire::layout::control;
 use mehari_wire::Bell;
@@ -108,6 +108,16 @@ impl Loading<'_> {
     }
 }
 
+/// A phase's directive and the handlers that start-up code gave it, NUL between.
+fn push_handlers(site: &Site, host: u32, text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    let mut parts = text.split('\0').map(str::to_string);
+    let named = parts.next().and_then(|name| Phase::named(&name));
+    if let Some(phase) = named {
+        site.push_handlers(host, phase, parts.collect());
+    }
+}
+
 /// What the zygote says until it is ready: what failed, and what files it loaded.
 async fn outcome(site: &Site, zygote: &Zygote) -> Result<(Vec<Problem>, Vec<PathBuf>), LoadError> {
     let mut failures: Vec<Problem> = Vec::new();
@@ -128,6 +138,7 @@ async fn outcome(site: &Site, zygote: &Zygote) -> Result<(Vec<Problem>, Vec<Path
                     failures.push(problem);
                 }
             }
+            control::PUSHED => push_handlers(site, message.head.slot, &message.text),
             control::LOADED => loaded.push(PathBuf::from(OsString::from_vec(message.text))),
             _ => {}
         }

@@ -63,6 +63,7 @@ impl Inner {
             in_idle: false,
             warned: None,
             killed: None,
+            wrote_what_cannot_be: false,
             served: 0,
             limit,
             replacement_asked: false,

@@ -55,7 +55,7 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
     add(b"REQUEST_URI", call.target);
     add(b"QUERY_STRING", call.query);
     add(b"SCRIPT_NAME", call.script_name);
-    if let Task::Script { file, .. } | Task::Psgi { file } | Task::Front { file } = call.task {
+    if let Task::Script { file, .. } | Task::Psgi { file } | Task::Front { file, .. } = call.task {
         add(b"SCRIPT_FILENAME", file);
     }
     if !call.path_info.is_empty() {

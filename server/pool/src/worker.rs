@@ -49,6 +49,8 @@ pub struct Worker {
     pub warned: Option<Instant>,
     /// Why the front killed it, for the log.
     pub killed: Option<&'static str>,
+    /// That is why: nothing in its mailbox is to be believed any more.
+    pub wrote_what_cannot_be: bool,
     pub served: u64,
     /// Requests after which it is replaced.
     pub limit: Option<u64>,

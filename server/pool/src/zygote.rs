@@ -7,9 +7,11 @@ use mehari_wire::layout::control;
 use mehari_wire::{Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::{fcntl_setfd, FdFlags};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::Stdio;
 use tokio::io::unix::AsyncFd;
 use tokio::process::{Child, ChildStderr, Command};
@@ -35,7 +37,13 @@ impl Zygote {
             .args(switches(&site.perl, perl))
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
-            .args(facts(site))
+            .args(facts(&site.server_root, &site.defines))
+            .args(
+                (!site.files.is_empty())
+                    .then_some(["configured", "1"])
+                    .into_iter()
+                    .flatten(),
+            )
             .env_clear()
             .envs(environment_of(site))
             .stdin(Stdio::null())
@@ -133,13 +141,14 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
 }
 
 /// What Perl may ask of the server as a whole, as names and values; Mehari::Server has them.
-fn facts(site: &Site) -> Vec<OsString> {
-    let is_configured = !site.files.is_empty();
-    let mut facts = vec!["server_root".into(), site.server_root.clone().into()];
-    if is_configured {
-        facts.extend(["configured".into(), "1".into()]);
-    }
-    facts
+pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsString> {
+    let defines: Vec<&str> = defines.keys().map(String::as_str).collect();
+    vec![
+        "server_root".into(),
+        server_root.into(),
+        "defines".into(),
+        defines.join("\n").into(),
+    ]
 }
 
 /// The switches of a perl of the site's, and where it finds our side. PERL5LIB becomes -I, so that scripts do not

@@ -1,5 +1,6 @@
 //! A connection with a back end: its socket, what was read ahead of need, and its timer.
 
+use crate::trust::Greeting;
 use crate::{Fault, Socket};
 use bytes::BufMut;
 use mehari_config::BackEndAddress;
@@ -124,17 +125,9 @@ impl Connection {
 
     /// The back end closed it, or spoke unasked: of no use. Costs no system call while the loop has
     /// seen nothing happen on it.
-    pub(crate) fn has_stirred(&self) -> bool {
+    pub(crate) fn has_stirred(&mut self) -> bool {
         let nobody = nobody();
-        let mut cx = Context::from_waker(&nobody);
-        match self.socket.poll_read_ready(&mut cx) {
-            Poll::Pending => false,
-            Poll::Ready(Err(_)) => true,
-            Poll::Ready(Ok(())) => {
-                let read = self.socket.try_read(&mut [0]);
-                !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-            }
-        }
+        self.socket.has_stirred(&mut Context::from_waker(&nobody))
     }
 }
 
@@ -153,11 +146,16 @@ fn nobody() -> Waker {
 pub struct Connecting(Pin<Box<dyn Future<Output = Result<Connection, Fault>>>>);
 
 impl Connecting {
-    pub fn new(address: BackEndAddress, limit: Duration) -> Connecting {
+    pub fn new(
+        address: BackEndAddress,
+        greeting: Result<Option<Greeting>, Fault>,
+        limit: Duration,
+    ) -> Connecting {
         Connecting(Box::pin(async move {
-            match tokio::time::timeout(limit, Socket::connect(&address)).await {
-                Ok(Ok(socket)) => Ok(Connection::new(socket)),
-                Ok(Err(error)) => Err(Fault::Unreachable(error.kind())),
+            let greeting = greeting?;
+            let socket = Socket::connect(&address, greeting.as_ref());
+            match tokio::time::timeout(limit, socket).await {
+                Ok(socket) => socket.map(Connection::new),
                 Err(_) => Err(Fault::ConnectTimedOut),
             }
         }))

@@ -14,6 +14,10 @@ pub enum Fault {
     Unreachable(io::ErrorKind),
     #[error("the back end could not be connected to in time")]
     ConnectTimedOut,
+    #[error("the back end's certificate is not accepted: {0}")]
+    Untrusted(&'static str),
+    #[error("the back end does not speak TLS as we do")]
+    Handshake,
     #[error("the connection to the back end broke: {0}")]
     Broken(io::ErrorKind),
     #[error("the back end closed the connection without an answer")]
@@ -36,17 +40,27 @@ impl Fault {
         match self {
             Fault::NoBackEnd | Fault::QueueFull | Fault::QueueTimedOut | Fault::Overloaded => 503,
             Fault::Unreachable(_) | Fault::Broken(_) | Fault::Closed | Fault::CutOff => 502,
-            Fault::Malformed(_) => 502,
+            Fault::Malformed(_) | Fault::Untrusted(_) | Fault::Handshake => 502,
             Fault::ConnectTimedOut | Fault::TimedOut => 504,
             Fault::Body(_) => 500,
         }
+    }
+
+    /// Waiting does not help: somebody has to change something.
+    pub fn is_lasting(self) -> bool {
+        matches!(self, Fault::Untrusted(_) | Fault::Handshake)
     }
 
     /// The back end itself is to blame, so that the next request had better go elsewhere.
     pub fn is_members(self) -> bool {
         matches!(
             self,
-            Fault::Unreachable(_) | Fault::ConnectTimedOut | Fault::Broken(_) | Fault::Closed
+            Fault::Unreachable(_)
+                | Fault::ConnectTimedOut
+                | Fault::Untrusted(_)
+                | Fault::Handshake
+                | Fault::Broken(_)
+                | Fault::Closed
         )
     }
 }

@@ -74,6 +74,11 @@ impl Group {
         others.clamp(1, self.settings.borrow().attempts.max(1))
     }
 
+    /// How many members there are.
+    pub fn size(&self) -> usize {
+        self.members.borrow().len()
+    }
+
     /// Whether [`Wish::key`] counts.
     pub fn wants_key(&self) -> bool {
         self.settings.borrow().method == Method::Carp

@@ -87,7 +87,8 @@ fn judge(group: &Rc<Group>, member: &Member, health: &HealthCheck, verdict: Resu
 async fn ask(member: &Member, health: &HealthCheck) -> Result<(), String> {
     let settings = member.settings();
     let address = member.address.borrow().clone();
-    let mut socket = Socket::connect(&address)
+    let greeting = member.greeting().map_err(|fault| fault.to_string())?;
+    let mut socket = Socket::connect(&address, greeting.as_ref())
         .await
         .map_err(|error| error.to_string())?;
     if health.uri.is_empty() || settings.speech != Speech::Http {
@@ -99,6 +100,7 @@ async fn ask(member: &Member, health: &HealthCheck) -> Result<(), String> {
     );
     let broke = |error: std::io::Error| error.to_string();
     socket.write_all(question.as_bytes()).await.map_err(broke)?;
+    socket.flush().await.map_err(broke)?;
     let mut line = Vec::with_capacity(READ);
     while line.len() < 13 {
         if socket.read_buf(&mut line).await.map_err(broke)? == 0 {

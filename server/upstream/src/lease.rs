@@ -48,7 +48,8 @@ impl Lease {
             .connections
             .set(self.member.connections.get() + 1);
         let limit = self.member.settings().connect_timeout;
-        Connecting::new(self.member.address.borrow().clone(), limit)
+        let address = self.member.address.borrow().clone();
+        Connecting::new(address, self.member.greeting(), limit)
     }
 
     /// The head of an answer came: the member works.

@@ -16,6 +16,7 @@ mod program;
 mod queue;
 mod socket;
 mod status;
+mod trust;
 mod upstreams;
 
 pub use connection::{Connecting, Connection, Input};
@@ -26,4 +27,5 @@ pub use member::Member;
 pub use queue::Seeking;
 pub use socket::Socket;
 pub use status::{GroupStatus, MemberStatus};
-pub use upstreams::{Report, Upstreams};
+pub use trust::Trust;
+pub use upstreams::{is_secure, Report, Upstreams};

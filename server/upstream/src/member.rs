@@ -1,6 +1,8 @@
 //! One back end: what it may be given, how it fared lately, and its idle connections.
 
 use crate::connection::Connection;
+use crate::trust::{Greeting, Trust};
+use crate::Fault;
 use mehari_config::{BackEnd, BackEndAddress, Standing};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,6 +23,8 @@ pub struct Member {
     settings: RefCell<Rc<BackEnd>>,
     /// Where it really listens: a program's socket is not in the configuration.
     pub(crate) address: RefCell<BackEndAddress>,
+    /// How it is met in TLS.
+    greeting: RefCell<Option<Greeting>>,
     pub(crate) in_flight: Cell<usize>,
     idle: RefCell<Vec<Connection>>,
     /// Failures since it last answered.
@@ -51,6 +55,7 @@ impl Member {
             name,
             address: RefCell::new(settings.address.clone()),
             settings: RefCell::new(Rc::new(settings)),
+            greeting: RefCell::default(),
             in_flight: Cell::new(0),
             idle: RefCell::default(),
             failures: Cell::new(0),
@@ -70,6 +75,26 @@ impl Member {
 
     pub fn settings(&self) -> Rc<BackEnd> {
         self.settings.borrow().clone()
+    }
+
+    /// `None`: it is spoken with in clear text, which one of `https://` never is.
+    pub(crate) fn greeting(&self) -> Result<Option<Greeting>, Fault> {
+        match &*self.greeting.borrow() {
+            None if self.settings.borrow().secure => Err(Fault::Untrusted("nothing says by whom")),
+            greeting => Ok(greeting.clone()),
+        }
+    }
+
+    pub(crate) fn trust(&self, trust: &Option<Trust>) {
+        let settings = self.settings();
+        if !settings.secure {
+            return;
+        }
+        // Whoever was believed before may not be any more.
+        self.close_idle();
+        let greeting = trust.as_ref();
+        self.greeting
+            .replace(greeting.and_then(|trust| trust.greeting(&settings)));
     }
 
     /// A new configuration of the same back end: what is known of it stays.
@@ -161,7 +186,7 @@ impl Member {
     /// The idle connection used last that is still one.
     pub(crate) fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
-        while let Some(connection) = idle.pop() {
+        while let Some(mut connection) = idle.pop() {
             if !connection.has_stirred() {
                 return Some(connection);
             }
@@ -182,7 +207,7 @@ impl Member {
     pub(crate) fn sweep(&self, now: Instant) {
         let longest = self.settings.borrow().idle_time;
         let mut idle = self.idle.borrow_mut();
-        idle.retain(|one| now - one.idle_since < longest && !one.has_stirred());
+        idle.retain_mut(|one| now - one.idle_since < longest && !one.has_stirred());
     }
 
     pub(crate) fn idle(&self) -> usize {

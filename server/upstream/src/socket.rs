@@ -1,81 +1,136 @@
-//! A connected socket of either kind.
+//! A connected socket of either kind, TLS around it or not.
 
+use crate::trust::{self, Greeting};
+use crate::Fault;
 use mehari_config::BackEndAddress;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::TlsConnector;
 
 #[derive(Debug)]
 pub enum Socket {
+    Plain(Plain),
+    Tls(Box<TlsStream<Plain>>),
+}
+
+#[derive(Debug)]
+pub enum Plain {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 impl Socket {
-    /// A host's name is resolved by a thread; an address costs none.
-    pub async fn connect(address: &BackEndAddress) -> io::Result<Socket> {
-        match address {
-            BackEndAddress::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await?;
-                stream.set_nodelay(true)?;
-                Ok(Socket::Tcp(stream))
+    /// With a greeting TLS is spoken, and the other side has to be who it says.
+    pub async fn connect(
+        address: &BackEndAddress,
+        greeting: Option<&Greeting>,
+    ) -> Result<Socket, Fault> {
+        let plain = Plain::connect(address).await;
+        let plain = plain.map_err(|error| Fault::Unreachable(error.kind()))?;
+        let Some(greeting) = greeting else {
+            return Ok(Socket::Plain(plain));
+        };
+        let connector = TlsConnector::from(greeting.config.clone());
+        let met = connector.connect(greeting.name.clone(), plain).await;
+        met.map(|stream| Socket::Tls(Box::new(stream)))
+            .map_err(|error| trust::fault(&error))
+    }
+
+    /// It said something, or has closed, while nothing was asked of it.
+    pub fn has_stirred(&mut self, cx: &mut Context<'_>) -> bool {
+        match self {
+            Socket::Plain(plain) => match plain.poll_read_ready(cx) {
+                Poll::Pending => false,
+                Poll::Ready(Err(_)) => true,
+                Poll::Ready(Ok(())) => {
+                    let read = plain.try_read(&mut [0]);
+                    !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+                }
+            },
+            // TLS may have to say something to itself, which is taken in here and is nothing.
+            Socket::Tls(stream) => {
+                let mut byte = [0];
+                let mut byte = ReadBuf::new(&mut byte);
+                Pin::new(stream).poll_read(cx, &mut byte).is_ready()
             }
-            BackEndAddress::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path).await?)),
-        }
-    }
-
-    /// Ready: there is something to read, or the other side has closed.
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Socket::Tcp(stream) => stream.poll_read_ready(cx),
-            Socket::Unix(stream) => stream.poll_read_ready(cx),
-        }
-    }
-
-    pub fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(stream) => stream.try_read(into),
-            Socket::Unix(stream) => stream.try_read(into),
         }
     }
 
     /// Asks the kernel, whatever the loop has noticed by now: nothing has come and nothing has ended.
     pub fn is_quiet(&self) -> bool {
+        match self {
+            Socket::Plain(plain) => plain.is_quiet(),
+            Socket::Tls(stream) => stream.get_ref().0.is_quiet(),
+        }
+    }
+}
+
+impl Plain {
+    /// A host's name is resolved by a thread; an address costs none.
+    async fn connect(address: &BackEndAddress) -> io::Result<Plain> {
+        match address {
+            BackEndAddress::Tcp(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                stream.set_nodelay(true)?;
+                Ok(Plain::Tcp(stream))
+            }
+            BackEndAddress::Unix(path) => Ok(Plain::Unix(UnixStream::connect(path).await?)),
+        }
+    }
+
+    /// Ready: there is something to read, or the other side has closed.
+    fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Plain::Tcp(stream) => stream.poll_read_ready(cx),
+            Plain::Unix(stream) => stream.poll_read_ready(cx),
+        }
+    }
+
+    fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Plain::Tcp(stream) => stream.try_read(into),
+            Plain::Unix(stream) => stream.try_read(into),
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
         use rustix::net::{recv, RecvFlags};
         let mut byte = [0];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         let seen = match self {
-            Socket::Tcp(stream) => recv(stream, &mut byte, flags),
-            Socket::Unix(stream) => recv(stream, &mut byte, flags),
+            Plain::Tcp(stream) => recv(stream, &mut byte, flags),
+            Plain::Unix(stream) => recv(stream, &mut byte, flags),
         };
         matches!(seen, Err(rustix::io::Errno::AGAIN))
     }
 }
 
-impl AsyncRead for Socket {
+impl AsyncRead for Plain {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_read(cx, into),
-            Socket::Unix(stream) => Pin::new(stream).poll_read(cx, into),
+            Plain::Tcp(stream) => Pin::new(stream).poll_read(cx, into),
+            Plain::Unix(stream) => Pin::new(stream).poll_read(cx, into),
         }
     }
 }
 
-impl AsyncWrite for Socket {
+impl AsyncWrite for Plain {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Socket::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Plain::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Plain::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -85,8 +140,8 @@ impl AsyncWrite for Socket {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Plain::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Plain::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
         }
     }
 
@@ -100,8 +155,64 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Plain::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Plain::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Socket::Plain(stream) => Pin::new(stream).poll_read(cx, into),
+            Socket::Tls(stream) => Pin::new(stream).poll_read(cx, into),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Socket::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Socket::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Socket::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Socket::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// What is encrypted and did not fit the socket waits for this.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Socket::Plain(_) => Poll::Ready(Ok(())),
+            Socket::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

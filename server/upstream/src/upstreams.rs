@@ -5,7 +5,8 @@ use crate::health;
 use crate::member::Member;
 use crate::program::Fleet;
 use crate::status::GroupStatus;
-use mehari_config::{BackEndAddress, LogLevel, Upstream};
+use crate::trust::Trust;
+use mehari_config::{BackEndAddress, LogLevel, ProxyTls, Upstream};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -24,7 +25,7 @@ pub struct Upstreams {
 }
 
 impl Upstreams {
-    pub fn new(upstreams: &[Upstream], report: Report) -> Upstreams {
+    pub fn new(upstreams: &[Upstream], tls: &ProxyTls, report: Report) -> Upstreams {
         let all = Upstreams {
             groups: RefCell::default(),
             report,
@@ -32,13 +33,14 @@ impl Upstreams {
             fleets: RefCell::default(),
             retired: RefCell::default(),
         };
-        all.renew(upstreams);
+        all.renew(upstreams, tls);
         all
     }
 
     /// From now on these. Requests under way end with the member they have; those that wait in a
     /// group that stays go on waiting in it.
-    pub fn renew(&self, upstreams: &[Upstream]) {
+    pub fn renew(&self, upstreams: &[Upstream], tls: &ProxyTls) {
+        let trust = self.trust(upstreams, tls);
         let mut groups = self.groups.borrow_mut();
         let mut old = std::mem::take(&mut *groups);
         for settings in upstreams {
@@ -55,6 +57,11 @@ impl Upstreams {
                     Rc::new(Group::new(settings.clone(), members, self.report.clone()))
                 }
             };
+            group
+                .members
+                .borrow()
+                .iter()
+                .for_each(|one| one.trust(&trust));
             group.hand_on();
             groups.insert(settings.name.clone(), group);
         }
@@ -65,6 +72,18 @@ impl Upstreams {
                 .iter()
                 .for_each(|member| member.close_idle());
         }
+    }
+
+    /// Whom members of `https://` are believed by; `None`: there are none. What cannot be used was told before: here
+    /// such members only stay unreachable.
+    fn trust(&self, upstreams: &[Upstream], tls: &ProxyTls) -> Option<Trust> {
+        if !is_secure(upstreams) {
+            return None;
+        }
+        let trust = Trust::load(tls);
+        trust
+            .map_err(|why| (self.report)(LogLevel::Error, &why))
+            .ok()
     }
 
     /// Starts the programs of the configuration, and asks members how they are where it wants that.
@@ -161,6 +180,12 @@ impl Upstreams {
         }
         meant
     }
+}
+
+/// Whether a back end is met in TLS.
+pub fn is_secure(upstreams: &[Upstream]) -> bool {
+    let mut members = upstreams.iter().flat_map(|upstream| &upstream.members);
+    members.any(|member| member.secure)
 }
 
 /// The members of a group, those of them that were there before with what is known of them.

@@ -119,6 +119,8 @@ pub mod flag {
     /// The script expects a CGI process: its folder as cwd, fresh file-scoped lexicals, `shift` of @ARGV.
     pub const CGI_WORLD: u8 = 4;
     pub const HEAD: u8 = 8;
+    /// What the front would answer is the output of a CGI program, not the file's bytes.
+    pub const PROGRAM: u8 = 16;
 }
 
 /// A request frame at the start of a slot; pairs and bytes follow.
@@ -129,9 +131,13 @@ pub struct Request {
     pub task: u8,
     pub flags: u8,
     pub body_kind: u8,
-    pub reserved: u8,
+    /// Verdicts on the parts of `Require` that ask for no user: two bits each.
+    pub known: u8,
     pub request_id: u64,
     pub body_length: u64,
+    /// The number of the client's connection, and how many requests it brought before this one; 0: not known.
+    pub connection: u64,
+    pub kept: u64,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,
@@ -201,6 +207,8 @@ pub mod control {
     pub const SERVER: u32 = 8;
     /// The configuration as it was read.
     pub const TREE: u32 = 9;
+    /// Handlers of a phase that start-up code changed.
+    pub const PUSHED: u32 = 10;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
     pub const REGISTRY: u32 = 3;

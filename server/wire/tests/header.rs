@@ -77,6 +77,11 @@ fn expectations() -> Vec<(&'static str, usize)> {
             "offsetof(mehari_request, body_length)",
             offset_of!(Request, body_length),
         ),
+        (
+            "offsetof(mehari_request, connection)",
+            offset_of!(Request, connection),
+        ),
+        ("offsetof(mehari_request, kept)", offset_of!(Request, kept)),
         ("offsetof(mehari_request, body)", offset_of!(Request, body)),
         (
             "offsetof(mehari_request, field_count)",
@@ -115,6 +120,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_FLAG_PERL_SCRIPT", flag::PERL_SCRIPT.into()),
         ("MEHARI_FLAG_CGI_WORLD", flag::CGI_WORLD.into()),
         ("MEHARI_FLAG_HEAD", flag::HEAD.into()),
+        ("MEHARI_FLAG_PROGRAM", flag::PROGRAM.into()),
         ("MEHARI_RECORD_RESPONSE", record::RESPONSE.into()),
         ("MEHARI_RECORD_DONE", record::DONE.into()),
         ("MEHARI_RECORD_PASS", record::PASS.into()),

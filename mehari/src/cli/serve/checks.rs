@@ -51,6 +51,9 @@ impl Findings {
             let troubles = Hosts::troubles(site);
             troubles.iter().for_each(|it| self.add(it.to_string()));
         }
+        if let Err(trouble) = mehari_front::look_at_back_ends(site) {
+            self.add(trouble);
+        }
         self.look_at_files(site);
         identity
     }

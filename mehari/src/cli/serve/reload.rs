@@ -115,6 +115,7 @@ impl Reloader {
             }
             Err(trouble) => return Err(trouble.to_string()),
         };
+        mehari_front::look_at_back_ends(&site)?;
         let before = self.front.site();
         if (&site.user, &site.group) != (&before.user, &before.group) {
             self.logs

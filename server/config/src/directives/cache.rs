@@ -1,7 +1,7 @@
 //! The response cache, by `mod_cache`'s names.
 
 use super::row::*;
-use crate::CacheChange;
+use crate::{CacheChange, RedisServer};
 use std::time::Duration;
 
 pub const GROUP: Group = Group {
@@ -213,6 +213,18 @@ pub const GROUP: Group = Group {
         )
         .default("1073741824")
         .unit("bytes"),
+        Directive::server(
+            "CacheRedis",
+            words("redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER] | unix:///PATH[?db=NUMBER]", 1, 1),
+            "A Redis or Valkey server where responses are kept too, for several machines.",
+            |target, arguments| {
+                let server = RedisServer::parse(arguments.filled(0)?);
+                let server = server.ok_or_else(|| arguments.fault(0, RedisServer::EXPECTED))?;
+                target.site.cache.redis = Some(server);
+                Ok(())
+            },
+        )
+        .example("redis://127.0.0.1:6379/1", "127.0.0.1:6379"),
         Directive::ignored("CacheDirLevels", OWN_NAMES),
         Directive::ignored("CacheDirLength", OWN_NAMES),
         Directive::ignored("CacheLockPath", "waiting needs no file"),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::row::*;
 use crate::arguments::duration;
+use crate::MinimumRate;
 
 const BYTES: Shape = Shape::Number {
     least: 256,
@@ -45,8 +46,8 @@ pub const GROUP: Group = Group {
         .unit("seconds"),
         Directive::server(
             "RequestReadTimeout",
-            words("[handshake=SECONDS] [header=SECONDS] [body=SECONDS]", 1, 3),
-            "How long a client may take for its TLS handshake and for its header block, and be silent within its body.",
+            words("[handshake=SECONDS] [header=SECONDS[-SECONDS][,MinRate=BYTES]] [body=...]", 1, 3),
+            "How long a client may take for its TLS handshake and for its header block, and be silent within its body; later is 408. With MinRate each so many bytes buy it another second, up to the second time. A body is always held to a rate: 500 bytes a second unless it says another.",
             read_timeout,
         )
         .default("handshake=20 header=20 body=20")
@@ -164,36 +165,56 @@ pub const GROUP: Group = Group {
 
 fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
     for (index, word) in arguments.words.iter().enumerate() {
-        let expected = || {
+        let lower = word.text.to_ascii_lowercase();
+        let read = lower.split_once('=').and_then(|(stage, value)| {
+            let (first, rate) = read_pace(value)?;
+            let limits = &mut target.site.limits;
+            match stage {
+                // It has no length that could be slow.
+                "handshake" => limits.handshake_timeout = rate.longest.unwrap_or(first),
+                "header" => (limits.header_timeout, limits.header_rate) = (first, rate),
+                "body" if rate.bytes == 0 => {
+                    let bytes = LEAST_OF_BODIES;
+                    limits.body_timeout = first;
+                    limits.body_rate = MinimumRate { bytes, ..rate };
+                }
+                "body" => (limits.body_timeout, limits.body_rate) = (first, rate),
+                _ => return None,
+            }
+            Some(())
+        });
+        read.ok_or_else(|| {
             let message = format!(
-                "expected handshake=SECONDS, header=SECONDS or body=SECONDS, 1 to 86400, not `{}`",
+                "expected handshake=, header= or body=SECONDS[-SECONDS][,MinRate=BYTES], 1 to 86400 seconds, not `{}`",
                 word.text
             );
             arguments.fault(index, message)
-        };
-        let lower = word.text.to_ascii_lowercase();
-        let (stage, value) = lower.split_once('=').ok_or_else(expected)?;
-        let (times, rate) = value
-            .split_once(",minrate=")
-            .map_or((value, None), |(t, r)| (t, Some(r)));
-        // `20-40`: Apache goes from the first to the second as data comes in.
-        let last = times.rsplit('-').next().unwrap_or(times);
-        let bounds = Duration::from_secs(1)..=Duration::from_secs(86_400);
-        let time = duration(last)
-            .filter(|time| bounds.contains(time))
-            .ok_or_else(expected)?;
-        match stage {
-            "handshake" => target.site.limits.handshake_timeout = time,
-            "header" => target.site.limits.header_timeout = time,
-            "body" => target.site.limits.body_timeout = time,
-            _ => return Err(expected()),
-        }
-        if rate.is_some() || last != times {
-            target.environment.remark(format!(
-                "{stage} is given {} s whatever its rate: MinRate is not used",
-                time.as_secs()
-            ));
-        }
+        })?;
     }
     Ok(())
+}
+
+/// Bytes a second of a body, unless something else is said: Apache's own example.
+const LEAST_OF_BODIES: u64 = 500;
+
+/// `20`, `20-40`, `20-40,minrate=500`
+fn read_pace(value: &str) -> Option<(Duration, MinimumRate)> {
+    let (times, bytes) = match value.split_once(",minrate=") {
+        Some((times, rate)) => (times, rate.parse().ok().filter(|rate| *rate > 0)?),
+        None => (value, 0),
+    };
+    let bounds = Duration::from_secs(1)..=Duration::from_secs(86_400);
+    let time = |text| duration(text).filter(|time| bounds.contains(time));
+    let (first, longest) = match times.split_once('-') {
+        Some((first, longest)) => (time(first)?, Some(time(longest)?)),
+        None => (time(times)?, None),
+    };
+    if longest.is_some_and(|longest| longest < first) {
+        return None;
+    }
+    // Without a rate nothing is bought: the whole time is given at once.
+    match (longest, bytes) {
+        (Some(longest), 0) => Some((longest, MinimumRate::default())),
+        _ => Some((first, MinimumRate { bytes, longest })),
+    }
 }

@@ -121,10 +121,15 @@ fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
     let mut takes_next = false;
     for (index, word) in arguments.words.iter().enumerate() {
         let text = word.text.as_str();
-        let known = ["-w", "-W", "-X", "-T", "-t"].contains(&text)
-            || ["-I", "-M", "-m", "-C"]
-                .iter()
-                .any(|start| text.starts_with(start));
+        let flags = text.strip_prefix('-').unwrap_or("");
+        if !takes_next && !flags.is_empty() && flags.chars().all(|flag| "wWXTt".contains(flag)) {
+            let flags = flags.chars().map(|flag| format!("-{flag}"));
+            target.site.perl.switches.extend(flags);
+            continue;
+        }
+        let known = ["-I", "-M", "-m", "-C"]
+            .iter()
+            .any(|start| text.starts_with(start));
         if !known && !takes_next {
             let message = format!(
                 "expected -w, -W, -X, -T, -t, -Ifolder, -Mmodule, -mmodule or -C, not `{text}`"
@@ -270,6 +275,13 @@ fn server_option(
     }
     match phase {
         Some(phase) => target.changes.push(change(phase)),
+        None if wanted
+            && (name.eq_ignore_ascii_case("Parent") || name.eq_ignore_ascii_case("Clone")) =>
+        {
+            target.environment.remark(
+                "the host shares the main server's workers: a site of its own is another server",
+            );
+        }
         None if name.eq_ignore_ascii_case("Enable") => {
             target.changes.extend(Phase::ALL.into_iter().map(change))
         }

@@ -98,7 +98,7 @@ pub const GROUP: Group = Group {
         ),
         phase(
             "PerlOutputFilterHandler",
-            "Reads and changes the body that Perl answers with, in Apache2::Filter's way; the body is kept until it is whole.",
+            "Reads and changes the body that Perl answers with, in Apache2::Filter's way; what is flushed passes at once.",
             |target, arguments| push(target, arguments, Phase::OutputFilter),
         ),
         phase(

@@ -75,6 +75,16 @@ pub const GROUP: Group = Group {
         )
         .default("On"),
         Directive::everywhere(
+            "ProxyAddForwarded",
+            Shape::Flag,
+            "Back ends are told of the client in Forwarded too (RFC 7239), as `for=192.0.2.1;host=example.org;proto=https`.",
+            |target, arguments| {
+                target.changes.push(Change::ProxyAddForwarded(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .default("Off"),
+        Directive::everywhere(
             "ProxyForwarded",
             Shape::Choice(&["append", "replace"]),
             "Whether what a client says in Forwarded and X-Forwarded-* is kept and appended to, or replaced.",

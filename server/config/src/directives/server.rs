@@ -1,7 +1,7 @@
 //! The server: where it listens, who it is, what else is read.
 
 use super::row::*;
-use crate::environment::IncludeRequest;
+use crate::environment::{IncludeRequest, UseRequest};
 use crate::Listen;
 
 pub const GROUP: Group = Group {
@@ -111,6 +111,30 @@ pub const GROUP: Group = Group {
             |target, arguments| include(target, arguments, true),
         )
         .example("conf.d/*.conf", "\"\""),
+        Directive::everywhere(
+            "Use",
+            words("NAME [VALUE]...", 1, ANY),
+            "Reads the lines of a `<Macro>` here, its parameters replaced by the values.",
+            |target, arguments| {
+                target.environment.used = Some(UseRequest {
+                    name: arguments.filled(0)?.to_string(),
+                    values: arguments.words[1..].iter().map(|word| word.text.clone()).collect(),
+                    at: arguments.word(0)?.at,
+                });
+                Ok(())
+            },
+        )
+        .example("Site www.example.org", "NoSuchMacro"),
+        Directive::everywhere(
+            "UndefMacro",
+            words("NAME", 1, 1),
+            "Forgets a `<Macro>`, so that another one may have its name.",
+            |target, arguments| {
+                target.environment.forgotten = Some(arguments.filled(0)?.to_string());
+                Ok(())
+            },
+        )
+        .example("Site", "\"\""),
         Directive::everywhere(
             "Define",
             words("NAME [VALUE]", 1, 2),

@@ -23,6 +23,16 @@ pub const GROUP: Group = Group {
         )
         .example("60/60 burst=20 delay=2", "fast"),
         Directive::everywhere(
+            "CreateTraceParent",
+            Shape::Flag,
+            "Whether a request without a well-formed `traceparent` (W3C Trace Context) is given one: programs and back ends get it as if the client had sent it.",
+            |target, arguments| {
+                target.changes.push(Change::TraceParents(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .default("Off"),
+        Directive::everywhere(
             "TrackUploads",
             Shape::Flag,
             "Whether the progress of requests with an X-Progress-ID (header or query) can be asked for, by `SetHandler upload-progress`.",

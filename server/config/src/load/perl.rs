@@ -6,7 +6,7 @@ use super::Reader;
 use crate::line::{self, Character, Lines};
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{Errand, Preload, PreloadPlace};
+use crate::{Errand, Ground, Preload, PreloadPlace};
 
 /// A section that is being collected.
 pub(super) struct PerlBlock {
@@ -122,7 +122,12 @@ impl Reader<'_> {
                 "Perl cannot be run while this is read; expected a configuration without <Perl>";
             return Err(Fault::new(at, message));
         };
-        let made = interpreter.run(&self.site.perl, errand);
+        let ground = Ground {
+            perl: &self.site.perl,
+            server_root: &self.site.server_root,
+            defines: &self.environment.defines,
+        };
+        let made = interpreter.run(&ground, errand);
         let made = made
             .map_err(|reason| Fault::new(at, format!("expected the Perl here to run: {reason}")))?;
         let directives = made.directives.into_iter().map(Arc::new);

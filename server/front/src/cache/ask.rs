@@ -61,7 +61,9 @@ impl Question {
             // A handler of another phase has its say in every request.
             && !route.settings.runs_phases()
             && request.redirect.map_or(true, |redirect| redirect.keeps_request)
-            && !filter::is_set(request, &route.settings, "no-cache");
+            && !filter::is_set(request, &route.settings, "no-cache")
+            // What is asked in a body is in no key.
+            && !(request.method == b"GET" && has_body(request));
         let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
         let pragma = values(request.fields.iter().copied(), "pragma");
         let old = Control::parse(pragma);
@@ -75,6 +77,11 @@ impl Question {
             looked: false,
         })
     }
+}
+
+fn has_body(request: &Request<'_>) -> bool {
+    let length = request.field("content-length").unwrap_or(b"0");
+    length != b"0" || request.field("transfer-encoding").is_some()
 }
 
 /// Looks once.
@@ -122,7 +129,7 @@ pub fn step<D: Dispatch>(
         Found::Refused | Found::Nothing => None,
     };
     if matches!(found, Found::Nothing) && !std::mem::replace(&mut question.looked, true) {
-        if let Some(loading) = shared.cache.load(&question.key) {
+        if let Some(loading) = shared.cache.look_behind(&question.key) {
             return Step::Wait(loading);
         }
     }

@@ -64,7 +64,14 @@ impl<D: Dispatch> Gate<'_, D> {
             _ => {}
         }
         let requirement = rules.require.as_ref()?;
-        // Who the user is is for the site's Perl where that has a say; the worker is told what is required.
+        // Who the user is is for the site's Perl where that has a say; the worker is told what is required, and
+        // what is known of it already.
+        if requirement.asks_user() && by_perl(&[Phase::Authen, Phase::Authz]) {
+            let known = self.visit(route, settings, remarks, None, |visitor| {
+                requirement.known(visitor)
+            });
+            remarks.get_or_insert_with(Default::default).known = known;
+        }
         if requirement.asks_user() && by_perl(&[Phase::Authen]) {
             return None;
         }

@@ -3,6 +3,7 @@
 use crate::dispatch::Dispatch;
 use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
+use crate::trace;
 use mehari_config::{Handler, Host, Rung, Site};
 use mehari_pool::{Body, Call, Task};
 use std::borrow::Cow;
@@ -23,7 +24,10 @@ pub fn submit<D: Dispatch>(
         } = call.task
         {
             // Perl's phases only: the front starts the program when they let it.
-            call.task = Task::Front { file };
+            call.task = Task::Front {
+                file,
+                is_program: true,
+            };
         }
         pool.submit(call)
     })
@@ -72,7 +76,7 @@ pub fn with_call<T>(
     }
     if let Some(parent) = request
         .field("traceparent")
-        .filter(|text| is_traceparent(text))
+        .filter(|text| trace::is_well_formed(text))
     {
         variables.push((b"TRACEPARENT", parent));
     }
@@ -106,6 +110,8 @@ pub fn with_call<T>(
         server_addr: request.peer.server_addr.as_bytes(),
         remote_addr: request.peer.remote_addr.as_bytes(),
         remote_port: request.peer.remote_port,
+        connection: request.peer.connection,
+        kept: request.peer.kept.get(),
         document_root: site.host(route.host).document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
@@ -114,6 +120,7 @@ pub fn with_call<T>(
             _ if settings.denied => 403,
             notes => notes.map_or(0, |notes| notes.access_status),
         },
+        known: request.notes.map_or(0, |notes| notes.known),
         server: u16::try_from(route.host).unwrap_or(0),
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
@@ -155,16 +162,6 @@ fn is_for_perl(route: &Route) -> bool {
     }
 }
 
-/// `00-<32 hex>-<16 hex>-<2 hex>` (W3C Trace Context section 3.2): what a program may hand on as it is.
-fn is_traceparent(text: &[u8]) -> bool {
-    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    text.len() == 55
-        && text.iter().enumerate().all(|(at, byte)| match at {
-            2 | 35 | 52 => *byte == b'-',
-            _ => is_digit(byte),
-        })
-}
-
 pub fn scheme(request: &Request<'_>) -> &'static [u8] {
     match request.peer.tls {
         Some(_) => b"https",
@@ -183,7 +180,10 @@ fn parses_headers(route: &Route) -> bool {
 /// What the program is; without one, the front answers when Perl's other handlers have run.
 fn task(route: &Route) -> Task<'_> {
     if !matches!(route.outcome, Outcome::Program) {
-        return Task::Front { file: &route.file };
+        return Task::Front {
+            file: &route.file,
+            is_program: false,
+        };
     }
     match &route.handler {
         Handler::Script(rung) => Task::Script {

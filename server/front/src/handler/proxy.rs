@@ -1,4 +1,4 @@
-//! Back ends: a request is given to one of a group's members, over HTTP/1.1 or FastCGI.
+//! Back ends: a request is given to one of a group's members, over HTTP/1.1, FastCGI, SCGI or uwsgi.
 //!
 //! [`start`] takes a complete request and answers an [`Exchange`] of the same shape as the pool's.
 //! Who is asked and over which connection is `mehari_upstream`'s; here is what is said.
@@ -20,7 +20,7 @@ pub use reader::{Reader, Step};
 pub use reply::Http;
 
 use crate::dispatch::Dispatch;
-use crate::handler::fastcgi;
+use crate::handler::{fastcgi, gateway};
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::Route;
@@ -66,6 +66,16 @@ pub fn start<D: Dispatch>(
             let params = fastcgi::request::begin(request, route, site, &body, &shared.cgi);
             let outgoing = Outgoing::fastcgi(params, body);
             (outgoing, Reader::FastCgi(Box::default()))
+        }
+        Speech::Scgi => {
+            let head = gateway::scgi(request, route, site, &body, &shared.cgi);
+            let reader = Reader::Gateway(gateway::Reply::default());
+            (Outgoing::plain(head, body), reader)
+        }
+        Speech::Uwsgi => {
+            let head = gateway::uwsgi(request, route, site, &body, &shared.cgi)?;
+            let reader = Reader::Gateway(gateway::Reply::default());
+            (Outgoing::plain(head, body), reader)
         }
     };
     Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))

@@ -111,8 +111,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// The client has its time for the next bytes of a body.
     fn await_body(&self) {
-        let pause = self.shared.site().limits.body_timeout;
-        let limit = self.pace.limit(&self.shared.clock, pause);
+        let limit = self
+            .pace
+            .limit(&self.shared.clock, &self.shared.site().limits);
         self.seat.enter(&self.shared.clock, Phase::Body, limit);
     }
 
@@ -195,7 +196,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.await_body();
                 Ok(None)
             }
-            Filled::Late => Ok(Some(TOO_SLOW)),
+            Filled::Late => {
+                self.shared.note_slow(&self.peer, "body");
+                Ok(Some(TOO_SLOW))
+            }
             Filled::End => {
                 self.client_ended = true;
                 Ok(Some(CUT_OFF))

@@ -202,6 +202,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let is_head = self.head.method.of(bytes) == b"HEAD";
         let mut turn = Turn::begin(&self.shared, protocol, is_head);
         let host = self.head.host.map_or(&[][..], |host| host.of(bytes));
+        self.peer.kept.set(self.served);
         if let Some(rule) = &site.remote_address {
             let fields = self.head.fields.iter();
             let fields = fields.map(|(name, value)| (name.of(bytes), value.of(bytes)));

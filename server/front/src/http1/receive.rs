@@ -13,8 +13,9 @@ use tokio::io::AsyncWriteExt;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long, and for how much, a refused client is read on, so that its system delivers our answer
 /// before it learns of the close.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 4 * 1024 * 1024;
+/// A client that was refused is listened to for so long, and for so many bytes.
+pub const LINGER: Duration = Duration::from_secs(2);
+pub const LINGER_BYTES: usize = 4 * 1024 * 1024;
 /// Unread bytes of further requests at which a client that sends on has to wait.
 const AHEAD: usize = 64 * 1024;
 
@@ -30,7 +31,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     pub(super) async fn next_head(&mut self) -> Result<Arrival, Gone> {
         let site = self.shared.site();
         let limits = &site.limits;
-        let mut waiting_for_head = false;
+        let mut waiting_for_head = self.served == 0;
+        let mut began = self.shared.clock.tick();
         loop {
             if let Some(arrival) = self.look_at_input(limits) {
                 return Ok(arrival);
@@ -44,16 +46,24 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.output.release();
                 let limit = limits.keep_alive.unwrap_or(Duration::ZERO);
                 self.seat.enter(&self.shared.clock, Phase::Idle, limit);
-            } else if !waiting_for_head && self.served > 0 {
+            } else if !waiting_for_head {
                 waiting_for_head = true;
+                began = self.shared.clock.tick();
                 self.seat
                     .enter(&self.shared.clock, Phase::Head, limits.header_timeout);
             }
             match self.fill().await? {
+                Filled::Some if waiting_for_head && limits.header_rate.bytes > 0 => {
+                    let come = self.input.bytes().len() as u64;
+                    let all = limits.header_rate.allowance(limits.header_timeout, come);
+                    let left = (began + all).saturating_sub(self.shared.clock.tick());
+                    self.seat.enter(&self.shared.clock, Phase::Head, left);
+                }
                 Filled::Some => {}
                 Filled::End => self.client_ended = true,
                 Filled::Late if self.input.is_empty() => return Ok(Arrival::End),
                 Filled::Late => {
+                    self.shared.note_slow(&self.peer, "header");
                     let problem = Problem::malformed(408, "the head took too long");
                     return Ok(Arrival::Refused(problem));
                 }

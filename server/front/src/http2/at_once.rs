@@ -30,6 +30,8 @@ impl<D: Dispatch> Stream<D> {
         let is_plain = matches!(route.outcome, Outcome::File(_))
             && !settings.rules.look_first()
             && settings.traffic.is_empty()
+            && route.through.is_empty()
+            && settings.cache.is_off()
             && !settings.track_uploads
             && !settings.runs_phases();
         if !is_plain {

@@ -12,12 +12,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 /// Bytes that gather at most before they leave, round or not.
 const GATHERED: usize = 32 * 1024;
 /// A buffer that grew beyond this is given back.
 const KEPT: usize = 64 * 1024;
+
+/// A frame that asks for nothing but an answer (RFC 9113 section 6.7).
+const PING: [u8; 17] = *b"\0\0\x08\x06\0\0\0\0\0mehari?!";
 
 /// Both the library and the host have one.
 pub struct Line<S>(Rc<RefCell<Ends<S>>>);
@@ -40,6 +43,18 @@ struct Ends<S> {
     hosted: bool,
     /// The socket had nothing more in this round.
     dry: bool,
+    end: End,
+    /// The library stands within a frame.
+    within: bool,
+}
+
+/// Of what the client sends.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    NotYet,
+    /// It came, and the library is not told: it would drop the streams that are still to be answered.
+    HeldBack,
+    Told,
 }
 
 impl<S> Line<S> {
@@ -55,12 +70,33 @@ impl<S> Line<S> {
             written: 0,
             hosted: false,
             dry: false,
+            end: End::NotYet,
+            within: false,
         })))
     }
 
     /// From now on rounds are ended by [`Line::poll_end_round`].
     pub fn host(&self) {
         self.0.borrow_mut().hosted = true;
+    }
+
+    /// The client sends no more, and the library does not know it yet.
+    pub fn holds_back_the_end(&self) -> bool {
+        self.0.borrow().end == End::HeldBack
+    }
+
+    /// The library is told when it reads next.
+    pub fn tell_the_end(&self) {
+        self.0.borrow_mut().end = End::Told;
+    }
+
+    /// Says something to a client that sends no more: one that has closed its whole side refuses it, and the next
+    /// that is written finds that out.
+    pub fn probe(&self) {
+        let ends = &mut *self.0.borrow_mut();
+        if !ends.within {
+            ends.gathered.extend_from_slice(&PING);
+        }
     }
 
     /// What the client overdoes.
@@ -76,6 +112,24 @@ impl<S: AsyncWrite + Unpin> Line<S> {
         let ends = &mut *self.0.borrow_mut();
         ends.dry = false;
         ends.poll_flush(cx)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
+    /// Says that nothing more comes, and reads on, up to so many bytes, as if somebody listened.
+    pub async fn discard(mut self, most: usize) {
+        if self.shutdown().await.is_err() {
+            return;
+        }
+        self.0.borrow_mut().hosted = false;
+        let mut bytes = [0; 8192];
+        let mut read = 0;
+        while read < most {
+            match self.read(&mut bytes).await {
+                Ok(count @ 1..) => read += count,
+                _ => return,
+            }
+        }
     }
 }
 
@@ -119,7 +173,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Line<S> {
             ends.at += count;
             return Poll::Ready(Ok(()));
         }
-        if ends.dry {
+        if ends.dry || ends.end == End::HeldBack {
             // It has our waker already.
             return Poll::Pending;
         }
@@ -127,6 +181,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Line<S> {
         let read = Pin::new(&mut ends.socket).poll_read(cx, into);
         ends.dry = ends.hosted && read.is_pending();
         ends.census.read(&into.filled()[start..]);
+        let is_end = matches!(read, Poll::Ready(Ok(()))) && into.filled().len() == start;
+        if ends.hosted && is_end && ends.end == End::NotYet {
+            ends.end = End::HeldBack;
+            return Poll::Pending;
+        }
         read
     }
 }
@@ -138,9 +197,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Line<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let ends = &mut *self.0.borrow_mut();
+        ends.within = true;
         if ends.gathered.len() >= GATHERED {
             ready!(ends.poll_drain(cx))?;
         }
+        ends.within = false;
         ends.gathered.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
@@ -164,7 +225,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Line<S> {
 mod tests {
     use super::*;
     use std::task::Waker;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
     async fn what_was_read_before_comes_first_and_a_round_leaves_together() {
@@ -202,6 +262,24 @@ mod tests {
         let (all, rest) = tokio::join!(all, rest);
         assert!(all.is_ok() && rest.is_ok());
         assert_eq!(heard, [7; 40]);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_what_the_client_sends_is_told_when_the_host_says_so() {
+        let (client, socket) = tokio::io::duplex(16);
+        let mut line = Line::new(Vec::new(), socket, Census::new(0));
+        line.host();
+        drop(client);
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut bytes = [0; 4];
+        let into = &mut ReadBuf::new(&mut bytes);
+        assert!(!line.holds_back_the_end());
+        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
+        assert!(line.holds_back_the_end());
+        assert!(Pin::new(&mut line).poll_read(cx, into).is_pending());
+        line.tell_the_end();
+        assert!(Pin::new(&mut line).poll_read(cx, into).is_ready());
+        assert!(into.filled().is_empty() && !line.holds_back_the_end());
     }
 
     #[tokio::test]

@@ -24,13 +24,15 @@ impl<D: Dispatch> Stream<D> {
         let mut spool = Spool::default();
         let mut pace = Pace::begin(&self.shared.clock).tracking(self.tracked.take(), 0);
         loop {
-            let pause = self.shared.site().limits.body_timeout;
-            let limit = pace.limit(&self.shared.clock, pause);
+            let limit = pace.limit(&self.shared.clock, &self.shared.site().limits);
             self.seat().enter(&self.shared.clock, Phase::Body, limit);
             let piece = match poll_fn(|cx| self.poll_piece(cx, &mut body)).await? {
                 Piece::Data(bytes) => bytes,
                 Piece::End => break,
-                Piece::Late => return Ok(Err(TOO_SLOW)),
+                Piece::Late => {
+                    self.shared.note_slow(&self.peer, "body");
+                    return Ok(Err(TOO_SLOW));
+                }
             };
             pace.count(piece.len());
             spool.memory().extend_from_slice(&piece);

@@ -12,34 +12,48 @@ use std::time::UNIX_EPOCH;
 pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Answer {
     let accept = request.field("accept").unwrap_or_default();
     let open = memchr::memmem::find(accept, b"application/openmetrics-text").is_some();
-    let mut page = Page(String::new());
+    let mut page = Page {
+        text: String::new(),
+        open,
+    };
     write(shared, &mut page);
     match open {
         true => {
-            page.0.push_str("# EOF\n");
+            page.text.push_str("# EOF\n");
             let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            text(200, media_type, page.0)
+            text(200, media_type, page.text)
         }
-        false => text(200, "text/plain; version=0.0.4; charset=utf-8", page.0),
+        false => text(200, "text/plain; version=0.0.4; charset=utf-8", page.text),
     }
 }
 
-struct Page(String);
+struct Page {
+    text: String,
+    /// It is OpenMetrics, which names a family of counters without `_total`.
+    open: bool,
+}
 
 impl Page {
     fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
     fn gauge(&mut self, name: &str, help: &str, value: impl std::fmt::Display) {
         self.family(name, "gauge", help);
-        let _ = writeln!(self.0, "{name} {value}");
+        let _ = writeln!(self.text, "{name} {value}");
     }
 
-    /// `name` without `_total`: OpenMetrics names the family so.
+    /// `name` is without `_total`.
+    fn counters(&mut self, name: &str, help: &str) {
+        match self.open {
+            true => self.family(name, "counter", help),
+            false => self.family(&format!("{name}_total"), "counter", help),
+        }
+    }
+
     fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.family(name, "counter", help);
-        let _ = writeln!(self.0, "{name}_total {value}");
+        self.counters(name, help);
+        let _ = writeln!(self.text, "{name}_total {value}");
     }
 }
 
@@ -70,15 +84,16 @@ fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
     );
     let traffic = &shared.traffic.counts;
     let name = "mehari_traffic_rule_actions";
-    page.family(name, "counter", "What traffic rules did.");
+    page.counters(name, "What traffic rules did.");
     for (action, count) in [
         ("too_many_at_once", &traffic.too_many_at_once),
         ("too_fast", &traffic.too_fast),
         ("held_back", &traffic.held_back),
         ("too_many_connections", &traffic.too_many_connections),
+        ("too_slow", &traffic.too_slow),
     ] {
         let _ = writeln!(
-            page.0,
+            page.text,
             "{name}_total{{action=\"{action}\"}} {}",
             count.get()
         );
@@ -104,7 +119,7 @@ fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
     for state in ["starting", "idle", "busy", "retiring"] {
         let count = pool.workers.iter().filter(|worker| worker.state == state);
         let _ = writeln!(
-            page.0,
+            page.text,
             "mehari_workers{{state=\"{state}\"}} {}",
             count.count()
         );
@@ -142,13 +157,16 @@ fn durations(meters: &Meters, page: &mut Page) {
         for (bound, count) in BOUNDS_US.iter().zip(&one.buckets) {
             below += count;
             let bound = *bound as f64 / 1e6;
-            let _ = writeln!(page.0, "{name}_bucket{{{labels},le=\"{bound}\"}} {below}");
+            let _ = writeln!(
+                page.text,
+                "{name}_bucket{{{labels},le=\"{bound}\"}} {below}"
+            );
         }
         below += one.buckets[BOUNDS_US.len()];
-        let _ = writeln!(page.0, "{name}_bucket{{{labels},le=\"+Inf\"}} {below}");
+        let _ = writeln!(page.text, "{name}_bucket{{{labels},le=\"+Inf\"}} {below}");
         let sum = one.sum_us as f64 / 1e6;
         let _ = writeln!(
-            page.0,
+            page.text,
             "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {below}"
         );
     }

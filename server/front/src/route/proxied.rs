@@ -32,7 +32,7 @@ pub fn route(
     };
     let (script, file) = match speech {
         Speech::Http => (0, Vec::new()),
-        Speech::FastCgi => script(&proxied, path, &target, mapping),
+        Speech::FastCgi | Speech::Scgi | Speech::Uwsgi => script(&proxied, path, &target, mapping),
     };
     Some(Route {
         host,

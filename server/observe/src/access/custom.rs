@@ -146,6 +146,10 @@ fn response_field<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
 }
 
 fn environment<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
+    let mut noted = entry.more.variables.iter().rev();
+    if let Some((_, value)) = noted.find(|(known, _)| known == name.as_bytes()) {
+        return Some(value);
+    }
     let mut set = entry.more.environment.iter();
     set.find(|(known, _)| known == name)
         .map(|(_, value)| value.as_bytes())

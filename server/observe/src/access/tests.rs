@@ -23,7 +23,9 @@ fn own_line(format: &str, entry: &Entry<'_>) -> String {
 
 #[test]
 fn own_formats_write_what_apache_writes() {
-    let environment = [("NAME".to_string(), "value".to_string())];
+    let environment = [("NAME", "value"), ("RULED", "by none")];
+    let environment = environment.map(|(name, value)| (name.to_string(), value.to_string()));
+    let variables = ["by one", "by another"].map(|value| (b"RULED".to_vec(), value.into()));
     let entry = Entry {
         status: 404,
         more: More {
@@ -38,6 +40,7 @@ fn own_formats_write_what_apache_writes() {
             ],
             response: b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nX-Two:  words \r\n",
             environment: &environment,
+            variables: &variables,
             file: b"/srv/hello.pl",
             handler: "registry",
             first_status: 200,
@@ -57,7 +60,7 @@ fn own_formats_write_what_apache_writes() {
         ("%B %b %I %O %S", "2326 2326 80 2500 2580"),
         ("%{session}C %{none}C", "x\\\"y -"),
         ("%D %T %{ms}T %{us}T", "250 0 0 250"),
-        ("%{NAME}e %{OTHER}e", "value -"),
+        ("%{NAME}e %{RULED}e %{OTHER}e", "value by another -"),
         ("%f %R %l %L", "/srv/hello.pl registry - 4711"),
         ("%H %m %r", "HTTP/1.1 GET GET /hello.pl?a=1 HTTP/1.1"),
         ("%{host}i %{x-none}i %{x-two}o", "example.test - words"),

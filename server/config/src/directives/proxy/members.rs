@@ -118,6 +118,7 @@ pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
 pub fn back_end(url: Url) -> BackEnd {
     BackEnd {
         path: url.path.trim_end_matches('/').to_string(),
+        secure: url.secure,
         ..BackEnd::new(url.speech, url.address, url.host)
     }
 }

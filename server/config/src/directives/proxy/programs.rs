@@ -40,6 +40,7 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
 fn keep(upstream: &mut Upstream, program: Program) {
     let mut member = members::back_end(super::url::Url {
         speech: Speech::FastCgi,
+        secure: false,
         // Its name; where it listens is decided when it is started.
         address: BackEndAddress::Unix(program.file.clone()),
         host: "localhost".into(),

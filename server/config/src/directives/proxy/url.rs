@@ -1,4 +1,4 @@
-//! The URL of a back end: `http://host:port/path`, `fcgi://...`, `unix:/socket|http://host/path`.
+//! The URL of a back end: `http://host:port/path`, `https://...`, `fcgi://...`, `unix:/socket|http://host/path`.
 
 use crate::arguments::Arguments;
 use crate::problem::Fault;
@@ -6,11 +6,12 @@ use crate::{BackEndAddress, Speech};
 use std::path::PathBuf;
 
 const EXPECTED: &str =
-    "http://HOST[:PORT][/PATH], fcgi://HOST:PORT[/PATH] or unix:/SOCKET|http://HOST[/PATH]";
+    "http(s)://HOST[:PORT][/PATH], fcgi:, scgi: or uwsgi://HOST:PORT[/PATH] or unix:/SOCKET|http://HOST[/PATH]";
 
 /// A URL taken apart.
 pub struct Url {
     pub speech: Speech,
+    pub secure: bool,
     pub address: BackEndAddress,
     /// Host and port as the Host field says them.
     pub host: String,
@@ -52,13 +53,14 @@ pub fn back_end(arguments: &Arguments, index: usize, text: &str) -> Result<Url, 
         },
         None => (None, text),
     };
-    let Some((speech, rest)) = speech(text_url) else {
+    let Some((speech, secure, rest)) = speech(text_url) else {
         return Err(unknown_scheme(arguments, index, text, text_url));
     };
     let (authority, path) = split_path(rest);
     let address = match socket {
         Some(socket) => BackEndAddress::Unix(PathBuf::from(socket)),
-        None => tcp(authority, speech).ok_or_else(|| refused(arguments, index, text, EXPECTED))?,
+        None => tcp(authority, default_port(speech, secure))
+            .ok_or_else(|| refused(arguments, index, text, EXPECTED))?,
     };
     let host = match authority {
         "" => "localhost",
@@ -66,31 +68,50 @@ pub fn back_end(arguments: &Arguments, index: usize, text: &str) -> Result<Url, 
     };
     Ok(Url {
         speech,
+        secure,
         address,
         host: host.to_string(),
         path: path.to_string(),
     })
 }
 
-fn speech(url: &str) -> Option<(Speech, &str)> {
-    let http = strip(url, "http://").or_else(|| strip(url, "ws://"));
-    let http = http.map(|rest| (Speech::Http, rest));
-    http.or_else(|| strip(url, "fcgi://").map(|rest| (Speech::FastCgi, rest)))
+/// What is spoken, whether within TLS, and the URL behind its scheme.
+fn speech(url: &str) -> Option<(Speech, bool, &str)> {
+    const SCHEMES: [(&str, Speech, bool); 7] = [
+        ("http://", Speech::Http, false),
+        ("ws://", Speech::Http, false),
+        ("https://", Speech::Http, true),
+        ("wss://", Speech::Http, true),
+        ("fcgi://", Speech::FastCgi, false),
+        ("scgi://", Speech::Scgi, false),
+        ("uwsgi://", Speech::Uwsgi, false),
+    ];
+    SCHEMES
+        .into_iter()
+        .find_map(|(scheme, speech, secure)| Some((speech, secure, strip(url, scheme)?)))
 }
 
-fn unknown_scheme(arguments: &Arguments, index: usize, text: &str, url: &str) -> Fault {
-    match url.split_once("://") {
-        Some(("https" | "wss", _)) => arguments.fault(
-            index,
-            format!("expected {EXPECTED}, not `{text}`: back ends behind TLS are not spoken with"),
-        ),
-        Some((scheme, _)) => refused(arguments, index, text, EXPECTED)
-            .or_nearest(scheme, ["http", "fcgi", "balancer"].into_iter()),
-        None => refused(arguments, index, text, EXPECTED),
+/// Apache's.
+fn default_port(speech: Speech, secure: bool) -> u16 {
+    match speech {
+        Speech::Http if secure => 443,
+        Speech::Http => 80,
+        Speech::FastCgi => 8000,
+        Speech::Scgi => 4000,
+        Speech::Uwsgi => 3031,
     }
 }
 
-fn tcp(authority: &str, speech: Speech) -> Option<BackEndAddress> {
+fn unknown_scheme(arguments: &Arguments, index: usize, text: &str, url: &str) -> Fault {
+    let fault = refused(arguments, index, text, EXPECTED);
+    let known = ["http", "https", "fcgi", "scgi", "uwsgi", "balancer"];
+    match url.split_once("://") {
+        Some((scheme, _)) => fault.or_nearest(scheme, known.into_iter()),
+        None => fault,
+    }
+}
+
+fn tcp(authority: &str, default: u16) -> Option<BackEndAddress> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = rest.split_once(']')?;
@@ -104,10 +125,9 @@ fn tcp(authority: &str, speech: Speech) -> Option<BackEndAddress> {
             None => (authority, Some("")),
         },
     };
-    let port = match (port?, speech) {
-        ("", Speech::Http) => 80,
-        ("", Speech::FastCgi) => 8000,
-        (port, _) => port.parse().ok().filter(|port| *port > 0)?,
+    let port = match port? {
+        "" => default,
+        port => port.parse().ok().filter(|port| *port > 0)?,
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._:%".contains(c);
     let fits = !host.is_empty() && host.chars().all(plain);

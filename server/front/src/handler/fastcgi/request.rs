@@ -2,11 +2,11 @@
 
 use super::record::{self, Params};
 use crate::handler::cgi::Cgi;
-use crate::handler::perl::with_call;
+use crate::handler::gateway::variables;
 use crate::request::Request;
 use crate::route::Route;
 use mehari_config::Site;
-use mehari_pool::{variables, Body};
+use mehari_pool::Body;
 
 /// The records before the body.
 pub fn begin(
@@ -19,26 +19,11 @@ pub fn begin(
     let mut records = Vec::with_capacity(2048);
     record::push_begin(&mut records);
     let mut params = Params::behind(records);
-    // The body itself is not the call's here; only its length is a variable.
-    with_call(request, route, site, Body::Empty, |call| {
-        let admin = site
-            .host(route.host)
-            .server_admin
-            .as_deref()
-            .map(str::as_bytes);
-        let around = cgi.surroundings(admin);
-        variables::each(&call, &around, &mut |name, value| {
-            if name != b"CONTENT_LENGTH" {
-                params.push(name, value);
-            }
-        });
+    variables::each(request, route, site, cgi, &mut |name, value| {
+        params.push(name, value)
     });
-    let length = match body {
-        Body::Empty => 0,
-        Body::Memory(bytes) => bytes.len() as u64,
-        Body::File(_, length) => *length,
-    };
-    params.push(b"CONTENT_LENGTH", length.to_string().as_bytes());
+    let length = variables::length(body).to_string();
+    params.push(b"CONTENT_LENGTH", length.as_bytes());
     // php-cgi refuses to work unless it is told that a server sent it.
     if request.redirect.is_none() {
         params.push(b"REDIRECT_STATUS", b"200");

@@ -56,11 +56,10 @@ struct Filed {
 }
 
 impl Outgoing {
-    pub fn http(line: Line, mut lines: Vec<u8>, body: Body<'_>) -> Outgoing {
-        if let Body::Memory(bytes) = body {
-            lines.extend_from_slice(bytes);
-        }
-        Outgoing::new(Some(line), lines, filed(body, Framing::Plain))
+    pub fn http(line: Line, lines: Vec<u8>, body: Body<'_>) -> Outgoing {
+        let mut outgoing = Outgoing::plain(lines, body);
+        outgoing.line = Some(line);
+        outgoing
     }
 
     /// `params`: all records before the body's.
@@ -71,6 +70,14 @@ impl Outgoing {
             Body::File(..) => {}
         }
         Outgoing::new(None, params, filed(body, Framing::Records))
+    }
+
+    /// `head`: all before the body, which follows as it is.
+    pub fn plain(mut head: Vec<u8>, body: Body<'_>) -> Outgoing {
+        if let Body::Memory(bytes) = body {
+            head.extend_from_slice(bytes);
+        }
+        Outgoing::new(None, head, filed(body, Framing::Plain))
     }
 
     fn new(line: Option<Line>, start: Vec<u8>, file: Option<Filed>) -> Outgoing {
@@ -143,6 +150,8 @@ impl Outgoing {
                 next.map_err(|error| Fault::Body(error.kind()))?;
             }
         }
+        let flushed = ready!(Pin::new(&mut connection.socket).poll_flush(cx));
+        flushed.map_err(|error| Fault::Broken(error.kind()))?;
         Poll::Ready(Ok(()))
     }
 

@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::reply::Http;
 use crate::handler::fastcgi::Reply;
+use crate::handler::gateway;
 use crate::handler::Said;
 use mehari_config::BackEnd;
 use mehari_pool::Head;
@@ -12,6 +13,8 @@ use std::collections::VecDeque;
 pub enum Reader {
     Http(Http),
     FastCgi(Box<Reply>),
+    /// SCGI and uwsgi.
+    Gateway(gateway::Reply),
 }
 
 /// How far a body has come.
@@ -37,6 +40,7 @@ impl Reader {
         match self {
             Reader::Http(http) => http.head(input, asked, member, interim),
             Reader::FastCgi(reply) => reply.head(input, asked),
+            Reader::Gateway(reply) => reply.head(input, asked),
         }
     }
 
@@ -51,6 +55,7 @@ impl Reader {
         match self {
             Reader::Http(http) => http.body(input, into, room),
             Reader::FastCgi(reply) => reply.body(input, asked, into, room),
+            Reader::Gateway(reply) => reply.body(input, into, room),
         }
     }
 
@@ -58,7 +63,7 @@ impl Reader {
     pub fn direct(&self) -> Option<usize> {
         match self {
             Reader::Http(http) => http.direct(),
-            Reader::FastCgi(_) => None,
+            Reader::FastCgi(_) | Reader::Gateway(_) => None,
         }
     }
 
@@ -66,7 +71,7 @@ impl Reader {
     pub fn read_directly(&mut self, count: usize) -> Step {
         match self {
             Reader::Http(http) => http.read_directly(count),
-            Reader::FastCgi(_) => Step::More,
+            Reader::FastCgi(_) | Reader::Gateway(_) => Step::More,
         }
     }
 
@@ -75,6 +80,7 @@ impl Reader {
         match self {
             Reader::Http(http) => http.ended(),
             Reader::FastCgi(_) => Err(Fault::CutOff),
+            Reader::Gateway(reply) => reply.ended(),
         }
     }
 
@@ -83,6 +89,7 @@ impl Reader {
         match self {
             Reader::Http(http) => http.is_untouched(),
             Reader::FastCgi(reply) => reply.is_untouched(),
+            Reader::Gateway(reply) => reply.is_untouched(),
         }
     }
 
@@ -91,6 +98,7 @@ impl Reader {
         match self {
             Reader::Http(http) => http.reset(),
             Reader::FastCgi(reply) => **reply = Reply::default(),
+            Reader::Gateway(reply) => *reply = gateway::Reply::default(),
         }
     }
 }

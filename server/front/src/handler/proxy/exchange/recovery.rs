@@ -16,7 +16,11 @@ impl Exchange {
         lease.failed(trouble);
         drop(lease);
         let settings = self.group.settings();
-        let often = member.retry.is_zero() && self.tried.len() > settings.attempts;
+        let often = match trouble.is_lasting() {
+            // Once each: it will not be better in a moment.
+            true => self.tried.len() >= self.group.size(),
+            false => member.retry.is_zero() && self.tried.len() > settings.attempts,
+        };
         if often || self.began.elapsed() > settings.queue_timeout {
             return Some(self.told(trouble, Some(&member)));
         }

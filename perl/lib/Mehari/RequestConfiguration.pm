@@ -1,0 +1,46 @@
+package Mehari::RequestConfiguration;
+
+# `$r->add_config`: lines of configuration for the rest of one request. What the front has done by then cannot be
+# changed; these are the lines that Perl itself obeys.
+
+use strict;
+use warnings;
+use Apache2::RequestRec  ();
+use Apache2::RequestUtil ();
+use Apache2::Response    ();
+
+my %LINES = (
+    perlsetvar   => sub { my ($r, $name, $value) = @_; $r->dir_config->set($name => $value) },
+    perladdvar   => sub { my ($r, $name, @values) = @_; $r->dir_config->add($name => $_) for @values },
+    perlsetenv   => sub { my ($r, $name, $value) = @_; $r->subprocess_env->set($name => $value) },
+    setenv       => sub { my ($r, $name, $value) = @_; $r->subprocess_env->set($name => $value // '') },
+    sethandler   => sub { my ($r, $name) = @_; $r->handler($name) },
+    forcetype    => sub { my ($r, $type) = @_; $r->content_type($type) },
+    errordocument => sub { my ($r, $status, @document) = @_; $r->custom_response($status, "@document") },
+    authname     => sub { my ($r, $name) = @_; $r->auth_name($name) },
+    authtype     => sub { my ($r, $name) = @_; $r->auth_type($name) },
+);
+
+sub apply {
+    my ($r, $lines) = @_;
+    for my $line (map { split /\n/ } ref $lines eq 'ARRAY' ? @$lines : $lines) {
+        my ($name, @words) = _words($line) or next;
+        if (my $change = $LINES{ lc $name }) { $change->($r, @words) }
+        elsif ($name =~ /\APerl\w+Handler\z/i) { $r->set_handlers($name => \@words) }
+        else {
+            require Carp;
+            Carp::croak("add_config: `$name` cannot change within a request; expected one of " . join(', ', sort keys %LINES) . ', or a Perl handler of a phase to come');
+        }
+    }
+    return;
+}
+
+# As in a configuration: quotes keep blanks.
+sub _words {
+    my ($line) = @_;
+    my @words;
+    push @words, $1 // $2 // $3 while $line =~ /\G\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"']\S*))/gc;
+    return @words && $words[0] !~ /\A#/ ? @words : ();
+}
+
+1;

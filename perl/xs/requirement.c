@@ -1,0 +1,185 @@
+/* `Require`, where Perl says who the user is: the configuration's lines (server/config/src/access/told.rs) held
+ * against the user, and what the front knew of the rest.
+ *
+ * A verdict is the front's: granted and denied, what would depend on the user, what neither grants nor denies, and
+ * what is not about requests of this method.
+ */
+#include "phases.h"
+#include <fcntl.h>
+
+enum { GRANTED, DENIED, NEUTRAL, SILENT, NEEDS_USER };
+enum { DEEPEST = 64, LONGEST_GROUPS = 1 << 20 };
+
+typedef struct {
+  mehari_text rest, user;
+  const char *group_file;
+  uint8_t known;
+  int depth;
+} reading;
+
+static mehari_text line_of(mehari_text *rest)
+{
+  const char *stop = memchr(rest->at, '\n', rest->length);
+  mehari_text line = {rest->at, stop ? (STRLEN)(stop - rest->at) : rest->length};
+  rest->at += line.length + !!stop;
+  rest->length -= line.length + !!stop;
+  return line;
+}
+
+/* What stands behind the word; false: it is another word. */
+static bool behind(mehari_text line, const char *word, mehari_text *rest)
+{
+  STRLEN length = strlen(word);
+  if (line.length < length || !memEQ(line.at, word, length) || (line.length > length && line.at[length] != ' '))
+    return false;
+  STRLEN taken = length + (line.length > length);
+  *rest = (mehari_text){line.at + taken, line.length - taken};
+  return true;
+}
+
+static bool holds_word(mehari_text words, mehari_text word)
+{
+  for (const char *at = words.at, *end = words.at + words.length; at < end;) {
+    while (at < end && isSPACE(*at))
+      at++;
+    const char *stop = at;
+    while (stop < end && !isSPACE(*stop))
+      stop++;
+    if ((STRLEN)(stop - at) == word.length && memEQ(at, word.at, word.length))
+      return true;
+    at = stop;
+  }
+  return false;
+}
+
+static SV *text_of_file(pTHX_ const char *name)
+{
+  SV *text = sv_2mortal(newSVpvs(""));
+  int file = open(name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    mehari_logf(MEHARI_LOG_ERROR, "AuthGroupFile %s cannot be read: %s", name, Strerror(errno));
+    return text;
+  }
+  for (ssize_t count = 1; count > 0 && SvCUR(text) < LONGEST_GROUPS;) {
+    char *into = SvGROW(text, SvCUR(text) + 4097);
+    count = read(file, into + SvCUR(text), 4096);
+    if (count > 0)
+      SvCUR_set(text, SvCUR(text) + count);
+  }
+  close(file);
+  return text;
+}
+
+/* Whether one of the groups has the user: lines `group: user user`. */
+static bool is_member(pTHX_ const reading *at, mehari_text groups)
+{
+  if (!at->group_file)
+    return false;
+  mehari_text text = mehari_text_of(aTHX_ text_of_file(aTHX_ at->group_file));
+  while (text.length) {
+    mehari_text line = line_of(&text);
+    const char *colon = memchr(line.at, ':', line.length);
+    if (!colon)
+      continue;
+    STRLEN length = colon - line.at;
+    if (holds_word(groups, (mehari_text){line.at, length}) && holds_word((mehari_text){colon + 1, line.length - length - 1}, at->user))
+      return true;
+  }
+  return false;
+}
+
+static int number(mehari_text text)
+{
+  int value = 0;
+  for (STRLEN at = 0; at < text.length && isDIGIT(text.at[at]) && value < 1000; at++)
+    value = 10 * value + text.at[at] - '0';
+  return value;
+}
+
+static int known(const reading *at, mehari_text which)
+{
+  int place = number(which);
+  return place < 4 ? (at->known >> (2 * place)) & 3 : DENIED;
+}
+
+static int verdict(pTHX_ reading *at);
+
+/* One verdict out of several: what decides wins, then what needs the user, then the weaker ones. */
+static int several(pTHX_ reading *at, int count, int deciding, int weaker)
+{
+  int all = SILENT;
+  for (int i = 0; i < count && at->rest.length; i++) {
+    int one = verdict(aTHX_ at);
+    if (all == deciding || one == deciding)
+      all = deciding;
+    else if (one == NEEDS_USER || all == NEEDS_USER)
+      all = NEEDS_USER;
+    else if (one == weaker || (one == NEUTRAL && all == SILENT))
+      all = one;
+  }
+  return all;
+}
+
+static int negated(int inner)
+{
+  return inner == GRANTED ? DENIED : inner == DENIED ? NEUTRAL : inner;
+}
+
+static int of_user(const reading *at, bool fits)
+{
+  return !at->user.length ? NEEDS_USER : fits ? GRANTED : DENIED;
+}
+
+static int verdict(pTHX_ reading *at)
+{
+  mehari_text line = line_of(&at->rest), words;
+  if (++at->depth > DEEPEST)
+    return DENIED;
+  int found = DENIED;
+  if (behind(line, "valid-user", &words))
+    found = of_user(at, true);
+  else if (behind(line, "user", &words))
+    found = of_user(at, holds_word(words, at->user));
+  else if (behind(line, "group", &words))
+    found = of_user(at, at->user.length && is_member(aTHX_ at, words));
+  else if (behind(line, "known", &words))
+    found = known(at, words);
+  else if (behind(line, "not", &words))
+    found = negated(verdict(aTHX_ at));
+  else if (behind(line, "any", &words))
+    found = several(aTHX_ at, number(words), GRANTED, DENIED);
+  else if (behind(line, "none", &words))
+    found = negated(several(aTHX_ at, number(words), GRANTED, DENIED));
+  else if (behind(line, "all", &words))
+    found = several(aTHX_ at, number(words), DENIED, GRANTED);
+  else if (behind(line, "limit", &words)) {
+    int inner = verdict(aTHX_ at);
+    found = known(at, words) == GRANTED ? inner : SILENT;
+  }
+  at->depth--;
+  return found;
+}
+
+/* With a user or, before there is one, without. */
+static int held_against(pTHX_ mehari_rec *rec, SV *user)
+{
+  SV *groups = mehari_settings_text(aTHX_ rec->settings, "group_file");
+  reading at = {
+    .rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "requirement")),
+    .user = mehari_text_of(aTHX_ user),
+    .group_file = groups ? SvPV_nolen(groups) : NULL,
+    .known = rec->job.frame->known,
+  };
+  return verdict(aTHX_ &at);
+}
+
+bool mehari_requires_user(pTHX_ mehari_rec *rec)
+{
+  return mehari_settings_text(aTHX_ rec->settings, "requirement") && held_against(aTHX_ rec, NULL) == NEEDS_USER;
+}
+
+bool mehari_is_let_in(pTHX_ mehari_rec *rec, SV *user)
+{
+  int found = held_against(aTHX_ rec, user);
+  return found == GRANTED || found == SILENT;
+}

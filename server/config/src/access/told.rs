@@ -1,0 +1,118 @@
+//! A requirement as the worker is told of it, where Perl decides who the user is: what asks for users as it is
+//! written, and in the place of everything else a number, whose verdict comes with each request.
+//!
+//! Lines from the outside in, a container followed by what it holds: `valid-user`, `user NAME...`, `group NAME...`,
+//! `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/requirement.c reads them.
+
+use super::{any, every, Methods, Requirement, Verdict, Visitor};
+
+/// Verdicts that a request carries: two bits each. What is beyond counts as denied.
+const MOST: usize = 4;
+
+enum Node<'r> {
+    User(String),
+    /// Opens a container; how many nodes it holds.
+    Open(&'static str, usize),
+    /// What is known without a user.
+    Whole(&'r Requirement),
+    Several(Kind, Vec<&'r Requirement>),
+    Limit(&'r Methods),
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Any,
+    Every,
+}
+
+impl Requirement {
+    /// The lines.
+    pub(crate) fn told(&self) -> String {
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            number - 1
+        };
+        let lines = self.nodes().into_iter().map(|node| match node {
+            Node::User(line) => line,
+            Node::Open("not", _) => "not".to_string(),
+            Node::Open(word, count) => format!("{word} {count}"),
+            Node::Whole(_) | Node::Several(..) => format!("known {}", next()),
+            Node::Limit(_) => format!("limit {}", next()),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The verdicts that go with one request.
+    pub fn known(&self, visitor: &Visitor<'_>) -> u8 {
+        let verdicts = self.nodes().into_iter().filter_map(|node| match node {
+            Node::User(_) | Node::Open(..) => None,
+            Node::Whole(requirement) => Some(requirement.verdict(visitor)),
+            Node::Several(Kind::Any, inner) => Some(any(inner.into_iter(), visitor)),
+            Node::Several(Kind::Every, inner) => Some(every(inner.into_iter(), visitor)),
+            Node::Limit(methods) if methods.holds(visitor.method) => Some(Verdict::Granted),
+            Node::Limit(_) => Some(Verdict::Denied),
+        });
+        let bits = verdicts.take(MOST).enumerate().map(|(number, verdict)| {
+            let bits = match verdict {
+                Verdict::Granted => 0,
+                Verdict::Denied | Verdict::NeedsUser => 1,
+                Verdict::Neutral => 2,
+                Verdict::Silent => 3,
+            };
+            bits << (2 * number)
+        });
+        bits.fold(0, |all, bits| all | bits)
+    }
+
+    fn nodes(&self) -> Vec<Node<'_>> {
+        let mut nodes = Vec::new();
+        self.put(&mut nodes);
+        nodes
+    }
+
+    fn put<'r>(&'r self, into: &mut Vec<Node<'r>>) {
+        if !self.asks_user() {
+            return into.push(Node::Whole(self));
+        }
+        match self {
+            Requirement::ValidUser => into.push(Node::User("valid-user".to_string())),
+            Requirement::User(names) => into.push(Node::User(format!("user {}", names.join(" ")))),
+            Requirement::Group(names) => {
+                into.push(Node::User(format!("group {}", names.join(" "))))
+            }
+            Requirement::Not(inner) => {
+                into.push(Node::Open("not", 1));
+                inner.put(into);
+            }
+            Requirement::Limited(methods, inner) => {
+                into.push(Node::Limit(methods));
+                inner.put(into);
+            }
+            Requirement::Any(inner) => contained("any", Kind::Any, inner, into),
+            Requirement::None(inner) => contained("none", Kind::Any, inner, into),
+            Requirement::Every(inner) => contained("all", Kind::Every, inner, into),
+            other => into.push(Node::Whole(other)),
+        }
+    }
+}
+
+/// What of a container asks for no user is one node.
+fn contained<'r>(
+    word: &'static str,
+    kind: Kind,
+    inner: &'r [Requirement],
+    into: &mut Vec<Node<'r>>,
+) {
+    let (asking, others): (Vec<_>, Vec<_>) = inner.iter().partition(|one| one.asks_user());
+    into.push(Node::Open(
+        word,
+        asking.len() + usize::from(!others.is_empty()),
+    ));
+    if !others.is_empty() {
+        into.push(Node::Several(kind, others));
+    }
+    for requirement in asking {
+        requirement.put(into);
+    }
+}

@@ -1,0 +1,77 @@
+//! TLS towards back ends, by the names of mod_ssl.
+
+use super::row::*;
+
+const SAID: &str = "`https://` in the back end's URL says it";
+const LIBRARY: &str = "TLS 1.2 and 1.3 with the library's own ciphers are spoken";
+
+pub const GROUP: Group = Group {
+    title: "TLS to back ends",
+    rows: &[
+        Directive::host(
+            "SSLProxyVerify",
+            Shape::Choice(&["require", "optional", "none", "optional_no_ca"]),
+            "Whether a back end of `https://` has to prove who it is. `none` believes anybody who answers at its address. One value for the server: back ends are shared by all hosts.",
+            |target, arguments| {
+                let verify = matches!(arguments.choice()?, "require" | "optional");
+                once(&mut target.site.proxy_tls.verify, verify, arguments)
+            },
+        )
+        .otherwise("require"),
+        Directive::host(
+            "SSLProxyCheckPeerName",
+            Shape::Flag,
+            "Whether a back end's certificate has to be for the name in its URL.",
+            |target, arguments| {
+                let check = arguments.flag()?;
+                once(&mut target.site.proxy_tls.check_name, check, arguments)
+            },
+        )
+        .otherwise("On")
+        .aliases(&["SSLProxyCheckPeerCN"]),
+        Directive::host(
+            "SSLProxyCACertificateFile",
+            Shape::Path,
+            "Whose signature a back end's certificate needs: authorities in PEM.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                once(&mut target.site.proxy_tls.authorities, file, arguments)
+            },
+        )
+        .otherwise("those the system trusts")
+        .example("/etc/ssl/internal.pem", "/one /two"),
+        Directive::host(
+            "SSLProxyMachineCertificateFile",
+            Shape::Path,
+            "The certificate that the server shows to back ends that ask for one, and its key, in one PEM file.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                once(&mut target.site.proxy_tls.identity, file, arguments)
+            },
+        )
+        .otherwise("it shows none")
+        .example("/etc/ssl/private/front.pem", "/one /two"),
+        Directive::ignored("SSLProxyEngine", SAID),
+        Directive::ignored("SSLProxyProtocol", LIBRARY),
+        Directive::ignored("SSLProxyCipherSuite", LIBRARY),
+        Directive::ignored("SSLProxyVerifyDepth", LIBRARY),
+        Directive::ignored("SSLProxyCheckPeerExpire", "a certificate that has expired is never good"),
+    ],
+};
+
+/// One value for the whole server, wherever it is written.
+fn once<T: PartialEq>(field: &mut Option<T>, value: T, arguments: &Arguments) -> Applied {
+    match field {
+        Some(known) if *known != value => Err(arguments.fault(
+            0,
+            format!(
+                "expected the value it was given before: back ends are shared by all hosts, so there is one {} for the server",
+                arguments.name
+            ),
+        )),
+        _ => {
+            *field = Some(value);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Pages in Redis or Valkey (`CacheRedis`), behind those in memory: what one machine has made the others need not make.
+//!
+//! A key is a hash whose fields are the pages that `Vary` tells apart. A server that does not answer costs each request
+//! nothing but the first: for a while it is not asked, and programs answer.
+
+mod link;
+
+use super::key::Purge;
+use super::Cache;
+use crate::log::Origin;
+use link::{Link, Reply};
+use mehari_cache::{decode, encode, hash, Page};
+use mehari_config::{LogLevel, RedisServer};
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+use tokio::time::{timeout, Instant};
+
+/// For one exchange; how long a server is left alone that did not answer.
+const PATIENCE: Duration = Duration::from_millis(250);
+const REST: Duration = Duration::from_secs(2);
+/// Connections kept open for the next exchange, and for how long.
+const IDLE: usize = 8;
+const KEPT: Duration = Duration::from_secs(1);
+/// How long a page is kept that can be asked about after its end.
+const ASKABLE: Duration = Duration::from_secs(86_400);
+const PREFIX: &[u8] = b"mehari:page:";
+
+#[derive(Default)]
+pub struct Redis {
+    server: RefCell<Option<RedisServer>>,
+    idle: RefCell<Vec<(Instant, Link)>>,
+    /// A task closes those that nobody needs.
+    closing: Cell<bool>,
+    rests_until: Cell<Option<Instant>>,
+}
+
+impl Redis {
+    pub fn configure(&self, server: &Option<RedisServer>) {
+        if *self.server.borrow() != *server {
+            self.server.replace(server.clone());
+            self.idle.borrow_mut().clear();
+            self.rests_until.set(None);
+        }
+    }
+
+    /// The server, unless it is to be left alone.
+    fn awake(&self) -> Option<RedisServer> {
+        let server = self.server.borrow().clone()?;
+        match self.rests_until.get() {
+            Some(until) if Instant::now() < until => None,
+            _ => Some(server),
+        }
+    }
+
+    /// Sends commands together; the reply to each.
+    async fn ask(&self, server: &RedisServer, commands: &[Vec<&[u8]>]) -> io::Result<Vec<Reply>> {
+        let idle = self.idle.borrow_mut().pop();
+        let had_one = idle.is_some();
+        let mut link = match idle {
+            Some((_, link)) => link,
+            None => Link::open(server).await?,
+        };
+        let replies = match link.exchange(commands).await {
+            // It may have been closed while it was idle; nothing was done then.
+            Err(_) if had_one => {
+                link = Link::open(server).await?;
+                link.exchange(commands).await?
+            }
+            replies => replies?,
+        };
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < IDLE && self.server.borrow().as_ref() == Some(server) {
+            idle.push((Instant::now(), link));
+        }
+        Ok(replies)
+    }
+}
+
+impl Cache {
+    /// Closes connections that were idle for long, until there are none.
+    fn close_idle(self: &Rc<Cache>) {
+        if self.redis.closing.replace(true) {
+            return;
+        }
+        let cache = self.clone();
+        tokio::task::spawn_local(async move {
+            while !cache.redis.idle.borrow().is_empty() {
+                tokio::time::sleep(KEPT).await;
+                let mut idle = cache.redis.idle.borrow_mut();
+                idle.retain(|(since, _)| since.elapsed() < KEPT);
+            }
+            cache.redis.closing.set(false);
+        });
+    }
+
+    /// The replies within the time for it; where there are none, the server has its rest.
+    async fn ask_redis(
+        self: &Rc<Cache>,
+        server: &RedisServer,
+        commands: &[Vec<&[u8]>],
+    ) -> Option<Vec<Reply>> {
+        let asked = timeout(PATIENCE, self.redis.ask(server, commands)).await;
+        let error = match asked {
+            Ok(Ok(replies)) => {
+                self.close_idle();
+                return Some(replies);
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {PATIENCE:?}"),
+        };
+        let rested = self.redis.rests_until.replace(Some(Instant::now() + REST));
+        if rested.is_none() {
+            let text =
+                format!("CacheRedis: {server}: {error}; programs answer until it does (said once)");
+            if let Some(journal) = &*self.journal.borrow() {
+                journal.error(0, LogLevel::Warn, Origin::default(), &text);
+            }
+        }
+        None
+    }
+
+    /// Reads what Redis has for a key into memory. `None`: there is no Redis.
+    pub fn fetch(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+        let server = self.redis.awake()?;
+        let (cache, key) = (self.clone(), key.clone());
+        Some(Box::pin(async move {
+            let name = name(&key);
+            let commands = [vec![&b"HVALS"[..], &name]];
+            let Some(replies) = cache.ask_redis(&server, &commands).await else {
+                return;
+            };
+            let now = SystemTime::now();
+            for file in replies.iter().flat_map(Reply::texts) {
+                let page = decode(file, cache.store.next_number());
+                let page = page.filter(|(known, page)| known[..] == key[..] && !page.is_over(now));
+                if let Some((_, page)) = page {
+                    cache.store.put(&key, Rc::new(page));
+                }
+            }
+        }))
+    }
+
+    /// Puts a page there too.
+    pub fn send(self: &Rc<Cache>, key: &Rc<[u8]>, page: &Rc<Page>) {
+        let Some(server) = self.redis.awake() else {
+            return;
+        };
+        let (cache, key, page) = (self.clone(), key.clone(), page.clone());
+        tokio::task::spawn_local(async move {
+            let terms = &page.terms;
+            let mut more = terms.while_revalidate.max(terms.if_error);
+            if terms.etag.is_some() || terms.modified.is_some() {
+                more = more.max(ASKABLE);
+            }
+            let left = (terms.lifetime + more)
+                .saturating_sub(terms.age)
+                .as_millis();
+            let (name, left) = (name(&key), left.max(1000).to_string());
+            let field = hash(format!("{:?}", terms.vary).as_bytes()).to_be_bytes();
+            let file = encode(&key, &page);
+            let commands = [
+                vec![&b"HSET"[..], &name, &field, &file],
+                vec![&b"PEXPIRE"[..], &name, left.as_bytes()],
+            ];
+            cache.ask_redis(&server, &commands).await;
+        });
+    }
+
+    /// Forgets a key there too.
+    pub fn forget(self: &Rc<Cache>, key: &[u8]) {
+        let Some(server) = self.redis.awake() else {
+            return;
+        };
+        let (cache, name) = (self.clone(), name(key));
+        tokio::task::spawn_local(async move {
+            cache
+                .ask_redis(&server, &[vec![&b"UNLINK"[..], &name]])
+                .await;
+        });
+    }
+
+    /// Forgets there what is meant.
+    pub fn sweep(self: &Rc<Cache>, purge: Purge) {
+        let Some(server) = self.redis.awake() else {
+            return;
+        };
+        let cache = self.clone();
+        tokio::task::spawn_local(async move {
+            let pattern = [PREFIX, b"*"].concat();
+            let mut cursor = b"0".to_vec();
+            loop {
+                let scan = vec![&b"SCAN"[..], &cursor, b"MATCH", &pattern, b"COUNT", b"1000"];
+                let Some(replies) = cache.ask_redis(&server, &[scan]).await else {
+                    return;
+                };
+                let Some((next, names)) = replies.first().and_then(Reply::page_of_names) else {
+                    return;
+                };
+                let is_meant = |name: &&[u8]| {
+                    name.strip_prefix(PREFIX)
+                        .is_some_and(|key| purge.means(key))
+                };
+                let meant: Vec<&[u8]> = names.into_iter().filter(is_meant).collect();
+                if !meant.is_empty() {
+                    let unlink = [&[&b"UNLINK"[..]], &meant[..]].concat();
+                    cache.ask_redis(&server, &[unlink]).await;
+                }
+                if next == b"0" {
+                    return;
+                }
+                cursor = next.to_vec();
+            }
+        });
+    }
+}
+
+fn name(key: &[u8]) -> Vec<u8> {
+    [PREFIX, key].concat()
+}

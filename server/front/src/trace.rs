@@ -1,0 +1,60 @@
+//! `traceparent` of W3C Trace Context: `00-<32 hex>-<16 hex>-<2 hex>` (section 3.2). Taken as it comes, and made where
+//! the configuration wants every request to have one.
+
+use crate::request::{Field, Request, Table};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+const NAME: &[u8] = b"traceparent";
+
+/// Whether a program may hand it on as it is.
+pub fn is_well_formed(text: &[u8]) -> bool {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == 55
+        && text.iter().enumerate().all(|(at, byte)| match at {
+            2 | 35 | 52 => *byte == b'-',
+            _ => is_digit(byte),
+        })
+}
+
+/// The request brings one.
+pub fn is_there(request: &Request<'_>) -> bool {
+    request.field("traceparent").is_some_and(is_well_formed)
+}
+
+/// A new one, to be recorded.
+pub fn fresh(id: u64) -> Vec<u8> {
+    // Keyed anew by the system for each process, so that two servers do not make the same.
+    let random = RandomState::new();
+    let [high, low, span] = [0u8, 1, 2].map(|part| random.hash_one((id, part)));
+    // Zero would mean that there is none.
+    format!("00-{high:016x}{low:016x}-{:016x}-01", span.max(1)).into_bytes()
+}
+
+/// The fields, with this one in the place of what was no traceparent.
+pub fn among<'a>(fields: &[Field<'a>], parent: &'a [u8]) -> Table<'a> {
+    let others = fields.iter().copied();
+    let others = others.filter(|(name, _)| !name.eq_ignore_ascii_case(NAME));
+    others.chain([(NAME, parent)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_is_well_formed_and_never_the_same() {
+        let made: std::collections::HashSet<Vec<u8>> = (0..1000).map(|id| fresh(id / 2)).collect();
+        assert_eq!(made.len(), 1000);
+        assert!(made.iter().all(|parent| is_well_formed(parent)));
+    }
+
+    #[test]
+    fn it_takes_the_place_of_what_was_none() {
+        let fields: [Field; 3] = [(b"a", b"1"), (b"Traceparent", b"nonsense"), (b"b", b"2")];
+        let parent = fresh(1);
+        let table = among(&fields, &parent);
+        let names: Vec<&[u8]> = table.as_slice().iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, [&b"a"[..], b"b", NAME]);
+    }
+}

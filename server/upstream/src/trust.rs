@@ -1,0 +1,199 @@
+//! TLS towards back ends: whose certificates are believed, and what is shown to those that ask.
+//!
+//! Made from the configuration at the start and by each reload; a member of `https://` has a [`Greeting`] of it.
+
+use crate::Fault;
+use mehari_config::{BackEnd, ProxyTls};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::{ring, CryptoProvider};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How all back ends of `https://` are met.
+#[derive(Clone)]
+pub struct Trust(Arc<ClientConfig>);
+
+/// How one of them is: the name its certificate has to be for.
+#[derive(Clone)]
+pub struct Greeting {
+    pub config: Arc<ClientConfig>,
+    pub name: ServerName<'static>,
+}
+
+impl Trust {
+    /// Reads every file. `Err`: the directive, its file and what is wrong.
+    pub fn load(settings: &ProxyTls) -> Result<Trust, String> {
+        let provider = Arc::new(ring::default_provider());
+        let verifier = verifier(settings, &provider)?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("TLS to back ends: {error}"))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let config = match &settings.identity {
+            None => builder.with_no_client_auth(),
+            Some(file) => {
+                const DIRECTIVE: &str = "SSLProxyMachineCertificateFile";
+                let chain = certificates(DIRECTIVE, file)?;
+                let key = PrivateKeyDer::from_pem_file(file)
+                    .map_err(|error| trouble(DIRECTIVE, file, format!("its key: {error}")))?;
+                let config = builder.with_client_auth_cert(chain, key);
+                config.map_err(|error| trouble(DIRECTIVE, file, error))?
+            }
+        };
+        Ok(Trust(Arc::new(config)))
+    }
+
+    /// `None`: its URL has no name that a certificate could be for.
+    pub fn greeting(&self, member: &BackEnd) -> Option<Greeting> {
+        let name = ServerName::try_from(member.host_name().to_string()).ok()?;
+        Some(Greeting {
+            config: self.0.clone(),
+            name,
+        })
+    }
+}
+
+fn verifier(settings: &ProxyTls, provider: &Arc<CryptoProvider>) -> Result<Verifier, String> {
+    let chain = match settings.verifies() {
+        false => None,
+        true => {
+            let roots = Arc::new(roots(settings)?);
+            let chain = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+            let chain = chain.build();
+            Some(chain.map_err(|error| format!("SSLProxyCACertificateFile: {error}"))?)
+        }
+    };
+    Ok(Verifier {
+        chain,
+        checks_name: settings.checks_name(),
+        provider: provider.clone(),
+    })
+}
+
+fn roots(settings: &ProxyTls) -> Result<RootCertStore, String> {
+    const DIRECTIVE: &str = "SSLProxyCACertificateFile";
+    let mut roots = RootCertStore::empty();
+    match &settings.authorities {
+        Some(file) => {
+            for certificate in certificates(DIRECTIVE, file)? {
+                let added = roots.add(certificate);
+                added.map_err(|error| trouble(DIRECTIVE, file, error))?;
+            }
+        }
+        None => {
+            let known = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(known.certs);
+            if roots.is_empty() {
+                return Err("back ends of https:// cannot be believed: the system trusts no authority (package ca-certificates); expected SSLProxyCACertificateFile".into());
+            }
+        }
+    }
+    Ok(roots)
+}
+
+fn certificates(directive: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read =
+        CertificateDer::pem_file_iter(file).and_then(|found| found.collect::<Result<Vec<_>, _>>());
+    match read {
+        Ok(found) if found.is_empty() => Err(trouble(
+            directive,
+            file,
+            "there is no certificate in PEM in it",
+        )),
+        Ok(found) => Ok(found),
+        Err(error) => Err(trouble(directive, file, error)),
+    }
+}
+
+fn trouble(directive: &str, file: &Path, reason: impl ToString) -> String {
+    format!("{directive} {}: {}", file.display(), reason.to_string())
+}
+
+/// The library's judgement, as far as the configuration wants it.
+#[derive(Debug)]
+struct Verifier {
+    /// `None`: anybody is believed.
+    chain: Option<Arc<WebPkiServerVerifier>>,
+    checks_name: bool,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        staple: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(chain) = &self.chain else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let judged = chain.verify_server_cert(certificate, between, name, staple, now);
+        match judged {
+            // The name is looked at last: all else is in order.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.checks_name => Ok(ServerCertVerified::assertion()),
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let known = &self.provider.signature_verification_algorithms;
+        known.supported_schemes()
+    }
+}
+
+/// Why a handshake failed, in words for the log.
+pub(crate) fn fault(error: &std::io::Error) -> Fault {
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>());
+    match inner {
+        Some(Error::InvalidCertificate(why)) => Fault::Untrusted(match why {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "it is not valid yet"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "it is for another name"
+            }
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                "nobody we trust has signed it"
+            }
+            CertificateError::Revoked => "it has been revoked",
+            _ => "it is not in order",
+        }),
+        Some(_) => Fault::Handshake,
+        None => Fault::Unreachable(error.kind()),
+    }
+}

@@ -1,0 +1,3 @@
+#!/usr/bin/perl
+use strict;
+die "it dies here";

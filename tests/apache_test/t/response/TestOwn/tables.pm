@@ -1,0 +1,116 @@
+package TestOwn::tables;
+
+# APR without a request: tables, pools, numbers, dates, encodings, errors.
+
+use strict;
+use warnings FATAL => 'all';
+use Apache::Test;
+use Apache::TestUtil;
+use Apache2::RequestRec ();
+use Apache2::RequestIO ();
+use APR::Table ();
+use APR::Pool ();
+use APR::Base64 ();
+use APR::Date ();
+use APR::String ();
+use APR::UUID ();
+use APR::Util ();
+use APR::Error ();
+use APR::Status ();
+use Apache2::RequestUtil ();
+use Apache2::Connection ();
+use APR::SockAddr ();
+use APR::IpSubnet ();
+use APR::OS ();
+use APR::Const -compile => qw(:table ENOENT EACCES);
+use Apache2::Const -compile => 'OK';
+
+sub handler {
+    my $r = shift;
+    plan $r, tests => 39;
+    my $pool  = APR::Pool->new;
+    my $table = APR::Table::make($pool, 4);
+    $table->set(one => 1);
+    $table->add(One => 2);
+    ok t_cmp([$table->get('ONE')], [1, 2], 'add and get');
+    $table->merge(one => 3);
+    ok t_cmp([$table->get('one')], ['1, 3', 2], 'merge');
+    my @seen;
+    $table->do(sub { push @seen, "$_[0]=$_[1]"; 1 });
+    ok t_cmp(\@seen, ['one=1, 3', 'One=2'], 'do');
+    @seen = ();
+    $table->do(sub { push @seen, $_[1]; 0 });
+    ok t_cmp(scalar @seen, 1, 'do stops');
+    $table->{two} = 'b';
+    ok t_cmp($table->get('two'), 'b', 'as a hash');
+    ok exists $table->{TWO};
+    delete $table->{two};
+    ok !exists $table->{two};
+    ok t_cmp([keys %$table], ['one', 'One'], 'keys');
+    my $copy = $table->copy($pool);
+    $copy->unset('one');
+    ok t_cmp([$copy->get('one'), scalar $table->get('one')], ['1, 3'], 'copy');
+    my $over = APR::Table::make($pool, 2);
+    $over->set(one => 'over');
+    ok t_cmp([$table->overlay($over, $pool)->get('one')], ['over', '1, 3', 2], 'overlay');
+    my $under = APR::Table::make($pool, 2);
+    $under->set(a => 1);
+    $under->overlap($over, APR::Const::OVERLAP_TABLES_SET);
+    ok t_cmp($under->get('one'), 'over', 'overlap');
+    $under->add(a => 2);
+    $under->compress(APR::Const::OVERLAP_TABLES_MERGE);
+    ok t_cmp([$under->get('a')], ['1, 2'], 'compress');
+    $under->clear;
+    ok t_cmp([keys %$under], [], 'clear');
+    my $value = 'kept';
+    my $number = APR::Table::make($pool, 1);
+    $number->set(n => 42);
+    ok t_cmp($number->get('n') + 0, 42, 'a number');
+    ok t_cmp($number->get('none'), undef, 'nothing');
+    my ($k, $v) = each %$table;
+    ok t_cmp("$k=$v", 'one=1, 3', 'each');
+
+    my @order;
+    {
+        my $parent = APR::Pool->new;
+        my $child  = $parent->new;
+        ok $parent->is_ancestor($child);
+        ok !$child->is_ancestor($parent);
+        ok t_cmp(ref $child->parent_get, 'APR::Pool', 'parent_get');
+        $parent->cleanup_register(sub { push @order, "parent $_[0]" }, 'a');
+        $parent->cleanup_register(sub { push @order, "second $_[0]" }, 'b');
+        $child->cleanup_register(sub { push @order, 'child' });
+        $parent->destroy;
+    }
+    ok t_cmp(\@order, ['child', 'second b', 'parent a'], 'cleanups');
+    my $late = APR::Pool->new;
+    $late->cleanup_register(sub { push @order, 'late' });
+    undef $late;
+    ok t_cmp($order[-1], 'late', 'a pool that is forgotten');
+
+    ok t_cmp(APR::Base64::encode('Hello, world'), 'SGVsbG8sIHdvcmxk', 'encode');
+    ok t_cmp(APR::Base64::decode('SGVsbG8sIHdvcmxk'), 'Hello, world', 'decode');
+    ok t_cmp(APR::Base64::encode_len(12), 16, 'encode_len');
+    ok t_cmp(APR::Date::parse_http('Sun, 06 Nov 1994 08:49:37 GMT'), 784111777, 'parse_http');
+    ok t_cmp(APR::Date::parse_rfc('Sun, 06 Nov 1994 08:49:37 +0100'), 784108177, 'parse_rfc');
+    ok t_cmp(APR::String::format_size(0), '  0 ', 'no bytes');
+    ok t_cmp(APR::String::format_size(1536), '1.5K', 'format_size');
+    my $uuid = APR::UUID->new;
+    ok t_cmp($uuid->format, qr/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'UUID');
+    ok t_cmp(APR::UUID->parse($uuid->format)->format, $uuid->format, 'parse');
+    ok APR::Util::password_validate('secret', crypt('secret', 'ab'));
+    ok !APR::Util::password_validate('other', crypt('secret', 'ab'));
+    ok t_cmp(APR::Util::filepath_name_get('/a/b/c.txt'), 'c.txt', 'filepath_name_get') if APR::Util->can('filepath_name_get');
+    ok 1 unless APR::Util->can('filepath_name_get');
+    my $subnet = APR::IpSubnet->new($pool, '127.0.0.0', '255.0.0.0');
+    ok $subnet->test($r->connection->client_addr);
+    ok t_cmp(APR::Error::strerror(APR::Const::ENOENT), qr/No such file/, 'strerror');
+    my $died = eval { $r->filename('/not/there'); $r->slurp_filename; 1 };
+    my $error = $@;
+    ok t_cmp(ref $error, 'APR::Error', 'an error');
+    ok $error == APR::Const::ENOENT;
+    ok APR::Status::is_ENOENT($error);
+    ok t_cmp("$error", qr/No such file or directory/, 'its text');
+    return Apache2::Const::OK;
+}
+1;

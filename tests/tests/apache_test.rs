@@ -1,0 +1,88 @@
+//! Apache::Test drives the server as it drives httpd: `-v`, `-V`, `-l`, a configuration it generates, PidFile, TERM.
+//! `tests/apache_test` is a suite in its style; every handler there checks its part of the API from within.
+
+use mehari_harness::binary::mehari;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Debian's libapache2-mod-perl2 brings Apache::Test.
+fn is_installed() -> bool {
+    let asked = Command::new("perl")
+        .args(["-MApache::TestRunPerl", "-e1"])
+        .output();
+    asked.is_ok_and(|asked| asked.status.success())
+}
+
+/// It refuses to run as root: what root starts becomes `nobody`.
+const NOBODY: u32 = 65534;
+
+fn copy(from: &Path, to: &Path, is_root: bool) {
+    fs::create_dir_all(to).expect("a folder");
+    give(to, is_root);
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target, is_root);
+        } else {
+            fs::copy(entry.path(), &target).expect("copied");
+            give(&target, is_root);
+        }
+    }
+}
+
+fn give(path: &Path, is_root: bool) {
+    if is_root {
+        std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).expect("given away");
+    }
+}
+
+#[test]
+fn a_suite_of_apache_test_passes() {
+    if !is_installed() {
+        eprintln!("SKIPPED: Apache::Test (libapache2-mod-perl2) is not installed");
+        return;
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    let folder = tempfile::Builder::new()
+        .prefix("mehari-test-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir()
+        .expect("a folder");
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("apache_test/t");
+    copy(&suite, &folder.path().join("t"), is_root);
+    give(folder.path(), is_root);
+    // Built by whoever may write to the checkout.
+    let built = Command::new("perl")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../perl/build.pl"))
+        .output();
+    assert!(
+        built.is_ok_and(|built| built.status.success()),
+        "perl/build.pl"
+    );
+    let mut run = Command::new("perl");
+    run.current_dir(folder.path())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", folder.path())
+        .args(["t/TEST.PL", "-port", "select", "-httpd"])
+        .arg(mehari());
+    if is_root {
+        run.uid(NOBODY).gid(NOBODY);
+    }
+    let ran = run.output().expect("perl");
+    let said =
+        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    let log = fs::read_to_string(folder.path().join("t/logs/error_log")).unwrap_or_default();
+    let wrong: Vec<&str> = log
+        .lines()
+        .filter(|line| !line.contains("[info]"))
+        .collect();
+    assert!(
+        ran.status.success() && said.contains("Result: PASS"),
+        "{said}\n{}",
+        wrong.join("\n")
+    );
+}

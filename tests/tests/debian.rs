@@ -1,0 +1,157 @@
+//! Debian's own configuration of Apache and of the programs that bring one: `mehari check` honours each directive,
+//! passes it over by design and says why, or names it as unknown with its place.
+//!
+//! Only what is installed is looked at; the files are read where they lie.
+
+use mehari_harness::binary;
+use mehari_harness::site::Site;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FOLDER: &str = "/etc/apache2";
+
+/// What their own init script sets, and the reading needs.
+const VARIABLES: &[&str] = &[
+    "APACHE_RUN_DIR",
+    "APACHE_LOG_DIR",
+    "APACHE_LOCK_DIR",
+    "APACHE_PID_FILE",
+];
+
+/// Files that ask for what Mehari does not do, and the word that is told of each.
+const UNKNOWN: &[(&str, &[&str])] = &[
+    ("dav_fs.conf", &["DAVLockDB"]),
+    ("info.conf", &["server-info"]),
+    ("ldap.conf", &["ldap-status"]),
+    ("proxy_ftp.conf", &["ProxyFtpDirCharset"]),
+    ("proxy_html.conf", &["ProxyHTMLLinks", "ProxyHTMLEvents"]),
+    ("userdir.conf", &["UserDir"]),
+    ("php8.2-cgi.conf", &["application/x-httpd-php"]),
+];
+
+fn check(site: &Site, conf: &Path) -> serde_json::Value {
+    let mut command = Command::new(binary::mehari());
+    command.args(["check", "--json", "-f"]).arg(conf);
+    for name in VARIABLES {
+        let place = match *name {
+            "APACHE_PID_FILE" => "run/pid",
+            _ => "run",
+        };
+        command.env(name, site.root().join(place));
+    }
+    command
+        .env("APACHE_RUN_USER", "root")
+        .env("APACHE_RUN_GROUP", "root");
+    let output = command.output().expect("mehari runs");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|why| {
+        let text = String::from_utf8_lossy(&output.stderr);
+        panic!("{}: {why}\n{text}", conf.display())
+    })
+}
+
+fn rows<'v>(said: &'v serde_json::Value, name: &str) -> Vec<&'v serde_json::Value> {
+    let of = |value: &'v serde_json::Value| value.get(name).and_then(|rows| rows.as_array());
+    of(said)
+        .or_else(|| of(said.get("site")?))
+        .map(|rows| rows.iter().collect())
+        .unwrap_or_default()
+}
+
+fn text<'v>(row: &'v serde_json::Value, name: &str) -> &'v str {
+    row.get(name)
+        .and_then(|value| value.as_str())
+        .unwrap_or_default()
+}
+
+/// Each note says what became of a line; what is passed over says why.
+fn judge_notes(said: &serde_json::Value, file: &Path) -> usize {
+    let notes = rows(said, "notes");
+    for note in &notes {
+        let kind = text(note, "kind");
+        assert!(
+            ["honoured", "ignored", "remark"].contains(&kind),
+            "{}: {note}",
+            file.display()
+        );
+        assert!(
+            kind == "honoured" || !text(note, "message").is_empty(),
+            "{}: nothing says why: {note}",
+            file.display()
+        );
+    }
+    notes.len()
+}
+
+fn installed(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(Path::new(FOLDER).join(folder));
+    let files = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<_> = files
+        .filter(|file| file.extension().is_some_and(|end| end == "conf"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_configuration_debian_starts_apache_with_has_nothing_unknown() {
+    let conf = Path::new(FOLDER).join("apache2.conf");
+    if !conf.exists() {
+        eprintln!("SKIPPED: apache2 is not installed");
+        return;
+    }
+    let site = Site::new();
+    site.folder_for_all("run");
+    let said = check(&site, &conf);
+    assert_eq!(rows(&said, "problems").len(), 0, "{said}");
+    assert!(
+        judge_notes(&said, &conf) > 50,
+        "hardly anything was read: {said}"
+    );
+}
+
+#[test]
+fn every_file_debian_brings_is_honoured_passed_over_or_named() {
+    let folders = ["mods-available", "conf-available", "sites-available"];
+    let files: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| installed(folder))
+        .collect();
+    if files.is_empty() {
+        eprintln!("SKIPPED: apache2 is not installed");
+        return;
+    }
+    let site = Site::new();
+    site.folder_for_all("run");
+    for file in &files {
+        // With its module loaded, so that `<IfModule>` holds.
+        let load = file.with_extension("load");
+        let load = match load.exists() {
+            true => format!("Include {}\n", load.display()),
+            false => String::new(),
+        };
+        let text_of = format!("ServerRoot {FOLDER}\n{load}Include {}\n", file.display());
+        let said = check(&site, &site.write("one.conf", &text_of));
+        judge_notes(&said, file);
+        let name = file
+            .file_name()
+            .map(|name| name.to_string_lossy())
+            .unwrap_or_default();
+        let unknown = UNKNOWN.iter().find(|(known, _)| *known == name);
+        let words = unknown.map_or(&[][..], |(_, words)| words);
+        let problems = rows(&said, "problems");
+        for problem in problems {
+            let message = text(problem, "message");
+            assert_eq!(text(problem, "file"), file.to_string_lossy(), "{problem}");
+            assert!(problem["line"].as_u64() > Some(0), "{problem}");
+            assert!(
+                words.iter().any(|word| message.contains(word)),
+                "{}: {message}",
+                file.display()
+            );
+        }
+    }
+    eprintln!("{} files of {FOLDER} were read", files.len());
+}
