@@ -414,3 +414,54 @@ fn value_of_a_handler_decides_the_status() {
     server.log.expect("outcome: no way on");
     server.log.expect("outcome: a word for the log");
 }
+
+/// A script that tells whether the worker compiled it, or the server before there were workers.
+const COMPILED: &str = "use strict;\nour $compiler;\nBEGIN { $compiler = $$ }\nmy $r = shift;\n\
+    $r->send_http_header('text/plain');\nprint $compiler == $$ ? 'here' : 'before the fork';\n";
+
+/// The guide's start-up code in `<Perl>` sections: a loader that walks the folder of scripts, a translation handler.
+const SECTIONS: &str = "\
+PerlModule Apache2::compat
+<Perl>
+use File::Find qw(finddepth);
+use Apache::RegistryLoader ();
+my $root = '@ROOT@/';
+my $loader = Apache::RegistryLoader->new;
+finddepth(sub {
+    return unless /\\.pl$/;
+    (my $url = \"$File::Find::dir/$_\") =~ s|$root/?|/|;
+    my $status = $loader->handler($url);
+    die \"$url is not compiled: $status\" unless $status == 200;
+}, \"${root}perl/\");
+</Perl>
+<Perl>
+package My::Trans;
+use Apache::Constants qw(:common);
+sub handler { my $r = shift; return OK if $r->uri() =~ m|^/made|; return DECLINED }
+package Apache::ReadConfig;
+$PerlTransHandler = 'My::Trans';
+</Perl>
+<Location /perl>
+    SetHandler perl-script
+    PerlHandler Apache::Registry
+    Options +ExecCGI
+</Location>
+<Location /made>
+    SetHandler perl-script
+    PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
+</Location>
+Alias /perl/ @ROOT@/perl/
+";
+
+#[test]
+fn start_up_code_of_the_guide_compiles_scripts_and_translates_paths() {
+    let server = Server::builder()
+        .file("perl/one.pl", COMPILED)
+        .file("perl/below/two.pl", COMPILED)
+        .conf(SECTIONS)
+        .start();
+    for script in ["/perl/one.pl", "/perl/below/two.pl"] {
+        assert_eq!(server.get(script).expect(200), "before the fork");
+    }
+    assert_eq!(server.get("/made/up").expect(200), "/made/up");
+}

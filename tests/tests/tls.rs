@@ -285,6 +285,32 @@ fn what_cannot_be_used_is_told_with_its_file() {
 }
 
 #[test]
+fn certificate_out_of_its_time_is_told_and_shown_all_the_same() {
+    let of = |change: fn(&mut CertificateParams)| {
+        let key = KeyPair::generate().expect("a key");
+        let mut parameters = parameters("site.example");
+        change(&mut parameters);
+        let certificate = parameters.self_signed(&key).expect("a certificate");
+        Pair { certificate, key }
+    };
+    let old = of(|parameters| parameters.not_after = rcgen::date_time_ymd(2020, 2, 3));
+    let server = secure(&old).start();
+    server.log.expect("tls/site.crt: it expired on Feb  3");
+    let (text, _) = Client::plain().ask(&server, "/page.html").expect("shown");
+    assert!(text.ends_with("a page"), "{text}");
+    let early = of(|parameters| parameters.not_before = rcgen::date_time_ymd(2090, 1, 1));
+    let server = secure(&early).start();
+    server.log.expect("tls/site.crt: it is not valid before");
+    // Who is well within it hears nothing.
+    let server = secure(&Pair::of("site.example")).start();
+    assert!(
+        !server.log.text().contains("site.crt"),
+        "{}",
+        server.log.text()
+    );
+}
+
+#[test]
 fn renewed_certificate_is_shown_without_a_restart_and_a_bad_one_never() {
     let first = Pair::of("site.example");
     let server = secure(&first).start();

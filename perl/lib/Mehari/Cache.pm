@@ -66,6 +66,12 @@ sub clear {
     return 1;
 }
 
+# The keys of the namespace, in no order; some may be past their time.
+sub keys {
+    my $self = _of(shift);
+    return @{ $self->[FILE]->keys($self->[NAME], 1) };
+}
+
 # compute(KEY, ttl => SECONDS [, stale => SECONDS], sub { VALUE }): the value, made by the sub where there is none that is fresh. One process
 # makes it; the others wait for it or, for `stale` seconds after its end, take the old one. A sub that dies keeps nothing, and the next one tries.
 sub compute {

@@ -102,6 +102,9 @@ sub UnLock   { $_[0][LOCK]->give_back, --$_[0][TAKEN] if $_[0][TAKEN]; 1 }
     *SyncUnLock = \&UnLock;
 }
 
+# A lock of one key against all other processes: `take('w')`, `give_back`. It hinders no operation.
+sub lock_of { my ($self, $key) = @_; return Mehari::State::NameLock->of($self->[FILE], "key\0$self->[NAME]\0$key") }
+
 # Bytes of the keys and values.
 sub SyncSize { ($_[0][FILE]->size($_[0][NAME]))[0] }
 

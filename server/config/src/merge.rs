@@ -9,10 +9,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::{Facts, Forced, Host, Htaccess, Phase, Section, Settings, Site};
+use crate::{Facts, Forced, Host, Htaccess, Section, Settings};
 
+mod pushed;
 mod words;
 
+pub(crate) use pushed::Pushed;
 pub(crate) use words::HandlerWords;
 
 /// Sets of up to this many sections are looked up without an allocation.
@@ -34,64 +36,7 @@ impl Clone for Merged {
     }
 }
 
-/// Handlers outside of all sections as start-up code left them. A clone starts empty.
-#[derive(Debug, Default)]
-pub(crate) struct Pushed(RwLock<Vec<(Phase, Vec<String>)>>);
-
-impl Clone for Pushed {
-    fn clone(&self) -> Pushed {
-        Pushed::default()
-    }
-}
-
-impl Site {
-    /// `$s->push_handlers` of start-up code: from now on these are the handlers of a phase outside of
-    /// sections. A virtual host that has the main server's has them too.
-    pub fn push_handlers(&self, host: u32, phase: Phase, handlers: Vec<String>) {
-        let before = self.host(host).base.perl.of(phase);
-        for other in self.all_hosts() {
-            let inherits = host == 0 && other.base.perl.of(phase) == before;
-            if other.number == host || inherits {
-                other.set_pushed(phase, handlers.clone());
-            }
-        }
-    }
-}
-
 impl Host {
-    fn set_pushed(&self, phase: Phase, handlers: Vec<String>) {
-        let mut pushed = self
-            .pushed
-            .0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        if pushed
-            .iter()
-            .any(|(known, same)| *known == phase && *same == handlers)
-        {
-            return;
-        }
-        pushed.retain(|(known, _)| *known != phase);
-        pushed.push((phase, handlers));
-        drop(pushed);
-        let mut known = self
-            .merged
-            .known
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        known.clear();
-    }
-
-    /// What sections go on from.
-    fn unmerged(&self) -> Settings {
-        let mut settings = self.base.clone();
-        let pushed = self.pushed.0.read().unwrap_or_else(PoisonError::into_inner);
-        for (phase, handlers) in pushed.iter() {
-            settings.perl.place(*phase).clone_from(handlers);
-        }
-        settings
-    }
-
     /// The settings for a request: `url_path` decoded and normalised, `file` the file it was
     /// mapped to, when there is one. Merged on first use of a set of sections and shared after
     /// that, so a site must not be changed once it serves.

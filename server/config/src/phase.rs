@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use crate::{Change, Host, Requirement, Settings};
+use crate::Change;
+
+mod told;
 
 /// When a Perl handler runs, in the order of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -233,146 +235,5 @@ impl PerlPart {
             }
         };
         &mut self.handlers[at].1
-    }
-}
-
-impl Settings {
-    /// Some Perl handler wants the request, whatever answers it.
-    pub fn runs_phases(&self) -> bool {
-        self.perl.told.runs_phases
-    }
-
-    /// Writes down what the worker is told.
-    pub(crate) fn tell(&mut self) {
-        let runs = |phase: &Phase| phase.is_of_a_request() && !self.perl.of(*phase).is_empty();
-        self.perl.told = Told {
-            runs_phases: Phase::ALL.iter().any(runs),
-            text: self.perl_text().into(),
-        };
-    }
-
-    /// Where nothing else is for Perl, the location makes no difference.
-    pub(crate) fn forget_location(&mut self) {
-        let perl = &self.perl;
-        let silent = perl.handlers.is_empty() && perl.options_on | perl.options_off == 0;
-        if silent && self.set_var.is_empty() {
-            self.perl.location.clear();
-        }
-    }
-
-    /// Apache2::Const's `OPT_*`.
-    fn option_bits(&self) -> u32 {
-        let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
-        let links = match self.links {
-            crate::Links::Refused => 0,
-            crate::Links::Followed => 4,
-            crate::Links::OfOneOwner => 64,
-        };
-        bit(self.listed, 1) | links | bit(self.exec_cgi, 8) | bit(self.multi_views, 128)
-    }
-
-    fn perl_text(&self) -> Vec<u8> {
-        let perl = &self.perl;
-        let mut text = Text::default();
-        for phase in Phase::ALL {
-            for name in perl.of(phase) {
-                text.put(b'h', phase.directive(), name);
-            }
-        }
-        for (name, values) in &self.set_var {
-            for value in values {
-                text.put(b'v', name, value);
-            }
-        }
-        for container in &perl.custom {
-            text.put(b'c', &container.number.to_string(), "");
-            for used in &container.late {
-                text.put(b'c', &container.number.to_string(), &used.text());
-            }
-        }
-        if perl.options_on | perl.options_off != 0 {
-            text.put(
-                b'o',
-                &perl.options_on.to_string(),
-                &perl.options_off.to_string(),
-            );
-        }
-        // Perl decides who the user is: what is wanted of the user goes with it.
-        if let Some(requirement) = self.rules.require.as_ref().filter(|it| it.asks_user()) {
-            if !perl.of(Phase::Authen).is_empty() || !perl.of(Phase::Authz).is_empty() {
-                text.put(b't', "require", &about_users(requirement));
-                text.put(b't', "requirement", &requirement.told());
-                if let Some(file) = &self.rules.authentication.group_file {
-                    text.put(b't', "group_file", &file.to_string_lossy());
-                }
-            }
-        }
-        // A program of this server's may answer in the same worker.
-        for (status, document) in &self.error_documents {
-            if document.starts_with('/') {
-                text.put(b'e', &status.to_string(), document);
-            }
-        }
-        if text.0.is_empty() {
-            return text.0;
-        }
-        text.put(b't', "location", &perl.location);
-        text.put(b't', "options", &self.option_bits().to_string());
-        let said = &self.rules.authentication;
-        for (name, value) in [("auth_type", &said.kind), ("auth_name", &said.realm)] {
-            if let Some(value) = value {
-                text.put(b't', name, value);
-            }
-        }
-        if self.rules.satisfy_any {
-            text.put(b't', "satisfy", "any");
-        }
-        text.0
-    }
-}
-
-/// The part of `Require` that is about users, a line for each way to meet it; `other` for what only a Perl handler
-/// can say yes to.
-fn about_users(requirement: &Requirement) -> String {
-    match requirement {
-        Requirement::ValidUser => "valid-user".to_string(),
-        Requirement::User(names) => format!("user {}", names.join(" ")),
-        Requirement::Group(names) => format!("group {}", names.join(" ")),
-        Requirement::Any(inner) => {
-            let asking = inner.iter().filter(|one| one.asks_user());
-            let lines: Vec<String> = asking.map(about_users).collect();
-            lines.join("\n")
-        }
-        _ => "other".to_string(),
-    }
-}
-
-impl Host {
-    /// What Perl is told of the server itself, when its zygote starts: handlers of its life, variables
-    /// for `$s->dir_config`, names. Records as in the settings' text.
-    pub fn perl_text(&self) -> Vec<u8> {
-        let mut text = Text(self.base.perl_text());
-        let mut say = |name: &str, value: &str| text.put(b't', name, value);
-        say("server_hostname", self.server_name.as_deref().unwrap_or(""));
-        say("server_admin", self.server_admin.as_deref().unwrap_or(""));
-        say("document_root", &self.document_root.to_string_lossy());
-        say("names", &self.names.join(" "));
-        let port = self.addresses.iter().find_map(|address| address.port);
-        say("port", &port.map_or(String::new(), |port| port.to_string()));
-        text.0
-    }
-}
-
-/// Records, as the module's head says.
-#[derive(Default)]
-pub(crate) struct Text(pub Vec<u8>);
-
-impl Text {
-    pub fn put(&mut self, kind: u8, name: &str, value: &str) {
-        self.0.push(kind);
-        for part in [name, value] {
-            self.0.extend(part.bytes().filter(|byte| *byte != 0));
-            self.0.push(0);
-        }
     }
 }

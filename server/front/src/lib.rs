@@ -58,7 +58,7 @@ pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
 pub use socket::{Door, Listener};
-pub use tls::{Hosts, Trouble};
+pub use tls::{remarks as remarks_on_certificates, Hosts, Trouble};
 
 /// Why back ends of `https://` cannot be met as they are configured.
 pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {

@@ -1,18 +1,16 @@
 //! Running `RewriteRule`s: over the path of a request, or over what of it lies behind a folder.
 
+mod conditions;
 mod cookie;
+mod outcome;
 mod target;
 
 use crate::facts::RequestFacts;
-use crate::gate::absolute;
 use crate::notes::Notes;
-use mehari_config::{
-    escaped, BackEndStart, Check, Facts, Flags, Groups, Piece, RewriteCondition, RewriteRule,
-    Rewriting, Text,
-};
+use mehari_config::{Flags, Groups, RewriteRule, Rewriting};
+use outcome::expanded;
 use std::sync::Arc;
 pub use target::has_scheme;
-use target::{escape_target, with_query};
 
 /// Rules run at most, `[N]` and all.
 const MOST_RUNS: u32 = 100_000;
@@ -177,67 +175,6 @@ impl Run<'_> {
         })
     }
 
-    fn facts_for<'s>(
-        &'s self,
-        groups: (&'s [u8], &'s Groups),
-        condition: Option<(&'s [u8], &'s Groups)>,
-        escape_groups: bool,
-    ) -> RequestFacts<'s> {
-        let outer = &self.facts;
-        RequestFacts {
-            notes: Some(&self.notes),
-            query: &self.query,
-            groups: Some(groups),
-            condition,
-            escape_groups,
-            path: match outer.file.is_empty() {
-                true => &self.subject,
-                false => outer.path,
-            },
-            ..RequestFacts::new(outer.request, outer.host, None, outer.maps)
-        }
-        .at(outer)
-    }
-
-    /// The groups of the last condition that matched, and the fields of the request that made conditions hold;
-    /// `None`: they do not hold.
-    #[allow(clippy::type_complexity)]
-    fn conditions<'c>(
-        &self,
-        conditions: &'c [RewriteCondition],
-        matched: (&[u8], &Groups),
-    ) -> Option<(Option<(Vec<u8>, Groups)>, Vec<&'c str>)> {
-        let mut fields = Vec::new();
-        let mut last: Option<(Vec<u8>, Groups)> = None;
-        let mut rest = conditions.iter();
-        while let Some(condition) = rest.next() {
-            let known = last
-                .as_ref()
-                .map(|(text, groups)| (text.as_slice(), groups));
-            let facts = self.facts_for(matched, known, false);
-            let (holds, groups) = check(condition, &facts);
-            if groups.is_some() {
-                last = groups;
-            }
-            if holds {
-                fields.extend(condition.fields());
-            }
-            match (holds, condition.or_next) {
-                (true, true) => {
-                    // The others of this OR need not be asked.
-                    for skipped in rest.by_ref() {
-                        if !skipped.or_next {
-                            break;
-                        }
-                    }
-                }
-                (true, false) | (false, true) => {}
-                (false, false) => return None,
-            }
-        }
-        Some((last, fields))
-    }
-
     fn note(
         &mut self,
         flags: &Flags,
@@ -267,78 +204,6 @@ impl Run<'_> {
             cookie::push(&cookie, &mut self.notes.lines);
         }
     }
-
-    /// What follows a `?` of the target takes the place of the query, or comes before it.
-    fn take_query(&mut self, target: &mut Vec<u8>, flags: &Flags) {
-        let at = match flags.query_last {
-            true => memchr::memrchr(b'?', target),
-            false => memchr::memchr(b'?', target),
-        };
-        let own = at.map(|at| {
-            let own = target[at + 1..].to_vec();
-            target.truncate(at);
-            own
-        });
-        match own {
-            None if flags.discard_query => self.query.clear(),
-            None => {}
-            Some(own) if flags.append_query && !self.query.is_empty() => {
-                let before = std::mem::replace(&mut self.query, own);
-                if !self.query.is_empty() {
-                    self.query.push(b'&');
-                }
-                self.query.extend_from_slice(&before);
-            }
-            Some(own) => self.query = own,
-        }
-    }
-
-    fn proxy(&self, start: &BackEndStart, target: &[u8], flags: &Flags) -> Rewritten {
-        let path = target.get(start.length..).unwrap_or_default();
-        let mut path = match flags.no_escape {
-            true => path.to_vec(),
-            false => escaped(path),
-        };
-        path.retain(|byte| *byte > b' ' && *byte != 0x7f);
-        Rewritten::Proxy {
-            upstream: start.upstream.clone(),
-            path,
-            query: self.query.clone(),
-        }
-    }
-
-    /// On to another address, unless a later rule has another word.
-    fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
-        let target = match has_scheme(&target) || target.starts_with(b"/") {
-            true => target,
-            false => [self.base, &target].concat(),
-        };
-        self.subject = absolute(self.facts.request, self.facts.host, target);
-        Applied::Leaving {
-            status,
-            no_escape: flags.no_escape,
-        }
-    }
-
-    fn redirect(&self, status: u16, no_escape: bool) -> Rewritten {
-        let mut location = match no_escape {
-            true => self.subject.clone(),
-            false => escape_target(&self.subject),
-        };
-        location = with_query(location, &self.query);
-        location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-        Rewritten::Redirect { status, location }
-    }
-}
-
-impl<'s> RequestFacts<'s> {
-    /// The file and variables of other facts.
-    fn at(mut self, outer: &RequestFacts<'s>) -> RequestFacts<'s> {
-        self.file = outer.file;
-        self.path_info = outer.path_info;
-        self.set_env = outer.set_env;
-        self
-    }
 }
 
 enum Applied {
@@ -355,45 +220,10 @@ enum Applied {
     End(Rewritten),
 }
 
-/// The target. `None`: a client's `%3F` would begin its query, where the rule does not.
-fn expanded(substitution: &Text, facts: &RequestFacts<'_>, flags: &Flags) -> Option<Vec<u8>> {
-    let mut target = Vec::new();
-    let mut has_query = flags.question_marks;
-    for piece in substitution.pieces() {
-        let before = target.len();
-        piece.put(facts, &mut target);
-        let has_mark = target[before..].contains(&b'?');
-        match piece {
-            Piece::Literal(_) => has_query |= has_mark,
-            _ if has_mark && !has_query => return None,
-            _ => {}
-        }
-    }
-    Some(target)
-}
-
 /// The next rule that is not chained to the one at `at`.
 fn behind_chain(rules: &[Arc<RewriteRule>], mut at: usize) -> usize {
     while rules.get(at).is_some_and(|rule| rule.flags.chain) {
         at += 1;
     }
     at + 1
-}
-
-fn check(condition: &RewriteCondition, facts: &RequestFacts) -> (bool, Option<(Vec<u8>, Groups)>) {
-    let subject = condition.subject.of(facts);
-    let (holds, groups) = match &condition.check {
-        Check::Match(pattern) => {
-            let groups = pattern.groups(&subject);
-            (groups.is_some(), groups)
-        }
-        Check::File(test) => (test.passes(&subject, facts as &dyn Facts), None),
-        Check::Compare(comparison) => (comparison.holds(&subject), None),
-        Check::Expression(expression) => (expression.holds(facts), None),
-    };
-    let groups = groups.filter(|_| !condition.negated);
-    (
-        holds != condition.negated,
-        groups.map(|groups| (subject, groups)),
-    )
 }

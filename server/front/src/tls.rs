@@ -11,8 +11,10 @@ mod config;
 mod hosts;
 mod session;
 mod stream;
+mod validity;
 mod variables;
 
 pub use accept::{accept, Refusal};
 pub use hosts::{Hosts, Trouble};
 pub use session::Session;
+pub use validity::remarks;

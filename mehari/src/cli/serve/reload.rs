@@ -134,6 +134,12 @@ impl Reloader {
                 .error(format_args!("a virtual host's log: {error}"));
         }
         self.watched_certificates.replace(files(&site));
+        if hosts.is_some() {
+            let remarks = mehari_front::remarks_on_certificates(&site);
+            remarks
+                .iter()
+                .for_each(|remark| self.logs.error.warn(remark));
+        }
         self.front.replace_site(site);
         if let Some(hosts) = hosts {
             self.front.replace_tls(hosts);

@@ -40,6 +40,10 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     for note in &site.notes {
         logs.error.info(note);
     }
+    if secure {
+        let remarks = mehari_front::remarks_on_certificates(&site);
+        remarks.iter().for_each(|remark| logs.error.warn(remark));
+    }
     if let Some(identity) = &identity {
         identity.take_logs(&site)?;
         // Where the Perl side has yet to be built, the user may not be allowed to.

@@ -1,0 +1,34 @@
+package Apache::Session::Lock::Mehari;
+
+# One process at a time for a session. The lock is exclusive from the first: two that read and then want to write would
+# wait for each other. It is given back by the kernel when a process ends.
+
+use strict;
+use warnings;
+use Apache::Session::Store::Mehari ();
+
+sub new { my ($class) = @_; return bless {}, $class }
+
+sub acquire_read_lock { my ($self, $session) = @_; return $self->acquire_write_lock($session) }
+
+sub acquire_write_lock {
+    my ($self, $session) = @_;
+    return 1 if $self->{lock};
+    my $lock = Apache::Session::Store::Mehari::of($session)->lock_of($session->{data}{_session_id});
+    $lock->take('w');
+    $self->{lock} = $lock;
+    return 1;
+}
+
+sub release_read_lock  { return 1 }
+sub release_write_lock { my ($self) = @_; return $self->release_all_locks }
+
+sub release_all_locks {
+    my ($self) = @_;
+    my $lock = delete $self->{lock} or return 1;
+    return $lock->give_back;
+}
+
+sub DESTROY { my ($self) = @_; $self->release_all_locks; return }
+
+1;

@@ -1,0 +1,49 @@
+package CHI::Driver::Mehari;
+
+# CHI's caches in Mehari::Cache: shared by all workers, the oldest entries give way.
+#
+#     my $cache = CHI->new(driver => 'Mehari', namespace => 'menus', folder => '/var/cache/site', size => '256M');
+#     my $cache = CHI->new(driver => 'Mehari', in => 'redis://127.0.0.1/1');
+#
+# `folder`, `size` and `in` are Mehari::Cache's; without them it is the cache of this user in memory.
+
+use strict;
+use warnings;
+use Moo;
+use Mehari::Cache ();
+
+extends 'CHI::Driver';
+
+has [qw(folder size in)] => (is => 'ro');
+has _entries             => (is => 'lazy', init_arg => undef);
+has _namespaces          => (is => 'lazy', init_arg => undef);
+
+# How long an entry outlives its time, for those who ask CHI for expired ones; seconds.
+use constant OUTLIVES => 3600;
+use constant LONGEST  => 1e9;
+
+sub _cache {
+    my ($self, $name) = @_;
+    my %option = map { defined $self->$_ ? ($_ => $self->$_) : () } qw(folder size in);
+    return Mehari::Cache->new(%option, namespace => $name);
+}
+
+sub _build__entries    { my ($self) = @_; return $self->_cache("chi\0" . $self->namespace) }
+sub _build__namespaces { my ($self) = @_; return $self->_cache('chi') }
+
+sub fetch { my ($self, $key) = @_; return $self->_entries->get($key) }
+
+sub store {
+    my ($self, $key, $data, $expires_in) = @_;
+    my $ttl = defined $expires_in ? $expires_in + OUTLIVES : LONGEST;
+    $self->_namespaces->set($self->namespace, 1) unless $self->{_is_named}++;
+    $self->_entries->set($key, $data, $ttl < LONGEST ? (ttl => $ttl) : ());
+    return;
+}
+
+sub remove         { my ($self, $key) = @_; $self->_entries->remove($key); return }
+sub clear          { my ($self) = @_; $self->_entries->clear; return }
+sub get_keys       { my ($self) = @_; return $self->_entries->keys }
+sub get_namespaces { my ($self) = @_; return $self->_namespaces->keys }
+
+1;

@@ -1,0 +1,48 @@
+//! Certificates that clients will not accept, or not for long: told at the start and by each reload. They are shown all
+//! the same, as an expired one still serves those who accept it.
+
+use super::certificate::read_certificates;
+use mehari_config::Site;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// An end this near is worth a line: whoever renews does it a month before.
+const SOON: Duration = Duration::from_secs(14 * 86_400);
+
+/// A line for each certificate that is not in its time. A file that cannot be read is told elsewhere.
+pub fn remarks(site: &Site) -> Vec<String> {
+    let mut files: Vec<&Path> = site
+        .all_hosts()
+        .flat_map(|host| &host.tls.certificates)
+        .map(|files| files.certificate.as_path())
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.unwrap_or_default();
+    files
+        .into_iter()
+        .filter_map(|file| remark(file, now))
+        .collect()
+}
+
+fn remark(file: &Path, now: Duration) -> Option<String> {
+    let found = read_certificates("SSLCertificateFile", file).ok()?;
+    let (_, certificate) = X509Certificate::from_der(found.first()?).ok()?;
+    let times = certificate.validity();
+    let told = |what: &str| Some(format!("SSLCertificateFile {}: it {what}", file.display()));
+    let (begin, end) = (times.not_before.timestamp(), times.not_after.timestamp());
+    let seconds = now.as_secs() as i64;
+    match () {
+        () if end < seconds => told(&format!(
+            "expired on {}; browsers refuse it",
+            times.not_after
+        )),
+        () if begin > seconds => told(&format!("is not valid before {}", times.not_before)),
+        () if end - seconds < SOON.as_secs() as i64 => {
+            told(&format!("expires on {}", times.not_after))
+        }
+        () => None,
+    }
+}
