@@ -15,6 +15,7 @@ BOOT:
     mehari_table_boot(aTHX);
     mehari_subrequest_boot(aTHX);
     mehari_form_boot(aTHX);
+    mehari_cgi_params_boot(aTHX);
     mehari_io_boot(aTHX);
     mehari_api_request_boot(aTHX);
     mehari_server_boot(aTHX);

@@ -56,6 +56,24 @@ static void remember(pTHX_ HV *package)
   }
 }
 
+/* It was loaded, or loaded anew. */
+static void install(pTHX)
+{
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::CGI"), NULL);
+  dSP;
+  PUSHMARK(SP);
+  call_pv("Mehari::CGI::install", G_VOID | G_DISCARD | G_EVAL);
+}
+
+void mehari_cgi_loaded(pTHX)
+{
+  HV *package = hv_existss(GvHVn(PL_incgv), "CGI.pm") ? gv_stashpvs("CGI", 0) : NULL;
+  if (!package || is_known(aTHX_ package))
+    return;
+  remember(aTHX_ package);
+  install(aTHX);
+}
+
 void mehari_forget_cgi(pTHX)
 {
   if (!hv_existss(GvHVn(PL_incgv), "CGI.pm"))
@@ -70,7 +88,10 @@ void mehari_forget_cgi(pTHX)
   PUSHMARK(SP);
   PUTBACK;
   call_sv((SV *)reset, G_VOID | G_DISCARD | G_EVAL);
+  bool is_new = !is_known(aTHX_ package);
+  remember(aTHX_ package);
+  if (is_new)
+    install(aTHX);
   FREETMPS;
   LEAVE;
-  remember(aTHX_ package);
 }

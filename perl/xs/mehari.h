@@ -236,8 +236,10 @@ void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
 void mehari_script_top_level(pTHX);
 
-/* cgi_globals.c */
+/* cgi_globals.c, cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
+void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
+void mehari_cgi_params_boot(pTHX);
 
 /* purity.c: what a compilation did besides defining things. */
 void mehari_purity_begin(void);

@@ -93,6 +93,8 @@ static void preload(pTHX_ void *argument)
   PUTBACK;
   call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
   this->failed = SvTRUE(ERRSV);
+  if (!this->failed)
+    mehari_cgi_loaded(aTHX);
   FREETMPS;
   LEAVE;
 }

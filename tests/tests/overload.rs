@@ -2,7 +2,7 @@
 
 use mehari_harness::scripts::{is_well, nap, plain, simple, workers};
 use mehari_harness::{eventually, processes, Answer, Connection, Request, Rung, Server, PATIENCE};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn gigabyte_of_output_streams_through_without_growing_the_front() {
@@ -241,4 +241,33 @@ fn server_out_of_descriptors_closes_idle_connections_and_says_so_once() {
     assert_eq!(server.log.count("accepting a connection"), 1);
     drop(kept);
     server.rebase();
+}
+
+/// The end of a request whose answer has gone wakes no connection; the front sleeps on with a declaration that
+/// holds, so that what it gave the worker then is answered when it is done and not at the next tick of a clock.
+#[test]
+fn queued_requests_follow_one_another_without_a_pause() {
+    const EACH: usize = 15;
+    let text = "use Time::HiRes (); print 'done'; $_[0]->pool->cleanup_register(sub { Time::HiRes::usleep(2_000) });";
+    let server = Server::builder()
+        .file("scripts/late.pl", &plain(text))
+        .ladder()
+        .conf(&workers(1))
+        .conf("WorkerDepth 1\n")
+        .start();
+    let address = Rung::Registry.url("late.pl");
+    server.get(&address).expect(200);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    assert_eq!(server.get(&address).expect(200), "done");
+                }
+            });
+        }
+    });
+    // Work is 0.13 s; a pause until the next tick at each request would be 3 s.
+    let taken = start.elapsed();
+    assert!(taken < Duration::from_millis(1_200), "{taken:?}");
 }

@@ -121,3 +121,18 @@ fn a_check_leaves_nothing_behind_and_runs_no_server_handlers() {
         assert!(!site.path(name).exists(), "{name}");
     }
 }
+
+#[test]
+fn interpreter_of_the_site_runs_it_and_one_that_is_none_is_told() {
+    let script = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\n\\n\", scalar grep { m{/marked\\z} } @INC;\n";
+    let conf = "PerlInterpreter @ROOT@/own-perl\n<Location />\nSetHandler perl-script\nOptions +ExecCGI\n</Location>\n";
+    let builder = Server::builder()
+        .file("own-perl", "#!/bin/sh\nexec perl -I/marked \"$@\"\n")
+        .file("htdocs/marked.pl", script)
+        .conf(conf);
+    let server = builder.start();
+    assert_eq!(server.get("/marked.pl").expect(200), "1");
+    let refused = Server::builder().conf(conf).try_start();
+    let log = refused.err().expect("there is no such perl");
+    assert!(log.text().contains("/own-perl"), "{}", log.text());
+}

@@ -32,11 +32,13 @@ impl Drop for Spinners {
 
 #[test]
 fn a_run_whose_core_another_process_takes_is_not_valid() {
+    // Built before the core is taken: cargo would have to share it.
+    let program = mehari();
     let server = known::Server::start();
     let _spinners = Spinners::start();
     let bench = Command::new("taskset")
         .args(["-c", "0"])
-        .arg(mehari())
+        .arg(program)
         .args(["bench", "--rate", "20000", "-d", "250ms", "--timeout", "5s"])
         .args(["--no-ceiling", "--strict", "--json"])
         .arg(server.url("/"))

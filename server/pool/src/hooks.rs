@@ -30,7 +30,8 @@ impl Pool {
 }
 
 /// Declares sleep, *then* looks for work: a worker that writes after the look sees the declaration.
-/// Tasks woken here are run: the runtime looks at its queue again before it parks.
+/// Tasks woken here are run: the runtime looks at its queue again before it parks. What arrived may wake
+/// nobody (the end of a request whose answer has gone), and then it does park: the declaration stands.
 fn before_park() {
     POOL.with_borrow(|slot| {
         let Some(pool) = slot else { return };
@@ -38,7 +39,6 @@ fn before_park() {
         inner.flush_wakes();
         inner.bell.declare_sleep();
         if inner.scan() {
-            inner.bell.awake();
             inner.rebalance_if_deep();
             inner.flush_wakes();
         }

@@ -1,0 +1,78 @@
+//! Where pages are kept besides memory: a folder, and Redis.
+
+use super::{check, start, target};
+use mehari_harness::{eventually, Request, Server, PATIENCE};
+use std::process::Command;
+
+#[test]
+fn pages_in_a_folder_outlive_the_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().display();
+    let conf = format!("CacheRoot {root}/pages\nServerName example.test\nDocumentRoot {root}\n");
+    let page = target("j", &["Cache-Control: max-age=600", "Vary: X"]);
+    let request = || Request::get(&page).field("X", "y").host("example.test");
+    let files = || {
+        let entries = std::fs::read_dir(folder.path().join("pages"));
+        let names = entries.into_iter().flatten().flatten();
+        let is_page = |name: &std::fs::DirEntry| name.path().extension().is_some();
+        names.filter(is_page).count()
+    };
+    let server = start(&conf);
+    check(&server.send(&request()), 1, "MISS");
+    assert!(eventually(PATIENCE, || files() == 1));
+    drop(server);
+    let server = start(&conf);
+    // The folder is looked through when it is first needed; until then the program answers.
+    let kept = request().field("Cache-Control", "only-if-cached");
+    assert!(eventually(PATIENCE, || server.send(&kept).status == 200));
+    check(&server.send(&request()), 1, "HIT");
+    let output = server.control(&["cache", "purge", "//example.test/*"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("forgot 1 page"));
+    assert!(eventually(PATIENCE, || files() == 0));
+}
+
+#[test]
+fn machines_share_pages_in_redis_and_go_on_without_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().display();
+    let socket = folder.path().join("redis.sock");
+    let mut redis = Command::new("redis-server")
+        .args(["--port", "0", "--save", "", "--unixsocket"])
+        .arg(&socket)
+        .arg("--dir")
+        .arg(folder.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("redis-server can be run (packaging/needs/test)");
+    let is_up = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
+    assert!(eventually(PATIENCE, is_up));
+    let conf = format!(
+        "CacheRedis unix://{root}/redis.sock?db=1\nServerName example.test\nDocumentRoot {root}\n"
+    );
+    let fresh = "Cache-Control: max-age=600";
+    let ask = |server: &Server, page: &str, language: &str| {
+        let request = Request::get(&target(page, &[fresh, "Vary: Accept-Language"]));
+        let request = request.field("Accept-Language", language);
+        server.send(&request.host("example.test"))
+    };
+    let (one, other) = (start(&conf), start(&conf));
+    check(&ask(&one, "l", "de"), 1, "MISS");
+    check(&ask(&one, "l", "en"), 2, "MISS");
+    // It is written behind the answer's back.
+    let keys = |count: &str| {
+        let mut said = Command::new("redis-cli");
+        said.arg("-s").arg(&socket).args(["-n", "1", "dbsize"]);
+        let said = said.output().expect("redis-cli runs");
+        String::from_utf8_lossy(&said.stdout).trim() == count
+    };
+    assert!(eventually(PATIENCE, || keys("1")));
+    check(&ask(&other, "l", "de"), 1, "HIT");
+    check(&ask(&other, "l", "en"), 2, "HIT");
+    one.control(&["cache", "purge", "/fork/*"]);
+    assert!(eventually(PATIENCE, || keys("0")));
+    redis.kill().expect("it runs");
+    redis.wait().expect("it ends");
+    check(&ask(&one, "m", "de"), 1, "MISS");
+    check(&ask(&one, "m", "de"), 1, "HIT");
+    one.log.expect("CacheRedis: ");
+}
