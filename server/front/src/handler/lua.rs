@@ -32,7 +32,8 @@ pub struct Lua {
     is_used: Cell<bool>,
     edge: OnceCell<Edge>,
     disk: Rc<Disk>,
-    /// Of visits that are over.
+    /// Of visits that are over. They are lent to scripts by their boxes.
+    #[allow(clippy::vec_box)]
     spare: RefCell<Vec<Box<Visit>>>,
     /// What holds outside of sections, by host.
     bases: RefCell<Vec<Option<Arc<Settings>>>>,
