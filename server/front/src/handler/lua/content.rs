@@ -80,9 +80,7 @@ async fn mixed(files: &Files, pieces: Vec<Piece>) -> Result<Content, Failure> {
                 start,
                 length,
             } => {
-                let read = files
-                    .readers
-                    .read(&file, start, length as usize, 0, Vec::new());
+                let read = files.readers.read(&file, start, length as usize, 0);
                 let read = read
                     .await
                     .and_then(|bytes| match bytes.len() as u64 == length {
@@ -96,7 +94,6 @@ async fn mixed(files: &Files, pieces: Vec<Piece>) -> Result<Content, Failure> {
     let Some((file, part)) = sent else {
         return Ok(Content::Bytes(text));
     };
-    let readers = files.readers.clone();
     let behind = Part {
         text,
         start: 0,
@@ -105,7 +102,8 @@ async fn mixed(files: &Files, pieces: Vec<Piece>) -> Result<Content, Failure> {
     Ok(Content::File(FileBody::new(
         file,
         vec![part, behind],
-        readers,
+        None,
+        files,
     )))
 }
 
