@@ -14,6 +14,7 @@ my $WARM_SECONDS = 1;
 # The text each page must hold whoever serves it: an error page must not win.
 my $FORM  = qr/\Aa => e{10}\nb => e{10}/;
 my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/,
+    '100k' => qr/\Aa file of 102400 bytes.*end\n\z/s, '10m' => qr/\Aa file of 10485760 bytes.*end\n\z/s,
     map { ("$_-25" => qr/$FORM\z/, "$_-337" => qr/$FORM\nc => .*\nz => e{10}\z/s) } qw(args request cgi));
 
 # contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers, cores, seconds.

@@ -27,6 +27,7 @@ my @ALL = (
     {name => 'psgi',       rung => 'psgi',     pages => \@SCRIPT_PAGES, peers => \@PSGI_PEERS},
     {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
     {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},
+    {name => 'files',      rung => 'static',   pages => [qw(100k 10m)], peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
     {name => 'lua',        rung => 'lua',      pages => ['hello'],      peers => [['Peer::Lighttpd', 'lua']]},
     {name => 'tls',        rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1},
     {name => 'h2',         rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1, streams => 32},

@@ -178,7 +178,7 @@ fn rule_may_lead_to_a_back_end() {
     let back = Server::builder()
         .file("htdocs/page.html", "page of the back end")
         .file("cgi/echo.pl", ECHO)
-        .conf("ScriptAlias /cgi/ @ROOT@/cgi/\n");
+        .conf("KeepAlive Off\nScriptAlias /cgi/ @ROOT@/cgi/\n");
     let script = back.folder_of("cgi/echo.pl");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(script, mode).expect("own file");

@@ -1,10 +1,11 @@
-# nginx: one worker a core, a small static file and a bare `return 200`, with a buffered access log.
+# nginx: one worker a core, static files and a bare `return 200`, with a buffered access log; `threads`: files are read by its threads.
 package Peer::Nginx;
 use strict;
 use warnings;
 use parent 'Peer';
 
-sub title           { my ($self) = @_; return ref $self && $self->{rung} eq 'return' ? 'nginx return 200' : 'nginx' }
+my %TITLE = (return => 'nginx return 200', threads => 'nginx, aio threads');
+sub title           { my ($self) = @_; return (ref $self ? $TITLE{$self->{rung}} : undef) // 'nginx' }
 sub program         { return 'nginx' }
 sub version_command { return (Peer::Nginx->installed, '-v') }
 sub path_of         { my ($class, $rung, $page) = @_; return $rung eq 'return' ? '/return' : "/$page.html" }
@@ -16,6 +17,7 @@ sub configure {
     my $identity = $> == 0 ? 'user www-data;' : '';
     my $temporary = join "\n    ", map { "${_}_temp_path $self->{folder}/$_;" } qw(client_body proxy fastcgi uwsgi scgi);
     my ($secure, $tls) = $self->{secure} ? $self->tls : ('', '');
+    my $aio = $self->{rung} eq 'threads' ? 'aio threads;' : '';
     $self->write_file('nginx.conf', <<"END");
 $identity
 worker_processes auto;
@@ -27,6 +29,7 @@ http {
     include /etc/nginx/mime.types;
     access_log $self->{folder}/access.log combined buffer=64k flush=1s;
     sendfile on;
+    $aio
     tcp_nopush on;
     keepalive_requests 1000000000;
     open_file_cache max=1000 inactive=60s;

@@ -222,6 +222,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
         shared.clock.advance();
         shared.registry.sweep(shared.clock.tick());
         shared.streams.sweep(shared.clock.tick());
+        shared.files.swept();
         shared.routes.tidy(shared.ground.take_fallen());
         shared.upstreams.sweep();
     }

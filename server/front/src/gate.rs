@@ -42,6 +42,8 @@ pub enum Passage {
         map: String,
         key: Vec<u8>,
     },
+    /// Have the system learn what is at this path, and ask again.
+    Fetch(Vec<u8>),
     /// Look at this password, note what came of it, and ask again.
     Check(Arc<Settings>, PathBuf, Credentials),
 }
@@ -67,7 +69,13 @@ pub fn pass<D: Dispatch>(
             return Ok(passage);
         }
     }
-    let route = routed(shared, request, &site, remarks)?;
+    let route = match known(shared, request, remarks) {
+        Some(route) => route,
+        None => match cold(shared, request, remarks) {
+            Some(file) => return Ok(Passage::Fetch(file)),
+            None => routed(shared, request, &site, remarks)?,
+        },
+    };
     if !route.settings.rules.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
     }
@@ -78,6 +86,34 @@ pub fn pass<D: Dispatch>(
         host,
     };
     gate.look(route, remarks)
+}
+
+/// The same route as last time, where nothing but the path decides.
+fn known<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    remarks: &Remarks,
+) -> Option<Rc<Route>> {
+    let notes = remarks.as_deref();
+    if notes.is_some_and(|notes| !notes.forced.is_empty() || notes.back_end().is_some()) {
+        return None;
+    }
+    let file = notes.and_then(Notes::file);
+    shared.known_route(request.virtual_host, request.path(), file)
+}
+
+/// What finding the route would read from the disk, if that has not been done for it.
+fn cold<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    remarks: &Remarks,
+) -> Option<Vec<u8>> {
+    let notes = remarks.as_deref();
+    if notes.is_some_and(|notes| notes.fetched) {
+        return None;
+    }
+    let file = notes.and_then(Notes::file);
+    shared.cold_file(request.virtual_host, request.path(), file)
 }
 
 /// The route of a request where the rules of its host have left it.

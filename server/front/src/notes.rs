@@ -26,6 +26,8 @@ pub struct Notes {
     pub known: u8,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
+    /// What is at its path has been asked of the disk.
+    pub fetched: bool,
     /// The rules of the host have run for this resource, and this came of them.
     pub destination: Option<Destination>,
     /// Rules of its folder have changed its query or its handler, and are done with it.
@@ -132,6 +134,7 @@ impl Notes {
     pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());
         self.access_status = 0;
+        self.fetched = false;
         self.known = 0;
     }
 

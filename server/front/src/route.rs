@@ -59,5 +59,5 @@ pub enum Outcome {
 }
 
 pub use listing::listing;
-pub use locate::{find, find_for, find_to_keep, to_back_end};
+pub use locate::{cold, find, find_for, find_to_keep, to_back_end};
 pub use walk::{is_file, stat};

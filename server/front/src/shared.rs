@@ -185,6 +185,20 @@ impl<D: Dispatch> Shared<D> {
         self.tls.replace(Some(Rc::new(hosts)));
     }
 
+    /// The route of a path that has been found before.
+    pub fn known_route(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Rc<Route>> {
+        let now = self.clock.tick();
+        match mapped {
+            None => self.routes.known(host, path, now),
+            Some(file) => self.routes.known(host, &Self::mapped_key(path, file), now),
+        }
+    }
+
+    /// What a search for a path would read from the disk, if it may have to.
+    pub fn cold_file(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Vec<u8>> {
+        route::cold(&self.site.borrow(), &self.ground, host, path, mapped)
+    }
+
     pub fn route(&self, host: u32, path: &[u8]) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let now = self.clock.tick();
@@ -196,12 +210,16 @@ impl<D: Dispatch> Shared<D> {
     /// The same, where a rule has mapped the path to a file.
     pub fn route_to(&self, host: u32, path: &[u8], file: &[u8]) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
-        // No path has a NUL.
-        let key = [path, &[0], file].concat();
+        let key = Self::mapped_key(path, file);
         self.routes.route(host, &key, self.clock.tick(), || {
             let (htaccess, ground) = (&self.htaccess, &self.ground);
             route::find_to_keep(&site, htaccess, ground, host, path, Some(file))
         })
+    }
+
+    /// No path has a NUL.
+    fn mapped_key(path: &[u8], file: &[u8]) -> Vec<u8> {
+        [path, &[0], file].concat()
     }
 
     /// The number of the host that answers for this name at this end of the connection.

@@ -40,7 +40,7 @@ pub async fn admit<D: Dispatch>(
         let passage = ask(turn, &mut remarks);
         turn.notes = match &passage {
             // All is asked again: what it noted would be there twice.
-            Ok(Passage::Check(..) | Passage::LookUp { .. }) => before,
+            Ok(Passage::Check(..) | Passage::LookUp { .. } | Passage::Fetch(_)) => before,
             _ => remarks,
         };
         match passage? {
@@ -68,6 +68,11 @@ pub async fn admit<D: Dispatch>(
                     turn.log(shared, LogLevel::Error, asked, &text);
                     return Ok(Admission::Status(500));
                 }
+            }
+            Passage::Fetch(file) => {
+                shared.files.readers.look_at(file).await;
+                let notes = turn.notes.get_or_insert_with(Default::default);
+                notes.fetched = true;
             }
             Passage::Check(settings, file, credentials) => {
                 let right = match shared.passwords.check(&file, &credentials).await {

@@ -11,6 +11,7 @@ mod media;
 mod range;
 mod readers;
 pub mod resource;
+mod stretch;
 mod target;
 
 pub use condition::{Conditions, Verdict};
@@ -97,6 +98,6 @@ fn partial(
     Ok(Answer {
         status: 206,
         lines,
-        content: Content::File(FileBody::new(file, parts, files.readers.clone())),
+        content: Content::File(FileBody::new(file, parts, Some(resource), files)),
     })
 }

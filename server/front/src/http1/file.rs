@@ -61,6 +61,9 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 body.advance(sent as u64);
                 left -= sent;
             }
+            if body.length() == 0 {
+                return Ok(false);
+            }
             // Others have their turn between two windows.
             tokio::task::yield_now().await;
         }

@@ -67,6 +67,23 @@ pub fn find_to_keep(
     Ok(route)
 }
 
+/// The file that a search would look at first, if the disk may have to be read for that: one in a folder whose files
+/// are served and that the system does not remember.
+pub fn cold(
+    site: &Site,
+    ground: &Ground,
+    host: u32,
+    raw: &[u8],
+    file: Option<&[u8]>,
+) -> Option<Vec<u8>> {
+    let mapped = match file {
+        Some(file) => file.to_vec(),
+        None => map(site.host(host), &Path::decode(raw).ok()?.merged).0,
+    };
+    let slash = memchr::memrchr(b'/', &mapped)?;
+    (ground.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
+}
+
 /// The same for one request, with every `<If>` it meets, and what rules have noted of it.
 pub fn find_for<D: Dispatch>(
     site: &Site,

@@ -75,12 +75,10 @@ impl RouteTable {
         now: Duration,
         find: impl FnOnce() -> Result<Route, Problem>,
     ) -> Result<Rc<Route>, Problem> {
-        let hosts = self.hosts.borrow();
-        let before = match hosts.get(host as usize).and_then(|paths| paths.get(path)) {
-            Some(known) if known.holds(now) => return Ok(known.route.clone()),
-            known => known.map(|known| known.route.clone()),
-        };
-        drop(hosts);
+        if let Some(route) = self.known(host, path, now) {
+            return Ok(route);
+        }
+        let before = self.before(host, path);
         let route = Rc::new(find()?);
         if let (Some(Outcome::File(old)), Outcome::File(new)) = (
             before.as_deref().map(|route| &route.outcome),
@@ -90,6 +88,19 @@ impl RouteTable {
         }
         self.keep(path, &route, now);
         Ok(route)
+    }
+
+    /// The route of a path, if it still holds.
+    pub fn known(&self, host: u32, path: &[u8], now: Duration) -> Option<Rc<Route>> {
+        let hosts = self.hosts.borrow();
+        let known = hosts.get(host as usize)?.get(path)?;
+        known.holds(now).then(|| known.route.clone())
+    }
+
+    fn before(&self, host: u32, path: &[u8]) -> Option<Rc<Route>> {
+        let hosts = self.hosts.borrow();
+        let known = hosts.get(host as usize)?.get(path)?;
+        Some(known.route.clone())
     }
 
     /// A refusal is never kept: a path made up by a client shall not push out one that exists.

@@ -1,6 +1,7 @@
 //! Looking at the file system: what of a mapped path exists. Symbolic links are followed.
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, CWD};
+use rustix::io::Errno;
 use std::ffi::CString;
 
 /// A path with more segments than this behind the last one that exists is not looked for.
@@ -25,6 +26,23 @@ pub fn stat(file: &[u8]) -> Option<(CString, Stat)> {
     let name = CString::new(file).ok()?;
     let stat = rustix::fs::stat(name.as_c_str()).ok()?;
     Some((name, stat))
+}
+
+/// Whether looking at a path would not wait for a disk: all of it is in the system's memory, or known not to exist
+/// (openat2(2), `RESOLVE_CACHED`).
+pub fn is_remembered(file: &[u8]) -> bool {
+    let Ok(name) = CString::new(file) else {
+        return true;
+    };
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat2(
+        CWD,
+        name.as_c_str(),
+        flags,
+        Mode::empty(),
+        ResolveFlags::CACHED,
+    );
+    !matches!(opened, Err(Errno::AGAIN))
 }
 
 pub fn is_file(stat: &Stat) -> bool {

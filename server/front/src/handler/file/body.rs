@@ -1,10 +1,11 @@
 //! The body of a large or partial file: pieces of it, with text between them, a window at a time.
 //!
-//! What the page cache holds is sent or copied at once; what it does not is read by [`Readers`] first, so a cold disk
+//! What the page cache holds is sent or copied at once; what it does not is read by a thread first, so a cold disk
 //! never stops the loop.
 
-use super::readers::Readers;
+use super::files::Files;
 use super::resource::Resource;
+use super::stretch::{self, STRETCH};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// Copied at a time.
 pub const WINDOW: usize = 128 * 1024;
-/// Sent at a time straight from the page cache; read, and read ahead, from the disk.
+/// Read, and read ahead, from the disk at a time.
 const PAGES: u64 = 512 * 1024;
 /// A shorter piece is copied: it may share a write with what comes before and after.
 const SHORT: u64 = 16 * 1024;
@@ -29,41 +30,58 @@ pub struct Part {
     pub length: u64,
 }
 
+impl Part {
+    fn of(start: u64, length: u64) -> Part {
+        Part {
+            text: Vec::new(),
+            start,
+            length,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct FileBody {
     file: Arc<File>,
     parts: VecDeque<Part>,
-    readers: Rc<Readers>,
-    window: Vec<u8>,
+    files: Files,
+    resource: Option<Rc<Resource>>,
     /// A small file that was not in memory, and will be.
-    fills: Option<Rc<Resource>>,
+    fills: bool,
 }
 
 impl FileBody {
-    pub fn new(file: Arc<File>, parts: Vec<Part>, readers: Rc<Readers>) -> FileBody {
+    /// `resource`: whose file it is, where somebody keeps it.
+    pub fn new(
+        file: Arc<File>,
+        parts: Vec<Part>,
+        resource: Option<Rc<Resource>>,
+        files: &Files,
+    ) -> FileBody {
         FileBody {
             file,
             parts: parts.into(),
-            readers,
-            window: Vec::new(),
-            fills: None,
+            files: files.clone(),
+            resource,
+            fills: false,
         }
     }
 
-    pub fn whole(file: Arc<File>, length: u64, readers: Rc<Readers>) -> FileBody {
-        let part = Part {
-            text: Vec::new(),
-            start: 0,
-            length,
-        };
-        FileBody::new(file, vec![part], readers)
+    /// A whole file that nobody keeps.
+    pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
+        FileBody::new(file, vec![Part::of(0, length)], None, files)
     }
 
-    /// A small file that was not in memory: once it is read the resource has it.
-    pub fn filling(file: Arc<File>, resource: Rc<Resource>, readers: Rc<Readers>) -> FileBody {
+    /// All of a file. A small one was not in memory: once it is read the resource has it.
+    pub fn of(file: Arc<File>, resource: Rc<Resource>, files: &Files) -> FileBody {
         FileBody {
-            fills: Some(resource.clone()),
-            ..FileBody::whole(file, resource.size(), readers)
+            fills: resource.is_small(),
+            ..FileBody::new(
+                file,
+                vec![Part::of(0, resource.size())],
+                Some(resource),
+                files,
+            )
         }
     }
 
@@ -110,16 +128,14 @@ impl FileBody {
         wanted: usize,
         into: &mut Vec<u8>,
     ) -> io::Result<usize> {
-        let window = std::mem::take(&mut self.window);
         let ahead = self.behind(start, PAGES);
-        self.window = self
-            .readers
-            .read(&self.file, start, wanted, ahead, window)
-            .await?;
-        into.extend_from_slice(&self.window);
-        let count = self.window.len();
-        if let Some(resource) = self.fills.take() {
-            resource.fill(std::mem::take(&mut self.window));
+        let readers = &self.files.readers;
+        let read = readers.read(&self.file, start, wanted, ahead);
+        let window = read.await?;
+        into.extend_from_slice(&window);
+        let count = window.len();
+        if let Some(resource) = self.resource.as_ref().filter(|_| self.fills) {
+            resource.fill(window);
         }
         Ok(count)
     }
@@ -128,7 +144,7 @@ impl FileBody {
     /// from the page cache.
     pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
         match self.parts.front_mut() {
-            Some(part) if part.length >= SHORT && self.fills.is_none() => {
+            Some(part) if part.length >= SHORT && !self.fills => {
                 into.append(&mut part.text);
                 true
             }
@@ -141,15 +157,41 @@ impl FileBody {
         let Some(part) = self.parts.front().filter(|part| part.text.is_empty()) else {
             return Ok(None);
         };
-        let (start, count) = (part.start, part.length.min(PAGES) as usize);
-        if count == 0 {
+        let (start, length) = (part.start, part.length);
+        if length == 0 {
             return Ok(None);
         }
+        let stretch = length.min(stretch::end(start) - start);
+        if self.has_stretch(start, stretch as usize) {
+            return Ok(Some((start, stretch as usize)));
+        }
+        let count = length.min(PAGES) as usize;
         if !is_resident(&self.file, start, count) {
             let ahead = self.behind(start, 2 * PAGES);
-            self.readers.bring(&self.file, start, count, ahead).await?;
+            self.files
+                .readers
+                .bring(&self.file, start, count, ahead)
+                .await?;
         }
         Ok(Some((start, count)))
+    }
+
+    /// Whether all to the end of a stretch is in the page cache.
+    fn has_stretch(&self, start: u64, count: usize) -> bool {
+        let sweep = self.files.sweep();
+        let Some(resource) = &self.resource else {
+            return is_resident(&self.file, start, count);
+        };
+        if resource.stretches.have(start, sweep) {
+            return true;
+        }
+        let has = is_resident(&self.file, start, count);
+        let end = start + count as u64;
+        let is_all = start % STRETCH == 0 && (end == start + STRETCH || end == resource.size());
+        if has && is_all {
+            resource.stretches.note(start, sweep);
+        }
+        has
     }
 
     /// Where read-ahead of so many bytes ends: what nobody asked for is not read.

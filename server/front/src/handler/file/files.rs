@@ -3,23 +3,35 @@
 use super::readers::Readers;
 use std::cell::Cell;
 use std::fs::File;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Files kept open between requests, at most.
 const OPEN: usize = 256;
 
-#[derive(Default, Clone)]
-pub struct Files {
-    pub readers: Rc<Readers>,
-    open: Rc<Cell<usize>>,
+#[derive(Debug, Default, Clone)]
+pub struct Files(Rc<Shelf>);
+
+#[derive(Debug, Default)]
+pub struct Shelf {
+    pub readers: Readers,
+    open: Cell<usize>,
+    sweeps: Cell<u64>,
+}
+
+impl Deref for Files {
+    type Target = Shelf;
+    fn deref(&self) -> &Shelf {
+        &self.0
+    }
 }
 
 /// A file that stays open for the next request.
 #[derive(Debug)]
 pub struct Kept {
     pub file: Arc<File>,
-    open: Rc<Cell<usize>>,
+    files: Files,
 }
 
 impl Files {
@@ -31,13 +43,23 @@ impl Files {
         self.open.set(self.open.get() + 1);
         Some(Kept {
             file: file.clone(),
-            open: self.open.clone(),
+            files: self.clone(),
         })
+    }
+
+    /// The sweep has come by: four times a second.
+    pub fn swept(&self) {
+        self.sweeps.set(self.sweeps.get() + 1);
+    }
+
+    pub fn sweep(&self) -> u64 {
+        self.sweeps.get()
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.open.set(self.open.get() - 1);
+        let open = &self.files.open;
+        open.set(open.get() - 1);
     }
 }

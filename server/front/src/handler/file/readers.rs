@@ -3,11 +3,12 @@
 //! What is read stays in the page cache, from where it is sent. The window behind the one that is wanted is asked for
 //! together with it, so that the disk works while the first is being sent.
 
+use super::encoding::Coding;
 use rustix::fs::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Reads under way at a time. A disk of its own sorts a few dozen; more only wait in another queue.
@@ -43,19 +44,18 @@ impl Readers {
         .await
     }
 
-    /// Reads up to `count` bytes into `buffer`, which comes back; the same of what lies behind them.
+    /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
     pub async fn read(
         &self,
         file: &Arc<File>,
         start: u64,
         count: usize,
         ahead: u64,
-        mut buffer: Vec<u8>,
     ) -> io::Result<Vec<u8>> {
         let file = file.clone();
         self.aside(move || {
             ask_for(&file, start, ahead);
-            buffer.resize(count, 0);
+            let mut buffer = vec![0; count];
             let mut filled = 0;
             while filled < count {
                 match file.read_at(&mut buffer[filled..], start + filled as u64)? {
@@ -67,6 +67,21 @@ impl Readers {
             Ok(buffer)
         })
         .await
+    }
+
+    /// Has the system learn what is at a path, and whether the file has neighbours.
+    pub async fn look_at(&self, file: Vec<u8>) {
+        let look = |name: &[u8]| crate::route::stat(name);
+        let looked = self.aside(move || {
+            if look(&file).is_some_and(|(_, stat)| crate::route::is_file(&stat)) {
+                for coding in Coding::ALL {
+                    look(&[&file[..], coding.suffix().as_bytes()].concat());
+                }
+            }
+            Ok(())
+        });
+        // Who looks again is told what is wrong.
+        let _ = looked.await;
     }
 
     /// Runs `work` in a thread once it is its turn. A client that goes meanwhile takes its place in the queue along.
@@ -96,12 +111,12 @@ fn ask_for(file: &File, start: u64, end: u64) {
 /// Waits until the page cache holds a piece: its pages are spliced to /dev/null, which copies nothing.
 fn read_through(file: &File, start: u64, count: usize) -> io::Result<()> {
     let (mut at, end) = (start, start + count as u64);
-    let Some(null) = null() else {
+    let Ok(null) = OpenOptions::new().write(true).open("/dev/null") else {
         return read_and_forget(file, start, end);
     };
     while at < end {
         let left = (end - at) as usize;
-        match rustix::fs::sendfile(null, file, Some(&mut at), left) {
+        match rustix::fs::sendfile(&null, file, Some(&mut at), left) {
             Ok(0) => break,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // A file system that cannot splice can read.
@@ -121,10 +136,4 @@ fn read_and_forget(file: &File, start: u64, end: u64) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn null() -> Option<&'static File> {
-    static NULL: OnceLock<Option<File>> = OnceLock::new();
-    let open = || OpenOptions::new().write(true).open("/dev/null").ok();
-    NULL.get_or_init(open).as_ref()
 }

@@ -4,6 +4,7 @@
 use super::body::{self, FileBody};
 use super::encoding::Coding;
 use super::files::{Files, Kept};
+use super::stretch::Stretches;
 use crate::lines;
 use crate::problem::Problem;
 use crate::route::is_file;
@@ -78,6 +79,7 @@ pub struct Resource {
     /// Of a file that is not in memory.
     open: RefCell<Option<Kept>>,
     used: Cell<bool>,
+    pub stretches: Stretches,
 }
 
 impl Resource {
@@ -107,6 +109,7 @@ impl Resource {
             body: OnceCell::new(),
             open: RefCell::default(),
             used: Cell::new(true),
+            stretches: Stretches::default(),
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
         resource.read(&file);
@@ -173,6 +176,7 @@ impl Resource {
             body: body.map(OnceCell::from).unwrap_or_default(),
             open: RefCell::default(),
             used: Cell::default(),
+            stretches: Stretches::default(),
         };
         coded.write_lines(Some(coding.name()), true);
         // Parts are sent of the plain file only.
@@ -250,11 +254,7 @@ impl Resource {
     /// The whole file as a body to be sent.
     pub fn whole(self: &Rc<Resource>, files: &Files) -> Result<FileBody, Problem> {
         let file = self.open(files)?;
-        let readers = files.readers.clone();
-        Ok(match self.is_small() {
-            true => FileBody::filling(file, self.clone(), readers),
-            false => FileBody::whole(file, self.size(), readers),
-        })
+        Ok(FileBody::of(file, self.clone(), files))
     }
 
     /// The file, if it is still the one this resource describes.
