@@ -49,6 +49,9 @@ ProxyPass /php/ fcgi:///usr/bin/php-cgi enablereuse=$reuse
     SetHandler "proxy:fcgi:///usr/bin/php-cgi"
 </Location>
 END
+    my $lua = $self->{rung} eq 'edge Lua' ? "LuaAttractRawURL $self->{site}/edge.lua\n"
+        : $self->{rung} eq 'Lua pool' ? "LuaPoolProcesses $self->{php}\n<FilesMatch \\.lua>\n    SetHandler lua\n</FilesMatch>\n" : '';
+    $php = $lua if $lua;
     $self->write_file('mehari.conf', <<"END");
 ServerRoot $self->{folder}
 DocumentRoot $self->{site}
@@ -149,8 +152,10 @@ sub version_command { return (Fronts::Lighttpd->installed, '-v') }
 sub command { my ($self) = @_; return ($self->installed, '-D', '-f', $self->file('lighttpd.conf')) }
 sub configure {
     my ($self) = @_;
+    my ($module, $part) = $self->{rung} eq 'mod_magnet' ? ('mod_magnet', qq{magnet.attract-raw-url-to = ("$self->{site}/edge.lua")})
+        : ('mod_fastcgi', qq{fastcgi.server = (".php" => (("socket" => "$self->{started}{socket}")))});
     $self->write_file('lighttpd.conf', <<"END");
-server.modules = ("mod_accesslog", "mod_fastcgi")
+server.modules = ("mod_accesslog", "$module")
 server.document-root = "$self->{site}"
 server.bind = "127.0.0.1"
 server.port = $self->{port}
@@ -160,7 +165,7 @@ server.max-keep-alive-requests = 1000000000
 server.max-fds = 8192
 server.listen-backlog = 4096
 accesslog.filename = "$self->{folder}/access.log"
-fastcgi.server = (".php" => (("socket" => "$self->{started}{socket}")))
+$part
 END
     return;
 }

@@ -103,9 +103,8 @@ fn nothing_of_the_process_that_a_script_changed_reaches_another_request() {
     );
 }
 
-#[test]
-fn worker_whose_own_descriptors_are_closed_is_replaced_before_it_serves_again() {
-    let close = "for (3 .. 40) { open my $f, '<&=', $_ or next; close $f } print $$;";
+/// On each shared rung: the process of a script that closes descriptors, and of the one after it.
+fn around_closing(close: &str, check: impl Fn(&str, &str, &str)) -> Server {
     let server = Server::builder()
         .file("scripts/close.pl", &plain(close))
         .file("scripts/pid.pl", &plain("print $$;"))
@@ -115,23 +114,20 @@ fn worker_whose_own_descriptors_are_closed_is_replaced_before_it_serves_again() 
     for rung in Rung::SHARED {
         let first = server.get(&rung.url("close.pl")).expect(200);
         let next = server.get(&rung.url("pid.pl")).expect(200);
-        assert_ne!(first, next, "{}", rung.name());
+        check(&first, &next, rung.name());
     }
+    server
+}
+
+#[test]
+fn worker_whose_own_descriptors_are_closed_is_replaced_before_it_serves_again() {
+    let close = "for (3 .. 40) { open my $f, '<&=', $_ or next; close $f } print $$;";
+    let server = around_closing(close, |first, next, rung| assert_ne!(first, next, "{rung}"));
     server.log.expect("closed descriptors that are not its own");
 }
 
 #[test]
 fn script_cannot_close_what_a_fresh_process_does_not_have() {
     let close = "use POSIX (); my $n = grep { defined POSIX::close($_) } 3 .. 200; print \"$$\";";
-    let server = Server::builder()
-        .file("scripts/close.pl", &plain(close))
-        .file("scripts/pid.pl", &plain("print $$;"))
-        .ladder()
-        .conf(&workers(1))
-        .start();
-    for rung in Rung::SHARED {
-        let first = server.get(&rung.url("close.pl")).expect(200);
-        let next = server.get(&rung.url("pid.pl")).expect(200);
-        assert_eq!(first, next, "{}", rung.name());
-    }
+    around_closing(close, |first, next, rung| assert_eq!(first, next, "{rung}"));
 }

@@ -2,10 +2,12 @@
 //!
 //! The functions are shared by all scripts; which request they are about is in [`Current`] while a slice runs.
 
+mod body;
 mod codec;
 mod digest;
 mod files;
 mod message;
+mod patterns;
 mod text;
 
 use crate::interpreter::Interpreter;
@@ -58,8 +60,9 @@ type Area = fn(&Lua, &Table, &Rc<Current>) -> Result<()>;
 
 /// Makes what scripts see. The function that runs one.
 pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<Function> {
-    const AREAS: [Area; 5] = [
+    const AREAS: [Area; 6] = [
         message::install,
+        body::install,
         text::install,
         codec::install,
         digest::install,
@@ -71,14 +74,17 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
         area(lua, &host, current)?;
     }
     counters(lua, &host, current)?;
+    patterns::install(lua, &host, interpreter)?;
     host.set("is_fenced", interpreter.is_fenced())?;
     let watched = interpreter.clone();
     host.set(
         "is_broken",
         lua.create_function(move |_, ()| Ok(watched.is_broken()))?,
     )?;
+    let library = lua.load(include_str!("faces/library.lua"));
+    let library = library.set_name("=lua").into_function()?;
     let world = lua.load(include_str!("faces/world.lua"));
-    world.set_name("=lua").call::<Function>(host)
+    world.set_name("=lua").call::<Function>((host, library))
 }
 
 /// `lighty.status`: numbers that outlive requests.

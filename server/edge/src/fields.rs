@@ -67,6 +67,12 @@ impl Fields {
         self.changed = true;
     }
 
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+        self.changed = false;
+    }
+
     /// A script has had its say.
     pub fn is_changed(&self) -> bool {
         self.changed

@@ -146,6 +146,23 @@ impl Interpreter {
         unsafe { (*self.meter).used }
     }
 
+    /// Counts work that no instruction stands for; much of it ends the slice.
+    pub fn charge(&self, instructions: usize) {
+        const MUCH: usize = 1000;
+        if !self.is_fenced || instructions == 0 {
+            return;
+        }
+        // SAFETY: the meter lives for ever, and no reference to it is held; LuaJIT lets the hook be set at any time.
+        unsafe {
+            let meter = &mut *self.meter;
+            meter.left = meter.left.saturating_sub(instructions as i64);
+            if instructions >= MUCH || meter.left <= 0 {
+                meter.step = 1;
+                ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, 1);
+            }
+        }
+    }
+
     /// Resumes something within an allowance, which is charged for it.
     pub fn slice<R>(&self, allowance: &mut Allowance, resume: impl FnOnce() -> R) -> (R, Break) {
         if !self.is_fenced {
@@ -168,9 +185,9 @@ impl Interpreter {
         // SAFETY: as above.
         let broke = unsafe {
             let meter = &mut *self.meter;
-            ffi::lua_sethook(meter.state, None, 0, 0);
+            // The hook stays, as taking it away and back costs more than a call of it; it finds nothing to do.
             meter.most = isize::MAX;
-            allowance.instructions = meter.left;
+            allowance.instructions = std::mem::replace(&mut meter.left, i64::MAX);
             if meter.until_hook == 0 {
                 // LuaJIT collects by the number of allocations, not by their size.
                 ffi::lua_gc(meter.state, ffi::LUA_GCSTEP, COLLECTED);

@@ -9,6 +9,7 @@ mod edge;
 mod faces;
 mod fields;
 mod interpreter;
+mod patterns;
 mod scripts;
 mod visit;
 

@@ -4,7 +4,6 @@
 
 use crate::attribute::{Attribute, COUNT};
 use crate::fields::Fields;
-use std::ops::Range;
 use std::path::Path;
 
 /// When a script is asked.
@@ -60,7 +59,8 @@ pub enum Piece {
 pub struct Visit {
     pub stage: Stage,
     texts: Vec<u8>,
-    spans: [Option<Range<usize>>; COUNT],
+    /// Where each is: start and end, plus one, so that 0 is nowhere.
+    spans: [(u32, u32); COUNT],
     changed: u32,
     pub request: Fields,
     /// What programs are told in their environment, beside what the request says itself.
@@ -91,16 +91,34 @@ impl Visit {
         }
     }
 
+    /// As new, with the room it has.
+    pub fn reset(&mut self, stage: Stage) {
+        let (mut texts, mut request) = (
+            std::mem::take(&mut self.texts),
+            std::mem::take(&mut self.request),
+        );
+        texts.clear();
+        request.clear();
+        *self = Visit {
+            stage,
+            texts,
+            request,
+            ..Visit::default()
+        };
+    }
+
     pub fn attribute(&self, attribute: Attribute) -> Option<&[u8]> {
-        let span = self.spans[attribute as usize].as_ref()?;
-        self.texts.get(span.clone())
+        let (start, end) = self.spans[attribute as usize];
+        self.texts
+            .get(start.checked_sub(1)? as usize..end as usize - 1)
     }
 
     /// Says what the request has.
     pub fn tell(&mut self, attribute: Attribute, text: &[u8]) {
         let start = self.texts.len();
         self.texts.extend_from_slice(text);
-        self.spans[attribute as usize] = Some(start..self.texts.len());
+        let place = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+        self.spans[attribute as usize] = (place(start), place(self.texts.len()));
     }
 
     /// What a script sets.

@@ -1,16 +1,14 @@
-//! The request and the response: attributes, fields, environment, body.
+//! The request and the response: attributes, fields, environment.
 
 use super::{refused, Current};
 use crate::attribute::{Attribute, NAMES};
 use crate::fields::Fields;
-use crate::visit::{Piece, Stage, Visit};
+use crate::visit::{Stage, Visit};
 use mlua::{Lua, Result, String as LuaString, Table, Value};
 use std::rc::Rc;
 
-/// Pieces a body may have.
-const PIECES: usize = 10_000;
-/// What each costs beside its bytes.
-const PIECE: usize = 64;
+/// What an entry costs beside its bytes.
+pub const ENTRY: usize = 64;
 
 /// A script does not decide how a message is framed, nor about the connection.
 const FRAMING: &[&str] = &[
@@ -30,13 +28,12 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     fields(lua, host, current, "environment", |visit| {
         &mut visit.environment
     })?;
-    body(lua, host, current)?;
     let shared = current.clone();
     host.set(
         "print",
         lua.create_function(move |_, line: LuaString| {
             let line = line.as_bytes().to_vec();
-            shared.adding(line.len() + PIECE, |visit| visit.printed.push(line))
+            shared.adding(line.len() + ENTRY, |visit| visit.printed.push(line))
         })?,
     )?;
     let shared = current.clone();
@@ -121,7 +118,14 @@ fn fields(
     let shared = current.clone();
     let get = lua.create_function(move |lua, (_, name): (Value, LuaString)| {
         shared.with(|visit| {
-            let value = of(visit).get(&name.as_bytes());
+            let name = name.as_bytes();
+            if let Some(value) = of(visit).get(&name) {
+                return lua.create_string(value).map(Some);
+            }
+            let value = match kind {
+                "environment" => variable(visit, &name),
+                _ => None,
+            };
             value.map(|value| lua.create_string(value)).transpose()
         })
     })?;
@@ -135,7 +139,7 @@ fn fields(
                 "environment" => check_variable(&name, value.as_deref())?,
                 _ => check_field(&name, value.as_deref())?,
             }
-            let size = name.len() + value.as_ref().map_or(0, Vec::len) + PIECE;
+            let size = name.len() + value.as_ref().map_or(0, Vec::len) + ENTRY;
             shared.adding(size, |visit| match (&value, kind) {
                 (Some(value), "response") if name.eq_ignore_ascii_case(b"set-cookie") => {
                     of(visit).add(&name, value)
@@ -154,6 +158,35 @@ fn fields(
         })
     })?;
     host.set(format!("{kind}s"), names)
+}
+
+/// What CGI calls what the request says itself.
+fn variable<'v>(visit: &'v Visit, name: &[u8]) -> Option<&'v [u8]> {
+    let attribute = match name {
+        b"REQUEST_METHOD" => Attribute::RequestMethod,
+        b"REQUEST_URI" => Attribute::RequestOrigUri,
+        b"QUERY_STRING" => Attribute::UriQuery,
+        b"REQUEST_SCHEME" => Attribute::UriScheme,
+        b"SERVER_PROTOCOL" => Attribute::RequestProtocol,
+        b"SERVER_NAME" => Attribute::ServerName,
+        b"SERVER_ADDR" => Attribute::ServerAddress,
+        b"SERVER_PORT" => Attribute::ServerPort,
+        b"REMOTE_ADDR" => Attribute::RemoteAddress,
+        b"REMOTE_PORT" => Attribute::RemotePort,
+        b"DOCUMENT_ROOT" => Attribute::PhysicalDocRoot,
+        b"SCRIPT_FILENAME" => Attribute::PhysicalPath,
+        b"PATH_INFO" => Attribute::RequestPathInfo,
+        b"CONTENT_TYPE" => return visit.request.get(b"content-type"),
+        _ => {
+            let field = name.strip_prefix(b"HTTP_")?;
+            let dashed: Vec<u8> = field
+                .iter()
+                .map(|byte| if *byte == b'_' { b'-' } else { *byte })
+                .collect();
+            return visit.request.get(&dashed);
+        }
+    };
+    visit.attribute(attribute)
 }
 
 fn check_field(name: &[u8], value: Option<&[u8]>) -> Result<()> {
@@ -185,87 +218,4 @@ fn check_variable(name: &[u8], value: Option<&[u8]>) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// What is sent instead of anything else.
-fn body(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
-    let shared = current.clone();
-    host.set(
-        "body_add",
-        lua.create_function(move |_, bytes: LuaString| {
-            let bytes = bytes.as_bytes();
-            let added = shared.adding(bytes.len() + PIECE, |visit| {
-                let body = visit.body.get_or_insert_with(Vec::new);
-                match body.last_mut() {
-                    Some(Piece::Bytes(last)) => last.extend_from_slice(&bytes),
-                    _ => body.push(Piece::Bytes(bytes.to_vec())),
-                }
-                body.len()
-            })?;
-            few(added)
-        })?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "body_add_file",
-        lua.create_function(
-            move |_, (path, start, length): (LuaString, Option<i64>, Option<i64>)| {
-                let path = path.as_bytes().to_vec();
-                if path.is_empty() || path.contains(&0) {
-                    return Err(refused("a filename is empty, or has a NUL in it"));
-                }
-                let negative = |_| refused("offset and length are not negative");
-                let start = u64::try_from(start.unwrap_or(0)).map_err(negative)?;
-                let length = length.map(u64::try_from).transpose().map_err(negative)?;
-                let end = length.map(|length| start.saturating_add(length));
-                let added = shared.adding(path.len() + PIECE, |visit| {
-                    let body = visit.body.get_or_insert_with(Vec::new);
-                    body.push(Piece::File { path, start, end });
-                    body.len()
-                })?;
-                few(added)
-            },
-        )?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "request_body",
-        lua.create_function(move |lua, ()| {
-            shared.with(|visit| {
-                let body = visit.request_body.as_ref();
-                body.map(|body| lua.create_string(body)).transpose()
-            })
-        })?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "body_clear",
-        lua.create_function(move |_, ()| {
-            shared.with(|visit| visit.body = Some(Vec::new()));
-            Ok(())
-        })?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "body_get",
-        lua.create_function(move |lua, ()| {
-            shared.with(|visit| {
-                let mut whole = Vec::new();
-                for piece in visit.body.iter().flatten() {
-                    match piece {
-                        Piece::Bytes(bytes) => whole.extend_from_slice(bytes),
-                        Piece::File { .. } => return Ok(None),
-                    }
-                }
-                lua.create_string(whole).map(Some)
-            })
-        })?,
-    )
-}
-
-fn few(pieces: usize) -> Result<()> {
-    match pieces <= PIECES {
-        true => Ok(()),
-        false => Err(refused("the body has too many pieces")),
-    }
 }

@@ -2,10 +2,10 @@
 -- request of the script that calls it. Given back is the function that runs a script.
 --
 -- Nothing a script can reach may be changed by it for the next one: libraries are userdata that only answer, and the
--- globals it sets are in a table of its own. What runs other Lua code (coroutines, sorting, replacing) is written in
--- Lua here, so that it can be interrupted like the script itself.
+-- globals it sets are in a table of its own. What runs other Lua code (coroutines; sorting and replacing, in library.lua)
+-- is written in Lua, so that it can be interrupted like the script itself.
 
-local host = ...
+local host, load_library = ...
 local error, getmetatable, next, pairs, rawget, select, setfenv, getfenv, setmetatable, tonumber, tostring, type =
     error, getmetatable, next, pairs, rawget, select, setfenv, getfenv, setmetatable, tonumber, tostring, type
 local newproxy, native_load, native_pairs = newproxy, load, pairs
@@ -90,8 +90,10 @@ local function load_text(chunk, name, mode, env)
     return code, problem
 end
 
-local strings = chosen(string, "byte char find format gmatch gsub len lower match rep reverse sub upper")
-local tables = chosen(table, "concat insert maxn move remove sort unpack pack")
+local counted = load_library(host)
+local strings = chosen(string, "byte char format len lower rep reverse sub upper",
+    counted.strings)
+local tables = chosen(table, "concat maxn move unpack pack", counted.tables)
 
 local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select "
     .. "setmetatable tonumber tostring type unpack xpcall _VERSION", {

@@ -16,12 +16,15 @@ pub use respond::{respond, Response};
 
 use crate::clock::Clock;
 use disk::Disk;
-use mehari_config::{LuaSettings, Settings, Site};
-use mehari_edge::{Edge, Ended, Failure, Limits, Step, Visit};
-use std::cell::{Cell, OnceCell};
+use mehari_config::{Host, LuaSettings, Settings, Site};
+use mehari_edge::{Edge, Ended, Failure, Limits, Stage, Step, Visit};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Visits kept for the next requests.
+const SPARE: usize = 16;
 
 /// What the scripts of a front share.
 #[derive(Default)]
@@ -29,6 +32,11 @@ pub struct Lua {
     is_used: Cell<bool>,
     edge: OnceCell<Edge>,
     disk: Rc<Disk>,
+    /// Of visits that are over. They are lent to scripts by their boxes.
+    #[allow(clippy::vec_box)]
+    spare: RefCell<Vec<Box<Visit>>>,
+    /// What holds outside of sections, by host.
+    bases: RefCell<Vec<Option<Arc<Settings>>>>,
 }
 
 impl Lua {
@@ -41,6 +49,7 @@ impl Lua {
     /// The site has been read again: scripts are, too.
     pub fn renew(&self, site: &Site) {
         self.is_used.set(site.has_lua());
+        self.bases.borrow_mut().clear();
         if let Some(edge) = self.edge.get() {
             edge.forget();
         }
@@ -49,6 +58,30 @@ impl Lua {
     /// False: no request of this site meets a script.
     pub fn is_used(&self) -> bool {
         self.is_used.get()
+    }
+
+    fn base(&self, host: &Host) -> Arc<Settings> {
+        let mut bases = self.bases.borrow_mut();
+        let at = host.number as usize;
+        if bases.len() <= at {
+            bases.resize(at + 1, None);
+        }
+        bases[at]
+            .get_or_insert_with(|| host.base_settings())
+            .clone()
+    }
+
+    fn new_visit(&self, stage: Stage) -> Box<Visit> {
+        let mut visit = self.spare.borrow_mut().pop().unwrap_or_default();
+        visit.reset(stage);
+        visit
+    }
+
+    fn give_back(&self, visit: Box<Visit>) {
+        let mut spare = self.spare.borrow_mut();
+        if spare.len() < SPARE {
+            spare.push(visit);
+        }
     }
 
     fn edge(&self) -> Result<&Edge, Failure> {

@@ -29,7 +29,7 @@ pub async fn admit<D: Dispatch>(
     }
     let site = shared.site();
     let host = site.host(turn.host);
-    let base = host.base_settings();
+    let base = shared.lua.base(host);
     let mut attraction = Attraction {
         shared,
         asked,
@@ -107,49 +107,48 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         route: Option<&Route>,
     ) -> Asked {
         for file in scripts.iter() {
-            let Some(seen) = self.visit(turn, stage, route) else {
-                return Asked::GoOn;
-            };
+            let seen = self.visit(turn, stage, route);
             let lua = &self.shared.lua;
-            let (ended, visit) = lua.run(&self.shared.clock, file, settings, seen).await;
+            let (ended, mut visit) = lua.run(&self.shared.clock, file, settings, seen).await;
             self.log_printed(turn, &visit);
-            let ended = match ended {
-                Ok(ended) => ended,
+            let decided = match ended {
+                Ok(Ended::Answer(status)) => {
+                    outcome::note_request(&mut turn.notes, &visit);
+                    turn.settings = Some(settings.clone());
+                    Some(Asked::Admitted(self.answer(turn, status, &mut visit).await))
+                }
+                Ok(Ended::Restart) => {
+                    outcome::note(&mut turn.notes, &visit);
+                    Some(self.restart(turn, &visit))
+                }
+                Ok(Ended::GoOn | Ended::Interim(_)) => {
+                    outcome::note(&mut turn.notes, &visit);
+                    self.lead(turn, outcome::led(&visit, stage))
+                }
                 Err(failure) => {
                     self.log(turn, &failure.text);
                     turn.settings = Some(settings.clone());
-                    return Asked::Admitted(Admission::Status(failure.status));
+                    Some(Asked::Admitted(Admission::Status(failure.status)))
                 }
             };
-            let notes = turn.notes.get_or_insert_with(Default::default);
-            outcome::note(notes, &visit);
-            match ended {
-                Ended::Answer(status) => {
-                    turn.settings = Some(settings.clone());
-                    return Asked::Admitted(self.answer(turn, status, &visit).await);
-                }
-                Ended::Restart => return self.restart(turn, &visit),
-                Ended::GoOn | Ended::Interim(_) => {
-                    if let Some(refused) = self.lead(turn, outcome::led(&visit, stage)) {
-                        return refused;
-                    }
-                }
+            lua.give_back(visit);
+            if let Some(decided) = decided {
+                return decided;
             }
         }
         Asked::GoOn
     }
 
-    fn visit(&self, turn: &Turn, stage: Stage, route: Option<&Route>) -> Option<Box<Visit>> {
+    fn visit(&self, turn: &Turn, stage: Stage, route: Option<&Route>) -> Box<Visit> {
         let site = self.shared.site();
-        let mut seen = None;
+        let mut visit = self.shared.lua.new_visit(stage);
         (self.look)(turn, &mut |request| {
-            seen = Some(visit::visit(request, site.host(turn.host), stage, route));
+            visit::fill(&mut visit, request, site.host(turn.host), route);
         });
-        let mut visit = seen?;
         visit.request_count = turn.kept;
         let since = turn.time.duration_since(std::time::UNIX_EPOCH);
         visit.start_time = since.map_or(0, |since| since.as_secs());
-        Some(visit)
+        visit
     }
 
     /// The request as a script has changed it. Something: it is over.
@@ -198,18 +197,25 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         self.lead(turn, led).unwrap_or(Asked::Again)
     }
 
-    async fn answer(&self, turn: &mut Turn, status: u16, visit: &Visit) -> Admission {
-        match visit.body.as_deref() {
-            None if status >= 400 => Admission::Status(status),
-            pieces => match content::answer(&self.shared.files, status, pieces.unwrap_or_default())
-                .await
-            {
-                Ok(answer) => Admission::Answer(answer),
-                Err(failure) => {
-                    self.log(turn, &failure.text);
-                    Admission::Status(failure.status)
+    async fn answer(&self, turn: &mut Turn, status: u16, visit: &mut Visit) -> Admission {
+        match visit.body.take() {
+            None if status >= 400 => {
+                outcome::note_response(&mut turn.notes, visit);
+                Admission::Status(status)
+            }
+            pieces => {
+                let pieces = pieces.unwrap_or_default();
+                match content::answer(&self.shared.files, status, pieces).await {
+                    Ok(mut answer) => {
+                        answer.lines = outcome::lines(visit);
+                        Admission::Answer(answer)
+                    }
+                    Err(failure) => {
+                        self.log(turn, &failure.text);
+                        Admission::Status(failure.status)
+                    }
                 }
-            },
+            }
         }
     }
 

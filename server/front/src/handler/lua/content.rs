@@ -25,11 +25,14 @@ enum Open {
 }
 
 /// The answer of these pieces; header lines are the caller's.
-pub async fn answer(files: &Files, status: u16, pieces: &[Piece]) -> Result<Answer, Failure> {
-    let content = match pieces {
-        [] => Content::empty(),
-        [Piece::Bytes(bytes)] => Content::Bytes(bytes.clone()),
-        pieces => mixed(files, pieces).await?,
+pub async fn answer(files: &Files, status: u16, mut pieces: Vec<Piece>) -> Result<Answer, Failure> {
+    let content = match (pieces.len(), pieces.pop()) {
+        (_, None) => Content::empty(),
+        (1, Some(Piece::Bytes(bytes))) => Content::Bytes(bytes),
+        (_, Some(last)) => {
+            pieces.push(last);
+            mixed(files, pieces).await?
+        }
     };
     Ok(Answer {
         status,
@@ -38,8 +41,8 @@ pub async fn answer(files: &Files, status: u16, pieces: &[Piece]) -> Result<Answ
     })
 }
 
-async fn mixed(files: &Files, pieces: &[Piece]) -> Result<Content, Failure> {
-    let pieces: Vec<Open> = pieces.iter().map(open).collect::<Result<_, _>>()?;
+async fn mixed(files: &Files, pieces: Vec<Piece>) -> Result<Content, Failure> {
+    let pieces: Vec<Open> = pieces.into_iter().map(open).collect::<Result<_, _>>()?;
     let length = |piece: &Open| match piece {
         Open::Bytes(_) => 0,
         Open::File { length, .. } => *length,
@@ -104,16 +107,16 @@ async fn mixed(files: &Files, pieces: &[Piece]) -> Result<Content, Failure> {
     )))
 }
 
-fn open(piece: &Piece) -> Result<Open, Failure> {
+fn open(piece: Piece) -> Result<Open, Failure> {
     let (path, start, end) = match piece {
-        Piece::Bytes(bytes) => return Ok(Open::Bytes(bytes.clone())),
-        Piece::File { path, start, end } => (path, *start, *end),
+        Piece::Bytes(bytes) => return Ok(Open::Bytes(bytes)),
+        Piece::File { path, start, end } => (path, start, end),
     };
     let shown = path.escape_ascii().to_string();
     let mut options = OpenOptions::new();
     // A pipe must not stop the loop.
     options.read(true).custom_flags(libc::O_NONBLOCK);
-    let file = options.open(OsStr::from_bytes(path));
+    let file = options.open(OsStr::from_bytes(&path));
     let file = file.map_err(|error| failed(&shown, &error))?;
     let metadata = file.metadata().map_err(|error| failed(&shown, &error))?;
     if !metadata.is_file() {

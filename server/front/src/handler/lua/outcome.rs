@@ -1,6 +1,6 @@
 //! What becomes of a request that a script has changed.
 
-use crate::notes::Notes;
+use crate::gate::Remarks;
 use crate::request::path_of;
 use mehari_config::escaped;
 use mehari_edge::{Attribute, Stage, Visit};
@@ -13,23 +13,45 @@ pub struct Led {
     pub file: Option<Vec<u8>>,
 }
 
-/// Fields and variables that a script has set.
-pub fn note(notes: &mut Notes, visit: &Visit) {
+/// What a script has set, of the request and of its response.
+pub fn note(remarks: &mut Remarks, visit: &Visit) {
+    note_request(remarks, visit);
+    note_response(remarks, visit);
+}
+
+/// Fields and variables that the handler is to see.
+pub fn note_request(remarks: &mut Remarks, visit: &Visit) {
     let owned = |(name, value): (&[u8], &[u8])| (name.to_vec(), value.to_vec());
     if visit.request.is_changed() {
+        let notes = remarks.get_or_insert_with(Default::default);
         notes.fields = Some(visit.request.iter().map(owned).collect());
     }
     if visit.environment.is_changed() {
+        let notes = remarks.get_or_insert_with(Default::default);
         notes.variables = visit.environment.iter().map(owned).collect();
     }
+}
+
+/// Fields that go with the answer, whoever makes it.
+pub fn note_response(remarks: &mut Remarks, visit: &Visit) {
     for (name, value) in visit.response.iter() {
-        let is_cookie = name.eq_ignore_ascii_case(b"set-cookie");
-        let set = &mut notes.edge.fields;
-        if !is_cookie {
+        let set = &mut remarks.get_or_insert_with(Default::default).edge.fields;
+        if !name.eq_ignore_ascii_case(b"set-cookie") {
             set.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         }
         set.push((name.to_vec(), value.to_vec()));
     }
+}
+
+/// The same as header lines, for a script that answers itself.
+pub fn lines(visit: &Visit) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(128);
+    for (name, value) in visit.response.iter() {
+        for part in [name, b": ", value, b"\r\n"] {
+            lines.extend_from_slice(part);
+        }
+    }
+    lines
 }
 
 /// Where a script that lets the request go on wants it to go.

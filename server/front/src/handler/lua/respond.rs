@@ -1,6 +1,6 @@
 //! The scripts behind a request's handler: they see the head of the response before it is sent.
 
-use super::{content, visit};
+use super::{content, outcome, visit};
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
 use crate::handler::file::Files;
@@ -39,23 +39,21 @@ pub async fn respond<D: Dispatch>(
         instead: None,
     };
     for file in settings.lua.response_start.iter() {
-        let mut seen = None;
         let site = shared.site();
+        let mut visit = shared.lua.new_visit(Stage::ResponseStart);
         look(turn, &mut |request| {
             let route = turn.route.as_deref();
-            let host = site.host(turn.host);
-            seen = Some(visit::visit(request, host, Stage::ResponseStart, route));
+            visit::fill(&mut visit, request, site.host(turn.host), route);
         });
-        let mut visit = seen?;
         visit.status = response.status;
         push_fields(&mut visit, &response.lines);
-        let (ended, visit) = shared.lua.run(&shared.clock, file, &settings, visit).await;
+        let (ended, mut visit) = shared.lua.run(&shared.clock, file, &settings, visit).await;
         for line in &visit.printed {
             let text = line.escape_ascii().to_string();
             turn.log(shared, LogLevel::Notice, asked, &text);
         }
         let failure = match ended {
-            Ok(ended) => take(&shared.files, &mut response, ended, &visit)
+            Ok(ended) => take(&shared.files, &mut response, ended, &mut visit)
                 .await
                 .err(),
             Err(failure) => Some(failure),
@@ -81,20 +79,15 @@ async fn take(
     files: &Files,
     response: &mut Response,
     ended: Ended,
-    visit: &Visit,
+    visit: &mut Visit,
 ) -> Result<(), mehari_edge::Failure> {
     if let Ended::Answer(status) = ended {
         response.status = status;
     }
     if visit.response.is_changed() {
-        response.lines.clear();
-        for (name, value) in visit.response.iter() {
-            for part in [name, b": ", value, b"\r\n"] {
-                response.lines.extend_from_slice(part);
-            }
-        }
+        response.lines = outcome::lines(visit);
     }
-    if let Some(pieces) = &visit.body {
+    if let Some(pieces) = visit.body.take() {
         response.instead = Some(content::answer(files, response.status, pieces).await?);
     }
     Ok(())

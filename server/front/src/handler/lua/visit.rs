@@ -5,16 +5,10 @@ use crate::path::Path;
 use crate::request::Request;
 use crate::route::Route;
 use mehari_config::Host;
-use mehari_edge::{Attribute, Stage, Visit};
+use mehari_edge::{Attribute, Visit};
 
 /// The request before it is mapped; with its route, once it is.
-pub fn visit(
-    request: &Request<'_>,
-    host: &Host,
-    stage: Stage,
-    route: Option<&Route>,
-) -> Box<Visit> {
-    let mut visit = Box::new(Visit::new(stage));
+pub fn fill(visit: &mut Visit, request: &Request<'_>, host: &Host, route: Option<&Route>) {
     let path = request.path();
     match Path::decode(path) {
         Ok(decoded) => visit.tell(Attribute::UriPath, &decoded.bytes),
@@ -41,7 +35,7 @@ pub fn visit(
     visit.tell(Attribute::PhysicalDocRoot, root);
     visit.tell(Attribute::PhysicalBaseDir, root);
     if let Some(route) = route {
-        tell_route(&mut visit, root, route);
+        tell_route(visit, root, route);
     }
     for (name, value) in request.fields {
         visit.request.push(name, value);
@@ -49,7 +43,6 @@ pub fn visit(
     for (name, value) in request.notes.into_iter().flat_map(|notes| &notes.variables) {
         visit.environment.push(name, value);
     }
-    visit
 }
 
 fn tell_route(visit: &mut Visit, root: &[u8], route: &Route) {

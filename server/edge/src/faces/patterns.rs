@@ -1,0 +1,63 @@
+//! `string.find` and its relatives for scripts that are fenced in; `world.lua` makes them of one function.
+
+use super::refused;
+use crate::interpreter::Interpreter;
+use crate::patterns::{self, Capture, Fault, Match};
+use mlua::{Error, Lua, MultiValue, Result, String as LuaString, Table, Value};
+use std::rc::Rc;
+
+/// Steps one search may take, and how many count as an instruction.
+const STEPS: usize = 1_000_000;
+const STEPS_AN_INSTRUCTION: usize = 8;
+
+/// `search(text, pattern, from)`: the offsets of the first match behind `from`, and its captures.
+pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {
+    let charged = interpreter.clone();
+    host.set(
+        "search",
+        lua.create_function(
+            move |lua, (text, pattern, from): (LuaString, LuaString, usize)| {
+                let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+                let mut steps = STEPS;
+                let found = match from <= text.len() {
+                    true => patterns::find(&text, &pattern, from, &mut steps),
+                    false => Ok(None),
+                };
+                charged.charge((STEPS - steps) / STEPS_AN_INSTRUCTION);
+                match found.map_err(error)? {
+                    None => Ok(MultiValue::new()),
+                    Some(found) => values(lua, &text, found),
+                }
+            },
+        )?,
+    )?;
+    let charged = interpreter.clone();
+    host.set(
+        "charge",
+        lua.create_function(move |_, units: usize| {
+            charged.charge(units);
+            Ok(())
+        })?,
+    )
+}
+
+fn values(lua: &Lua, text: &[u8], found: Match) -> Result<MultiValue> {
+    let mut values = vec![
+        Value::Integer(found.whole.start as i64 + 1),
+        Value::Integer(found.whole.end as i64),
+    ];
+    for capture in found.captures {
+        values.push(match capture {
+            Capture::Text { start, end } => Value::String(lua.create_string(&text[start..end])?),
+            Capture::Position(at) => Value::Integer(at as i64 + 1),
+        });
+    }
+    Ok(values.into_iter().collect())
+}
+
+fn error(fault: Fault) -> Error {
+    match fault {
+        Fault::Malformed(why) => refused(why),
+        Fault::TooLong => refused("a pattern takes too long on this text"),
+    }
+}
