@@ -93,6 +93,7 @@ static void preload(pTHX_ void *argument)
   PUTBACK;
   call_pv("Mehari::Zygote::preload", G_VOID | G_DISCARD | G_EVAL);
   this->failed = SvTRUE(ERRSV);
+  prctl(PR_SET_NAME, "mehari-zygote"); /* what is preloaded finds a $0 of its own, and so changes it */
   if (!this->failed)
     mehari_cgi_loaded(aTHX);
   FREETMPS;
