@@ -42,7 +42,7 @@ sub row {
     $row{faults} = (grep { length } map { $_->{faults} } @$rounds)[0] // '';
     if ($ours) {
         my $pairs = @$ours < @$rounds ? @$ours : @$rounds;
-        $row{ratio} = median(map { $rounds->[$_]{rate} ? $ours->[$_]{rate} / $rounds->[$_]{rate} : undef } 0 .. $pairs - 1);
+        $row{ratio} = median(map { $rounds->[$_]{rate} > 0 ? $ours->[$_]{rate} / $rounds->[$_]{rate} : undef } 0 .. $pairs - 1);
     }
     return \%row;
 }
