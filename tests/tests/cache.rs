@@ -289,3 +289,40 @@ fn kept_pages_are_compressed_for_those_who_take_it_over_both_protocols() {
     }
     assert_eq!(runs(&server, "i"), 1);
 }
+
+/// A rule may give one address different programs, by who asks: what the one says is no page of the other.
+#[test]
+fn what_rules_chose_is_part_of_what_a_page_is_kept_under() {
+    let server = Server::builder()
+        .file("scripts/inner.pl", &long_lived("for members"))
+        .file("scripts/outer.pl", &long_lived("for everybody"))
+        .conf(&workers(1))
+        .conf("DocumentRoot @ROOT@/htdocs\n<Directory @ROOT@/scripts>\nRequire all granted\nOptions +ExecCGI\n")
+        .conf("PerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\n</Directory>\n")
+        .conf("CacheEnable disk /\nCacheHeader On\nRewriteEngine On\n")
+        .conf("RewriteCond %{HTTP:X-Member} =yes\nRewriteRule ^/page$ @ROOT@/scripts/inner.pl [H=perl-script]\n")
+        .conf("RewriteRule ^/page$ @ROOT@/scripts/outer.pl [H=perl-script]\n")
+        .start();
+    let member = Request::get("/page").field("X-Member", "yes");
+    for part in ["MISS", "HIT"] {
+        for (request, words) in [
+            (&member, "for members"),
+            (&Request::get("/page"), "for everybody"),
+        ] {
+            let answer = server.send(request);
+            assert_eq!(answer.expect(200), words);
+            let told = answer.field("X-Cache").unwrap_or_default();
+            assert!(told.contains(part), "{words}: {told}, expected {part}");
+        }
+    }
+    let purge = server.control(&["cache", "purge", "/page"]);
+    assert!(purge.status.success(), "{purge:?}");
+    let told = server.send(&member);
+    let told = told.field("X-Cache").unwrap_or_default();
+    assert!(told.contains("MISS"), "{told}");
+}
+
+/// A script whose page may be kept for an hour.
+fn long_lived(words: &str) -> String {
+    format!("#!/usr/bin/perl\nprint \"Content-type: text/plain\\nCache-Control: max-age=3600\\n\\n{words}\";\n")
+}

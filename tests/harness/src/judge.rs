@@ -32,6 +32,9 @@ impl Server {
             });
             if !left.is_empty() {
                 faults.push(format!("stray processes: {left:?}"));
+            } else if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+                self.stdout.wait_for_end(crate::PATIENCE);
+                self.log.wait_for_end(crate::PATIENCE);
             }
         }
         if self.ready && !self.on_apache && self.stdout.lines().len() != 1 {

@@ -6,7 +6,13 @@ use std::time::{Duration, Instant};
 
 /// The lines of one stream. Cheap to clone; every clone sees the same lines.
 #[derive(Clone, Default)]
-pub struct Log(Arc<(Mutex<Vec<String>>, Condvar)>);
+pub struct Log(Arc<(Mutex<Written>, Condvar)>);
+
+#[derive(Default)]
+struct Written {
+    lines: Vec<String>,
+    ended: bool,
+}
 
 impl Log {
     /// Collects from `stream` until its end, on a thread of its own.
@@ -21,18 +27,31 @@ impl Log {
                 writer.push(text.trim_end_matches('\n').to_owned());
                 line.clear();
             }
+            writer.change(|written| written.ended = true);
         });
         log
     }
 
     fn push(&self, line: String) {
-        let (lines, arrived) = &*self.0;
-        lines.lock().expect("no panic under the lock").push(line);
-        arrived.notify_all();
+        self.change(|written| written.lines.push(line));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Written)) {
+        let (written, changed) = &*self.0;
+        change(&mut written.lock().expect("no panic under the lock"));
+        changed.notify_all();
+    }
+
+    /// Waits until nobody is left who could write to the stream, and all they wrote is here; at most `patience`.
+    pub fn wait_for_end(&self, patience: Duration) {
+        let (written, changed) = &*self.0;
+        let held = written.lock().expect("no panic under the lock");
+        drop(changed.wait_timeout_while(held, patience, |written| !written.ended));
     }
 
     pub fn lines(&self) -> Vec<String> {
-        self.0 .0.lock().expect("no panic under the lock").clone()
+        let written = self.0 .0.lock().expect("no panic under the lock");
+        written.lines.clone()
     }
 
     pub fn text(&self) -> String {
@@ -54,16 +73,16 @@ impl Log {
         mut fits: impl FnMut(&str) -> bool,
     ) -> Option<String> {
         let deadline = Instant::now() + patience;
-        let (lines, arrived) = &*self.0;
+        let (written, changed) = &*self.0;
         let mut seen = 0;
-        let mut held = lines.lock().expect("no panic under the lock");
+        let mut held = written.lock().expect("no panic under the lock");
         loop {
-            if let Some(line) = held[seen..].iter().find(|line| fits(line)) {
+            if let Some(line) = held.lines[seen..].iter().find(|line| fits(line)) {
                 return Some(line.clone());
             }
-            seen = held.len();
+            seen = held.lines.len();
             let left = deadline.checked_duration_since(Instant::now())?;
-            held = arrived
+            held = changed
                 .wait_timeout(held, left)
                 .expect("no panic under the lock")
                 .0;

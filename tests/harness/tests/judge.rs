@@ -8,16 +8,18 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 const FAKE: &str = r#"#!/usr/bin/perl
 use strict;
 use IO::Socket::INET;
+use POSIX ();
 my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1:0') or die $!;
 my $how = shift @ARGV;
 ($how) = grep { /^--fake=/ } @ARGV;
 $how =~ s/^--fake=// if defined $how;
 $| = 1;
 print "mehari: serving http://127.0.0.1:", $listener->sockport, "/\n";
-my $done = 0;
-$SIG{TERM} = sub { $done = 1 };
+# Acts at once: a signal that Perl keeps for the next statement is lost on one that comes just before accept sleeps.
+my $end = POSIX::SigAction->new(sub { POSIX::_exit($how eq 'status' ? 3 : 0) });
+POSIX::sigaction(POSIX::SIGTERM, $end) or die $!;
 my @kept;
-until ($done) {
+while (1) {
     my $client = $listener->accept or next;
     my $line = <$client>;
     open $kept[@kept], '<', '/dev/null' if $how eq 'leak';
@@ -30,7 +32,6 @@ until ($done) {
     print $client "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     close $client unless $how eq 'socket';
 }
-exit($how eq 'status' ? 3 : 0);
 "#;
 
 /// What the harness says at the end of a test against a server of this kind.

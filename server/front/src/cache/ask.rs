@@ -68,7 +68,7 @@ impl Question {
         let pragma = values(request.fields.iter().copied(), "pragma");
         let old = Control::parse(pragma);
         is_asked.then(|| Question {
-            key: key::of(request, shared.site().host(route.host), rules),
+            key: key::of(request, route, shared.site().host(route.host)),
             control: (!rules.ignore_cache_control).then_some(Control {
                 no_cache: control.no_cache || old.no_cache,
                 ..control

@@ -1,15 +1,19 @@
 //! What a page is kept under: its host, how it was asked for, and the target.
 
+use crate::notes::Notes;
 use crate::request::{path_of, Request};
-use mehari_config::{CacheRules, Host};
+use crate::route::{Outcome, Route};
+use mehari_config::Host;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 /// Bytes before the name of the host.
 const BEFORE: usize = 5;
 
-/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target.
-pub fn of(request: &Request<'_>, host: &Host, rules: &CacheRules) -> Rc<[u8]> {
+/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target, and what rules chose to
+/// answer it.
+pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
+    let rules = &route.settings.cache;
     let mut which = DefaultHasher::new();
     (&host.server_name, &host.addresses, &host.document_root).hash(&mut which);
     let which = (which.finish() as u32).to_be_bytes();
@@ -23,7 +27,33 @@ pub fn of(request: &Request<'_>, host: &Host, rules: &CacheRules) -> Rc<[u8]> {
         b"-"
     };
     let host = request.host.to_ascii_lowercase();
-    [&which[..], scheme, &host, &[0], resource].concat().into()
+    let chosen = chosen(request, route);
+    [&which[..], scheme, &host, &[0], resource, &chosen]
+        .concat()
+        .into()
+}
+
+/// A rule or a script at the edge may give one URL different programs, by who asks: what one of them says is for those
+/// whom it is given. Begins with a NUL, which no target holds.
+fn chosen(request: &Request<'_>, route: &Route) -> Vec<u8> {
+    let chose = |notes: &Notes| {
+        notes.file().is_some() || notes.back_end().is_some() || !notes.forced.is_empty()
+    };
+    if !request.notes.is_some_and(chose) {
+        return Vec::new();
+    }
+    let mut words = format!("\0{}\0", route.handler).into_bytes();
+    words.extend_from_slice(&route.file);
+    if let Outcome::Proxied(path) = &route.outcome {
+        words.push(0);
+        words.extend_from_slice(path);
+    }
+    words
+}
+
+/// The target of what comes after the host's NUL.
+fn target_of(rest: &[u8]) -> &[u8] {
+    memchr::memchr(0, rest).map_or(rest, |end| &rest[..end])
 }
 
 /// The same host's key for another target.
@@ -83,7 +113,7 @@ impl Purge {
         let Some(at) = memchr::memchr(0, rest) else {
             return false;
         };
-        let (host, target) = (&rest[..at], &rest[at + 1..]);
+        let (host, target) = (&rest[..at], target_of(&rest[at + 1..]));
         let is_host = self.host.as_ref().map_or(true, |known| known == host);
         let is_target = match self.all_below {
             true => target.starts_with(&self.target),
@@ -119,6 +149,8 @@ mod tests {
             ("https://a:81/*", "a", "/news", false),
             ("//a/*", "a", "/x", true),
             ("//b/*", "a", "/x", false),
+            ("/news", "a", "/news\0registry\0/srv/a.pl", true),
+            ("/news", "a", "/new\0s", false),
         ];
         for (text, host, target, meant) in rows {
             let purge = Purge::parse(text.as_bytes()).expect(text);
