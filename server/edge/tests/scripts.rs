@@ -71,7 +71,7 @@ impl Bench {
             Err(failure) => return (Err(failure), Bench::visit(), 0),
         };
         for steps in 1..10_000 {
-            if let Step::Done(done) = run.step() {
+            if let Step::Done(done) = run.step(None) {
                 return (done, run.into_visit(), steps);
             }
         }
@@ -422,7 +422,7 @@ fn runs_at_the_same_time_do_not_see_each_other() {
     let mut rounds = 0;
     while !open.is_empty() {
         rounds += 1;
-        open.retain(|at| match runs[*at].1.step() {
+        open.retain(|at| match runs[*at].1.step(None) {
             Step::Again => true,
             Step::Done(result) => {
                 assert_eq!(result, Ok(Ended::Answer(200)));
@@ -445,7 +445,7 @@ fn a_changed_file_is_noticed_and_an_unchanged_one_is_not_read_again() {
         .edge
         .start(&bench.file("script.lua"), bench.now, LIMITS, Bench::visit());
     let mut run = run.expect("started");
-    assert!(matches!(run.step(), Step::Done(Ok(_))));
+    assert!(matches!(run.step(None), Step::Done(Ok(_))));
     assert_eq!(body(&run.into_visit()), "1", "within the second");
     assert_eq!(body(&bench.run_file("script.lua").1), "22");
 }
