@@ -26,6 +26,7 @@ pub mod script_head;
 mod status;
 mod stop;
 mod tap;
+mod timer;
 pub mod variables;
 mod worker;
 mod zygote;
