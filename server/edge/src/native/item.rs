@@ -66,7 +66,12 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The same, where nothing else will do.
+    /// It is this string.
+    pub fn is(&self, text: &[u8]) -> bool {
+        self.kind() == Kind::Text && self.bytes() == Some(text)
+    }
+
+    /// The bytes, where nothing else will do.
     pub fn text(&self) -> Result<&'i [u8], Refusal> {
         self.bytes()
             .ok_or_else(|| said(format!("expected a string, not {}", self.described())))

@@ -10,9 +10,10 @@ use crate::request::{Redirect, Request, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, LuaScripts, Settings};
+use mehari_config::{LogLevel, Settings};
 use mehari_edge::{Ended, Source, Stage, Visit};
 use outcome::Led;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Asks the gate, and the scripts before and behind it. `ask` and `look` know the request: the one asks
@@ -38,9 +39,9 @@ pub async fn admit<D: Dispatch>(
         restarts: 0,
     };
     loop {
-        let scripts = host.rules.lua.clone().unwrap_or_default();
+        let scripts = host.rules.lua.as_deref().unwrap_or_default();
         match attraction
-            .ask(turn, Stage::RawUrl, &scripts, &base, None)
+            .ask(turn, Stage::RawUrl, scripts, &base, None)
             .await
         {
             Asked::GoOn => {}
@@ -103,7 +104,7 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         &mut self,
         turn: &mut Turn,
         stage: Stage,
-        scripts: &LuaScripts,
+        scripts: &[PathBuf],
         settings: &Arc<Settings>,
         route: Option<&Route>,
     ) -> Asked {
@@ -146,8 +147,7 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
     fn visit(&self, turn: &Turn, stage: Stage) -> Box<Visit> {
         let mut visit = self.shared.lua.new_visit(stage);
         visit.request_count = turn.kept;
-        let since = turn.time.duration_since(std::time::UNIX_EPOCH);
-        visit.start_time = since.map_or(0, |since| since.as_secs());
+        visit.began = Some(turn.time);
         visit
     }
 
