@@ -55,11 +55,12 @@ impl Given<'_> {
     fn take(&self, visit: &mut Visit) -> std::result::Result<bool, Refusal> {
         let (mut has_own_header, mut left) = (false, 0);
         self.lighty.each(|name, value| {
-            if name.is(b"header") {
+            let name_text = name.as_text();
+            if name_text == Some(b"header") {
                 has_own_header = value.is_same(&self.header);
                 return take_fields(visit, value, self.keeps && has_own_header);
             }
-            if self.answers && name.is(b"content") && value.kind() != Kind::Nil {
+            if self.answers && name_text == Some(b"content") && value.kind() != Kind::Nil {
                 add_all(visit, value)?;
             }
             left += 1;
@@ -80,8 +81,11 @@ impl Given<'_> {
         let environment = &self.environment;
         let (mut there, mut left) = (0, 0);
         let cleared = environment.each(|name, value| {
-            let is_own = value.is_same(&self.lighty) && name.is(b"lighty")
-                || value.is_same(environment) && name.is(b"_G");
+            let is_own = match name.as_text() {
+                Some(b"lighty") => value.is_same(&self.lighty),
+                Some(b"_G") => value.is_same(environment),
+                _ => false,
+            };
             if is_own {
                 there += 1;
                 return Ok(());
@@ -109,13 +113,12 @@ fn take_fields(visit: &mut Visit, header: Item<'_>, empties: bool) -> Done {
         }
     }
     header.each(|name, value| {
-        match (name.kind(), value.kind()) {
-            (Kind::Text, Kind::Text | Kind::Number) => {
-                let (name, value) = (name.text()?, value.text()?);
+        match (name.as_text(), value.bytes()) {
+            (Some(name), Some(value)) => {
                 fields::set(visit, Which::Response, name, Some(value)).map_err(of_all)?;
             }
-            (Kind::Text, _) => {
-                let (name, described) = (name.text()?.escape_ascii(), value.described());
+            (Some(name), None) => {
+                let (name, described) = (name.escape_ascii(), value.described());
                 return Err(wrong(&format!("`{name}` = {described}")));
             }
             _ => return Err(wrong(&format!("{} for a name", name.described()))),

@@ -66,9 +66,12 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// It is this string.
-    pub fn is(&self, text: &[u8]) -> bool {
-        self.kind() == Kind::Text && self.bytes() == Some(text)
+    /// The bytes of a string; `None`: it is none.
+    pub fn as_text(&self) -> Option<&'i [u8]> {
+        match self.kind() {
+            Kind::Text => self.bytes(),
+            _ => None,
+        }
     }
 
     /// The bytes, where nothing else will do.

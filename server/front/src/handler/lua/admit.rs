@@ -10,7 +10,7 @@ use crate::request::{Redirect, Request, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, Settings};
+use mehari_config::{Host, LogLevel, Settings};
 use mehari_edge::{Ended, Source, Stage, Visit};
 use outcome::Led;
 use std::path::PathBuf;
@@ -34,6 +34,7 @@ pub async fn admit<D: Dispatch>(
     let base = shared.lua.base(host);
     let mut attraction = Attraction {
         shared,
+        host,
         asked,
         look,
         restarts: 0,
@@ -93,6 +94,7 @@ enum Asked {
 
 struct Attraction<'a, D: Dispatch, L> {
     shared: &'a Shared<D>,
+    host: &'a Host,
     asked: &'a [u8],
     look: L,
     restarts: u32,
@@ -152,8 +154,7 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
     }
 
     fn show(&self, turn: &Turn, route: Option<&Route>, what: &mut dyn FnMut(&dyn Source)) {
-        let site = self.shared.site();
-        let host = site.host(turn.host);
+        let host = self.host;
         (self.look)(turn, &mut |request| {
             what(&Seen {
                 request,
