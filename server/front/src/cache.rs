@@ -179,7 +179,7 @@ impl Cache {
     }
 
     /// A number for who asks for it now, until it gives the key back. `None`: somebody does already, and has not for so long. Who
-    /// takes longer is no more waited for: its client may read as slowly as it likes.
+    /// takes longer is no more waited for.
     fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
         let mut asked = self.asked.borrow_mut();
         let before = asked.get_mut(key);
