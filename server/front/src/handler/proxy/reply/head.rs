@@ -56,6 +56,7 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
         content_length: notes.length,
         has_date: notes.has_date,
         has_server: notes.has_server,
+        ..Head::default()
     };
     for field in response.headers.iter() {
         if !is_connections(field.name) && !notes.names(field.name) {
