@@ -130,6 +130,7 @@ fn nothing() -> Settings {
         listed: false,
         multi_views: false,
         directory_slash: true,
+        copy_files: false,
         fallback: None,
         accept_path_info: None,
         media: Media::default(),

@@ -196,6 +196,8 @@ pub struct Settings {
     /// `Options MultiViews`.
     pub multi_views: bool,
     pub directory_slash: bool,
+    /// Large files are read and written instead of sent from the page cache.
+    pub copy_files: bool,
     /// `FallbackResource`: the URL path that answers where no file does.
     pub fallback: Option<String>,
     /// `None`: scripts take what lies behind them in the path, files do not.

@@ -38,7 +38,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("SendBufferSize", KERNEL),
         Directive::ignored("ReceiveBufferSize", KERNEL),
         Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
-        Directive::ignored("EnableSendfile", "the server chooses how a file is sent"),
         Directive::ignored(
             "HostnameLookups",
             "addresses are never looked up while a request waits",
