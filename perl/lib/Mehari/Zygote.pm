@@ -17,7 +17,8 @@ sub run {
     my ($control, $bell, $event, %facts) = map { /\A(.*)\z/s } @_;
     %Mehari::Server::fact = %facts;
     @ARGV = ();
-    $0 = 'mehari zygote';
+    # A virtual host with a Perl of its own is named.
+    $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
 }
 

@@ -72,11 +72,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("DefaultIcon", NOT_LISTED),
         Directive::ignored("HeaderName", NOT_LISTED),
         Directive::ignored("ReadmeName", NOT_LISTED),
-        Directive::ignored("PerlInterpStart", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMax", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMinSpare", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMaxSpare", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMaxRequests", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpScope", NO_INTERPRETER_POOL),
         Directive::ignored(
             "PerlFreshRestart",
