@@ -95,7 +95,8 @@ pub(super) fn muster(
 ) -> (Vec<PerlSettings>, Vec<Team>) {
     preloads.sort_by_key(|(stage, _)| *stage);
     let TeamDraft { perl, workers, .. } = std::mem::take(&mut main.team);
-    let mut perls = vec![perl];
+    // What a host without a Perl of its own says is added to the main server's for the main server's alone.
+    let mut perls = vec![perl.clone()];
     let mut teams = vec![Team {
         workers,
         ..Team::default()
@@ -112,7 +113,7 @@ pub(super) fn muster(
                 !is_mine
             });
             draft.host.perl = perls.len();
-            perls.push(team.perl_beside(&perls[0], mine));
+            perls.push(team.perl_beside(&perl, mine));
         } else {
             perls[0].pass_env.extend(team.perl.pass_env.iter().cloned());
             perls[0].set_env.extend(team.perl.set_env.iter().cloned());

@@ -58,3 +58,8 @@ fn at(site: &Site, url: &str) -> std::sync::Arc<Settings> {
     let mapped = site.main.map(url);
     site.main.settings(url, Some(&mapped.file))
 }
+
+fn preloads(site: &mehari_config::Site) -> Vec<Preload> {
+    let all = site.perl().preloads.iter();
+    all.map(|preload| preload.what.clone()).collect()
+}

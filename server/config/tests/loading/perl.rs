@@ -67,11 +67,6 @@ fn a_response_handler_and_an_application_reach_the_sections_inside() {
     assert_eq!(preloads(&site)[1..], apps);
 }
 
-fn preloads(site: &mehari_config::Site) -> Vec<Preload> {
-    let all = site.perl().preloads.iter();
-    all.map(|preload| preload.what.clone()).collect()
-}
-
 #[test]
 fn handlers_are_loaded_first_but_for_rungs_objects_and_those_that_wait() {
     let site = site(
