@@ -21,6 +21,7 @@ mod htaccess;
 mod macros;
 mod part;
 mod perl;
+mod proxied;
 mod sections;
 mod teams;
 mod unknown;

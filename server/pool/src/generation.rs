@@ -5,6 +5,7 @@ use crate::loading::{both, LoadError, Loading, Occasion};
 use crate::policy::Plan;
 use crate::reports::{keep_bell, listen};
 use crate::team::Team;
+use crate::timer::Timer;
 use crate::zygote::Zygote;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
@@ -48,10 +49,11 @@ impl Pool {
         log: ErrorLog,
     ) -> Result<Pool, LoadError> {
         let pool = Pool::new(site.clone(), plans.clone(), log)?;
+        let timer = Timer::create()?;
         pool.attach();
         let number = pool.load(site, plans).await?;
         pool.take_over(number);
-        spawn_local(pool.clone().watch_depth());
+        spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
         spawn_local(pool.clone().keep_time());
         spawn_local(pool.clone().keep_measure());

@@ -252,6 +252,8 @@ fn server_option(
         "None",
         "Enable",
         "Autoload",
+        "PreConnection",
+        "ProcessConnection",
         "Clone",
         "Parent",
         "InheritSwitches",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{teams, Draft, Reader};
+use super::{proxied, teams, Draft, Reader};
 use crate::problem::{At, Fault};
 use crate::{Change, HandlerName, Host, Problem, Problems, Site};
 
@@ -43,6 +43,9 @@ impl Reader<'_> {
             // A file that is included twice has its problems once.
             problems.dedup();
             return Err(Problems { problems, notes });
+        }
+        for draft in hosts.iter_mut().chain([&mut main]) {
+            proxied::apply(draft, &environment.proxied);
         }
         (site.perls, site.teams) = teams::muster(&mut main, &mut hosts, environment.preloads);
         site.main = main.finish(None);

@@ -127,12 +127,16 @@ impl Site {
         let has = |phase: Phase, name: &str| {
             !phase.is_of_a_servers_life() || (host.perl == perl && !inherited(phase, name))
         };
-        host.told(&has)
+        let first = self.listen.first();
+        let first = first.and_then(|one| one.address.rsplit_once(':'));
+        let listened = first.and_then(|(_, port)| port.parse().ok());
+        host.told(listened, &has)
     }
 }
 
 impl Host {
-    fn told(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
+    /// The port is its own, else the first that is listened at.
+    fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
         let mut text = Text(self.base.perl_text(has));
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
         say("server_hostname", self.server_name.as_deref().unwrap_or(""));
@@ -140,6 +144,7 @@ impl Host {
         say("document_root", &self.document_root.to_string_lossy());
         say("names", &self.names.join(" "));
         let port = self.addresses.iter().find_map(|address| address.port);
+        let port = port.or(listened);
         say("port", &port.map_or(String::new(), |port| port.to_string()));
         text.0
     }
