@@ -11,6 +11,7 @@ enum { GRANTED, DENIED, NEUTRAL, SILENT, NEEDS_USER };
 enum { DEEPEST = 64, LONGEST_GROUPS = 1 << 20 };
 
 typedef struct {
+  mehari_rec *rec;
   mehari_text rest, user;
   const char *group_file;
   uint8_t known;
@@ -130,6 +131,54 @@ static int of_user(const reading *at, bool fits)
   return !at->user.length ? NEEDS_USER : fits ? GRANTED : DENIED;
 }
 
+/* What a handler of PerlAddAuthzProvider answers (Apache2::Const's AUTHZ_*) as one of ours. */
+static int of_answer(IV answer)
+{
+  enum { AUTHZ_GRANTED = 1, AUTHZ_NEUTRAL, AUTHZ_GENERAL_ERROR, AUTHZ_DENIED_NO_USER };
+  return answer == AUTHZ_GRANTED ? GRANTED : answer == AUTHZ_NEUTRAL ? NEUTRAL : answer == AUTHZ_DENIED_NO_USER ? NEEDS_USER : DENIED;
+}
+
+typedef struct {
+  mehari_rec *rec;
+  mehari_text handler, words;
+  int verdict;
+} provider_call;
+
+static void call_provider(pTHX_ void *argument)
+{
+  provider_call *this = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::Providers"), NULL);
+  SPAGAIN;
+  PUSHMARK(SP);
+  XPUSHs(mehari_rec_object(aTHX_ this->rec));
+  mXPUSHp(this->handler.at, this->handler.length);
+  mXPUSHp(this->words.at, this->words.length);
+  PUTBACK;
+  int count = call_pv("Mehari::Providers::decides", G_SCALAR | G_EVAL);
+  SPAGAIN;
+  if (count && !SvTRUE(ERRSV))
+    this->verdict = of_answer(SvIV(TOPs));
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+/* `HANDLER TAB WORDS` */
+static int of_provider(pTHX_ reading *at, mehari_text line)
+{
+  const char *tab = memchr(line.at, '\t', line.length);
+  if (!tab)
+    return DENIED;
+  STRLEN length = tab - line.at;
+  provider_call this = {at->rec, {line.at, length}, {tab + 1, line.length - length - 1}, DENIED};
+  mehari_guard(aTHX_ call_provider, &this, NULL);
+  return this.verdict;
+}
+
 static int verdict(pTHX_ reading *at)
 {
   mehari_text line = line_of(&at->rest), words;
@@ -142,6 +191,8 @@ static int verdict(pTHX_ reading *at)
     found = of_user(at, holds_word(words, at->user));
   else if (behind(line, "group", &words))
     found = of_user(at, at->user.length && is_member(aTHX_ at, words));
+  else if (behind(line, "perl", &words))
+    found = of_provider(aTHX_ at, words);
   else if (behind(line, "known", &words))
     found = known(at, words);
   else if (behind(line, "not", &words))
@@ -165,6 +216,7 @@ static int held_against(pTHX_ mehari_rec *rec, SV *user)
 {
   SV *groups = mehari_settings_text(aTHX_ rec->settings, "group_file");
   reading at = {
+    .rec = rec,
     .rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "requirement")),
     .user = mehari_text_of(aTHX_ user),
     .group_file = groups ? SvPV_nolen(groups) : NULL,

@@ -1,11 +1,77 @@
 package Apache2::PerlSections;
 
-# `<Perl>` sections. Mehari::Configuration runs them; this is what their code may ask.
+# `<Perl>` sections. Mehari::Configuration runs them; this is what their code may ask, and what is left of them.
 
 use strict;
 use warnings;
 
+our ($Save, $Server);
+
+# The packages whose variables were kept.
+my @kept;
+
 # The server that is being configured.
-sub server { require Apache2::ServerUtil; return Apache2::ServerUtil->server }
+sub server {
+    require Apache2::ServerUtil;
+    return Apache2::ServerRec->of_number($Mehari::Configuration::server || 0);
+}
+
+# A section has run: its variables go, unless it wants them kept.
+sub done {
+    my ($package) = @_;
+    if ($Save || $Apache::Server::SaveConfig) {
+        push @kept, $package unless grep { $_ eq $package } @kept;
+        return;
+    }
+    no strict 'refs';
+    my $symbols = \%{"${package}::"};
+    for my $name (grep { !/::\z/ && ref \$symbols->{$_} eq 'GLOB' } keys %$symbols) {
+        my $glob = $symbols->{$name};
+        delete $symbols->{$name} unless *{$glob}{CODE};
+    }
+    return;
+}
+
+# What was kept, as Perl that says the same.
+sub dump {
+    require Data::Dumper;
+    local ($Data::Dumper::Indent, $Data::Dumper::Sortkeys) = (1, 1);
+    return join '', (map { _written($_) } @kept), "1;\n__END__\n";
+}
+
+# store($file): the same in a file, below ServerRoot.
+sub store {
+    my ($class, $file) = @_;
+    require Apache2::ServerUtil;
+    my $path = Apache2::ServerUtil::server_root_relative($file);
+    open my $out, '>', $path or die "Apache2::PerlSections->store: $path: $!\n";
+    print {$out} $class->dump;
+    close $out or die "Apache2::PerlSections->store: $path: $!\n";
+    return;
+}
+
+sub _written {
+    my ($package) = @_;
+    no strict 'refs';
+    my $symbols = \%{"${package}::"};
+    my $text = "\n# $package\n";
+    for my $name (sort grep { !/::\z/ && /\A\w+\z/ && ref \$symbols->{$_} eq 'GLOB' } keys %$symbols) {
+        my $glob = $symbols->{$name};
+        $text .= "\$$name = " . _value(${*$glob}) . ";\n" if defined ${*$glob};
+        $text .= "\@$name = \@{" . _value(\@{*$glob}) . "};\n" if *{$glob}{ARRAY} && @{*$glob};
+        $text .= "\%$name = \%{" . _value(\%{*$glob}) . "};\n" if *{$glob}{HASH} && %{*$glob};
+    }
+    return $text;
+}
+
+# Code and handles cannot be written.
+sub _value {
+    my ($value) = @_;
+    local $Data::Dumper::Terse = 1;
+    local $Data::Dumper::Deparse = 0;
+    my $text = Data::Dumper::Dumper(ref $value eq 'HASH' && tied %$value ? { map { $_ => $value->{$_} } keys %$value } : $value);
+    chomp $text;
+    return $text;
+}
 
 1;

@@ -15,23 +15,33 @@ sub add { push @added, map { split /\n/, $_ } @_; return }
 
 sub taken { my @lines = @added; @added = (); return @lines }
 
-# Runs the code of a section; answers the lines it makes. Its package is its own, as in mod_perl.
+# Runs the code of a section; answers the lines it makes. Its package is its own, as in mod_perl, and is empty afterwards
+# unless the code says `$Apache2::PerlSections::Save = 1`.
 sub section {
-    my ($name, $code) = @_;
+    my ($name, $code, $server) = @_;
     my ($file, $line) = $name =~ /\A(.*):(\d+)\z/s or die "`$name` is not FILE:LINE\n";
-    (my $identifier = $file) =~ s/\W/_/g;
-    my $package = "Apache2::ReadConfig::${identifier}::line_$line";
+    my $package = "Apache2::ReadConfig::" . _package($file) . "::line_$line";
+    require Apache2::PerlSections;
     my %before = map { ($_ => _snapshot($_)) } qw(Apache2::ReadConfig Apache::ReadConfig);
     {
         no strict;
         no warnings;
+        local $Mehari::Configuration::server = $server || 0;
+        local $0 = $file;
         eval "package $package;\n#line $line \"$file\"\n$code\n;1" or die $@ || "it did not compile\n";
     }
     my @lines = taken();
     for my $source ($package, sort keys %before) {
         push @lines, _directives($source, $before{$source});
     }
+    Apache2::PerlSections::done($package);
     return @lines;
+}
+
+# A file as the part of a package's name: folders are packages.
+sub _package {
+    my ($file) = @_;
+    return join '::', map { s/\W/_/gr } grep { length } split m{/}, $file;
 }
 
 # What a package says: every variable is a directive, $PerlConfig and @PerlConfig are lines.

@@ -40,12 +40,21 @@ pub enum Requirement {
     ValidUser,
     Group(Vec<String>),
     Expression(Expression),
+    /// A name of `PerlAddAuthzProvider`: Perl decides.
+    Perl(Authorizer),
     Not(Box<Requirement>),
     Any(Vec<Requirement>),
     Every(Vec<Requirement>),
     None(Vec<Requirement>),
     /// For these methods only.
     Limited(Methods, Box<Requirement>),
+}
+
+/// A handler that decides, and the words behind its name.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Authorizer {
+    pub handler: String,
+    pub words: String,
 }
 
 /// What a requirement says of a request.
@@ -93,6 +102,8 @@ impl Requirement {
                 decided(names.iter().any(|name| name.as_bytes() == visitor.method))
             }
             Requirement::Expression(expression) => decided(expression.holds(visitor.facts)),
+            // Only a worker can ask it: where none is asked, nobody is let in.
+            Requirement::Perl(_) => of_user(&|_| false),
             Requirement::ValidUser => of_user(&|_| true),
             Requirement::User(names) => {
                 of_user(&|user| names.iter().any(|name| name.as_bytes() == user))
@@ -141,7 +152,10 @@ impl Requirement {
     /// Whether any part asks who the user is.
     pub fn asks_user(&self) -> bool {
         match self {
-            Requirement::User(_) | Requirement::ValidUser | Requirement::Group(_) => true,
+            Requirement::User(_)
+            | Requirement::ValidUser
+            | Requirement::Group(_)
+            | Requirement::Perl(_) => true,
             Requirement::Not(inner) | Requirement::Limited(_, inner) => inner.asks_user(),
             Requirement::Any(inner) | Requirement::Every(inner) | Requirement::None(inner) => {
                 inner.iter().any(Requirement::asks_user)

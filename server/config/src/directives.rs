@@ -18,6 +18,7 @@ mod logs;
 mod lua;
 mod perl;
 mod phases;
+mod providers;
 mod proxy;
 mod proxy_tls;
 mod remote;
@@ -44,6 +45,7 @@ pub const DIRECTIVES: &[Group] = &[
     proxy_tls::GROUP,
     perl::GROUP,
     phases::GROUP,
+    providers::GROUP,
     environment::GROUP,
     workers::GROUP,
     limits::GROUP,

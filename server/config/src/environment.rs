@@ -107,6 +107,11 @@ pub(crate) struct Environment {
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
     pub loaded_here: usize,
+    /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.
+    pub authorizers: BTreeMap<String, String>,
+    pub authenticators: BTreeMap<String, String>,
+    /// `<Proxy URL>`: the beginning of a URL, and who may have it asked.
+    pub proxied: Vec<(String, Vec<crate::Change>)>,
     /// Directives of Perl modules.
     pub custom: Vec<std::sync::Arc<crate::CustomDirective>>,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.

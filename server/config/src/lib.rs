@@ -49,7 +49,9 @@ mod traffic;
 mod upstream;
 mod zero;
 
-pub use access::{AllowDeny, Authentication, From, Methods, Order, Requirement, Verdict, Visitor};
+pub use access::{
+    AllowDeny, Authentication, Authorizer, From, Methods, Order, Requirement, Verdict, Visitor,
+};
 pub use cache::*;
 pub use change::{AuthWord, Change, HandlerName};
 pub use custom::{CustomDirective, CustomUse, Takes};

@@ -20,6 +20,7 @@ mod htaccess;
 mod macros;
 mod part;
 mod perl;
+mod proxied;
 mod sections;
 mod unknown;
 

@@ -379,7 +379,6 @@ fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
         "Require ldap-user ann",
         "Require ip example.com",
         "Deny from example.com",
-        "AuthType Digest",
         "AuthBasicProvider ldap",
         "Require expr %{HTTP_HOST}",
         "<Limit>\nRequire all denied\n</Limit>",

@@ -102,9 +102,14 @@ impl Zygote {
         let tree = site.tree.as_bytes();
         self.control.get_ref().send_long(control::TREE, 0, tree)?;
         let hosts = std::iter::once(&site.main).chain(&site.hosts);
+        let first = site
+            .listen
+            .first()
+            .and_then(|one| one.address.rsplit_once(':'));
+        let listened = first.and_then(|(_, port)| port.parse().ok());
         for host in hosts {
             let control = self.control.get_ref();
-            control.send_long(control::SERVER, host.number, &host.perl_text())?;
+            control.send_long(control::SERVER, host.number, &host.perl_text(listened))?;
         }
         Ok(())
     }

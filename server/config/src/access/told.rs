@@ -2,7 +2,7 @@
 //! written, and in the place of everything else a number, whose verdict comes with each request.
 //!
 //! Lines from the outside in, a container followed by what it holds: `valid-user`, `user NAME...`, `group NAME...`,
-//! `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/requirement.c reads them.
+//! `perl HANDLER TAB WORDS`, `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/requirement.c reads them.
 
 use super::{any, every, Methods, Requirement, Verdict, Visitor};
 
@@ -80,6 +80,13 @@ impl Requirement {
             Requirement::User(names) => into.push(Node::User(format!("user {}", names.join(" ")))),
             Requirement::Group(names) => {
                 into.push(Node::User(format!("group {}", names.join(" "))))
+            }
+            Requirement::Perl(perl) => {
+                let handler = perl.handler.replace('\n', " ");
+                into.push(Node::User(format!(
+                    "perl {handler}\t{}",
+                    perl.words.replace('\n', " ")
+                )))
             }
             Requirement::Not(inner) => {
                 into.push(Node::Open("not", 1));

@@ -2,7 +2,7 @@
 
 use super::row::*;
 use crate::overrides::{AUTH, LIMIT};
-use crate::{AuthWord, Expression, From, Network, Order, Requirement};
+use crate::{AuthWord, Authorizer, Expression, From, Network, Order, Requirement};
 
 const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|expr EXPRESSION";
 
@@ -72,7 +72,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let kind = arguments.filled(0)?;
                 let fits = |c: char| c.is_alphanumeric() || "-_:".contains(c);
-                if kind.eq_ignore_ascii_case("digest") || kind.eq_ignore_ascii_case("form") || !kind.chars().all(fits) {
+                if kind.eq_ignore_ascii_case("form") || !kind.chars().all(fits) {
                     return Err(arguments.fault(0, format!("expected Basic, or a name for a Perl handler, not `{kind}`")));
                 }
                 auth(target, AuthWord::Kind(kind.to_string()))
@@ -80,7 +80,7 @@ pub const GROUP: Group = Group {
         )
         .htaccess(AUTH)
         .otherwise("None")
-        .example("Basic", "Digest"),
+        .example("Basic", "Form"),
         Directive::everywhere(
             "AuthName",
             words("REALM", 1, 1),
@@ -114,16 +114,9 @@ pub const GROUP: Group = Group {
         .htaccess(AUTH),
         Directive::everywhere(
             "AuthBasicProvider",
-            words("file", 1, ANY),
-            "Where passwords are looked up.",
-            |_, arguments| {
-                for (index, word) in arguments.words.iter().enumerate() {
-                    if !word.text.eq_ignore_ascii_case("file") {
-                        return Err(arguments.fault(index, format!("expected file, not `{}`", word.text)));
-                    }
-                }
-                Ok(())
-            },
+            words("file|NAME", 1, ANY),
+            "Where passwords are looked up: `file` is AuthUserFile, others are names of PerlAddAuthnProvider.",
+            super::providers::of_passwords,
         )
         .htaccess(AUTH)
         .otherwise("file")
@@ -154,7 +147,7 @@ fn auth(target: &mut Target, word: AuthWord) -> Applied {
 
 fn require(target: &mut Target, arguments: &Arguments) -> Applied {
     let negated = arguments.text(0)?.eq_ignore_ascii_case("not");
-    let requirement = requirement(arguments, usize::from(negated))?;
+    let requirement = requirement(target, arguments, usize::from(negated))?;
     target
         .changes
         .push(Change::Require(match (negated, &requirement) {
@@ -166,7 +159,7 @@ fn require(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 /// The requirement whose name stands at `at`.
-fn requirement(arguments: &Arguments, at: usize) -> Result<Requirement, Fault> {
+fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requirement, Fault> {
     const KINDS: &[&str] = &[
         "all",
         "ip",
@@ -179,6 +172,15 @@ fn requirement(arguments: &Arguments, at: usize) -> Result<Requirement, Fault> {
         "expr",
     ];
     let kind = arguments.filled(at)?;
+    if let Some(handler) = target.environment.authorizers.get(kind) {
+        return Ok(Requirement::Perl(Authorizer {
+            handler: handler.clone(),
+            words: match arguments.words.len() > at + 1 {
+                true => arguments.written(at + 1),
+                false => String::new(),
+            },
+        }));
+    }
     let rest = || -> Result<Vec<String>, Fault> {
         arguments.filled(at + 1)?;
         let words = arguments.words[at + 1..].iter();

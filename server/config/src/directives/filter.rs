@@ -12,7 +12,7 @@ pub const GROUP: Group = Group {
             words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...] MEDIA/TYPE...", 2, ANY),
             "Compresses responses of these types for clients that take it; `text/*` is all of a kind.",
             |target, arguments| {
-                let codings = codings(arguments)?;
+                let codings = codings(target, arguments)?;
                 for index in 1..arguments.words.len() {
                     let name = super::files::media_type(arguments, index)?.to_ascii_lowercase();
                     push(target, CompressionChange::ByType(codings.clone(), name));
@@ -28,11 +28,12 @@ pub const GROUP: Group = Group {
             "Compresses responses of any type but those that are compressed by nature (images but SVG, audio, video, archives).",
             |target, arguments| {
                 let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
-                let codings = if none { Vec::new() } else { codings(arguments)? };
+                let codings = if none { Vec::new() } else { codings(target, arguments)? };
                 push(target, CompressionChange::Always(codings));
                 Ok(())
             },
         )
+        .aliases(&["PerlSetOutputFilter"])
         .htaccess(FILE_INFO)
         .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
         Directive::everywhere(
@@ -40,7 +41,7 @@ pub const GROUP: Group = Group {
             words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...] SUFFIX...", 2, ANY),
             "Compresses what comes of files with these suffixes.",
             |target, arguments| {
-                let codings = codings(arguments)?;
+                let codings = codings(target, arguments)?;
                 for suffix in suffixes(arguments, 1)? {
                     push(target, CompressionChange::BySuffix(codings.clone(), suffix));
                 }
@@ -147,6 +148,10 @@ pub const GROUP: Group = Group {
         Directive::ignored("FilterDeclare", CHAINS),
         Directive::ignored("FilterProvider", CHAINS),
         Directive::ignored("FilterChain", CHAINS),
+        Directive::ignored("PerlSetInputFilter", NO_NATIVE),
+        Directive::ignored("SetInputFilter", NO_NATIVE),
+        Directive::ignored("AddInputFilter", NO_NATIVE),
+        Directive::ignored("RemoveInputFilter", NO_NATIVE),
         Directive::ignored("FilterProtocol", CHAINS),
         Directive::ignored("FilterTrace", CHAINS),
         Directive::ignored("DeflateBufferSize", OWN_BUFFERS),
@@ -160,6 +165,9 @@ pub const GROUP: Group = Group {
 };
 
 const OWN_BUFFERS: &str = "the window is the coding's largest, buffers are the server's choice";
+const NO_INCLUDES: &str = "server-side includes are not done: pages go out as they are written";
+const NO_NATIVE: &str =
+    "no filter of the server's own reads bodies; PerlInputFilterHandler names Perl's";
 const CHAINS: &str = "filters are chosen by AddOutputFilterByType";
 const RATIO: &str = "`%O` in a log format is what was sent";
 
@@ -180,7 +188,7 @@ fn tag(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
 }
 
 /// The filters of the first argument, `;` between them.
-fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
+fn codings(target: &mut Target, arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
     let mut codings = Vec::new();
     for word in arguments
         .filled(0)?
@@ -190,6 +198,10 @@ fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
         let known = Coding::FILTERS
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(word));
+        if word.eq_ignore_ascii_case("INCLUDES") {
+            target.environment.remark(NO_INCLUDES);
+            continue;
+        }
         let Some((_, coding)) = known else {
             let names = Coding::FILTERS.iter().map(|(name, _)| *name);
             let message = format!("expected DEFLATE, BROTLI_COMPRESS or ZSTD, not `{word}`");

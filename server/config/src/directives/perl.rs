@@ -247,6 +247,8 @@ fn server_option(
         "None",
         "Enable",
         "Autoload",
+        "PreConnection",
+        "ProcessConnection",
         "Clone",
         "Parent",
         "InheritSwitches",

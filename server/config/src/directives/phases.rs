@@ -24,7 +24,7 @@ const fn server_phase(
     about: &'static str,
     apply: fn(&mut Target, &Arguments) -> Applied,
 ) -> Directive {
-    Directive::server(name, HANDLERS, about, apply).example("My::Handler", "My:Handler")
+    Directive::host(name, HANDLERS, about, apply).example("My::Handler", "My:Handler")
 }
 
 pub const GROUP: Group = Group {

@@ -142,7 +142,7 @@ pub const GROUP: Group = Group {
             members::set,
         )
         .example("balancer://pool lbmethod=sqf backlog=200", "balancer://pool lbmethod=fastest"),
-        Directive::server(
+        Directive::host(
             "ProxyRequests",
             Shape::Choice(&["Off"]),
             "Mehari is no forward proxy: only Off is accepted.",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Draft, Reader};
+use super::{proxied, Draft, Reader};
 use crate::problem::{At, Fault};
 use crate::{Change, HandlerName, Host, Problem, Problems, Site};
 
@@ -29,8 +29,8 @@ impl Reader<'_> {
         self.check_upstreams();
         let Reader {
             mut site,
-            main,
-            hosts,
+            mut main,
+            mut hosts,
             environment,
             mut problems,
             notes,
@@ -42,6 +42,9 @@ impl Reader<'_> {
             // A file that is included twice has its problems once.
             problems.dedup();
             return Err(Problems { problems, notes });
+        }
+        for draft in hosts.iter_mut().chain([&mut main]) {
+            proxied::apply(draft, &environment.proxied);
         }
         site.main = main.finish(None);
         site.main.document_root = site.server_root.join(&site.main.document_root);

@@ -124,7 +124,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `<Proxy balancer://name>`, or `<Proxy *>`.
+    /// `<Proxy balancer://name>`, `<Proxy http://host/path*>` or `<Proxy *>`.
     fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
         let mut around = self.open.iter();
         if around.any(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_))) {
@@ -145,16 +145,36 @@ impl Reader<'_> {
                 Ok(())
             }
             None if word.text == "*" => Ok(()),
+            None if ["http://", "https://", "fcgi://"]
+                .iter()
+                .any(|scheme| lower.starts_with(scheme)) =>
+            {
+                self.environment.proxied.push((lower, Vec::new()));
+                Ok(())
+            }
             _ => {
-                let message = format!("expected balancer://NAME or `*`, not `{}`", word.text);
+                let message = format!(
+                    "expected balancer://NAME, a URL or `*`, not `{}`",
+                    word.text
+                );
                 Err(Fault::new(word.at, message))
             }
         }
     }
 
-    /// Who may ask is decided by `<Location>` here: `<Proxy>` may only say that everyone may.
-    fn close_proxy(&mut self, changes: &[Change], at: At) -> Result<(), Fault> {
+    /// Who may ask is decided by `<Location>` here: `<Proxy>` may only say that everyone may, unless it names a URL,
+    /// which stands for the paths that lead there.
+    fn close_proxy(&mut self, changes: Vec<Change>, at: At) -> Result<(), Fault> {
         self.environment.balancer = None;
+        if let Some((_, known)) = self
+            .environment
+            .proxied
+            .last_mut()
+            .filter(|(_, known)| known.is_empty())
+        {
+            *known = changes;
+            return Ok(());
+        }
         let grants = |change: &Change| {
             matches!(
                 change,
@@ -303,7 +323,7 @@ impl Reader<'_> {
                 self.innermost().extend(changes);
             }
             OpenKind::Host => self.hosts.extend(self.host.take()),
-            OpenKind::Proxy(changes) => return self.close_proxy(&changes, open.at),
+            OpenKind::Proxy(changes) => return self.close_proxy(changes, open.at),
             OpenKind::Read | OpenKind::Skip => {}
         }
         Ok(())

@@ -116,8 +116,9 @@ fn about_users(requirement: &Requirement) -> String {
 
 impl Host {
     /// What Perl is told of the server itself, when its zygote starts: handlers of its life, variables
-    /// for `$s->dir_config`, names. Records as in the settings' text.
-    pub fn perl_text(&self) -> Vec<u8> {
+    /// for `$s->dir_config`, names, and the port: its own, else the first that is listened at. Records as in the settings'
+    /// text.
+    pub fn perl_text(&self, listened: Option<u16>) -> Vec<u8> {
         let mut text = Text(self.base.perl_text());
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
         say("server_hostname", self.server_name.as_deref().unwrap_or(""));
@@ -125,6 +126,7 @@ impl Host {
         say("document_root", &self.document_root.to_string_lossy());
         say("names", &self.names.join(" "));
         let port = self.addresses.iter().find_map(|address| address.port);
+        let port = port.or(listened);
         say("port", &port.map_or(String::new(), |port| port.to_string()));
         text.0
     }

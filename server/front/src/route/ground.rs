@@ -5,23 +5,26 @@
 //! watched (no watches left, a file system that others change too) there is no footing, and the route is looked at
 //! again each time. Events are heard by a task of the loop, before any request that came after them.
 
+mod scout;
 mod survey;
 mod way;
 
 #[cfg(test)]
 mod tests;
 
+pub use scout::Scout;
 pub use survey::Survey;
 
 use crate::log::{Journal, Origin};
 use mehari_config::LogLevel;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use way::Way;
 
 /// Folders kept at most; beyond it all starts anew.
@@ -55,6 +58,10 @@ struct Watched {
 pub struct Ground {
     journal: Rc<dyn Journal>,
     inotify: Option<OwnedFd>,
+    /// For threads.
+    pub scout: Arc<Scout>,
+    /// Where it has been, be it that nothing can be watched there.
+    scouted: RefCell<HashSet<Box<[u8]>>>,
     /// The same, for the task that waits.
     for_task: RefCell<Option<OwnedFd>>,
     watched: RefCell<HashMap<i32, Watched>>,
@@ -75,6 +82,8 @@ impl Ground {
         Ground {
             journal,
             for_task: RefCell::new(again),
+            scout: Arc::new(Scout::new()),
+            scouted: RefCell::default(),
             inotify,
             watched: RefCell::default(),
             ways: RefCell::default(),
@@ -92,6 +101,19 @@ impl Ground {
     /// Whether files of this folder have been watched before.
     pub fn knows(&self, folder: &[u8]) -> bool {
         self.ways.borrow().contains_key(folder)
+    }
+
+    /// Whether a thread has yet to go ahead to the folder of this file.
+    pub fn is_new(&self, file: &[u8]) -> bool {
+        !self.scouted.borrow().contains(folder_of(file))
+    }
+
+    pub fn note_scouted(&self, file: &[u8]) {
+        let mut scouted = self.scouted.borrow_mut();
+        if scouted.len() >= FOLDERS {
+            scouted.clear();
+        }
+        scouted.insert(folder_of(file).into());
     }
 
     /// Lets fall what has changed on the disk. Without a watched folder it costs nothing.
@@ -152,6 +174,7 @@ impl Ground {
     pub fn clear(&self) {
         let all = self.watched.take();
         self.ways.take();
+        self.scouted.take();
         self.places.set(0);
         for (number, watched) in all {
             let names = watched.names.into_values().flatten();
@@ -206,4 +229,9 @@ impl Ground {
             self.clear();
         }
     }
+}
+
+fn folder_of(file: &[u8]) -> &[u8] {
+    let slash = memchr::memrchr(b'/', file).unwrap_or(0);
+    &file[..slash]
 }

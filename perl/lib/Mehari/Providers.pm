@@ -1,0 +1,40 @@
+package Mehari::Providers;
+
+# Handlers that a name of the configuration stands for: PerlAddAuthzProvider's decide a `Require`, PerlAddAuthnProvider's
+# know passwords. requirement.c and `AuthBasicProvider` call.
+
+use strict;
+use warnings;
+use Apache2::Access ();
+use Apache2::Const  ();
+use Mehari::Handler ();
+
+# One of Apache2::Const's AUTHZ_*; what dies denies, and is logged.
+sub decides {
+    my ($r, $handler, $words) = @_;
+    my $answer = eval { my ($code, @invocant) = @{ Mehari::Handler::resolve($handler) }; $code->(@invocant, $r, $words) };
+    if ($@) {
+        $r->log_error($@);
+        return Apache2::Const::AUTHZ_GENERAL_ERROR();
+    }
+    return defined $answer ? 0 + $answer : Apache2::Const::AUTHZ_DENIED();
+}
+
+# The Authen phase of `AuthBasicProvider`: the first that knows the user decides.
+sub knows_password {
+    my ($r, @handlers) = @_;
+    my ($status, $password) = $r->get_basic_auth_pw;
+    return $status if $status;
+    for my $handler (@handlers) {
+        my ($code, @invocant) = @{ Mehari::Handler::resolve($handler) };
+        my $answer = $code->(@invocant, $r, $r->user, $password);
+        return Apache2::Const::OK() if $answer == Apache2::Const::AUTH_GRANTED();
+        next if $answer == Apache2::Const::AUTH_USER_NOT_FOUND();
+        return Apache2::Const::SERVER_ERROR() if $answer == Apache2::Const::AUTH_GENERAL_ERROR();
+        last;
+    }
+    $r->note_basic_auth_failure;
+    return Apache2::Const::HTTP_UNAUTHORIZED();
+}
+
+1;

@@ -1,0 +1,127 @@
+//! Perl beside the phases of a request: what decides a `Require` or knows passwords by a name, and handlers of connections.
+
+use super::handlers::is_package;
+use super::row::*;
+use crate::preload::PreloadStage;
+use crate::{Phase, Preload};
+
+const PROVIDER: Shape = words("NAME HANDLER", 2, 2);
+
+pub const GROUP: Group = Group {
+    title: "Perl providers and connections",
+    rows: &[
+        Directive::host(
+            "PerlAddAuthzProvider",
+            PROVIDER,
+            "`Require NAME WORDS` asks this handler: it is called with the request and the words and answers one of Apache2::Const's AUTHZ_GRANTED, AUTHZ_DENIED, AUTHZ_NEUTRAL, AUTHZ_DENIED_NO_USER.",
+            |target, arguments| {
+                let (name, handler) = provider(target, arguments)?;
+                target.environment.authorizers.insert(name, handler);
+                Ok(())
+            },
+        )
+        .example("staff My::Staff->is_one", "staff My:Staff"),
+        Directive::host(
+            "PerlAddAuthnProvider",
+            PROVIDER,
+            "`AuthBasicProvider NAME` asks this handler: it is called with the request, the user and the password and answers one of Apache2::Const's AUTH_GRANTED, AUTH_DENIED, AUTH_USER_NOT_FOUND.",
+            |target, arguments| {
+                let (name, handler) = provider(target, arguments)?;
+                target.environment.authenticators.insert(name, handler);
+                Ok(())
+            },
+        )
+        .example("staff My::Staff->knows", "staff My:Staff"),
+        Directive::host(
+            "PerlPreConnectionHandler",
+            words("HANDLER...", 1, ANY),
+            "Runs before the first request of a connection that a worker sees, with the connection: what is not OK refuses the request.",
+            |target, arguments| of_connection(target, arguments, "before"),
+        )
+        .example("My::Gate", "My:Gate"),
+        Directive::host(
+            "PerlProcessConnectionHandler",
+            words("HANDLER...", 1, ANY),
+            "The server owns the sockets and speaks HTTP on them: each request to this host is answered 501, and the log says so.",
+            |target, arguments| {
+                target.environment.remark("connections are the server's: its requests are answered 501");
+                of_connection(target, arguments, "instead")
+            },
+        )
+        .example("My::Echo", "My:Echo"),
+    ],
+};
+
+fn is_handler(text: &str) -> bool {
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    match text.split_once("->") {
+        Some((package, method)) => is_package(package) && is_package(method),
+        None => is_package(text),
+    }
+}
+
+fn handler(arguments: &Arguments, index: usize) -> Result<String, Fault> {
+    let text = arguments.filled(index)?;
+    match is_handler(text) {
+        true => Ok(text.to_string()),
+        false => {
+            let message = format!(
+                "expected a handler such as My::Module, My::Module::sub or My::Module->method, not `{text}`"
+            );
+            Err(arguments.fault(index, message))
+        }
+    }
+}
+
+fn provider(target: &mut Target, arguments: &Arguments) -> Result<(String, String), Fault> {
+    let handler = handler(arguments, 1)?;
+    if let Some(preload) = Preload::of_handler(&handler) {
+        target.environment.preload(PreloadStage::Handler, preload);
+    }
+    Ok((arguments.filled(0)?.to_string(), handler))
+}
+
+/// `AuthBasicProvider`: a name stands for a handler, which becomes one of the Authen phase.
+pub(super) fn of_passwords(target: &mut Target, arguments: &Arguments) -> Applied {
+    let mut handlers = Vec::new();
+    for index in 0..arguments.words.len() {
+        let name = arguments.filled(index)?;
+        if name.eq_ignore_ascii_case("file") {
+            continue;
+        }
+        let Some(handler) = target.environment.authenticators.get(name) else {
+            let known = target.environment.authenticators.keys();
+            let message = format!("expected file or a name of PerlAddAuthnProvider, not `{name}`");
+            let names = known.map(String::as_str).chain(["file"]);
+            return Err(arguments.fault(index, message).or_nearest(name, names));
+        };
+        handlers.push(format!("'{handler}'"));
+    }
+    if !handlers.is_empty() {
+        let code = format!(
+            "sub {{ require Mehari::Providers; Mehari::Providers::knows_password($_[0], {}) }}",
+            handlers.join(", ")
+        );
+        target
+            .changes
+            .push(Change::PerlHandler(Phase::Authen, vec![code]));
+    }
+    Ok(())
+}
+
+/// A worker sees requests: what is for connections runs before all other phases.
+fn of_connection(target: &mut Target, arguments: &Arguments, manner: &str) -> Applied {
+    let mut handlers = Vec::new();
+    for index in 0..arguments.words.len() {
+        let name = handler(arguments, index)?;
+        handlers.push(format!("'{name}'"));
+    }
+    let code = format!(
+        "sub {{ require Mehari::Connections; Mehari::Connections::{manner}($_[0], {}) }}",
+        handlers.join(", ")
+    );
+    target
+        .changes
+        .push(Change::PerlHandler(Phase::PostReadRequest, vec![code]));
+    Ok(())
+}

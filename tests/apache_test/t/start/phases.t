@@ -1,0 +1,10 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(GET_BODY);
+plan tests => 2, need_lwp;
+ok t_cmp(GET_BODY('/TestStart__phases'), "open_logs Main\npost_config Main\n", 'the main server');
+Apache::TestRequest::module('TestStart::phases');
+my $hostport = Apache::TestRequest::hostport(Apache::Test::config());
+ok t_cmp(GET_BODY("http://$hostport/TestStart__phases"), "open_logs Host\npost_config Host\n", 'a virtual host');
