@@ -116,7 +116,9 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
-    child.id().map(batch::schedule);
+    if let Some(process) = child.id() {
+        batch::schedule(process);
+    }
     let stderr = child.stderr.take();
     Ok((child, stderr))
 }

@@ -133,13 +133,13 @@ pub struct Seeking {
     group: Rc<Group>,
     wish: Option<Wish>,
     place: Option<Place>,
-    began: Instant,
     waited: Duration,
 }
 
 struct Place {
     group: Rc<Group>,
     waiter: Rc<Waiter>,
+    since: Instant,
 }
 
 impl Drop for Place {
@@ -156,7 +156,6 @@ impl Seeking {
             group,
             wish: Some(wish),
             place: None,
-            began: Instant::now(),
             waited: Duration::ZERO,
         }
     }
@@ -188,12 +187,12 @@ impl Seeking {
             return Poll::Ready(Err(Fault::NoBackEnd));
         };
         if let Some(lease) = place.waiter.lease.take() {
-            self.waited = self.began.elapsed();
+            self.waited = place.since.elapsed();
             self.place = None;
             return Poll::Ready(Ok(lease));
         }
         if place.waiter.late.get() {
-            self.waited = self.began.elapsed();
+            self.waited = place.since.elapsed();
             self.place = None;
             return Poll::Ready(Err(Fault::QueueTimedOut));
         }
@@ -203,7 +202,8 @@ impl Seeking {
 
     fn take_place(&self, wish: Wish) -> Place {
         let queue = &self.group.queue;
-        let until = Instant::now() + self.group.queue_timeout();
+        let since = Instant::now();
+        let until = since + self.group.queue_timeout();
         if !queue.looks_at.get().is_some_and(|next| next <= until) {
             queue.looks_at.set(Some(until));
             tokio::task::spawn_local(watch(Rc::downgrade(&self.group), until));
@@ -211,6 +211,7 @@ impl Seeking {
         Place {
             waiter: queue.join(wish, until),
             group: self.group.clone(),
+            since,
         }
     }
 

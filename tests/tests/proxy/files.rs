@@ -1,6 +1,5 @@
 //! Files that a program names.
 
-use crate::builder;
 use mehari_harness::{BackEnd, Request, Server};
 use std::io::Write;
 
