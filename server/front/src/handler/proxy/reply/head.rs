@@ -56,6 +56,7 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
         content_length: notes.length,
         has_date: notes.has_date,
         has_server: notes.has_server,
+        ..Head::default()
     };
     for field in response.headers.iter() {
         let is_named = notes.names_fields && is_named(response.headers, field.name);
