@@ -191,6 +191,7 @@ impl Tap {
             if head.status == 200 && beside.status != 0 {
                 head.status = beside.status;
             }
+            head.may_be_conditional &= beside.status == 0;
         }
         Ok(parsed)
     }

@@ -30,8 +30,8 @@ async fn a_malformed_head_is_refused_and_the_program_stopped() {
         ("text.cgi", "hello\\n\\n", "got `hello`"),
         (
             "twice.cgi",
-            "Status: 200\\nStatus: 404\\n\\n",
-            "Status came twice",
+            "Content-Length: 1\\nContent-Length: 2\\n\\n",
+            "Content-Length came twice",
         ),
         (
             "control.cgi",
