@@ -42,3 +42,4 @@ pub use loading::{try_loading, LoadError};
 pub use perl_side::PerlSide;
 pub use policy::Plan;
 pub use status::{PoolStatus, TeamStatus, WorkerStatus};
+pub use tap::held_open;
