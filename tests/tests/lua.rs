@@ -204,9 +204,9 @@ fn loop_of_one_request_does_not_hold_up_others() {
         answered += 1;
     }
     looping.read_answer("GET").expect("an answer").expect(503);
-    // A front that waited for the loop would have answered one.
+    // A front that waited for the loop would have answered one, or two; how many it is hangs on the machine.
     assert!(
-        answered > 20,
+        answered > 4,
         "{answered} answers meanwhile, the slowest after {slowest:?}"
     );
 }

@@ -1,10 +1,13 @@
 //! Starting scripts and stepping them to their end.
 
-use crate::faces::{self, Current};
+use crate::current::Current;
+use crate::faces;
+use crate::failure::{internal, is_of_memory, Failure};
 use crate::interpreter::{Allowance, Break, Interpreter};
+use crate::runner::{Runner, Stop};
 use crate::scripts::{Script, Scripts};
-use crate::visit::{Visit, World};
-use mlua::{Error, Function, Thread, ThreadStatus};
+use crate::visit::{Source, Visit, World};
+use mlua::{Error, Function};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -30,14 +33,6 @@ pub enum Ended {
     Restart,
 }
 
-/// Why a script came to nothing: a status and a line for the log.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct Failure {
-    pub status: u16,
-    pub text: String,
-}
-
 /// What a step came to.
 #[derive(Debug)]
 pub enum Step {
@@ -53,19 +48,18 @@ struct Core {
     interpreter: Rc<Interpreter>,
     scripts: Scripts,
     current: Rc<Current>,
-    /// Runs a script's function in an environment of its own.
-    run: Function,
+    /// Makes what runs a script's function, in an environment of its own.
+    make: Function,
 }
 
 /// A script at work on one request.
 pub struct Run {
     core: Rc<Core>,
     script: Rc<Script>,
-    function: Option<Function>,
-    thread: Thread,
+    /// `None`: it is over.
+    runner: Option<Runner>,
     visit: Box<Visit>,
     allowance: Allowance,
-    begun: bool,
 }
 
 impl Edge {
@@ -84,12 +78,12 @@ impl Edge {
         let made = || -> mlua::Result<Core> {
             let interpreter = Rc::new(interpreter?);
             let current = Rc::new(Current::new(world));
-            let run = faces::install(&interpreter, &current)?;
+            let make = faces::install(&interpreter, &current)?;
             Ok(Core {
                 interpreter,
                 scripts: Scripts::default(),
                 current,
-                run,
+                make,
             })
         };
         made().map(|core| Edge(Rc::new(core))).map_err(internal)
@@ -105,17 +99,14 @@ impl Edge {
     ) -> Result<Run, Failure> {
         let lua = self.0.interpreter.lua();
         let script = self.0.scripts.script(lua, file, now)?;
-        let function = script.take(lua).map_err(internal)?;
-        let thread = lua.create_thread(self.0.run.clone()).map_err(internal)?;
+        let runner = script.take(lua, &self.0.make).map_err(internal)?;
         visit.room = limits.memory;
         Ok(Run {
             core: self.0.clone(),
             script,
-            function: Some(function),
-            thread,
+            runner: Some(runner),
             visit,
             allowance: Allowance::new(limits.instructions, limits.memory),
-            begun: false,
         })
     }
 
@@ -126,63 +117,68 @@ impl Edge {
 }
 
 impl Run {
-    /// Lets the script work for a slice.
-    pub fn step(&mut self) -> Step {
-        let core = self.core.clone();
-        let begins = !std::mem::replace(&mut self.begun, true);
-        core.current.lend(&mut self.visit);
-        let resume = || match (begins, &self.function) {
-            (true, Some(function)) => self.thread.resume::<Option<i64>>(function),
-            _ => self.thread.resume::<Option<i64>>(()),
+    /// Lets the script work for a slice. `source` is asked for what the visit has not been told, and for all of that
+    /// before the slice is over without the script being so.
+    pub fn step(&mut self, source: Option<&dyn Source>) -> Step {
+        let Some(mut runner) = self.runner.take() else {
+            return Step::Done(Err(self.failure(500, "is over")));
         };
-        let (result, broke) = core.interpreter.slice(&mut self.allowance, resume);
-        core.current.lend(&mut self.visit);
-        match result {
-            Ok(_) if self.thread.status() == ThreadStatus::Resumable => match broke {
-                Break::Slice => Step::Again,
-                Break::Exhausted => Step::Done(Err(
-                    self.failure(503, "took more than LuaInstructionLimit allows")
-                )),
-                Break::None => {
-                    Step::Done(Err(self.failure(500, "yields, and nothing waits for that")))
+        let Core {
+            interpreter,
+            current,
+            ..
+        } = &*self.core;
+        let (stop, broke) = current.lend(&mut self.visit, source, || {
+            interpreter.slice(&mut self.allowance, || runner.resume(interpreter.lua()))
+        });
+        match (stop, broke) {
+            (Stop::Returned(code), _) => {
+                if current.is_clean() {
+                    self.script.give_back(runner);
                 }
-            },
-            Ok(code) => Step::Done(Ok(ended(code))),
-            Err(error) => {
-                core.tidy();
+                Step::Done(Ok(ended(code)))
+            }
+            (Stop::Yielded, Break::Slice) => {
+                self.runner = Some(runner);
+                self.visit.learn_attributes(source);
+                self.visit.learn_fields(source);
+                Step::Again
+            }
+            (Stop::Yielded, Break::None) => {
+                Step::Done(Err(self.failure(500, "yields, and nothing waits for that")))
+            }
+            (Stop::Yielded, Break::Exhausted) => Step::Done(Err(self.exhausted())),
+            (Stop::Failed(error), broke) => {
+                drop(runner);
+                self.core.tidy();
                 Step::Done(Err(self.judge(&error, broke)))
             }
         }
     }
 
     /// The request with what the script has made of it.
-    pub fn into_visit(mut self) -> Box<Visit> {
-        std::mem::take(&mut self.visit)
+    pub fn into_visit(self) -> Box<Visit> {
+        self.visit
     }
 
     fn judge(&self, error: &Error, broke: Break) -> Failure {
         if broke == Break::Exhausted {
-            return self.failure(503, "took more than LuaInstructionLimit allows");
+            return self.exhausted();
         }
-        match root(error) {
-            Error::MemoryError(_) => self.failure(503, "took more than LuaMemoryLimit allows"),
-            _ => Failure::of_script(error, Path::new(self.script.file())),
+        match is_of_memory(error) {
+            true => self.failure(503, "took more than LuaMemoryLimit allows"),
+            false => Failure::of_script(error, Path::new(self.script.file())),
         }
+    }
+
+    fn exhausted(&self) -> Failure {
+        self.failure(503, "took more than LuaInstructionLimit allows")
     }
 
     fn failure(&self, status: u16, what: &str) -> Failure {
         Failure {
             status,
             text: format!("{}: {what}", self.script.file()),
-        }
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        // A coroutine that is dropped is never resumed, so its function is free again.
-        if let Some(function) = self.function.take() {
-            self.script.give_back(function);
         }
     }
 }
@@ -205,69 +201,4 @@ fn ended(code: Option<i64>) -> Ended {
         Some(status @ 200..=999) => Ended::Answer(status as u16),
         _ => Ended::GoOn,
     }
-}
-
-impl Failure {
-    /// What Lua says of a script, on one line that names file and line.
-    pub(crate) fn of_script(error: &Error, file: &Path) -> Failure {
-        let file = file.display().to_string();
-        let text = match error {
-            Error::CallbackError { traceback, cause } => {
-                let message = match root(cause) {
-                    Error::RuntimeError(text) => first_line(text),
-                    other => first_line(&other.to_string()),
-                };
-                match place(traceback, &file) {
-                    Some(place) => format!("{place}: {message}"),
-                    None => message,
-                }
-            }
-            Error::RuntimeError(text) | Error::SyntaxError { message: text, .. } => {
-                first_line(text)
-            }
-            other => first_line(&other.to_string()),
-        };
-        let text = match text.contains(last_part(&file)) {
-            true => text,
-            false => format!("{file}: {text}"),
-        };
-        Failure { status: 500, text }
-    }
-}
-
-/// What was thrown, below what mlua says about where.
-fn root(error: &Error) -> &Error {
-    match error {
-        Error::CallbackError { cause, .. } | Error::WithContext { cause, .. } => root(cause),
-        other => other,
-    }
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_string()
-}
-
-fn last_part(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
-}
-
-/// The first place in a traceback that is in this file: `FILE:LINE`.
-fn place(traceback: &str, file: &str) -> Option<String> {
-    let mut lines = traceback.lines().map(str::trim);
-    let line = lines.find(|line| line.contains(last_part(file)))?;
-    let at = line.find(last_part(file))? + last_part(file).len();
-    let number: String = line[at..]
-        .strip_prefix(':')?
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    Some(format!("{file}:{number}"))
-}
-
-fn internal(error: Error) -> Failure {
-    let text = match root(&error) {
-        Error::MemoryError(_) => "no memory is left for Lua".to_string(),
-        other => first_line(&other.to_string()),
-    };
-    Failure { status: 503, text }
 }

@@ -2,66 +2,33 @@
 //!
 //! The functions are shared by all scripts; which request they are about is in [`Current`] while a slice runs.
 
+mod attributes;
 mod body;
 mod codec;
 mod digest;
+mod environment;
+mod fields;
 mod files;
-mod message;
+mod finish;
 mod patterns;
 mod text;
 
+use crate::current::Current;
 use crate::interpreter::Interpreter;
-use crate::visit::{Stage, Visit, World};
 use mlua::{Error, Function, Lua, Result, String as LuaString, Table};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Statistics counters of scripts, at most.
 const COUNTERS: usize = 1024;
 
-/// The request of the slice that runs, and what all requests share.
-pub struct Current {
-    visit: RefCell<Box<Visit>>,
-    pub world: Rc<dyn World>,
-    counters: RefCell<BTreeMap<Vec<u8>, i64>>,
-}
-
-impl Current {
-    pub fn new(world: Rc<dyn World>) -> Current {
-        Current {
-            visit: RefCell::new(Box::new(Visit::new(Stage::RawUrl))),
-            world,
-            counters: RefCell::default(),
-        }
-    }
-
-    /// Before a slice and after it: the visit takes its place, or leaves it.
-    pub fn lend(&self, visit: &mut Box<Visit>) {
-        std::mem::swap(&mut *self.visit.borrow_mut(), visit);
-    }
-
-    /// Calls `what` with the request.
-    fn with<R>(&self, what: impl FnOnce(&mut Visit) -> R) -> R {
-        what(&mut self.visit.borrow_mut())
-    }
-
-    /// The same, where a script adds so many bytes.
-    fn adding<R>(&self, bytes: usize, what: impl FnOnce(&mut Visit) -> R) -> Result<R> {
-        self.with(|visit| match visit.holds(bytes) {
-            true => Ok(what(visit)),
-            false => Err(Error::MemoryError("not enough memory".into())),
-        })
-    }
-}
-
 /// The functions of one area, by their names in `host`.
 type Area = fn(&Lua, &Table, &Rc<Current>) -> Result<()>;
 
-/// Makes what scripts see. The function that runs one.
+/// Makes what scripts see. The function that makes of one what runs it.
 pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<Function> {
-    const AREAS: [Area; 6] = [
-        message::install,
+    const AREAS: [Area; 7] = [
+        attributes::install,
+        fields::install,
         body::install,
         text::install,
         codec::install,
@@ -74,6 +41,7 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
         area(lua, &host, current)?;
     }
     counters(lua, &host, current)?;
+    finish::install(lua, &host, current, interpreter)?;
     patterns::install(lua, &host, interpreter)?;
     host.set("is_fenced", interpreter.is_fenced())?;
     let watched = interpreter.clone();

@@ -67,10 +67,12 @@ impl Fields {
         self.changed = true;
     }
 
-    pub fn clear(&mut self) {
+    /// As new, with the memory it has.
+    pub fn emptied(mut self) -> Fields {
         self.text.clear();
         self.spans.clear();
         self.changed = false;
+        self
     }
 
     /// A script has had its say.
@@ -80,6 +82,10 @@ impl Fields {
 
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.spans.len()
     }
 
     /// Bytes, with what was replaced.

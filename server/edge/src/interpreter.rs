@@ -14,6 +14,8 @@ use std::ptr;
 const SLICE: i64 = 10_000;
 /// Bytes that may be allocated, whatever is freed meanwhile, before others have their turn.
 const SLICE_BYTES: usize = 1024 * 1024;
+/// Bytes that are few for a run.
+const SMALL: usize = 64 * 1024;
 /// KiB of garbage looked for after such a slice.
 const COLLECTED: c_int = 1024;
 
@@ -29,6 +31,7 @@ pub struct Allowance {
     bytes: isize,
     /// Bytes it began with: what others left behind is collected to nobody's credit.
     most: isize,
+    begun: bool,
 }
 
 impl Allowance {
@@ -38,6 +41,7 @@ impl Allowance {
             instructions: i64::try_from(instructions).unwrap_or(i64::MAX),
             bytes,
             most: bytes,
+            begun: false,
         }
     }
 
@@ -71,6 +75,8 @@ struct Meter {
     /// Bytes until the hook is called early; 0: that is why it is.
     until_hook: usize,
     broke: Break,
+    /// The run is in its first slice.
+    is_first: bool,
     state: *mut lua_State,
 }
 
@@ -113,6 +119,7 @@ impl Interpreter {
                 step: 0,
                 until_hook: usize::MAX,
                 broke: Break::None,
+                is_first: false,
                 state,
             }));
             ffi::lua_setallocf(state, allocate, meter.cast());
@@ -134,6 +141,12 @@ impl Interpreter {
     pub fn is_broken(&self) -> bool {
         // SAFETY: the meter lives for ever, and no reference to it is held.
         unsafe { (*self.meter).broke != Break::None }
+    }
+
+    /// The run that goes on has taken one slice and little memory so far.
+    pub fn is_first_and_small(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { (*self.meter).is_first && (*self.meter).until_hook > SLICE_BYTES - SMALL }
     }
 
     pub fn lua(&self) -> &Lua {
@@ -178,6 +191,7 @@ impl Interpreter {
             meter.most = meter.used.saturating_add(allowance.bytes.max(0));
             meter.until_hook = SLICE_BYTES;
             meter.broke = Break::None;
+            meter.is_first = !std::mem::replace(&mut allowance.begun, true);
             ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, step as c_int);
             meter.used
         };
@@ -253,6 +267,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, step);
             if !may_yield {
                 (*meter).until_hook = SLICE_BYTES;
+                (*meter).is_first = false;
             }
         }
         match (may_yield, exhausted) {

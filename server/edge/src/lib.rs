@@ -5,15 +5,20 @@
 //! nothing of sockets, configuration or HTTP's syntax.
 
 mod attribute;
+mod current;
 mod edge;
 mod faces;
+mod failure;
 mod fields;
 mod interpreter;
+mod native;
 mod patterns;
+mod runner;
 mod scripts;
 mod visit;
 
 pub use attribute::Attribute;
-pub use edge::{Edge, Ended, Failure, Limits, Run, Step};
+pub use edge::{Edge, Ended, Limits, Run, Step};
+pub use failure::Failure;
 pub use fields::Fields;
-pub use visit::{Piece, Stage, Status, Visit, World};
+pub use visit::{Piece, Source, Stage, Status, Visit, World};

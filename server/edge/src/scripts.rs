@@ -1,10 +1,10 @@
 //! The scripts that have been compiled, by file. A file is looked at again when a second has gone by since the last
 //! look, and read again when it has changed.
 
-use crate::edge::Failure;
+use crate::failure::Failure;
+use crate::runner::Runner;
 use mlua::{ChunkMode, Function, Lua};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -16,7 +16,7 @@ use std::time::Duration;
 const LIFE: Duration = Duration::from_secs(1);
 /// A longer file is no script.
 const LONGEST: u64 = 1024 * 1024;
-/// Functions kept for requests that run at the same time.
+/// Coroutines kept for requests that run at the same time.
 const KEPT: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,25 +28,25 @@ struct Identity {
     changed: (i64, i64),
 }
 
-#[derive(Debug)]
 pub struct Script {
     identity: Identity,
     looked: Cell<Duration>,
     name: String,
     code: Vec<u8>,
     /// A function has one environment, so each run has one of its own.
-    free: RefCell<Vec<Function>>,
+    free: RefCell<Vec<Runner>>,
 }
 
 #[derive(Default)]
 pub struct Scripts {
-    known: RefCell<HashMap<PathBuf, Rc<Script>>>,
+    /// What is asked for often comes first.
+    known: RefCell<Vec<(PathBuf, Rc<Script>)>>,
 }
 
 impl Scripts {
     /// The script of a file as it is, give or take a second; `now` is the caller's clock.
     pub fn script(&self, lua: &Lua, file: &Path, now: Duration) -> Result<Rc<Script>, Failure> {
-        let known = self.known.borrow().get(file).cloned();
+        let known = self.known(file);
         if let Some(known) = &known {
             if now < known.looked.get() + LIFE {
                 return Ok(known.clone());
@@ -61,10 +61,21 @@ impl Scripts {
             _ => {
                 let script = Rc::new(compile(lua, file, open, identity, now)?);
                 let mut known = self.known.borrow_mut();
-                known.insert(file.to_path_buf(), script.clone());
+                known.retain(|(known, _)| known != file);
+                known.push((file.to_path_buf(), script.clone()));
                 Ok(script)
             }
         }
+    }
+
+    fn known(&self, file: &Path) -> Option<Rc<Script>> {
+        let mut known = self.known.borrow_mut();
+        let mut files = known.iter().map(|(file, _)| file.as_os_str());
+        let at = files.position(|known| known == file.as_os_str())?;
+        if at > 0 {
+            known.swap(at - 1, at);
+        }
+        Some(known[at.saturating_sub(1)].1.clone())
     }
 
     /// Forgets all that has been compiled.
@@ -74,22 +85,24 @@ impl Scripts {
 }
 
 impl Script {
-    /// A function nobody else is using.
-    pub fn take(&self, lua: &Lua) -> mlua::Result<Function> {
-        match self.free.borrow_mut().pop() {
-            Some(function) => Ok(function),
-            None => load(lua, &self.name, &self.code, ChunkMode::Binary),
+    /// A coroutine nobody else is using; `make` makes what it runs.
+    pub fn take(&self, lua: &Lua, make: &Function) -> mlua::Result<Runner> {
+        if let Some(runner) = self.free.borrow_mut().pop() {
+            return Ok(runner);
         }
+        let function = load(lua, &self.name, &self.code, ChunkMode::Binary)?;
+        Runner::new(lua, make.call(function)?)
     }
 
     pub fn file(&self) -> &str {
         &self.name[1..]
     }
 
-    pub fn give_back(&self, function: Function) {
+    /// One whose run has come to its end and left nothing.
+    pub fn give_back(&self, runner: Runner) {
         let mut free = self.free.borrow_mut();
         if free.len() < KEPT {
-            free.push(function);
+            free.push(runner);
         }
     }
 }
@@ -136,7 +149,7 @@ fn compile(
         looked: Cell::new(now),
         name,
         code: function.dump(false),
-        free: RefCell::new(vec![function]),
+        free: RefCell::default(),
     })
 }
 

@@ -2,8 +2,9 @@
 //!
 //! The front fills a visit, the run lends it to the script's functions, and the front reads from it what changed.
 
-use crate::attribute::{Attribute, COUNT};
+use crate::attribute::{Attribute, COUNT, NAMES};
 use crate::fields::Fields;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// When a script is asked.
@@ -22,6 +23,15 @@ pub enum Stage {
 pub trait World {
     /// What `stat` says of a path, as far as it is known lately; `None`: there is nothing.
     fn stat(&self, path: &Path) -> Option<Status>;
+}
+
+/// A request as its server has it, for as long as it is looked at: a script is told what it asks for.
+pub trait Source {
+    fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>>;
+    /// The request's fields, each by name and value.
+    fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
+    /// Variables that programs would be told.
+    fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
 }
 
 /// What is said of a file.
@@ -62,6 +72,9 @@ pub struct Visit {
     /// Where each is: start and end, plus one, so that 0 is nowhere.
     spans: [(u32, u32); COUNT],
     changed: u32,
+    /// Attributes it has been told, or that there are none; and whether fields and variables were.
+    told: u32,
+    knows_fields: bool,
     pub request: Fields,
     /// What programs are told in their environment, beside what the request says itself.
     pub environment: Fields,
@@ -91,18 +104,15 @@ impl Visit {
         }
     }
 
-    /// As new, with the room it has.
+    /// As new, with the memory it has.
     pub fn reset(&mut self, stage: Stage) {
-        let (mut texts, mut request) = (
-            std::mem::take(&mut self.texts),
-            std::mem::take(&mut self.request),
-        );
-        texts.clear();
-        request.clear();
+        let before = std::mem::take(self);
         *self = Visit {
             stage,
-            texts,
-            request,
+            texts: emptied(before.texts),
+            request: before.request.emptied(),
+            environment: before.environment.emptied(),
+            response: before.response.emptied(),
             ..Visit::default()
         };
     }
@@ -119,6 +129,36 @@ impl Visit {
         self.texts.extend_from_slice(text);
         let place = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
         self.spans[attribute as usize] = (place(start), place(self.texts.len()));
+        self.told |= 1 << attribute as u32;
+    }
+
+    /// Has a source tell one attribute, unless that is known.
+    pub(crate) fn learn(&mut self, attribute: Attribute, source: Option<&dyn Source>) {
+        if self.told & (1 << attribute as u32) != 0 {
+            return;
+        }
+        self.told |= 1 << attribute as u32;
+        if let Some(text) = source.and_then(|source| source.attribute(attribute)) {
+            self.tell(attribute, &text);
+        }
+    }
+
+    /// The same for all attributes.
+    pub(crate) fn learn_attributes(&mut self, source: Option<&dyn Source>) {
+        for (_, attribute, _) in NAMES {
+            self.learn(*attribute, source);
+        }
+    }
+
+    /// The same for fields and variables.
+    pub(crate) fn learn_fields(&mut self, source: Option<&dyn Source>) {
+        if std::mem::replace(&mut self.knows_fields, true) {
+            return;
+        }
+        if let Some(source) = source {
+            source.fields(&mut |name, value| self.request.push(name, value));
+            source.variables(&mut |name, value| self.environment.push(name, value));
+        }
     }
 
     /// What a script sets.
@@ -145,4 +185,9 @@ impl Visit {
             None => false,
         }
     }
+}
+
+fn emptied(mut texts: Vec<u8>) -> Vec<u8> {
+    texts.clear();
+    texts
 }

@@ -94,7 +94,7 @@ impl Pool {
 
 fn finish(mut run: Run) -> (Result<Ended, Failure>, Box<Visit>) {
     loop {
-        if let Step::Done(done) = run.step() {
+        if let Step::Done(done) = run.step(None) {
             return (done, run.into_visit());
         }
     }

@@ -95,6 +95,8 @@ pub struct Head {
     pub lines: Vec<u8>,
     /// The value of Content-Length, if the script gave one.
     pub content_length: Option<u64>,
+    /// A script printed this head and named no status: conditions of the request may make it another one than 200.
+    pub may_be_conditional: bool,
     /// `lines` has a Date field; likewise Server.
     pub has_date: bool,
     pub has_server: bool,

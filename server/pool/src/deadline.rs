@@ -1,7 +1,9 @@
 //! What time does to requests: the take-back timer, time limits, and the regular round.
 
 use crate::call::Fault;
+use crate::dispatch::SLOW;
 use crate::inner::{Inner, Pool};
+use crate::timer::Timer;
 use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::{Duration, Instant};
@@ -15,15 +17,30 @@ const MEASURE: Duration = Duration::from_secs(60);
 
 impl Pool {
     /// Takes requests back from workers that turned slow while the front sleeps. Runs as a task of the front.
-    pub async fn watch_depth(self) {
+    pub async fn watch_depth(self, timer: Timer) {
         loop {
             self.0.deepened.notified().await;
-            while self.borrow().is_deep() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                let mut inner = self.borrow();
-                inner.rebalance();
+            while let Some(left) = self.until_slow() {
+                if timer.pause(left).await.is_err() {
+                    tokio::time::sleep(SLOW).await;
+                }
+                self.borrow().rebalance();
             }
         }
+    }
+
+    /// When the first of the workers that requests wait behind will be slow; `None`: none waits in a mailbox.
+    fn until_slow(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let inner = self.borrow();
+        let deep = inner
+            .workers
+            .iter()
+            .flatten()
+            .filter(|worker| worker.depth() > 1);
+        let oldest = deep.map(|worker| worker.head_age(now)).max()?;
+        // One that cannot give back what it holds stays deep: it is not asked without a pause.
+        Some(SLOW.saturating_sub(oldest).max(SLOW / 4))
     }
 
     /// Looks at the workers' memory now and then. Runs as a task of the front.

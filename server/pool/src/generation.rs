@@ -5,6 +5,7 @@ use crate::inner::{Inner, Pool};
 use crate::loading::{LoadError, Loading, Occasion};
 use crate::policy::Plan;
 use crate::reports::{keep_bell, listen};
+use crate::timer::Timer;
 use crate::zygote::Zygote;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
@@ -34,10 +35,11 @@ impl Pool {
     /// Builds the pool and its first generation; answers when its workers are ready.
     pub async fn start(site: Arc<Site>, plan: Plan, log: ErrorLog) -> Result<Pool, LoadError> {
         let pool = Pool::new(site.clone(), plan, log)?;
+        let timer = Timer::create()?;
         pool.attach();
         let number = pool.load(site).await?;
         pool.take_over(number);
-        tokio::task::spawn_local(pool.clone().watch_depth());
+        tokio::task::spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
         tokio::task::spawn_local(pool.clone().keep_time());
         tokio::task::spawn_local(pool.clone().keep_measure());

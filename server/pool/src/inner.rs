@@ -119,6 +119,7 @@ impl Pool {
     /// Takes a complete request. Never blocks: it goes to a worker, to the queue, or is refused in `poll_head`.
     pub fn submit(&self, call: Call<'_>) -> Exchange {
         let mut inner = self.borrow();
+        let prints_head = call.parse_headers;
         let ticket = inner.exchanges.open(Instant::now());
         inner.totals.requests += 1;
         if let Err(fault) = inner.admit(ticket, call) {
@@ -136,6 +137,7 @@ impl Pool {
             pool: self.clone(),
             ticket,
             tap: None,
+            prints_head,
         }
     }
 

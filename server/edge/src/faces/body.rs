@@ -1,92 +1,143 @@
-//! Bodies: the request's, and what is sent instead of any other response.
+//! Bodies: the request's, and what is sent instead of any other response. What is printed.
 
-use super::message::ENTRY;
-use super::{refused, Current};
-use crate::visit::Piece;
-use mlua::{Lua, Result, String as LuaString, Table};
+use super::fields::ENTRY;
+use crate::current::Current;
+use crate::native::{function, said, Answer, Item, Kind, Refusal};
+use crate::visit::{Piece, Visit};
+use mlua::{Lua, Result, Table};
+use std::ffi::c_int;
 use std::rc::Rc;
 
 /// Pieces a body may have.
 const PIECES: usize = 10_000;
+/// Entries of a list that are looked at, at most.
+const ENTRIES: usize = 100_000;
+
+type Done = std::result::Result<(), Refusal>;
 
 pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
-    let shared = current.clone();
-    host.set(
-        "body_add",
-        lua.create_function(move |_, bytes: LuaString| {
-            let bytes = bytes.as_bytes();
-            let added = shared.adding(bytes.len() + ENTRY, |visit| {
-                let body = visit.body.get_or_insert_with(Vec::new);
-                match body.last_mut() {
-                    Some(Piece::Bytes(last)) => last.extend_from_slice(&bytes),
-                    _ => body.push(Piece::Bytes(bytes.to_vec())),
-                }
-                body.len()
-            })?;
-            few(added)
-        })?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "body_add_file",
-        lua.create_function(
-            move |_, (path, start, length): (LuaString, Option<i64>, Option<i64>)| {
-                let path = path.as_bytes().to_vec();
-                if path.is_empty() || path.contains(&0) {
-                    return Err(refused("a filename is empty, or has a NUL in it"));
-                }
-                let negative = |_| refused("offset and length are not negative");
-                let start = u64::try_from(start.unwrap_or(0)).map_err(negative)?;
-                let length = length.map(u64::try_from).transpose().map_err(negative)?;
-                let end = length.map(|length| start.saturating_add(length));
-                let added = shared.adding(path.len() + ENTRY, |visit| {
-                    let body = visit.body.get_or_insert_with(Vec::new);
-                    body.push(Piece::File { path, start, end });
-                    body.len()
-                })?;
-                few(added)
-            },
-        )?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "request_body",
-        lua.create_function(move |lua, ()| {
-            shared.with(|visit| {
-                let body = visit.request_body.as_ref();
-                body.map(|body| lua.create_string(body)).transpose()
-            })
-        })?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "body_clear",
-        lua.create_function(move |_, ()| {
-            shared.with(|visit| visit.body = Some(Vec::new()));
-            Ok(())
-        })?,
-    )?;
-    let shared = current.clone();
-    host.set(
-        "body_get",
-        lua.create_function(move |lua, ()| {
-            shared.with(|visit| {
-                let mut whole = Vec::new();
-                for piece in visit.body.iter().flatten() {
-                    match piece {
-                        Piece::Bytes(bytes) => whole.extend_from_slice(bytes),
-                        Piece::File { .. } => return Ok(None),
-                    }
-                }
-                lua.create_string(whole).map(Some)
-            })
-        })?,
-    )
+    let print = function(lua, current, |visit, arguments| {
+        let line = arguments.at(1).text()?;
+        visit.adding(line.len() + ENTRY, |visit| {
+            visit.printed.push(line.to_vec());
+        })?;
+        Ok(Answer::Nil)
+    })?;
+    host.set("print", print)?;
+    let add = function(lua, current, |visit, arguments| {
+        add_all(visit, arguments.at(1))?;
+        Ok(Answer::Nil)
+    })?;
+    host.set("body_add", add)?;
+    let set = function(lua, current, |visit, arguments| {
+        visit.body = Some(Vec::new());
+        if arguments.at(1).kind() != Kind::Nil {
+            add_all(visit, arguments.at(1))?;
+        }
+        Ok(Answer::Nil)
+    })?;
+    host.set("body_set", set)?;
+    let get = function(lua, current, |visit, _| Ok(whole(visit)))?;
+    host.set("body_get", get)?;
+    let request_body = function(lua, current, |visit, _| {
+        let body = visit.request_body.as_deref();
+        Ok(body.map_or(Answer::Nil, Answer::Text))
+    })?;
+    host.set("request_body", request_body)
 }
 
-fn few(pieces: usize) -> Result<()> {
+/// A body: one piece, or a list of them.
+pub fn add_all(visit: &mut Visit, body: Item<'_>) -> Done {
+    if body.kind() != Kind::Table || is_file(&body) {
+        return add(visit, body, None);
+    }
+    let length = body.length();
+    if length > ENTRIES {
+        return Err(said("the body has too many pieces"));
+    }
+    for number in 1..=length as c_int {
+        body.entry(number, |piece| add(visit, piece, Some(number)))?;
+    }
+    Ok(())
+}
+
+fn is_file(table: &Item<'_>) -> bool {
+    table.member("filename", |name| name.kind() != Kind::Nil)
+}
+
+fn add(visit: &mut Visit, piece: Item<'_>, number: Option<c_int>) -> Done {
+    match piece.kind() {
+        Kind::Text | Kind::Number => add_text(visit, piece.text()?),
+        Kind::Table if is_file(&piece) => add_file(visit, piece),
+        _ => {
+            let described = piece.described();
+            let part = number.map_or(String::new(), |number| format!(" (its part {number})"));
+            Err(Refusal::SaidOfAll(format!(
+                "a body is made of strings and of {{ filename =, offset =, length = }}, not of {described}{part}"
+            )))
+        }
+    }
+}
+
+fn add_text(visit: &mut Visit, text: &[u8]) -> Done {
+    let pieces = visit.adding(text.len() + ENTRY, |visit| {
+        let body = visit.body.get_or_insert_with(Vec::new);
+        match body.last_mut() {
+            Some(Piece::Bytes(last)) => last.extend_from_slice(text),
+            _ => body.push(Piece::Bytes(text.to_vec())),
+        }
+        body.len()
+    })?;
+    few(pieces)
+}
+
+fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
+    let path = table.member("filename", |name| name.text().map(<[u8]>::to_vec))?;
+    if path.is_empty() || path.contains(&0) {
+        return Err(said("a filename is empty, or has a NUL in it"));
+    }
+    let start = table.member("offset", size)?.unwrap_or(0);
+    let length = table.member("length", size)?;
+    let end = length.map(|length| start.saturating_add(length));
+    let pieces = visit.adding(path.len() + ENTRY, |visit| {
+        let body = visit.body.get_or_insert_with(Vec::new);
+        body.push(Piece::File { path, start, end });
+        body.len()
+    })?;
+    few(pieces)
+}
+
+/// A number of bytes.
+fn size(item: Item<'_>) -> std::result::Result<Option<u64>, Refusal> {
+    match (item.kind(), item.number()) {
+        (Kind::Nil, _) => Ok(None),
+        (_, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
+        (_, Some(_)) => Err(said("offset and length are not negative")),
+        _ => {
+            let described = item.described();
+            Err(said(format!(
+                "offset and length are numbers, not {described}"
+            )))
+        }
+    }
+}
+
+fn few(pieces: usize) -> Done {
     match pieces <= PIECES {
         true => Ok(()),
-        false => Err(refused("the body has too many pieces")),
+        false => Err(said("the body has too many pieces")),
     }
+}
+
+/// The body so far; nil where a file is in it.
+fn whole(visit: &Visit) -> Answer<'_> {
+    let pieces = visit.body.as_deref().unwrap_or_default();
+    let mut whole = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Bytes(bytes) => whole.extend_from_slice(bytes),
+            Piece::File { .. } => return Answer::Nil,
+        }
+    }
+    Answer::Made(whole)
 }

@@ -1,5 +1,5 @@
 -- What scripts see, made once for all of them. `host` has the functions of the server, each of which is about the
--- request of the script that calls it. Given back is the function that runs a script.
+-- request of the script that calls it. Given back is a function that makes of a script what runs it.
 --
 -- Nothing a script can reach may be changed by it for the next one: libraries are userdata that only answer, and the
 -- globals it sets are in a table of its own. What runs other Lua code (coroutines; sorting and replacing, in library.lua)
@@ -132,34 +132,10 @@ local function fields(kind)
     return face(host[kind], host["set_" .. kind], host[kind .. "s"])
 end
 
-local function add(piece, at)
-    local kind = type(piece)
-    if kind == "string" or kind == "number" then
-        host.body_add(tostring(piece))
-    elseif kind == "table" and type(rawget(piece, "filename")) == "string" then
-        host.body_add_file(rawget(piece, "filename"), rawget(piece, "offset"), rawget(piece, "length"))
-    else
-        error("a body is made of strings and of { filename =, offset =, length = }, not of a " .. kind
-            .. (at and " (its part " .. at .. ")" or ""), 0)
-    end
-end
-
-local function add_all(body)
-    if type(body) ~= "table" or rawget(body, "filename") ~= nil then return add(body) end
-    for at = 1, #body do add(body[at], at) end
-end
-
-local body = sealed({
-    add = function(piece) add_all(piece) end,
-    set = function(piece)
-        host.body_clear()
-        if piece ~= nil then add_all(piece) end
-    end,
-    get = host.body_get,
-})
+local body = sealed({ add = host.body_add, set = host.body_set, get = host.body_get })
 
 local request_body = sealed({
-    get = function() return host.request_body() end,
+    get = host.request_body,
     len = function() return #(host.request_body() or "") end,
     collect = function() return host.request_body() ~= nil end,
 })
@@ -211,30 +187,14 @@ if host.is_fenced then
     getmetatable("").__metatable = false
 end
 
--- What a script leaves behind: header fields, a body if it answers, and what it returned.
-local function finish(lighty, result)
-    local header = rawget(lighty, "header")
-    if header ~= nil then
-        if type(header) ~= "table" then error("lighty.header is a " .. type(header) .. ", not a table", 0) end
-        for name, value in next, header do
-            if type(name) ~= "string" or type(value) ~= "string" and type(value) ~= "number" then
-                error("lighty.header has `" .. tostring(name) .. "` = " .. tostring(value)
-                    .. "; expected names and strings", 0)
-            end
-            host.set_response(nil, name, tostring(value))
-        end
-    end
-    if type(result) ~= "number" then result = nil end
-    local answers = not host.is_fenced or result and result >= 200
-    local content = rawget(lighty, "content")
-    if answers and content ~= nil then add_all(content) end
-    return result
-end
+local finish = host.finish
 
+-- What runs a script in an environment of its own, once or, as `finish` clears that, again and again.
 return function(script)
-    local lighty = setmetatable({ header = {} }, lighty_meta)
+    local header = {}
+    local lighty = setmetatable({ header = header }, lighty_meta)
     local env = setmetatable({ lighty = lighty }, env_meta)
     if host.is_fenced then env._G = env end
     setfenv(script, env)
-    return finish(lighty, script())
+    return function() return finish(env, lighty, header, script()) end
 end

@@ -4,7 +4,7 @@
 //! decided that the file may be seen.
 
 pub mod body;
-mod condition;
+pub mod condition;
 mod encoding;
 mod files;
 mod media;

@@ -9,7 +9,7 @@ mod content;
 mod disk;
 mod outcome;
 mod respond;
-pub mod visit;
+mod visit;
 
 pub use admit::admit;
 pub use respond::{respond, Response};
@@ -17,7 +17,7 @@ pub use respond::{respond, Response};
 use crate::clock::Clock;
 use disk::Disk;
 use mehari_config::{Host, LuaSettings, Settings, Site};
-use mehari_edge::{Edge, Ended, Failure, Limits, Stage, Step, Visit};
+use mehari_edge::{Edge, Ended, Failure, Limits, Source, Stage, Step, Visit};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
@@ -92,13 +92,15 @@ impl Lua {
         Ok(self.edge.get_or_init(|| edge))
     }
 
-    /// Runs one script to its end, a slice at a time. Without an end there is no visit to be looked at.
+    /// Runs one script to its end, a slice at a time. `look` shows the request, which is not there between slices.
+    /// Without an end there is no visit to be looked at.
     async fn run(
         &self,
         clock: &Clock,
         file: &Path,
         settings: &Arc<Settings>,
         visit: Box<Visit>,
+        look: impl FnOnce(&mut dyn FnMut(&dyn Source)),
     ) -> (Result<Ended, Failure>, Box<Visit>) {
         let now = clock.tick();
         let started = self
@@ -108,12 +110,16 @@ impl Lua {
             Ok(run) => run,
             Err(failure) => return (Err(failure), Box::default()),
         };
+        let mut step = Step::Again;
+        self.disk.look_for(now, settings);
+        look(&mut |seen| step = run.step(Some(seen)));
         loop {
-            self.disk.look_for(now, settings);
-            match run.step() {
+            match step {
                 Step::Done(done) => return (done, run.into_visit()),
                 Step::Again => tokio::task::yield_now().await,
             }
+            self.disk.look_for(now, settings);
+            step = run.step(None);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The scripts before a request's handler: some see its URL, others the file that stands for.
 
-use super::{content, outcome, visit};
+use super::visit::Seen;
+use super::{content, outcome};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Lead, Passage, Remarks};
 use crate::notes::Notes;
@@ -10,7 +11,7 @@ use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
 use mehari_config::{LogLevel, LuaScripts, Settings};
-use mehari_edge::{Ended, Stage, Visit};
+use mehari_edge::{Ended, Source, Stage, Visit};
 use outcome::Led;
 use std::sync::Arc;
 
@@ -107,9 +108,12 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         route: Option<&Route>,
     ) -> Asked {
         for file in scripts.iter() {
-            let seen = self.visit(turn, stage, route);
             let lua = &self.shared.lua;
-            let (ended, mut visit) = lua.run(&self.shared.clock, file, settings, seen).await;
+            let visit = self.visit(turn, stage);
+            let look = |what: &mut dyn FnMut(&dyn Source)| self.show(turn, route, what);
+            let (ended, mut visit) = lua
+                .run(&self.shared.clock, file, settings, visit, look)
+                .await;
             self.log_printed(turn, &visit);
             let decided = match ended {
                 Ok(Ended::Answer(status)) => {
@@ -139,16 +143,24 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         Asked::GoOn
     }
 
-    fn visit(&self, turn: &Turn, stage: Stage, route: Option<&Route>) -> Box<Visit> {
-        let site = self.shared.site();
+    fn visit(&self, turn: &Turn, stage: Stage) -> Box<Visit> {
         let mut visit = self.shared.lua.new_visit(stage);
-        (self.look)(turn, &mut |request| {
-            visit::fill(&mut visit, request, site.host(turn.host), route);
-        });
         visit.request_count = turn.kept;
         let since = turn.time.duration_since(std::time::UNIX_EPOCH);
         visit.start_time = since.map_or(0, |since| since.as_secs());
         visit
+    }
+
+    fn show(&self, turn: &Turn, route: Option<&Route>, what: &mut dyn FnMut(&dyn Source)) {
+        let site = self.shared.site();
+        let host = site.host(turn.host);
+        (self.look)(turn, &mut |request| {
+            what(&Seen {
+                request,
+                host,
+                route,
+            });
+        });
     }
 
     /// The request as a script has changed it. Something: it is over.

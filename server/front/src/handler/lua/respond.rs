@@ -1,6 +1,7 @@
 //! The scripts behind a request's handler: they see the head of the response before it is sent.
 
-use super::{content, outcome, visit};
+use super::visit::Seen;
+use super::{content, outcome};
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
 use crate::handler::file::Files;
@@ -9,7 +10,7 @@ use crate::request::Request;
 use crate::shared::Shared;
 use crate::turn::Turn;
 use mehari_config::LogLevel;
-use mehari_edge::{Ended, Stage, Visit};
+use mehari_edge::{Ended, Source, Stage, Visit};
 
 /// A head, as the handler said it or as scripts have left it.
 pub struct Response {
@@ -39,15 +40,24 @@ pub async fn respond<D: Dispatch>(
         instead: None,
     };
     for file in settings.lua.response_start.iter() {
-        let site = shared.site();
         let mut visit = shared.lua.new_visit(Stage::ResponseStart);
-        look(turn, &mut |request| {
-            let route = turn.route.as_deref();
-            visit::fill(&mut visit, request, site.host(turn.host), route);
-        });
         visit.status = response.status;
         push_fields(&mut visit, &response.lines);
-        let (ended, mut visit) = shared.lua.run(&shared.clock, file, &settings, visit).await;
+        let show = |what: &mut dyn FnMut(&dyn Source)| {
+            let site = shared.site();
+            let (host, route) = (site.host(turn.host), turn.route.as_deref());
+            look(turn, &mut |request| {
+                what(&Seen {
+                    request,
+                    host,
+                    route,
+                });
+            });
+        };
+        let (ended, mut visit) = shared
+            .lua
+            .run(&shared.clock, file, &settings, visit, show)
+            .await;
         for line in &visit.printed {
             let text = line.escape_ascii().to_string();
             turn.log(shared, LogLevel::Notice, asked, &text);

@@ -1,59 +1,85 @@
-//! What a script sees of a request.
+//! What a script sees of a request: what it asks for, when it does.
 
 use crate::handler::perl::{scheme, server_name};
 use crate::path::Path;
 use crate::request::Request;
 use crate::route::Route;
 use mehari_config::Host;
-use mehari_edge::{Attribute, Visit};
+use mehari_edge::{Attribute, Source};
+use std::borrow::Cow;
 
 /// The request before it is mapped; with its route, once it is.
-pub fn fill(visit: &mut Visit, request: &Request<'_>, host: &Host, route: Option<&Route>) {
-    let path = request.path();
-    match Path::decode(path) {
-        Ok(decoded) => visit.tell(Attribute::UriPath, &decoded.bytes),
-        // `pass` refuses such a path.
-        Err(_) => visit.tell(Attribute::UriPath, path),
+pub struct Seen<'a> {
+    pub request: &'a Request<'a>,
+    pub host: &'a Host,
+    pub route: Option<&'a Route>,
+}
+
+impl Source for Seen<'_> {
+    fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>> {
+        let (request, peer) = (self.request, self.request.peer);
+        let text: &[u8] = match attribute {
+            Attribute::UriPath => return Some(self.decoded_path()),
+            Attribute::UriPathRaw => request.path(),
+            Attribute::UriScheme => scheme(request),
+            Attribute::UriAuthority => request.host,
+            Attribute::UriQuery if request.resource.len() == request.path().len() => return None,
+            Attribute::UriQuery => request.query(),
+            Attribute::RequestMethod => request.method,
+            Attribute::RequestUri => request.resource,
+            Attribute::RequestOrigUri => request.target,
+            Attribute::RequestProtocol => request.protocol.name(),
+            Attribute::RemoteAddress => peer.remote_addr.as_bytes(),
+            Attribute::RemotePort => return Some(number(peer.remote_port)),
+            Attribute::ServerAddress => peer.server_addr.as_bytes(),
+            Attribute::ServerPort => return Some(number(peer.server_port)),
+            Attribute::ServerName => server_name(request, self.host),
+            Attribute::PhysicalDocRoot | Attribute::PhysicalBaseDir => self.root(),
+            Attribute::PhysicalPath => &self.route?.file,
+            Attribute::PhysicalRelPath => self.rel_path()?,
+            Attribute::RequestPathInfo => match &self.route?.path_info[..] {
+                b"" => return None,
+                path_info => path_info,
+            },
+        };
+        Some(Cow::Borrowed(text))
     }
-    visit.tell(Attribute::UriPathRaw, path);
-    visit.tell(Attribute::UriScheme, scheme(request));
-    visit.tell(Attribute::UriAuthority, request.host);
-    if request.resource.len() > path.len() {
-        visit.tell(Attribute::UriQuery, request.query());
+
+    fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
+        for (name, value) in self.request.fields {
+            tell(name, value);
+        }
     }
-    visit.tell(Attribute::RequestMethod, request.method);
-    visit.tell(Attribute::RequestUri, request.resource);
-    visit.tell(Attribute::RequestOrigUri, request.target);
-    visit.tell(Attribute::RequestProtocol, request.protocol.name());
-    let peer = request.peer;
-    visit.tell(Attribute::RemoteAddress, peer.remote_addr.as_bytes());
-    visit.tell(Attribute::RemotePort, number(peer.remote_port).as_bytes());
-    visit.tell(Attribute::ServerAddress, peer.server_addr.as_bytes());
-    visit.tell(Attribute::ServerPort, number(peer.server_port).as_bytes());
-    visit.tell(Attribute::ServerName, server_name(request, host));
-    let root = host.document_root.as_os_str().as_encoded_bytes();
-    visit.tell(Attribute::PhysicalDocRoot, root);
-    visit.tell(Attribute::PhysicalBaseDir, root);
-    if let Some(route) = route {
-        tell_route(visit, root, route);
-    }
-    for (name, value) in request.fields {
-        visit.request.push(name, value);
-    }
-    for (name, value) in request.notes.into_iter().flat_map(|notes| &notes.variables) {
-        visit.environment.push(name, value);
+
+    fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
+        let notes = self.request.notes.into_iter();
+        for (name, value) in notes.flat_map(|notes| &notes.variables) {
+            tell(name, value);
+        }
     }
 }
 
-fn tell_route(visit: &mut Visit, root: &[u8], route: &Route) {
-    visit.tell(Attribute::PhysicalPath, &route.file);
-    let rel_path = route.file.strip_prefix(root).unwrap_or(&route.script_name);
-    visit.tell(Attribute::PhysicalRelPath, rel_path);
-    if !route.path_info.is_empty() {
-        visit.tell(Attribute::RequestPathInfo, &route.path_info);
+impl Seen<'_> {
+    fn decoded_path(&self) -> Cow<'_, [u8]> {
+        let path = self.request.path();
+        match Path::decode(path) {
+            Ok(decoded) => Cow::Owned(decoded.bytes),
+            // `pass` refuses such a path.
+            Err(_) => Cow::Borrowed(path),
+        }
+    }
+
+    fn root(&self) -> &[u8] {
+        self.host.document_root.as_os_str().as_encoded_bytes()
+    }
+
+    fn rel_path(&self) -> Option<&[u8]> {
+        let route = self.route?;
+        let below = route.file.strip_prefix(self.root());
+        Some(below.unwrap_or(&route.script_name))
     }
 }
 
-fn number(port: u16) -> String {
-    port.to_string()
+fn number(port: u16) -> Cow<'static, [u8]> {
+    Cow::Owned(port.to_string().into_bytes())
 }

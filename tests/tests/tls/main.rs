@@ -1,12 +1,14 @@
 //! TLS: certificates and their renewal, clients' certificates, what programs learn, what is refused.
 
+mod client;
+mod pair;
+
+use client::Client;
 use mehari_harness::{eventually, Builder, Connection, Server, PATIENCE};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, HandshakeKind, SignatureScheme,
-};
+use pair::{parameters, Pair};
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, HandshakeKind};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -14,53 +16,6 @@ use std::time::{Duration, Instant};
 
 const ENVIRONMENT: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
     print \"$_=$ENV{$_}\\n\" for sort grep /SSL|HTTPS|SCHEME/, keys %ENV;\n";
-
-/// A certificate and its key, as PEM and as what they are.
-struct Pair {
-    certificate: rcgen::Certificate,
-    key: KeyPair,
-}
-
-impl Pair {
-    fn of(name: &str) -> Pair {
-        let key = KeyPair::generate().expect("a key");
-        let certificate = parameters(name).self_signed(&key).expect("a certificate");
-        Pair { certificate, key }
-    }
-
-    fn authority() -> Pair {
-        let key = KeyPair::generate().expect("a key");
-        let mut parameters = parameters("authority.example");
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let certificate = parameters.self_signed(&key).expect("a certificate");
-        Pair { certificate, key }
-    }
-
-    fn signed_by(name: &str, authority: &Pair) -> Pair {
-        let key = KeyPair::generate().expect("a key");
-        let mut parameters = parameters(name);
-        parameters
-            .distinguished_name
-            .push(DnType::OrganizationName, "Caravan, Ltd");
-        parameters.serial_number = Some(vec![0x0a, 0xbc].into());
-        let certificate = parameters.signed_by(&key, &authority.certificate, &authority.key);
-        Pair {
-            certificate: certificate.expect("a certificate"),
-            key,
-        }
-    }
-
-    fn der(&self) -> CertificateDer<'static> {
-        self.certificate.der().clone()
-    }
-}
-
-fn parameters(name: &str) -> CertificateParams {
-    let mut parameters = CertificateParams::new(vec![name.to_string()]).expect("a name");
-    parameters.distinguished_name = rcgen::DistinguishedName::new();
-    parameters.distinguished_name.push(DnType::CommonName, name);
-    parameters
-}
 
 /// A server on a TLS port with the certificate of `site.example`.
 fn secure(own: &Pair) -> Builder {
@@ -73,109 +28,6 @@ fn secure(own: &Pair) -> Builder {
         .conf("SSLCertificateFile tls/site.crt\nSSLCertificateKeyFile tls/site.key\n")
         .without_listen()
         .args(&["--listen", "https://127.0.0.1:0"])
-}
-
-/// Accepts any certificate: the tests compare it themselves.
-#[derive(Debug)]
-struct Anyone;
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::ring::default_provider()
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
-}
-
-#[derive(Clone)]
-struct Client(ClientConfig);
-
-impl Client {
-    fn new(versions: &[&'static rustls::SupportedProtocolVersion], own: Option<&Pair>) -> Client {
-        let builder =
-            ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_protocol_versions(versions)
-                .expect("versions")
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Anyone));
-        Client(match own {
-            None => builder.with_no_client_auth(),
-            Some(own) => {
-                let key = PrivateKeyDer::Pkcs8(own.key.serialize_der().into());
-                let with = builder.with_client_auth_cert(vec![own.der()], key);
-                with.expect("a client's certificate")
-            }
-        })
-    }
-
-    fn plain() -> Client {
-        Client::new(&[&rustls::version::TLS13], None)
-    }
-
-    /// Asks for a path of `site.example`; all that comes, and the connection as it then is.
-    fn ask(&self, server: &Server, path: &str) -> std::io::Result<(String, ClientConnection)> {
-        self.ask_host(server, "site.example", "site.example", path)
-    }
-
-    /// Greets one host and asks for another.
-    fn ask_host(
-        &self,
-        server: &Server,
-        greeted: &'static str,
-        host: &str,
-        path: &str,
-    ) -> std::io::Result<(String, ClientConnection)> {
-        let name = ServerName::try_from(greeted).expect("a name");
-        let connection = ClientConnection::new(Arc::new(self.0.clone()), name).expect("a client");
-        let socket = TcpStream::connect(server.address)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        let mut stream = rustls::StreamOwned::new(connection, socket);
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes())?;
-        let mut text = String::new();
-        // Without the server's goodbye this is an error: nothing was cut.
-        stream.read_to_string(&mut text)?;
-        Ok((text, stream.conn))
-    }
-
-    /// The certificate that a client without a past is shown.
-    fn shown(server: &Server) -> Option<CertificateDer<'static>> {
-        let (_, connection) = Client::plain().ask(server, "/page.html").ok()?;
-        connection
-            .peer_certificates()?
-            .first()
-            .cloned()
-            .map(CertificateDer::into_owned)
-    }
 }
 
 #[test]

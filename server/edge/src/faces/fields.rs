@@ -1,0 +1,148 @@
+//! Header fields of request and response, and variables for programs.
+
+use super::environment;
+use crate::current::Current;
+use crate::fields::Fields;
+use crate::native::{function, said, Answer, Refusal};
+use crate::visit::{Source, Visit};
+use mlua::{Lua, Result, Table};
+use std::rc::Rc;
+
+/// What an entry costs beside its bytes.
+pub const ENTRY: usize = 64;
+/// Fields of one kind a script may make.
+const FIELDS: usize = 512;
+
+/// A script does not decide how a message is framed, nor about the connection.
+const FRAMING: &[&str] = &[
+    "connection",
+    "content-length",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    Request,
+    Response,
+    Environment,
+}
+
+impl Which {
+    fn of(self, visit: &mut Visit) -> &mut Fields {
+        match self {
+            Which::Request => &mut visit.request,
+            Which::Response => &mut visit.response,
+            Which::Environment => &mut visit.environment,
+        }
+    }
+
+    fn learn(self, visit: &mut Visit, source: Option<&dyn Source>) {
+        if self != Which::Response {
+            visit.learn_fields(source);
+        }
+    }
+}
+
+pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
+    for (name, which) in [
+        ("request", Which::Request),
+        ("response", Which::Response),
+        ("environment", Which::Environment),
+    ] {
+        accessors(lua, host, current, name, which)?;
+    }
+    Ok(())
+}
+
+/// Getter, setter and names of one kind of fields: `request`, `set_request`, `requests`.
+fn accessors(
+    lua: &Lua,
+    host: &Table,
+    current: &Rc<Current>,
+    name: &str,
+    which: Which,
+) -> Result<()> {
+    let get = function(lua, current, move |visit, arguments| {
+        let name = arguments.at(2).text()?;
+        which.learn(visit, arguments.source());
+        let found = match which {
+            Which::Environment => environment::variable(visit, name, arguments.source()),
+            _ => which.of(visit).get(name),
+        };
+        Ok(found.map_or(Answer::Nil, Answer::Text))
+    })?;
+    host.set(name, get)?;
+    let set = function(lua, current, move |visit, arguments| {
+        let (name, value) = (arguments.at(2).text()?, arguments.at(3).text_or_nil()?);
+        which.learn(visit, arguments.source());
+        set(visit, which, name, value)?;
+        Ok(Answer::Nil)
+    })?;
+    host.set(format!("set_{name}"), set)?;
+    let shared = current.clone();
+    let names = lua.create_function(move |lua, ()| {
+        let names = shared.with(|visit, source| {
+            which.learn(visit, source);
+            let names = which.of(visit).iter().map(|(name, _)| name.to_vec());
+            names.collect::<Vec<_>>()
+        });
+        let names = names.unwrap_or_default().into_iter();
+        let names = names.map(|name| lua.create_string(name));
+        names.collect::<Result<Vec<_>>>()
+    })?;
+    host.set(format!("{name}s"), names)
+}
+
+/// What a script says of one field; nothing takes it away.
+pub fn set(
+    visit: &mut Visit,
+    which: Which,
+    name: &[u8],
+    value: Option<&[u8]>,
+) -> std::result::Result<(), Refusal> {
+    match which {
+        Which::Environment => environment::check(name, value)?,
+        _ => check(name, value)?,
+    }
+    let size = name.len() + value.map_or(0, <[u8]>::len) + ENTRY;
+    let count = visit.adding(size, |visit| {
+        let fields = which.of(visit);
+        match value {
+            Some(value) if which == Which::Response && is_cookie(name) => fields.add(name, value),
+            Some(value) => fields.set(name, value),
+            None => fields.unset(name),
+        }
+        fields.len()
+    })?;
+    match count <= FIELDS {
+        true => Ok(()),
+        false => Err(said(format!("more than {FIELDS} fields"))),
+    }
+}
+
+/// Each of them is a line of its own.
+fn is_cookie(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"set-cookie")
+}
+
+fn check(name: &[u8], value: Option<&[u8]>) -> std::result::Result<(), Refusal> {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    let shown = || name.escape_ascii();
+    if name.is_empty() || !name.iter().all(is_token) {
+        return Err(said(format!("`{}` is no name of a header field", shown())));
+    }
+    let mut framing = FRAMING.iter();
+    if framing.any(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
+        return Err(said(format!("the server itself decides about {}", shown())));
+    }
+    match value {
+        Some(value) if value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) => Err(said(
+            format!("a value of {} has a line end or a NUL in it", shown()),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Functions of ours as Lua calls them, with nothing in between: what they are given is looked at where it lies, what
+//! they say is put there, and what they refuse is raised as an error of the script's line.
+//!
+//! Each is about the visit of the slice that runs. None of them calls Lua, so none is entered twice.
+#![allow(unsafe_code)] // Lua's C interface
+
+mod item;
+
+pub use item::{Item, Kind};
+
+use crate::current::Current;
+use crate::visit::{Source, Visit};
+use mlua::ffi::{self, lua_State};
+use mlua::{Function, Lua, Result};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+/// What a function says.
+pub enum Answer<'v> {
+    Nil,
+    Number(f64),
+    Text(&'v [u8]),
+    Made(Vec<u8>),
+}
+
+/// Why it says nothing.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The script's own mistake, without its place.
+    Said(String),
+    /// The same, about no line of it.
+    SaidOfAll(String),
+    NoMemory,
+}
+
+/// As LuaJIT says it.
+pub const NO_MEMORY: &str = "not enough memory";
+
+pub type Outcome<'v> = std::result::Result<Answer<'v>, Refusal>;
+
+type Body = dyn for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v>;
+
+/// A refusal with this text.
+pub fn said(text: impl Into<String>) -> Refusal {
+    Refusal::Said(text.into())
+}
+
+/// What a function was given.
+pub struct Arguments<'v> {
+    state: *mut lua_State,
+    source: Option<&'v dyn Source>,
+}
+
+impl<'v> Arguments<'v> {
+    /// The first is 1; one that was not given is nil.
+    pub fn at(&self, index: u8) -> Item<'v> {
+        // SAFETY: the arguments lie on the stack of `state` as long as the function runs, which is 'v.
+        unsafe { Item::new(self.state, c_int::from(index)) }
+    }
+
+    /// Who knows what the visit has not been told.
+    pub fn source(&self) -> Option<&'v dyn Source> {
+        self.source
+    }
+}
+
+struct Bound {
+    current: Rc<Current>,
+    body: Box<Body>,
+}
+
+/// A function for Lua. It lives as long as the process, as the interpreter does.
+pub fn function<F>(lua: &Lua, current: &Rc<Current>, body: F) -> Result<Function>
+where
+    F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v> + 'static,
+{
+    let bound = Box::new(Bound {
+        current: current.clone(),
+        body: Box::new(body),
+    });
+    let bound: *mut Bound = Box::leak(bound);
+    // SAFETY: called in protected mode; one value is left on the stack.
+    unsafe {
+        lua.exec_raw((), |state| {
+            ffi::lua_pushlightuserdata(state, bound.cast());
+            ffi::lua_pushcclosure(state, call, 1);
+        })
+    }
+}
+
+/// All of them, as Lua sees them.
+unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
+    // SAFETY: the only upvalue is what `function` leaked, and it is never written. The visit is lent for as long as
+    // its slice runs, and to one function at a time, as none calls Lua. What Lua raises unwinds through this frame.
+    unsafe {
+        let bound = ffi::lua_touserdata(state, ffi::lua_upvalueindex(1)).cast::<Bound>();
+        let outcome = match (*bound).current.lent() {
+            Some(lent) => {
+                let source = lent.source.map(|source| &*source);
+                ((*bound).body)(&mut *lent.visit, &Arguments { state, source })
+            }
+            None => Err(said("there is no request here")),
+        };
+        match outcome {
+            Ok(answer) => push(state, &answer),
+            Err(refusal) => raise(state, refusal),
+        }
+    }
+    1
+}
+
+unsafe fn push(state: *mut lua_State, answer: &Answer<'_>) {
+    // SAFETY: a C function has room for twenty values.
+    unsafe {
+        match answer {
+            Answer::Nil => ffi::lua_pushnil(state),
+            Answer::Number(number) => ffi::lua_pushnumber(state, *number),
+            Answer::Text(text) => push_text(state, text),
+            Answer::Made(text) => push_text(state, text),
+        }
+    }
+}
+
+unsafe fn push_text(state: *mut lua_State, text: &[u8]) {
+    // SAFETY: Lua copies these bytes.
+    unsafe { ffi::lua_pushlstring_(state, text.as_ptr().cast(), text.len()) }
+}
+
+unsafe fn raise(state: *mut lua_State, refusal: Refusal) -> ! {
+    // SAFETY: as above. The text is given back before Lua leaves this frame.
+    unsafe {
+        match &refusal {
+            Refusal::NoMemory => push_text(state, NO_MEMORY.as_bytes()),
+            Refusal::SaidOfAll(text) => push_text(state, text.as_bytes()),
+            Refusal::Said(text) => {
+                ffi::luaL_where(state, 1);
+                push_text(state, text.as_bytes());
+                ffi::lua_concat(state, 2);
+            }
+        }
+        drop(refusal);
+        ffi::lua_error(state)
+    }
+}

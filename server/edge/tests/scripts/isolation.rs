@@ -1,0 +1,239 @@
+//! What one script does is nothing to the next.
+
+use crate::bench::{body, expression, Bench, LIMITS};
+use mehari_edge::{Attribute, Ended, Step};
+use std::time::Duration;
+
+#[test]
+fn what_a_script_leaves_is_gone_for_the_next() {
+    let mut bench = Bench::new();
+    for leaving in [
+        "left = 1",
+        "_G.left = 1",
+        "rawset(_G, 'left', 1)",
+        "pcall(function() string.left = 1 end)",
+        "pcall(rawset, string, 'left', 1)",
+        "pcall(table.insert, string, 1)",
+        "pcall(function() getmetatable('').__index.left = 1 end)",
+        "pcall(function() lighty.r.left = 1 end)",
+        "lighty.left = 1",
+        "pcall(function() getmetatable(lighty).__index.left = 1 end)",
+        "pcall(load('left = 1'))",
+        "pcall(pcall(load, 'left = 1') and select(2, pcall(load, 'left = 1')))",
+        "pcall(loadstring('left = 1'))",
+    ] {
+        let _ = bench.run(leaving).0;
+        let left = "left or string.left or ('').left or lighty.left or lighty.r.left or string[1]";
+        assert_eq!(bench.text(&expression(left)), "nil", "{leaving}");
+    }
+}
+
+#[test]
+fn a_script_has_no_way_out() {
+    let mut bench = Bench::new();
+    for name in [
+        "io",
+        "os.execute",
+        "os.exit",
+        "os.remove",
+        "debug",
+        "package",
+        "require",
+        "dofile",
+        "loadfile",
+        "jit",
+        "ffi",
+        "setfenv",
+        "getfenv",
+        "newproxy",
+        "collectgarbage",
+        "string.dump",
+        "math.randomseed",
+        "getmetatable('')",
+    ] {
+        let said = bench.text(&expression(&format!("{name} or nil")));
+        assert_eq!(said, "nil", "{name}");
+    }
+    let compiled = "load(string.char(27) .. 'LJ')";
+    assert_eq!(
+        bench.text(&expression(compiled)),
+        "nil",
+        "byte code is not loaded"
+    );
+}
+
+#[test]
+fn runs_at_the_same_time_do_not_see_each_other() {
+    let mut bench = Bench::new();
+    let source = "mine = lighty.env['uri.path']
+        local s = 0 for i = 1, 60000 do s = s + i end
+        lighty.content = { mine, ' ', lighty.env['uri.path'] } return 200";
+    std::fs::write(bench.file("two.lua"), source).expect("written");
+    bench.now += Duration::from_secs(2);
+    let mut runs: Vec<_> = ["/one", "/two", "/three"]
+        .into_iter()
+        .map(|path| {
+            let mut visit = Bench::visit();
+            visit.tell(Attribute::UriPath, path.as_bytes());
+            let run = bench
+                .edge
+                .start(&bench.file("two.lua"), bench.now, LIMITS, visit);
+            (path, run.expect("started"))
+        })
+        .collect();
+    let mut open: Vec<usize> = (0..runs.len()).collect();
+    let mut rounds = 0;
+    while !open.is_empty() {
+        rounds += 1;
+        open.retain(|at| match runs[*at].1.step(None) {
+            Step::Again => true,
+            Step::Done(result) => {
+                assert_eq!(result, Ok(Ended::Answer(200)));
+                false
+            }
+        });
+    }
+    assert!(rounds > 5, "they ran side by side");
+    for (path, run) in runs {
+        assert_eq!(body(&run.into_visit()), format!("{path} {path}"));
+    }
+}
+
+#[test]
+fn counters_outlive_requests() {
+    let mut bench = Bench::new();
+    for expected in ["1", "2"] {
+        let source =
+            "lighty.status['core.connections'] = (lighty.status['core.connections'] or 0) + 1 ";
+        let said = bench.text(&format!(
+            "{source}{}",
+            expression("lighty.status['core.connections']")
+        ));
+        assert_eq!(said, expected);
+    }
+}
+
+/// Each is asked about a request, and then others are whose coroutine and environment may be the same.
+#[test]
+fn an_environment_that_is_used_again_is_as_new() {
+    let mut bench = Bench::new();
+    let source = "
+        local seen = {}
+        for name in pairs(_G) do seen[#seen + 1] = name end
+        for name in pairs(lighty.header) do seen[#seen + 1] = 'header ' .. name end
+        seen[#seen + 1] = type(lighty.content) .. type(lighty.mine) .. type(left) .. tostring(_G.lighty == lighty)
+        seen[#seen + 1] = tostring(getmetatable(lighty.header)) .. lighty.r.req_attr['uri.query']
+        table.sort(seen)
+        lighty.content = { table.concat(seen, ' ') }
+        local what = lighty.r.req_attr['uri.query']
+        if what == 'names' then for i = 1, 20 do _G['left' .. i] = i end left = 1 lighty.mine = 1
+        elseif what == 'many' then for i = 1, 500 do _G['left' .. i] = i end left = 1
+        elseif what == 'header' then lighty.header['X-Left'] = 'left'
+        elseif what == 'meta' then setmetatable(lighty.header, { __index = { x = 1 }, __tostring = function() return 'meta' end })
+        elseif what == 'other' then lighty.header = { ['X-Left'] = 'left' }
+        elseif what == 'none' then lighty.header = nil
+        elseif what == 'lighty' then lighty = nil
+        elseif what == 'swapped' then lighty, _G._G = { header = {} }, nil
+        elseif what == 'error' then left = 1 error('so')
+        elseif what == 'yield' then left = 1 coroutine.yield()
+        elseif what == 'slow' then left = 1 for i = 1, 60000 do end
+        elseif what == 'large' then left = ('x'):rep(200000)
+        elseif what == 'kept' then
+            local env, mine = _G, lighty
+            keep = coroutine.wrap(function() while true do env.left, mine.mine = 1, 1 coroutine.yield() end end)
+            keep()
+        end
+        return 200";
+    std::fs::write(bench.file("kept.lua"), source).expect("written");
+    bench.now += Duration::from_secs(2);
+    let said = |query: &str| {
+        let mut visit = Bench::visit();
+        visit.tell(Attribute::UriQuery, query.as_bytes());
+        let run = bench
+            .edge
+            .start(&bench.file("kept.lua"), bench.now, LIMITS, visit);
+        let mut run = run.expect("started");
+        let done = loop {
+            if let Step::Done(done) = run.step(None) {
+                break done;
+            }
+        };
+        let visit = run.into_visit();
+        (done.is_ok(), visit.response.len(), visit)
+    };
+    for what in [
+        "nothing", "names", "many", "header", "meta", "other", "none", "lighty", "swapped",
+        "error", "yield", "slow", "large", "kept",
+    ] {
+        let (is_well, fields, _) = said(what);
+        assert_eq!(is_well, !["error", "yield"].contains(&what), "{what}");
+        assert_eq!(
+            fields,
+            usize::from(["header", "other"].contains(&what)),
+            "{what}"
+        );
+        for _ in 0..3 {
+            let (is_well, fields, visit) = said("look");
+            assert!(is_well && fields == 0, "{what}");
+            assert_eq!(body(&visit), "_G lighty nillook nilnilniltrue", "{what}");
+        }
+    }
+}
+
+/// What is borrowed from the request of one run is not there in the next.
+#[test]
+fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
+    use mehari_edge::{Source, Visit};
+    use std::borrow::Cow;
+    struct Seen(&'static str);
+    impl Source for Seen {
+        fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>> {
+            let is_method = attribute == Attribute::RequestMethod;
+            (!is_method).then(|| format!("{}:{attribute:?}", self.0).into_bytes().into())
+        }
+        fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
+            tell(b"Host", self.0.as_bytes());
+        }
+        fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
+            tell(b"FROM", self.0.as_bytes());
+        }
+    }
+    let mut bench = Bench::new();
+    let source = "
+        local first = lighty.env['uri.path']
+        if SLOW then for i = 1, 60000 do end end
+        local r = lighty.r
+        local said = { first, lighty.env['uri.query'], tostring(lighty.env['request.method']), r.req_header.host,
+            r.req_env.FROM, r.req_env.HTTP_HOST, r.req_env.REMOTE_ADDR }
+        lighty.content = { table.concat(said, ' ') }
+        return 200";
+    std::fs::write(bench.file("quick.lua"), source).expect("written");
+    let slow = source.replace("SLOW", "true");
+    std::fs::write(bench.file("slow.lua"), slow).expect("written");
+    bench.now += Duration::from_secs(2);
+    let mut visit = Box::new(Visit::default());
+    for (file, name) in [
+        ("quick.lua", "one"),
+        ("quick.lua", "two"),
+        ("slow.lua", "three"),
+    ] {
+        visit.reset(mehari_edge::Stage::RawUrl);
+        let run = bench
+            .edge
+            .start(&bench.file(file), bench.now, LIMITS, visit);
+        let mut run = run.expect("started");
+        let mut step = run.step(Some(&Seen(name)));
+        while matches!(step, Step::Again) {
+            // Whoever brought the request may be elsewhere now.
+            step = run.step(None);
+        }
+        assert!(
+            matches!(step, Step::Done(Ok(Ended::Answer(200)))),
+            "{name}: {step:?}"
+        );
+        visit = run.into_visit();
+        let expected =
+            format!("{name}:UriPath {name}:UriQuery nil {name} {name} {name} {name}:RemoteAddress");
+        assert_eq!(body(&visit), expected);
+    }
+}

@@ -1,0 +1,7 @@
+//! Scripts on the real interpreter: what they see, what they change, and what stops them.
+
+mod answers;
+mod bench;
+mod isolation;
+mod language;
+mod limits;

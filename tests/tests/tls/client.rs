@@ -1,0 +1,116 @@
+//! A client that looks at what it is shown, and decides for itself.
+
+use crate::pair::Pair;
+use mehari_harness::{Server, PATIENCE};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+/// Accepts any certificate: the tests compare it themselves.
+#[derive(Debug)]
+struct Anyone;
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        rustls::crypto::ring::default_provider()
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+#[derive(Clone)]
+pub struct Client(pub ClientConfig);
+
+impl Client {
+    pub fn new(
+        versions: &[&'static rustls::SupportedProtocolVersion],
+        own: Option<&Pair>,
+    ) -> Client {
+        let builder =
+            ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_protocol_versions(versions)
+                .expect("versions")
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Anyone));
+        Client(match own {
+            None => builder.with_no_client_auth(),
+            Some(own) => {
+                let key = PrivateKeyDer::Pkcs8(own.key.serialize_der().into());
+                let with = builder.with_client_auth_cert(vec![own.der()], key);
+                with.expect("a client's certificate")
+            }
+        })
+    }
+
+    pub fn plain() -> Client {
+        Client::new(&[&rustls::version::TLS13], None)
+    }
+
+    /// Asks for a path of `site.example`; all that comes, and the connection as it then is.
+    pub fn ask(&self, server: &Server, path: &str) -> std::io::Result<(String, ClientConnection)> {
+        self.ask_host(server, "site.example", "site.example", path)
+    }
+
+    /// Greets one host and asks for another.
+    pub fn ask_host(
+        &self,
+        server: &Server,
+        greeted: &'static str,
+        host: &str,
+        path: &str,
+    ) -> std::io::Result<(String, ClientConnection)> {
+        let name = ServerName::try_from(greeted).expect("a name");
+        let connection = ClientConnection::new(Arc::new(self.0.clone()), name).expect("a client");
+        let socket = TcpStream::connect(server.address)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut stream = rustls::StreamOwned::new(connection, socket);
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
+        let mut text = String::new();
+        // Without the server's goodbye this is an error: nothing was cut.
+        stream.read_to_string(&mut text)?;
+        Ok((text, stream.conn))
+    }
+
+    /// The certificate that a client without a past is shown.
+    pub fn shown(server: &Server) -> Option<CertificateDer<'static>> {
+        let (_, connection) = Client::plain().ask(server, "/page.html").ok()?;
+        connection
+            .peer_certificates()?
+            .first()
+            .cloned()
+            .map(CertificateDer::into_owned)
+    }
+}

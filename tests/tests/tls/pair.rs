@@ -1,0 +1,51 @@
+//! Certificates of the tests' own making.
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use rustls::pki_types::CertificateDer;
+
+/// A certificate and its key, as PEM and as what they are.
+pub struct Pair {
+    pub certificate: rcgen::Certificate,
+    pub key: KeyPair,
+}
+
+impl Pair {
+    pub fn of(name: &str) -> Pair {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = parameters(name).self_signed(&key).expect("a certificate");
+        Pair { certificate, key }
+    }
+
+    pub fn authority() -> Pair {
+        let key = KeyPair::generate().expect("a key");
+        let mut parameters = parameters("authority.example");
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = parameters.self_signed(&key).expect("a certificate");
+        Pair { certificate, key }
+    }
+
+    pub fn signed_by(name: &str, authority: &Pair) -> Pair {
+        let key = KeyPair::generate().expect("a key");
+        let mut parameters = parameters(name);
+        parameters
+            .distinguished_name
+            .push(DnType::OrganizationName, "Caravan, Ltd");
+        parameters.serial_number = Some(vec![0x0a, 0xbc].into());
+        let certificate = parameters.signed_by(&key, &authority.certificate, &authority.key);
+        Pair {
+            certificate: certificate.expect("a certificate"),
+            key,
+        }
+    }
+
+    pub fn der(&self) -> CertificateDer<'static> {
+        self.certificate.der().clone()
+    }
+}
+
+pub fn parameters(name: &str) -> CertificateParams {
+    let mut parameters = CertificateParams::new(vec![name.to_string()]).expect("a name");
+    parameters.distinguished_name = rcgen::DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters
+}
