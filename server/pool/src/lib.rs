@@ -41,3 +41,4 @@ pub use loading::{try_loading, LoadError};
 pub use perl_side::PerlSide;
 pub use policy::Plan;
 pub use status::{PoolStatus, WorkerStatus};
+pub use tap::held_open;
