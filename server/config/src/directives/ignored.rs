@@ -60,6 +60,7 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
         Directive::ignored("AddLanguage", NOT_NEGOTIATED),
+        Directive::ignored("DefaultLanguage", NOT_NEGOTIATED),
         Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("IndexOptions", NOT_LISTED),
