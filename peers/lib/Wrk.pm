@@ -10,11 +10,12 @@ my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, seconds, keep_alive, script (a file of wrk's Lua). Returns {requests, rate, p50, p99 (µs), faults}: faults is a text, '' when there were none.
+# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), faults}: faults is a text, '' when there were none.
 sub run {
     my (%run) = @_;
     my @close = $run{keep_alive} ? () : ('-H', 'Connection: close');
     push @close, '-s', $run{script} if $run{script};
+    push @close, '-H', "Accept-Encoding: $run{coding}" if $run{coding};
     open my $output, '-|', 'wrk', '-t1', "-c$run{connections}", "-d$run{seconds}s", '--latency', '--timeout', $PATIENCE, @close, $run{url}
         or die "cannot run wrk: $!\n";
     my $said = do { local $/; <$output> } // '';
@@ -27,12 +28,22 @@ sub read_report {
     my ($requests) = $said =~ /(\d+) requests in/      or die "wrk's report is not understood:\n$said";
     my ($rate)     = $said =~ /Requests\/sec:\s+([\d.]+)/ or die "wrk's report is not understood:\n$said";
     my %result = (requests => $requests, rate => $rate, faults => faults($said));
+    @result{qw(elapsed bytes)} = transfer($said);
     return {%result, faults => join '; ', 'no answer within the run', grep { length } $result{faults}} unless $requests;
     for my $percent (50, 99) {
         my ($time, $unit) = $said =~ /^\s+$percent%\s+([\d.]+)(us|ms|s)\s*$/m or next;
         $result{"p$percent"} = $time * $MICROSECONDS{$unit};
     }
     return \%result;
+}
+
+# Seconds, and the bytes that came in them: those of answers that had not ended are counted as well.
+sub transfer {
+    my ($said) = @_;
+    my ($seconds, $unit, $size, $scale) = $said =~ /requests in ([\d.]+)(ms|s|m), ([\d.]+)([KMGT]?)B read/ or die "wrk's report is not understood:\n$said";
+    my %seconds = (ms => 1e-3, s => 1, m => 60);
+    my %power   = ('' => 0, K => 1, M => 2, G => 3, T => 4);
+    return ($seconds * $seconds{$unit}, $size * 1024 ** $power{$scale});
 }
 
 # A connection that the server closes without announcing it is a read error to wrk, whose answer it counted none the

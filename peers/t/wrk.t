@@ -27,6 +27,8 @@ is $result->{requests}, 76543,     'requests are those of the whole run';
 is $result->{rate},     69584.55,  'the rate is wrk\'s own';
 is $result->{p50},      398,       'microseconds stay';
 is $result->{p99},      1_250_000, 'seconds become microseconds';
+is $result->{bytes},    9 * 2**20, 'bytes are counted in units of 1024';
+is $result->{elapsed},  1.1,       'and the time they took';
 is $result->{faults},   '',        'a good run has no faults';
 
 my %FAULTS = (

@@ -91,6 +91,27 @@ static bool parse_status(mehari_head *head, const char *value, STRLEN length)
   return true;
 }
 
+/* Of what can be said once the last word counts, as in Apache: the line of the one before goes. */
+static void replace_line(mehari_head *head, const char *name, STRLEN length)
+{
+  STRLEN start = 0;
+  while (start < head->length) {
+    const char *feed = memchr(head->lines + start, '\n', head->length - start);
+    STRLEN next = feed ? feed + 1 - head->lines : head->length;
+    if (next - start > length && head->lines[start + length] == ':' && !strncasecmp(head->lines + start, name, length)) {
+      memmove(head->lines + start, head->lines + next, head->length - next);
+      head->length -= next - start;
+    } else {
+      start = next;
+    }
+  }
+}
+
+static bool is_said_once(const char *name, STRLEN length)
+{
+  return (length == 12 && !strncasecmp(name, "Content-Type", 12)) || (length == 8 && !strncasecmp(name, "Location", 8));
+}
+
 static bool parse_line(mehari_head *head, const char *line, STRLEN length)
 {
   const char *colon = memchr(line, ':', length);
@@ -112,6 +133,8 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
     log_malformed("Status is not a number from 200 to 599", line, length);
     return false;
   }
+  if (head->length && is_said_once(line, colon - line))
+    replace_line(head, line, colon - line);
   return mehari_head_add(head, line, colon - line, value, end - value);
 }
 

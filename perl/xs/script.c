@@ -15,6 +15,7 @@
 static bool compiling, data_found;
 static const char *compiling_name; /* as in its #line */
 static STRLEN data_rest; /* bytes of the file after the __DATA__ line */
+static HV *data_package; /* where __DATA__ stands; __END__ opens the main program's */
 
 static int (*next_keyword)(pTHX_ char *, STRLEN, OP **);
 
@@ -59,6 +60,7 @@ static int find_data(pTHX_ char *word, STRLEN length, OP **op)
   text_end -= footer;
   char *feed = memchr(at, '\n', end - at);
   data_found = true;
+  data_package = word[2] == 'D' ? PL_curstash : NULL;
   data_rest = feed && text_end > feed ? text_end - feed - 1 : 0;
   PL_parser->bufptr = text_end;
   *op = newOP(OP_NULL, 0);
@@ -397,8 +399,10 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
   }
   script->has_data = data_found;
   script->data_offset = script->mark + SvCUR(text) - data_rest;
-  if (data_found)
-    script->data_handle = gv_fetchpv(Perl_form(aTHX_ "%s::DATA", HvNAME(script->stash)), GV_ADD, SVt_PVIO);
+  if (data_found) {
+    HV *package = data_package ? data_package : script->stash;
+    script->data_handle = gv_fetchpv(Perl_form(aTHX_ "%s::DATA", HvNAME(package)), GV_ADD, SVt_PVIO);
+  }
   if (manner == MEHARI_AS_REGISTRY && cgi_world)
     find_captures(aTHX_ script);
   SvREFCNT_dec(text);

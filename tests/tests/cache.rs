@@ -2,6 +2,8 @@
 
 #[path = "cache/stores.rs"]
 mod stores;
+#[path = "cache/strangers.rs"]
+mod strangers;
 
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{eventually, Answer, Request, Server, PATIENCE};

@@ -1,6 +1,6 @@
 //! Access, rewriting, headers, conditions and .htaccess: decided in the front, no worker woken.
 
-use mehari_harness::{eventually, Request, Server, PATIENCE};
+use mehari_harness::{eventually, trace, Request, Server, PATIENCE};
 
 fn with(target: &str, fields: &[(&str, &str)]) -> Request {
     let mut request = Request::get(target);
@@ -248,29 +248,9 @@ fn htaccess_is_read_once_watched_and_costs_nothing_while_it_stays() {
 
 /// The system calls that name a .htaccess while `what` is done.
 fn looks_at_htaccess(server: &Server, what: impl FnOnce()) -> Vec<String> {
-    let trace = server.site.path("trace");
-    let mut strace = std::process::Command::new("strace")
-        .args(["-f", "-e", "trace=file", "-o"])
-        .arg(&trace)
-        .args(["-p", &server.pid().to_string()])
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("strace is there");
-    let mut attached = String::new();
-    let stderr = strace.stderr.as_mut().expect("it was piped");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut attached)
-        .expect("strace says when it is attached");
-    what();
-    // Proof that the trace sees what is looked at.
-    server.get("/a/traced.html").expect(404);
-    mehari_harness::processes::signal(strace.id() as _, rustix::process::Signal::Int);
-    strace.wait().expect("our child");
-    let text = std::fs::read_to_string(&trace).expect("the trace");
-    assert!(text.contains("traced.html"), "nothing was traced: {text}");
-    text.lines()
-        .filter(|line| line.contains(".htaccess"))
-        .map(str::to_owned)
-        .collect()
+    let mut lines = trace::calls(server, "file", what);
+    lines.retain(|line| line.contains(".htaccess"));
+    lines
 }
 
 #[test]

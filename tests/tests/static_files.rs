@@ -1,6 +1,6 @@
 //! Static files as the whole program serves them: kept without a look at the disk, and never out of date.
 
-use mehari_harness::{eventually, Builder, Connection, Request, Server, PATIENCE};
+use mehari_harness::{eventually, trace, Builder, Connection, Request, Server, PATIENCE};
 use rustix::process::Signal;
 use std::fs;
 use std::io::Read;
@@ -10,32 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The system calls that name a file, or look at one, while `what` is done.
 fn looks_at_files(server: &Server, what: impl FnOnce()) -> Vec<String> {
-    let trace = server.site.path("trace");
-    let mut strace = std::process::Command::new("strace")
-        .args([
-            "-f",
-            "-e",
-            "trace=file,fstat,newfstatat,statx,inotify_add_watch",
-            "-o",
-        ])
-        .arg(&trace)
-        .args(["-p", &server.pid().to_string()])
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("strace is there");
-    let mut attached = String::new();
-    let stderr = strace.stderr.as_mut().expect("it was piped");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut attached)
-        .expect("strace says when it is attached");
-    what();
-    // Proof that the trace sees what is asked for.
-    server.get("/traced/none.txt").expect(404);
-    mehari_harness::processes::signal(strace.id() as _, Signal::Int);
-    strace.wait().expect("our child");
-    let text = fs::read_to_string(&trace).expect("the trace");
-    assert!(text.contains("traced"), "nothing was traced: {text}");
-    let lines = text.lines().filter(|line| !line.contains("traced"));
-    lines.map(str::to_owned).collect()
+    let calls = "file,fstat,newfstatat,statx,inotify_add_watch";
+    trace::calls(server, calls, what)
 }
 
 #[track_caller]
@@ -233,6 +209,38 @@ fn events_that_are_lost_let_everything_be_looked_at_again() {
 }
 
 #[test]
+fn files_are_copied_where_sendfile_is_off() {
+    let large: Vec<u8> = (0..900_000_u32).map(|at| (at / 7) as u8).collect();
+    let server = site()
+        .file("htdocs/copied/small.txt", "")
+        .file("htdocs/sent/small.txt", "")
+        .conf("<Location /copied>\nEnableSendfile Off\n</Location>\n")
+        .start();
+    for place in ["copied", "sent"] {
+        let path = server.site.path(&format!("htdocs/{place}/large.bin"));
+        fs::write(path, &large).expect("written");
+    }
+    let mut connection = server.connect();
+    let mut sends = |place: &str| {
+        let target = format!("/{place}/large.bin");
+        let calls = trace::calls(&server, "file,sendfile", || {
+            assert!(
+                fetch(&mut connection, &target) == large,
+                "{place}: other bytes"
+            );
+            let range = Request::get(&target).field("Range", "bytes=70000-799999");
+            let part = connection.send(&range).expect("an answer");
+            assert_eq!(part.status, 206);
+            assert!(part.body == large[70_000..800_000], "{place}: another part");
+        });
+        let is_sent = |line: &&String| line.contains("sendfile(");
+        calls.iter().filter(is_sent).count()
+    };
+    assert_eq!(sends("copied"), 0);
+    assert!(sends("sent") > 0);
+}
+
+#[test]
 fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
     let size = 64 << 20;
     let server = site().start();
@@ -255,4 +263,58 @@ fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
     assert!(got < size, "{got} bytes of a file that had been cut");
     server.log.expect("a file could not be sent to its end");
     assert!(eventually(PATIENCE, || server.get("/hot.txt").status == 200));
+}
+
+/// The system marks every name it remembers of a folder when it is first watched: not on the loop's time.
+#[test]
+fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
+    let server = site().file("htdocs/full/page.html", "page").start();
+    let calls = trace::calls(&server, "file,inotify_add_watch", || {
+        server.get("/full/page.html").expect(200);
+    });
+    let is_watch = |line: &&String| line.contains("inotify_add_watch") && line.contains("/full\"");
+    let watches: Vec<&String> = calls.iter().filter(is_watch).collect();
+    let of_loop = format!("{} ", server.pid());
+    let first = watches.first().expect("a watch");
+    assert!(!first.starts_with(&of_loop), "{watches:#?}");
+    assert!(
+        watches.iter().any(|line| line.starts_with(&of_loop)),
+        "{watches:#?}"
+    );
+    // Nothing that would have the system mark the names of folders above.
+    let of_children = ["IN_ATTRIB", "IN_MODIFY", "IN_CLOSE_WRITE"];
+    let above = calls
+        .iter()
+        .filter(|line| line.contains("inotify_add_watch") && !line.contains("/htdocs"));
+    for line in above {
+        assert!(
+            !of_children.iter().any(|event| line.contains(event)),
+            "{line}"
+        );
+    }
+}
+
+/// More files than anything that is kept has room for, in one folder.
+#[test]
+fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
+    const FILES: usize = 100_000;
+    let server = site().file("htdocs/many/0.txt", "0").start();
+    let folder = server.site.path("htdocs/many");
+    for number in 0..FILES {
+        fs::write(folder.join(format!("{number}.txt")), number.to_string()).expect("written");
+    }
+    let mut connection = server.connect();
+    let mut check = |number: usize, expected: &str| {
+        let body = fetch(&mut connection, &format!("/many/{number}.txt"));
+        assert_eq!(String::from_utf8_lossy(&body), expected);
+    };
+    // Another order than that of the folder, and more of them than routes are kept.
+    for turn in 0..10_000 {
+        let number = turn * 7919 % FILES;
+        check(number, &number.to_string());
+    }
+    for number in [0, 7919, 99_999] {
+        fs::write(folder.join(format!("{number}.txt")), "changed").expect("written");
+        check(number, "changed");
+    }
 }

@@ -33,7 +33,7 @@ impl Page {
     /// What counts against the store's bound.
     pub fn weight(&self) -> u64 {
         const OVERHEAD: usize = 400;
-        (self.lines.len() + self.body.len() + OVERHEAD) as u64
+        (self.lines.len() + self.body.len() + self.terms.weight() + OVERHEAD) as u64
     }
 
     /// Section 4.2.3.

@@ -204,6 +204,18 @@ mod tests {
     }
 
     #[test]
+    fn what_clients_sent_counts_against_the_bound() {
+        let store = Store::default();
+        store.bound(100_000);
+        for number in 0..100 {
+            let language = format!("{number:08000}");
+            let asked: [Field; 1] = [(b"L", language.as_bytes())];
+            store.put(format!("k{number}").as_bytes(), page(&asked, b"x"));
+        }
+        assert!(store.count() < 13, "{} of 8,000 bytes each", store.count());
+    }
+
+    #[test]
     fn what_was_used_longest_ago_gives_way() {
         let store = Store::default();
         store.bound(10_000);

@@ -98,6 +98,15 @@ impl Terms {
         })
     }
 
+    /// Bytes of it. What a client chose to send in a field that a page varies by may be long.
+    pub fn weight(&self) -> usize {
+        let tags = [&self.etag, &self.modified].into_iter().flatten();
+        let tags: usize = tags.map(Vec::len).sum();
+        let vary = self.vary.iter();
+        let vary: usize = vary.map(|(name, value)| name.len() + value.len()).sum();
+        tags + vary
+    }
+
     /// Whether a request would have been answered with this one.
     pub fn fits(&self, asked: &[Field<'_>]) -> bool {
         let same = |(name, value): &(Vec<u8>, Vec<u8>)| combined(asked, name) == *value;
@@ -114,8 +123,7 @@ fn permitted(
     status: u16,
     lines: &[u8],
 ) -> Result<(), Refusal> {
-    let explicit = control.public || control.shared_max_age.is_some();
-    let for_all = explicit || control.must_revalidate;
+    let for_all = control.public || control.shared_max_age.is_some() || control.must_revalidate;
     let ignored = |name: &str| rules.ignore_headers.iter().any(|known| known == name);
     match () {
         _ if !(200..500).contains(&status) || status == 206 || status == 304 => {
@@ -126,9 +134,8 @@ fn permitted(
         }
         _ if control.private && !rules.store_private => Err(Refusal::Private),
         _ if find(asked, "authorization").is_some() && !for_all => Err(Refusal::Authorized),
-        _ if field(lines, "set-cookie").is_some() && !explicit && !ignored("set-cookie") => {
-            Err(Refusal::Cookie)
-        }
+        // `public` is often said of a page by who does not know what adds a session's cookie to it.
+        _ if field(lines, "set-cookie").is_some() && !ignored("set-cookie") => Err(Refusal::Cookie),
         _ => Ok(()),
     }
 }

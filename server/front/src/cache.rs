@@ -7,6 +7,7 @@
 mod answer;
 mod ask;
 mod captured;
+mod claims;
 mod coded;
 mod disk;
 mod key;
@@ -37,17 +38,28 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Waker;
+use std::time::Duration;
+use tokio::time::Instant;
 
 #[derive(Default)]
 pub struct Cache {
     pub store: Store,
-    /// What is being asked for, and who waits for it.
-    asked: RefCell<HashMap<Rc<[u8]>, Vec<Waker>>>,
+    asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
+    /// So many have asked for something.
+    askers: Cell<u64>,
     coded: CodedPages,
     disk: Disk,
     redis: Redis,
     journal: RefCell<Option<Rc<dyn Journal>>>,
     pub counts: Counts,
+}
+
+/// A page that is being asked for.
+struct Asking {
+    /// By whom.
+    number: u64,
+    since: Instant,
+    waiting: Vec<Waker>,
 }
 
 /// What became of requests for pages.
@@ -166,18 +178,40 @@ impl Cache {
         count.set(count.get() + 1);
     }
 
-    /// Whether nobody asks for it yet; who is told so does, until it gives the key back.
-    fn take(&self, key: &Rc<[u8]>) -> bool {
+    /// A number for who asks for it now, until it gives the key back. `None`: somebody does already, and has not for so long. Who
+    /// takes longer is no more waited for.
+    fn take(&self, key: &Rc<[u8]>, limit: Duration) -> Option<u64> {
         let mut asked = self.asked.borrow_mut();
-        let is_free = !asked.contains_key(key);
-        if is_free {
-            asked.insert(key.clone(), Vec::new());
+        let before = asked.get_mut(key);
+        if before
+            .as_ref()
+            .is_some_and(|asking| asking.since.elapsed() < limit)
+        {
+            return None;
         }
-        is_free
+        let number = self.askers.get() + 1;
+        self.askers.set(number);
+        let waiting = before.map(|asking| std::mem::take(&mut asking.waiting));
+        let asking = Asking {
+            number,
+            since: Instant::now(),
+            waiting: waiting.unwrap_or_default(),
+        };
+        asked.insert(key.clone(), asking);
+        Some(number)
     }
 
-    fn give_back(&self, key: &Rc<[u8]>) {
-        let waiting = self.asked.borrow_mut().remove(key);
-        waiting.into_iter().flatten().for_each(Waker::wake);
+    /// Whether nobody has overtaken who was given this number.
+    fn is_asking(&self, key: &[u8], number: u64) -> bool {
+        let asked = self.asked.borrow();
+        asked.get(key).is_some_and(|asking| asking.number == number)
+    }
+
+    fn give_back(&self, key: &[u8], number: u64) {
+        if self.is_asking(key, number) {
+            let asking = self.asked.borrow_mut().remove(key);
+            let waiting = asking.into_iter().flat_map(|asking| asking.waiting);
+            waiting.for_each(Waker::wake);
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::passwords::Credentials;
 use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
-use crate::route::{self, Route};
+use crate::route::{self, Outcome, Route};
 use crate::shared::Shared;
 use mehari_config::{Host, Settings, Site};
 use std::path::PathBuf;
@@ -44,6 +44,8 @@ pub enum Passage {
     },
     /// Have the system learn what is at this path, and ask again.
     Fetch(Vec<u8>),
+    /// Have a thread go ahead to the folder of this file, which is to be watched, and ask again.
+    Scout(Vec<u8>),
     /// Look at this password, note what came of it, and ask again.
     Check(Arc<Settings>, PathBuf, Credentials),
 }
@@ -73,9 +75,12 @@ pub fn pass<D: Dispatch>(
         Some(route) => route,
         None => match cold(shared, request, remarks) {
             Some(file) => return Ok(Passage::Fetch(file)),
-            None => routed(shared, request, &site, remarks)?,
+            None => found_anew(shared, request, &site, remarks)?,
         },
     };
+    if matches!(&route.outcome, Outcome::File(target) if target.waits_for_watch()) {
+        return Ok(Passage::Scout(route.file.clone()));
+    }
     if !route.settings.rules.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
     }
@@ -108,12 +113,29 @@ fn cold<D: Dispatch>(
     request: &Request<'_>,
     remarks: &Remarks,
 ) -> Option<Vec<u8>> {
-    let notes = remarks.as_deref();
-    if notes.is_some_and(|notes| notes.fetched) {
+    if is_fetched(remarks) {
         return None;
     }
-    let file = notes.and_then(Notes::file);
+    let file = remarks.as_deref().and_then(Notes::file);
     shared.cold_file(request.virtual_host, request.path(), file)
+}
+
+/// A route that was not kept.
+fn found_anew<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    site: &Site,
+    remarks: &Remarks,
+) -> Result<Rc<Route>, Problem> {
+    let route = routed(shared, request, site, remarks)?;
+    if let (true, Outcome::File(target)) = (is_fetched(remarks), &route.outcome) {
+        target.begin_cold();
+    }
+    Ok(route)
+}
+
+fn is_fetched(remarks: &Remarks) -> bool {
+    remarks.as_deref().is_some_and(|notes| notes.fetched)
 }
 
 /// The route of a request where the rules of its host have left it.
@@ -124,11 +146,11 @@ fn routed<D: Dispatch>(
     remarks: &Remarks,
 ) -> Result<Rc<Route>, Problem> {
     let Some(notes) = remarks else {
-        return shared.route(request.virtual_host, request.path());
+        return shared.route(request.virtual_host, request.path(), true);
     };
     let route = match (notes.file(), notes.forced.is_empty()) {
-        (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file),
-        (None, true) => shared.route(request.virtual_host, request.path()),
+        (Some(file), true) => shared.route_to(request.virtual_host, request.path(), file, true),
+        (None, true) => shared.route(request.virtual_host, request.path(), true),
         (_, false) => route::find_for(site, shared, request, notes, None).map(Rc::new),
     };
     match notes.back_end() {

@@ -6,6 +6,7 @@ pub mod file;
 pub mod gateway;
 pub mod lua;
 pub mod perl;
+pub mod printed;
 pub mod proxy;
 pub mod send_file;
 mod upgrade;

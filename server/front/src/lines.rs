@@ -14,6 +14,9 @@ pub struct Lines {
     pub dropped: Vec<Range<usize>>,
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
+    /// The values of Last-Modified and ETag.
+    pub modified: Option<Range<usize>>,
+    pub tag: Option<Range<usize>>,
     /// The value of a field that names a file to be sent; kept, as a server before us may be meant.
     /// Values of X-Cache-Purge: pages of the response cache that are to be forgotten.
     pub purge: Vec<Range<usize>>,
@@ -81,9 +84,7 @@ fn note(
     let is = |name: &[u8]| text[..colon].eq_ignore_ascii_case(name);
     match colon {
         13 if is(b"x-cache-purge") => {
-            let end = whole.end - 2 - trailing_blanks(&text[colon + 1..]);
-            let length = text[colon + 1..].trim_ascii().len();
-            lines.purge.push(end - length..end);
+            lines.purge.push(value_of(text, colon, whole.end));
             lines.dropped.push(whole);
         }
         14 if is(b"content-length") => {
@@ -107,27 +108,31 @@ fn note(
         16 if is(b"x-accel-redirect") => send_file(lines, text, colon, whole.end, Named::Path),
         20 if is(b"x-lighttpd-send-file") => send_file(lines, text, colon, whole.end, Named::File),
         17 if is(b"transfer-encoding") => lines.dropped.push(whole),
-        8 if is(b"location") => {
-            let value = text[colon + 1..].trim_ascii();
-            let end = whole.end - 2 - trailing_blanks(&text[colon + 1..]);
-            lines.location = Some(end - value.len()..end);
-        }
+        8 if is(b"location") => lines.location = Some(value_of(text, colon, whole.end)),
+        13 if is(b"last-modified") => lines.modified = Some(value_of(text, colon, whole.end)),
+        4 if is(b"etag") => lines.tag = Some(value_of(text, colon, whole.end)),
         _ => {}
     }
     Ok(())
 }
 
 fn send_file(lines: &mut Lines, text: &[u8], colon: usize, end: usize, named: Named) {
-    let value = text[colon + 1..].trim_ascii();
-    let end = end - 2 - trailing_blanks(&text[colon + 1..]);
-    lines.send_file = Some((named, end - value.len()..end));
+    lines.send_file = Some((named, value_of(text, colon, end)));
 }
 
-fn trailing_blanks(value: &[u8]) -> usize {
-    value.len() - value.trim_ascii_end().len()
+/// Where the value is, blanks around it left out, in a line that ends, CR and LF included, at `end`.
+fn value_of(text: &[u8], colon: usize, end: usize) -> Range<usize> {
+    let value = &text[colon + 1..];
+    let end = end - 2 - (value.len() - value.trim_ascii_end().len());
+    end - value.trim_ascii().len()..end
 }
 
 impl Lines {
+    /// Something that conditions of a request can be held against.
+    pub fn has_validator(&self) -> bool {
+        self.modified.is_some() || self.tag.is_some()
+    }
+
     /// Appends the block without what was dropped.
     pub fn push_kept(&self, block: &[u8], into: &mut Vec<u8>) {
         let mut start = 0;

@@ -10,6 +10,7 @@ pub mod htaccess;
 mod links;
 mod listing;
 mod locate;
+mod mapping;
 mod program;
 mod proxied;
 pub mod table;

@@ -199,21 +199,29 @@ impl<D: Dispatch> Shared<D> {
         route::cold(&self.site.borrow(), &self.ground, host, path, mapped)
     }
 
-    pub fn route(&self, host: u32, path: &[u8]) -> Result<Rc<Route>, Problem> {
+    /// `patient`: as [`route::find_to_keep`] has it.
+    pub fn route(&self, host: u32, path: &[u8], patient: bool) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, || {
-            route::find_to_keep(&site, &self.htaccess, &self.ground, host, path, None)
+            let ground = (&self.ground, patient);
+            route::find_to_keep(&site, &self.htaccess, ground, host, path, None)
         })
     }
 
     /// The same, where a rule has mapped the path to a file.
-    pub fn route_to(&self, host: u32, path: &[u8], file: &[u8]) -> Result<Rc<Route>, Problem> {
+    pub fn route_to(
+        &self,
+        host: u32,
+        path: &[u8],
+        file: &[u8],
+        patient: bool,
+    ) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let key = Self::mapped_key(path, file);
         self.routes.route(host, &key, self.clock.tick(), || {
-            let (htaccess, ground) = (&self.htaccess, &self.ground);
-            route::find_to_keep(&site, htaccess, ground, host, path, Some(file))
+            let ground = (&self.ground, patient);
+            route::find_to_keep(&site, &self.htaccess, ground, host, path, Some(file))
         })
     }
 

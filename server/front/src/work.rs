@@ -345,7 +345,9 @@ pub fn document_work<D: Dispatch>(
         let text = document.strip_prefix('"').unwrap_or(document);
         return Some(Work::Answer(page::configured(status, text)));
     }
-    let route = shared.route(host, path_of(document.as_bytes())).ok()?;
+    let route = shared
+        .route(host, path_of(document.as_bytes()), false)
+        .ok()?;
     let elsewhere = Some(Work::Elsewhere(document.into(), status));
     let settings = &route.settings;
     let is_free = shared.site().host(host).rules.is_empty()

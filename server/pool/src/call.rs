@@ -76,6 +76,8 @@ pub struct Call<'a> {
     pub known: u8,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
+    /// Whose workers serve that host.
+    pub team: mehari_config::TeamMark,
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
     pub parse_headers: bool,
     /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped
@@ -95,6 +97,8 @@ pub struct Head {
     pub lines: Vec<u8>,
     /// The value of Content-Length, if the script gave one.
     pub content_length: Option<u64>,
+    /// A script printed this head and named no status: conditions of the request may make it another one than 200.
+    pub may_be_conditional: bool,
     /// `lines` has a Date field; likewise Server.
     pub has_date: bool,
     pub has_server: bool,

@@ -17,16 +17,11 @@ const MEASURE: Duration = Duration::from_secs(60);
 
 impl Pool {
     /// Takes requests back from workers that turned slow while the front sleeps. Runs as a task of the front.
-    pub async fn watch_depth(self) {
-        let timer = Timer::create();
+    pub async fn watch_depth(self, timer: Timer) {
         loop {
             self.0.deepened.notified().await;
             while let Some(left) = self.until_slow() {
-                let paused = match &timer {
-                    Ok(timer) => timer.pause(left).await.is_ok(),
-                    Err(_) => false,
-                };
-                if !paused {
+                if timer.pause(left).await.is_err() {
                     tokio::time::sleep(SLOW).await;
                 }
                 self.borrow().rebalance();
@@ -73,7 +68,7 @@ impl Pool {
 
 impl Inner {
     pub fn rebalance_if_deep(&mut self) {
-        if self.is_deep() || !self.queue.is_empty() {
+        if self.is_deep() || self.is_anything_queued() {
             self.rebalance();
         }
     }

@@ -130,6 +130,8 @@ pub struct Exchange {
     pub(crate) pool: Pool,
     pub(crate) ticket: Ticket,
     pub(crate) tap: Option<Box<Tap>>,
+    /// The program prints its own head; a handler's default status is what it answers.
+    pub(crate) prints_head: bool,
 }
 
 impl Exchange {
@@ -144,15 +146,22 @@ impl Exchange {
             return self.poll_tapped_head(cx);
         }
         self.arrived(|arrived| match (arrived.head.take(), arrived.fault) {
-            (Some(head), _) => Poll::Ready(Ok(head)),
+            (Some(head), _) => Poll::Ready(Ok(self.settled(head))),
             (None, Some(fault)) => Poll::Ready(Err(fault)),
             (None, None) => wait(arrived, cx),
         })
     }
 
+    fn settled(&self, mut head: ScriptHead) -> ScriptHead {
+        if let ScriptHead::Response(head) = &mut head {
+            head.may_be_conditional &= self.prints_head;
+        }
+        head
+    }
+
     fn poll_tapped_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         if let Some(head) = self.arrived(|arrived| arrived.head.take()) {
-            return Poll::Ready(Ok(head));
+            return Poll::Ready(Ok(self.settled(head)));
         }
         let said = self.worker_said(cx);
         match &mut self.tap {

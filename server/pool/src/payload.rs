@@ -91,7 +91,10 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Broken> {
             return Ok(ScriptHead::LocalRedirect(target));
         }
         Some(_) => head.status = 302,
-        None => head.status = 200,
+        None => {
+            head.status = 200;
+            head.may_be_conditional = true;
+        }
     }
     Ok(ScriptHead::Response(head))
 }

@@ -172,7 +172,7 @@ impl Fields {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         if is("Status") {
             let status = three_digits(value).ok_or_else(|| Malformed::Status(shown(value)))?;
-            once("Status", self.status.replace(status).is_some())?;
+            self.status = Some(status);
             return Ok(());
         }
         if is("Transfer-Encoding") && !value.eq_ignore_ascii_case(b"identity") {
@@ -186,10 +186,11 @@ impl Fields {
             let before = self.head.content_length.replace(length);
             once("Content-Length", before.is_some())?;
         } else if is("Content-Type") {
-            once("Content-Type", self.content_type)?;
-            self.content_type = true;
+            let before = std::mem::replace(&mut self.content_type, true);
+            self.replace("Content-Type", before);
         } else if is("Location") {
-            once("Location", self.location.replace(value.to_vec()).is_some())?;
+            let before = self.location.replace(value.to_vec());
+            self.replace("Location", before.is_some());
         }
         self.head.has_date |= is("Date");
         self.head.has_server |= is("Server");
@@ -198,6 +199,19 @@ impl Fields {
             lines.extend_from_slice(part);
         }
         Ok(())
+    }
+
+    /// Of what can be said once the last word counts, as in Apache: the line of the one before goes.
+    fn replace(&mut self, name: &str, came_before: bool) {
+        if !came_before {
+            return;
+        }
+        let is_other = |line: &&[u8]| {
+            let own = line.split(|&byte| byte == b':').next();
+            !own.is_some_and(|own| own.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        let lines = self.head.lines.split_inclusive(|&byte| byte == b'\n');
+        self.head.lines = lines.filter(is_other).flatten().copied().collect();
     }
 
     /// Apache's rule: a Location with no status, or with 200, is a redirect; one that starts with `/` is local.
@@ -209,6 +223,7 @@ impl Fields {
             }
             status = 302;
         }
+        self.head.may_be_conditional = self.status.is_none() && status == 200;
         self.head.status = status;
         ScriptHead::Response(self.head)
     }

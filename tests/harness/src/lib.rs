@@ -29,6 +29,7 @@ pub mod scripts;
 pub mod server;
 mod session;
 pub mod site;
+pub mod trace;
 
 pub use answer::Answer;
 pub use back_end::BackEnd;

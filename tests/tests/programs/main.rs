@@ -8,4 +8,5 @@ mod cgi_pm;
 mod dbi;
 mod gitweb;
 mod mason;
+mod nineties;
 mod psgi;

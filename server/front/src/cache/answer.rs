@@ -1,5 +1,6 @@
 //! A kept page as the answer to one request: its age told, conditions asked, compressed for who likes it.
 
+use super::coded::Coded;
 use super::Part;
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
@@ -55,39 +56,39 @@ pub fn work<D: Dispatch>(
     };
     let lines = finish(lines);
     let kept = (page.number, coding, plan.level());
-    if let Some(body) = shared.cache.coded.find(kept) {
-        return Work::Answer(answer(lines, body));
-    }
     let plain = finish(plan.header(None, &page.lines));
-    if page.body.len() <= filter::IN_PLACE {
-        return Work::Answer(match filter::whole(coding, plan.level(), &page.body) {
-            Ok(body) if body.len() < page.body.len() => {
-                let body = Bytes::from(body);
-                shared.cache.coded.put(kept, body.clone());
-                answer(lines, body)
-            }
-            _ => answer(plain, page.body.clone()),
-        });
-    }
-    let (source, status) = (page.body.clone(), page.status);
-    let cache = shared.cache.clone();
-    let later: Later = Box::pin(async move {
-        let body = source.clone();
-        let thread =
-            tokio::task::spawn_blocking(move || filter::whole(coding, plan.level(), &body));
-        let (lines, body) = match thread.await {
-            Ok(Ok(body)) if body.len() < source.len() => {
-                let body = Bytes::from(body);
-                cache.coded.put(kept, body.clone());
-                (lines, body)
-            }
-            _ => (plain, source),
+    let source = page.body.clone();
+    let code = move || {
+        let coded = filter::whole(coding, plan.level(), &source).ok();
+        let shorter = coded.filter(|coded| coded.len() < source.len());
+        shorter.map(Bytes::from)
+    };
+    let coded = shared.cache.coded.find(kept).or_else(|| {
+        let is_small = page.body.len() <= filter::IN_PLACE;
+        let coded = is_small.then(&code)?;
+        shared.cache.coded.put(kept, coded.clone());
+        Some(coded)
+    });
+    let status = page.status;
+    let source = page.body.clone();
+    let answer = move |coded: Coded| {
+        let (lines, body) = match coded {
+            Some(body) => (lines, body),
+            None => (plain, source),
         };
-        Ok(Answer {
+        Answer {
             status,
             lines,
             content: Content::Shared(body),
-        })
+        }
+    };
+    if let Some(coded) = coded {
+        return Work::Answer(answer(coded));
+    }
+    let cache = shared.cache.clone();
+    let later: Later = Box::pin(async move {
+        let make = async { tokio::task::spawn_blocking(code).await.ok().flatten() };
+        Ok(answer(cache.coded.find_or_make(kept, make).await))
     });
     Work::Backend(Backend::Later(later))
 }

@@ -1,7 +1,7 @@
 //! What the cache knows for a request, before anything is run for it.
 
 use super::lease::{Fields, Kind, Lease};
-use super::{answer, key, refresh, Part};
+use super::{answer, claims, key, refresh, Part};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::request::Request;
@@ -63,7 +63,8 @@ impl Question {
             && request.redirect.map_or(true, |redirect| redirect.keeps_request)
             && !filter::is_set(request, &route.settings, "no-cache")
             // What is asked in a body is in no key.
-            && !(request.method == b"GET" && has_body(request));
+            && !(request.method == b"GET" && has_body(request))
+            && !claims::hides_fields(request);
         let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
         let pragma = values(request.fields.iter().copied(), "pragma");
         let old = Control::parse(pragma);
@@ -97,7 +98,7 @@ pub fn step<D: Dispatch>(
     if !is_head && request.method != b"GET" {
         return match request.method {
             b"OPTIONS" | b"PROPFIND" => Step::Pass,
-            _ => Step::Ask(lease(shared, request, route, question, Kind::Unsafe, false)),
+            _ => Step::Ask(lease(shared, request, route, question, Kind::Unsafe, None)),
         };
     }
     let now = SystemTime::now();
@@ -111,14 +112,17 @@ pub fn step<D: Dispatch>(
         Found::Page(page) => match page.state(control, now) {
             State::Fresh => return reply(page, Part::Hit),
             State::StaleButUsable => {
-                if !is_head && shared.cache.take(&question.key) {
+                let limit = rules.lock.unwrap_or(Duration::MAX);
+                let take = || shared.cache.take(&question.key, limit);
+                let number = if is_head { None } else { take() };
+                if number.is_some() {
                     let lease = lease(
                         shared,
                         request,
                         route,
                         question,
                         Kind::Fill(Some(page.clone())),
-                        true,
+                        number,
                     );
                     refresh::begin(shared, request, lease);
                 }
@@ -148,21 +152,22 @@ pub fn step<D: Dispatch>(
     }
     turn.cached.set(Part::Miss);
     let alone = refused || page.as_ref().is_some_and(|page| page.terms.ask) || rules.lock.is_none();
-    let fill = |waited| {
+    let fill = |number| {
         Step::Ask(lease(
             shared,
             request,
             route,
             question,
             Kind::Fill(page.clone()),
-            waited,
+            number,
         ))
     };
     if alone {
-        return fill(false);
+        return fill(None);
     }
-    if shared.cache.take(&question.key) {
-        return fill(true);
+    let limit = rules.lock.unwrap_or(Duration::MAX);
+    if let Some(number) = shared.cache.take(&question.key, limit) {
+        return fill(Some(number));
     }
     let deadline = deadline(question, rules);
     match Instant::now() < deadline {
@@ -187,8 +192,8 @@ fn wait<D: Dispatch>(
     let cache = shared.cache.clone();
     Box::pin(async move {
         let free = poll_fn(|cx| match cache.asked.borrow_mut().get_mut(&key) {
-            Some(waiting) => {
-                waiting.push(cx.waker().clone());
+            Some(asking) => {
+                asking.waiting.push(cx.waker().clone());
                 Poll::Pending
             }
             None => Poll::Ready(()),
@@ -203,7 +208,7 @@ fn lease<D: Dispatch>(
     route: &Rc<Route>,
     question: &Question,
     kind: Kind,
-    is_waited_for: bool,
+    number: Option<u64>,
 ) -> Box<Lease> {
     Box::new(Lease {
         cache: shared.cache.clone(),
@@ -211,7 +216,7 @@ fn lease<D: Dispatch>(
         route: route.clone(),
         has_query: !request.query().is_empty(),
         kind,
-        is_waited_for,
+        number,
         changed: None,
     })
 }

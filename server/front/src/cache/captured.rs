@@ -91,7 +91,7 @@ impl Open {
     fn keep(self) {
         let length = self.body.len() as u64;
         let is_whole = self.length.map_or(true, |said| said == length);
-        if !is_whole || length < self.sizes.0 {
+        if !is_whole || length < self.sizes.0 || self.lease.is_overtaken() {
             return;
         }
         let page = Page {

@@ -6,14 +6,23 @@ use bytes::Bytes;
 use mehari_config::Coding;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::{poll_fn, Future};
+use std::task::{Poll, Waker};
 
 /// The page's number, the coding and its level.
 pub type Kept = (u64, Coding, u32);
+/// `None`: so coded it is not smaller.
+pub type Coded = Option<Bytes>;
+
+/// What is counted for a page beside its bytes.
+const OVERHEAD: u64 = 64;
 
 #[derive(Default)]
 pub struct CodedPages {
-    young: RefCell<HashMap<Kept, Bytes>>,
-    old: RefCell<HashMap<Kept, Bytes>>,
+    young: RefCell<HashMap<Kept, Coded>>,
+    old: RefCell<HashMap<Kept, Coded>>,
+    /// What is being made, and who waits for it.
+    making: RefCell<HashMap<Kept, Vec<Waker>>>,
     /// Bytes of the young, and how many they may be.
     weight: Cell<u64>,
     most: Cell<u64>,
@@ -25,7 +34,7 @@ impl CodedPages {
         self.most.set(most / 2);
     }
 
-    pub fn find(&self, kept: Kept) -> Option<Bytes> {
+    pub fn find(&self, kept: Kept) -> Option<Coded> {
         if let Some(bytes) = self.young.borrow().get(&kept) {
             return Some(bytes.clone());
         }
@@ -34,14 +43,53 @@ impl CodedPages {
         Some(bytes)
     }
 
-    pub fn put(&self, kept: Kept, bytes: Bytes) {
-        let weight = bytes.len() as u64;
+    /// What has been kept so, made by `make` if need be: by one, however many ask.
+    pub async fn find_or_make(&self, kept: Kept, make: impl Future<Output = Coded>) -> Coded {
+        poll_fn(|cx| match self.making.borrow_mut().get_mut(&kept) {
+            Some(waiting) => {
+                waiting.push(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(()),
+        })
+        .await;
+        if let Some(known) = self.find(kept) {
+            return known;
+        }
+        let _making = Making::begin(self, kept);
+        let coded = make.await;
+        self.put(kept, coded.clone());
+        coded
+    }
+
+    pub fn put(&self, kept: Kept, bytes: Coded) {
+        let weight = bytes.as_ref().map_or(0, Bytes::len) as u64 + OVERHEAD;
         if self.weight.get() + weight > self.most.get() {
             self.old.replace(self.young.take());
             self.weight.set(0);
         }
         self.weight.set(self.weight.get() + weight);
         self.young.borrow_mut().insert(kept, bytes);
+    }
+}
+
+/// Until it is dropped, be it with its client, others wait.
+struct Making<'p> {
+    pages: &'p CodedPages,
+    kept: Kept,
+}
+
+impl Making<'_> {
+    fn begin(pages: &CodedPages, kept: Kept) -> Making<'_> {
+        pages.making.borrow_mut().insert(kept, Vec::new());
+        Making { pages, kept }
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        let waiting = self.pages.making.borrow_mut().remove(&self.kept);
+        waiting.into_iter().flatten().for_each(Waker::wake);
     }
 }
 
@@ -55,11 +103,49 @@ mod tests {
         pages.bound(2000);
         let kept = |number| (number, Coding::Gzip, 6);
         for number in 0..100 {
-            pages.put(kept(number), Bytes::from_static(&[0; 100]));
+            pages.put(kept(number), Some(Bytes::from_static(&[0; 36])));
             assert!(pages.find(kept(0)).is_some(), "used all the time: {number}");
         }
         assert!(pages.find(kept(1)).is_none());
         let all = pages.young.borrow().len() + pages.old.borrow().len();
         assert!(all <= 20, "{all}");
+    }
+
+    /// Three who ask at once, of whom the first goes before it is done.
+    #[tokio::test]
+    async fn one_makes_what_many_want() {
+        let pages = CodedPages::default();
+        pages.bound(2000);
+        let kept = (1, Coding::Gzip, 6);
+        let made = Cell::new(0);
+        let make = || async {
+            made.set(made.get() + 1);
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+            Some(Bytes::from_static(b"coded"))
+        };
+        let mut first = Box::pin(pages.find_or_make(kept, make()));
+        let began = poll_fn(|cx| Poll::Ready(first.as_mut().poll(cx).is_pending())).await;
+        assert!(began);
+        let rest = async {
+            tokio::join!(
+                pages.find_or_make(kept, make()),
+                pages.find_or_make(kept, make())
+            )
+        };
+        let gone = async {
+            tokio::task::yield_now().await;
+            drop(first);
+        };
+        let ((one, other), ()) = tokio::join!(rest, gone);
+        assert_eq!(
+            (one.as_deref(), other.as_deref()),
+            (Some(&b"coded"[..]), Some(&b"coded"[..]))
+        );
+        assert_eq!(
+            made.get(),
+            2,
+            "by the one who went, and by one of the others"
+        );
     }
 }

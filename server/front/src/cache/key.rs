@@ -1,5 +1,6 @@
 //! What a page is kept under: its host, how it was asked for, and the target.
 
+use super::claims;
 use crate::notes::Notes;
 use crate::request::{path_of, Request};
 use crate::route::{Outcome, Route};
@@ -10,8 +11,8 @@ use std::rc::Rc;
 /// Bytes before the name of the host.
 const BEFORE: usize = 5;
 
-/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target, and what rules chose to
-/// answer it.
+/// Which host it is, also after a restart; `s` for TLS; the name asked for, NUL, the target, what rules chose to
+/// answer it, and what the client claims to have asked for.
 pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
     let rules = &route.settings.cache;
     let mut which = DefaultHasher::new();
@@ -27,8 +28,8 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
         b"-"
     };
     let host = request.host.to_ascii_lowercase();
-    let chosen = chosen(request, route);
-    [&which[..], scheme, &host, &[0], resource, &chosen]
+    let (chosen, claimed) = (chosen(request, route), claims::of(request));
+    [&which[..], scheme, &host, &[0], resource, &chosen, &claimed]
         .concat()
         .into()
 }

@@ -11,8 +11,8 @@ pub struct Lease {
     pub(super) route: Rc<Route>,
     pub(super) has_query: bool,
     pub(super) kind: Kind,
-    /// Others wait for it.
-    pub(super) is_waited_for: bool,
+    /// Its number, where others wait for it.
+    pub(super) number: Option<u64>,
     /// The request's fields before they were changed for the program, and whether they have been.
     pub(super) changed: Option<Fields>,
 }
@@ -29,8 +29,16 @@ pub(super) enum Kind {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.is_waited_for {
-            self.cache.give_back(&self.key);
+        if let Some(number) = self.number {
+            self.cache.give_back(&self.key, number);
         }
+    }
+}
+
+impl Lease {
+    /// Somebody lost patience and has asked since.
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.number
+            .is_some_and(|number| !self.cache.is_asking(&self.key, number))
     }
 }

@@ -35,16 +35,31 @@ pub fn weight(accepted: &[u8], name: &str) -> u32 {
     any
 }
 
-/// `q=0.5` as 500; what is not a quality as 0, so that a mistake sends the plain body.
+/// `q=0.5` as 500; what is not a quality as 0, so that a mistake sends the plain body. `None`: it is another parameter.
 fn quality(parameter: &[u8]) -> Option<u32> {
-    let (name, value) = parameter.trim_ascii().split_at_checked(2)?;
-    if !name.eq_ignore_ascii_case(b"q=") {
+    let equals = memchr::memchr(b'=', parameter)?;
+    let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);
+    let is_quality = name.trim_ascii().eq_ignore_ascii_case(b"q");
+    is_quality.then(|| thousandths(value.trim_ascii()).unwrap_or(0))
+}
+
+/// RFC 9110 section 12.4.2: `0` or `1`, and up to three digits behind a point, which after a `1` are zeros.
+fn thousandths(text: &[u8]) -> Option<u32> {
+    let (whole, digits) = match text {
+        [whole] => (whole, &[][..]),
+        [whole, b'.', digits @ ..] => (whole, digits),
+        _ => return None,
+    };
+    let known = matches!(whole, b'0' | b'1') && digits.len() <= 3;
+    if !known || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let quality: Option<f32> = std::str::from_utf8(value)
-        .ok()
-        .and_then(|text| text.parse().ok());
-    Some((quality.unwrap_or(0.0).clamp(0.0, 1.0) * 1000.0) as u32)
+    let places = [100, 10, 1].into_iter().zip(digits);
+    let rest: u32 = places
+        .map(|(place, digit)| place * u32::from(digit - b'0'))
+        .sum();
+    let weight = u32::from(whole - b'0') * 1000 + rest;
+    (weight <= 1000).then_some(weight)
 }
 
 #[cfg(test)]
@@ -63,6 +78,14 @@ mod tests {
             ("gzip, deflate", "br", 0),
             ("GZIP ; Q=0.25", "gzip", 250),
             ("gzip;q=x", "gzip", 0),
+            ("gzip; q = 0", "gzip", 0),
+            ("gzip;q=inf", "gzip", 0),
+            ("gzip;q=1.001", "gzip", 0),
+            ("gzip;q=1.000", "gzip", 1000),
+            ("gzip;q=0.0001", "gzip", 0),
+            ("gzip;level=9;q=0.4", "gzip", 400),
+            ("gzip;q", "gzip", 1000),
+            ("gzip;q=", "gzip", 0),
             ("", "gzip", 0),
         ];
         for (field, name, expected) in cases {

@@ -40,7 +40,9 @@ pub async fn admit<D: Dispatch>(
         let passage = ask(turn, &mut remarks);
         turn.notes = match &passage {
             // All is asked again: what it noted would be there twice.
-            Ok(Passage::Check(..) | Passage::LookUp { .. } | Passage::Fetch(_)) => before,
+            Ok(
+                Passage::Check(..) | Passage::LookUp { .. } | Passage::Fetch(_) | Passage::Scout(_),
+            ) => before,
             _ => remarks,
         };
         match passage? {
@@ -73,6 +75,11 @@ pub async fn admit<D: Dispatch>(
                 shared.files.readers.look_at(file).await;
                 let notes = turn.notes.get_or_insert_with(Default::default);
                 notes.fetched = true;
+            }
+            Passage::Scout(file) => {
+                let scout = shared.ground.scout.clone();
+                shared.files.readers.go_ahead(scout, file.clone()).await;
+                shared.ground.note_scouted(&file);
             }
             Passage::Check(settings, file, credentials) => {
                 let right = match shared.passwords.check(&file, &credentials).await {

@@ -8,7 +8,7 @@ use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handed_back;
-use crate::handler::{send_file, Backend, Fault, Said};
+use crate::handler::{printed, send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::{Protocol, Request};
 use crate::socket::Stream;
@@ -57,7 +57,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         };
         head.status = turn.status_for(head.status);
         match lines::examine(&head.lines) {
-            Ok(lines) if (200..=999).contains(&head.status) => {
+            Ok(mut lines) if (200..=999).contains(&head.status) => {
                 if !lines.purge.is_empty() {
                     self.with_request(turn, |request| {
                         self.shared.cache.purge_said(request, &head.lines, &lines)
@@ -75,6 +75,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 if lines.send_file.is_some() {
                     if let Some(work) = self.sent_file(turn, &head, &lines) {
                         return Ok(Some(work));
+                    }
+                }
+                if lines.has_validator() && head.may_be_conditional {
+                    let settle =
+                        |request: &Request<'_>| printed::settle(request, &mut head, &mut lines);
+                    if !self.with_request(turn, settle) {
+                        return Ok(Some(self.page(turn, 412)));
                     }
                 }
                 if turn.is_seen_by_scripts() {

@@ -25,7 +25,9 @@ impl<D: Dispatch> Stream<D> {
         if !is_plain {
             return None;
         }
-        let route = self.shared.route(turn.host, path_of(head.target())).ok()?;
+        // What is not known may have to be read from a disk.
+        let path = path_of(head.target());
+        let route = self.shared.known_route(turn.host, path, None)?;
         let settings = &route.settings;
         let is_plain = matches!(route.outcome, Outcome::File(_))
             && !settings.rules.look_first()

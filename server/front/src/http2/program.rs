@@ -10,7 +10,7 @@ use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handed_back;
-use crate::handler::{send_file, Backend, Fault, Said};
+use crate::handler::{printed, send_file, Backend, Fault, Said};
 use crate::lines::{self, Lines};
 use crate::request::Request;
 use crate::spool::Spooled;
@@ -61,7 +61,7 @@ impl<D: Dispatch> Stream<D> {
         };
         said.status = turn.status_for(said.status);
         match lines::examine(&said.lines) {
-            Ok(lines) if (200..=999).contains(&said.status) => {
+            Ok(mut lines) if (200..=999).contains(&said.status) => {
                 if !lines.purge.is_empty() {
                     self.with_request(turn, head, |request| {
                         self.shared.cache.purge_said(request, &said.lines, &lines)
@@ -79,6 +79,13 @@ impl<D: Dispatch> Stream<D> {
                 if lines.send_file.is_some() {
                     if let Some(work) = self.sent_file(turn, head, &said, &lines) {
                         return Ok(Some(work));
+                    }
+                }
+                if lines.has_validator() && said.may_be_conditional {
+                    let settle =
+                        |request: &Request<'_>| printed::settle(request, &mut said, &mut lines);
+                    if !self.with_request(turn, head, settle) {
+                        return Ok(Some(self.page(turn, head, 412)));
                     }
                 }
                 if turn.is_seen_by_scripts() {

@@ -5,29 +5,34 @@
 //! watched (no watches left, a file system that others change too) there is no footing, and the route is looked at
 //! again each time. Events are heard by a task of the loop, before any request that came after them.
 
+mod scout;
 mod survey;
 mod way;
 
 #[cfg(test)]
 mod tests;
 
+pub use scout::Scout;
 pub use survey::Survey;
 
 use crate::log::{Journal, Origin};
 use mehari_config::LogLevel;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use way::Way;
 
 /// Folders kept at most; beyond it all starts anew.
 const FOLDERS: usize = 16 * 1024;
-/// Names that routes stand on, over all folders.
+/// Names that routes stand on, over all folders; beyond it all starts anew.
 const PLACES: usize = 512 * 1024;
+/// Beyond so many, those that no route stands on any more are forgotten.
+const TIDY: usize = 64 * 1024;
 
 /// What one route, or the way to one folder, stands on: it holds until something of that changes.
 #[derive(Debug, Default)]
@@ -55,11 +60,17 @@ struct Watched {
 pub struct Ground {
     journal: Rc<dyn Journal>,
     inotify: Option<OwnedFd>,
+    /// For threads.
+    pub scout: Arc<Scout>,
+    /// Where it has been, be it that nothing can be watched there.
+    scouted: RefCell<HashSet<Box<[u8]>>>,
     /// The same, for the task that waits.
     for_task: RefCell<Option<OwnedFd>>,
     watched: RefCell<HashMap<i32, Watched>>,
     ways: RefCell<HashMap<Box<[u8]>, Rc<Way>>>,
     places: Cell<usize>,
+    /// How many of them there may be before they are tidied.
+    tidied_at: Cell<usize>,
     /// Since somebody last asked.
     fell: Cell<bool>,
     /// The log has been told that there are no watches left.
@@ -75,10 +86,13 @@ impl Ground {
         Ground {
             journal,
             for_task: RefCell::new(again),
+            scout: Arc::new(Scout::new()),
+            scouted: RefCell::default(),
             inotify,
             watched: RefCell::default(),
             ways: RefCell::default(),
             places: Cell::new(0),
+            tidied_at: Cell::new(TIDY),
             fell: Cell::new(false),
             complained: Cell::new(false),
         }
@@ -92,6 +106,19 @@ impl Ground {
     /// Whether files of this folder have been watched before.
     pub fn knows(&self, folder: &[u8]) -> bool {
         self.ways.borrow().contains_key(folder)
+    }
+
+    /// Whether a thread has yet to go ahead to the folder of this file.
+    pub fn is_new(&self, file: &[u8]) -> bool {
+        !self.scouted.borrow().contains(folder_of(file))
+    }
+
+    pub fn note_scouted(&self, file: &[u8]) {
+        let mut scouted = self.scouted.borrow_mut();
+        if scouted.len() >= FOLDERS {
+            scouted.clear();
+        }
+        scouted.insert(folder_of(file).into());
     }
 
     /// Lets fall what has changed on the disk. Without a watched folder it costs nothing.
@@ -152,6 +179,7 @@ impl Ground {
     pub fn clear(&self) {
         let all = self.watched.take();
         self.ways.take();
+        self.scouted.take();
         self.places.set(0);
         for (number, watched) in all {
             let names = watched.names.into_values().flatten();
@@ -202,8 +230,34 @@ impl Ground {
     }
 
     fn make_room(&self) {
+        if self.places.get() >= self.tidied_at.get() {
+            self.tidy();
+            self.tidied_at.set(TIDY.max(2 * self.places.get()));
+        }
         if self.ways.borrow().len() >= FOLDERS || self.places.get() >= PLACES {
             self.clear();
         }
     }
+}
+
+impl Ground {
+    /// Forgets the names that no route stands on: routes that are kept are few, files may be many.
+    fn tidy(&self) {
+        let mut left = 0;
+        for watched in self.watched.borrow_mut().values_mut() {
+            watched.names.retain(|_, who| {
+                who.retain(|footing| footing.strong_count() > 0);
+                left += who.len();
+                !who.is_empty()
+            });
+            watched.own.retain(|footing| footing.strong_count() > 0);
+            left += watched.own.len();
+        }
+        self.places.set(left);
+    }
+}
+
+fn folder_of(file: &[u8]) -> &[u8] {
+    let slash = memchr::memrchr(b'/', file).unwrap_or(0);
+    &file[..slash]
 }

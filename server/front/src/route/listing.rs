@@ -1,6 +1,6 @@
 //! The listing of a folder that has no index, where `Options Indexes` asks for one.
 
-use super::locate::percent_encode;
+use super::mapping::percent_encode;
 use crate::answer::{Answer, Content};
 use crate::path::Path;
 use crate::problem::Problem;

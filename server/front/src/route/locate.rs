@@ -1,9 +1,13 @@
 //! Finding the file of a path, and the rest of the path behind it.
 
+mod folder;
+mod without_file;
+
 use super::ground::{Ground, Survey};
 use super::htaccess::HtaccessTable;
 use super::links::may_follow;
-use super::{program, proxied, views, walk, Outcome, Route};
+use super::mapping::{map, percent_encode, Mapping};
+use super::{program, proxied, walk, Outcome, Route};
 use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
 use crate::notes::Notes;
@@ -11,7 +15,7 @@ use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::{Facts, Forced, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +31,6 @@ pub const DENIED: Problem = Problem::refused(403, "denied by the configuration")
 const LINK: Problem =
     Problem::refused(403, "a symbolic link that Options does not let be followed");
 const AROUND: Problem = Problem::refused(500, "Action leads from program to program without end");
-const NO_INDEX: Problem = Problem::refused(403, "a folder without an index");
 
 /// Finds the route of a path as sent, at the host of this number. Where a rule has mapped the path
 /// to a file, to that.
@@ -42,11 +45,12 @@ pub fn find(
 }
 
 /// The same, to be kept: what a file's route stands on is watched. Only where files are served is the
-/// disk watched at all, so the first search in a folder is without and tells.
+/// disk watched at all, so the first search in a folder is without and tells. `patient`: who asks can wait until a thread
+/// has gone ahead, and asks again.
 pub fn find_to_keep(
     site: &Site,
     htaccess: &HtaccessTable,
-    ground: &Ground,
+    (ground, patient): (&Ground, bool),
     host: u32,
     raw: &[u8],
     file: Option<&[u8]>,
@@ -56,7 +60,11 @@ pub fn find_to_keep(
         .is_watched(ground, raw, file)
         .then(|| Survey::new(ground));
     let mut route = search.route(raw, file)?;
-    if search.survey.is_none() && matches!(route.outcome, Outcome::File(_)) {
+    if let (None, Outcome::File(target)) = (&search.survey, &route.outcome) {
+        if patient && ground.is_new(&route.file) {
+            target.wait_for_watch();
+            return Ok(route);
+        }
         search = Search::new(site, htaccess, host);
         search.survey = Some(Survey::new(ground));
         route = search.route(raw, file)?;
@@ -146,11 +154,6 @@ struct Search<'s> {
     through: Vec<Arc<Settings>>,
     /// The path as it was sent.
     raw: &'s [u8],
-}
-
-/// The file a path was mapped to, whether or not it exists.
-pub struct Mapping {
-    pub file: Vec<u8>,
 }
 
 impl<'s> Search<'s> {
@@ -295,162 +298,6 @@ impl<'s> Search<'s> {
         Ok(self.host.settings_forced(&settings, self.forced))
     }
 
-    /// `FallbackResource`, or nothing.
-    fn missing(&mut self, settings: Arc<Settings>, path: Path) -> Result<Route, Problem> {
-        self.indexes += 1;
-        if let (Some(fallback), true) = (&settings.fallback, self.indexes <= INDEXES) {
-            if let Ok(candidate) = Path::decode(&percent_encode(fallback.as_bytes())) {
-                if candidate.merged != path.merged && self.index_exists(&candidate) {
-                    return self.lead(&settings, candidate);
-                }
-            }
-        }
-        Ok(self.refused(settings, NOT_FOUND))
-    }
-
-    /// A handler that needs no file: SCRIPT_NAME is the location, or what exists of the path.
-    fn mounted(
-        &self,
-        settings: Arc<Settings>,
-        handler: Handler,
-        path: Path,
-        mapped: Vec<u8>,
-    ) -> Route {
-        let script = match &handler {
-            Handler::Psgi(_) => {
-                let location = program::mount(self.host, &path.merged);
-                location.trim_end_matches('/').len()
-            }
-            _ => walk::handler_length(&mapped, &path.merged),
-        };
-        let script = path.sent_length(script);
-        Route {
-            host: self.host.number,
-            settings,
-            handler,
-            file: mapped,
-            script_name: path.bytes[..script].to_vec(),
-            path_info: path.bytes[script..].to_vec(),
-            outcome: Outcome::Program,
-            through: Vec::new(),
-        }
-    }
-
-    fn proxied(
-        &self,
-        settings: Arc<Settings>,
-        proxied: Arc<Proxied>,
-        path: Path,
-        mapped: Vec<u8>,
-    ) -> Result<Route, Problem> {
-        let raw = (self.indexes == 0).then_some(self.raw);
-        let mapping = Mapping { file: mapped };
-        let known = settings.clone();
-        let route = proxied::route(
-            self.site,
-            self.host.number,
-            settings,
-            proxied,
-            &path,
-            raw,
-            mapping,
-        );
-        Ok(route.unwrap_or_else(|| self.refused(known, NOT_FOUND)))
-    }
-
-    /// A back end that is a section's handler answers for paths that are no files here.
-    fn without_file(
-        &mut self,
-        settings: Arc<Settings>,
-        path: Path,
-        mapped: Vec<u8>,
-    ) -> Result<Route, Problem> {
-        let Some(Handler::Proxy(proxied)) = &settings.handler else {
-            return self.missing(settings, path);
-        };
-        let location = program::mount(self.host, &path.merged);
-        let speech = self
-            .site
-            .upstream(&proxied.upstream)
-            .map(|one| one.speech());
-        if speech == Some(Speech::FastCgi) && location.is_empty() {
-            return self.missing(settings, path);
-        }
-        let mut proxied = Proxied::clone(proxied);
-        proxied.from = PassFrom::Prefix(location.to_string());
-        self.proxied(settings, Arc::new(proxied), path, mapped)
-    }
-
-    fn folder(
-        &mut self,
-        settings: Arc<Settings>,
-        path: Path,
-        found: Found,
-    ) -> Result<Route, Problem> {
-        let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
-        if !rest.is_empty() && rest != b"/" {
-            if settings.multi_views {
-                if let Some(survey) = &self.survey {
-                    // Any name that appears may fit.
-                    survey.be_blind();
-                }
-                if let Some(candidate) = views::choose(&found.file, &path, rest) {
-                    return self.lead(&settings, candidate);
-                }
-            }
-            let mapped = map(self.host, &path.merged).0;
-            return self.without_file(settings, path, mapped);
-        }
-        if !path.merged.ends_with(b"/") && settings.directory_slash {
-            let mut location = percent_encode(&path.merged);
-            location.push(b'/');
-            return Ok(Route {
-                file: found.file,
-                outcome: Outcome::Moved(location),
-                ..self.refused(settings, NOT_FOUND)
-            });
-        }
-        self.indexes += 1;
-        if self.indexes > INDEXES {
-            return Ok(self.refused(settings, NO_INDEX));
-        }
-        for index in &settings.directory_index {
-            if let Some(candidate) = index_path(&path, index) {
-                if self.index_exists(&candidate) {
-                    return self.lead(&settings, candidate);
-                }
-            }
-        }
-        if settings.listed {
-            return Ok(Route {
-                file: found.file,
-                script_name: path.merged,
-                outcome: Outcome::Listing,
-                ..self.refused(settings, NO_INDEX)
-            });
-        }
-        if settings.fallback.is_some() {
-            return self.missing(settings, path);
-        }
-        Ok(Route {
-            file: [&found.file[..], b"/"].concat(),
-            ..self.refused(settings, NO_INDEX)
-        })
-    }
-
-    /// A file, or a path that a handler answers without one.
-    fn index_exists(&self, path: &Path) -> bool {
-        let (mapped, _) = map(self.host, &path.merged);
-        let is_file = |(_, stat): (CString, Stat)| walk::is_file(&stat);
-        let settings = self.settings(&path.merged, &mapped);
-        let handler = settings
-            .as_ref()
-            .ok()
-            .and_then(|settings| settings.handler.as_ref());
-        self.look(&mapped).is_some_and(is_file)
-            || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
-    }
-
     fn file(&mut self, path: Path, found: Found, alias_script: bool) -> Result<Route, Problem> {
         let at = path.merged.len() - found.rest.min(path.merged.len());
         let (script_name, path_info) = path.merged.split_at(at);
@@ -518,45 +365,4 @@ fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
         outcome: Outcome::Refused(problem),
         through: Vec::new(),
     }
-}
-
-/// The file path of a URL path, and whether a ScriptAlias led there. A path that is not UTF-8 is
-/// mapped by its segments that are; the rest is appended as it came.
-fn map(host: &Host, path: &[u8]) -> (Vec<u8>, bool) {
-    let (text, rest) = match std::str::from_utf8(path) {
-        Ok(text) => (text, &[][..]),
-        Err(error) => {
-            let valid = &path[..error.valid_up_to()];
-            let at = memchr::memrchr(b'/', valid).unwrap_or(0);
-            let text = std::str::from_utf8(&path[..at]).unwrap_or_default();
-            (text, &path[at..])
-        }
-    };
-    let mapped = host.map(text);
-    let mut file = mapped.file.into_os_string().into_encoded_bytes();
-    file.extend_from_slice(rest);
-    (file, mapped.script)
-}
-
-/// The path of an index: relative to the folder, or absolute.
-fn index_path(folder: &Path, index: &str) -> Option<Path> {
-    let mut raw = match index.starts_with('/') {
-        true => Vec::new(),
-        false => percent_encode(&folder.merged),
-    };
-    raw.extend_from_slice(&percent_encode(index.as_bytes()));
-    Path::decode(&raw).ok()
-}
-
-/// For a Location field: everything but unreserved bytes and slashes is encoded.
-pub fn percent_encode(path: &[u8]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(path.len() + 1);
-    for &byte in path {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-            encoded.push(byte);
-        } else {
-            encoded.extend_from_slice(format!("%{byte:02X}").as_bytes());
-        }
-    }
-    encoded
 }

@@ -1,6 +1,6 @@
 //! Routes that lead to back ends: `ProxyPass`, and sections whose handler is one.
 
-use super::locate::{percent_encode, Mapping};
+use super::mapping::{percent_encode, Mapping};
 use super::{Outcome, Route};
 use crate::path::Path;
 use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};

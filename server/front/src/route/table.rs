@@ -86,7 +86,10 @@ impl RouteTable {
         ) {
             new.inherit(old);
         }
-        self.keep(path, &route, now);
+        let waits = |target: &FileTarget| target.waits_for_watch();
+        if !matches!(&route.outcome, Outcome::File(target) if waits(target)) {
+            self.keep(path, &route, now);
+        }
         Ok(route)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Languages and qualities are not negotiated: of several files the first by name answers.
 
-use super::locate::percent_encode;
+use super::mapping::percent_encode;
 use crate::path::Path;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

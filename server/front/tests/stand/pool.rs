@@ -110,8 +110,7 @@ fn head(status: u16, lines: &str, content_length: Option<u64>) -> Option<Result<
         status,
         lines: lines.as_bytes().to_vec(),
         content_length,
-        has_date: false,
-        has_server: false,
+        ..Head::default()
     }))
 }
 

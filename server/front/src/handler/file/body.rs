@@ -48,6 +48,19 @@ pub struct FileBody {
     resource: Option<Rc<Resource>>,
     /// A small file that was not in memory, and will be.
     fills: bool,
+    disk: Disk,
+    /// It is read and written, whatever the socket can do.
+    copied: bool,
+}
+
+/// What is known of the disk's part in a body. To look whether a piece is in the page cache is no harm where it was asked for; elsewhere the look
+/// itself begins a read, of a few pages, from the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disk {
+    /// Nobody has waited for it: the file may well be in memory.
+    Unasked,
+    /// It has been asked for what lies before this; behind it, nothing is expected to be in memory.
+    Asked(u64),
 }
 
 impl FileBody {
@@ -62,8 +75,13 @@ impl FileBody {
             file,
             parts: parts.into(),
             files: files.clone(),
+            disk: match &resource {
+                Some(resource) if resource.begins_cold() => Disk::Asked(0),
+                _ => Disk::Unasked,
+            },
             resource,
             fills: false,
+            copied: false,
         }
     }
 
@@ -83,6 +101,10 @@ impl FileBody {
                 files,
             )
         }
+    }
+
+    pub fn copied(self, copied: bool) -> FileBody {
+        FileBody { copied, ..self }
     }
 
     /// Bytes still to come.
@@ -108,7 +130,11 @@ impl FileBody {
         let (start, length) = (part.start, part.length);
         let wanted = length.min(WINDOW as u64) as usize;
         if wanted > 0 {
-            let count = match read_resident(&self.file, start, wanted, into)? {
+            let resident = match self.is_worth_a_look(start + wanted as u64) {
+                true => read_resident(&self.file, start, wanted, into)?,
+                false => None,
+            };
+            let count = match resident {
                 Some(count) => count,
                 None => self.read_aside(start, wanted, into).await?,
             };
@@ -129,6 +155,7 @@ impl FileBody {
         into: &mut Vec<u8>,
     ) -> io::Result<usize> {
         let ahead = self.behind(start, PAGES);
+        self.disk = Disk::Asked(ahead);
         let readers = &self.files.readers;
         let read = readers.read(&self.file, start, wanted, ahead);
         let window = read.await?;
@@ -144,7 +171,7 @@ impl FileBody {
     /// from the page cache.
     pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
         match self.parts.front_mut() {
-            Some(part) if part.length >= SHORT && !self.fills => {
+            Some(part) if part.length >= SHORT && !self.fills && !self.copied => {
                 into.append(&mut part.text);
                 true
             }
@@ -161,19 +188,32 @@ impl FileBody {
         if length == 0 {
             return Ok(None);
         }
-        let stretch = length.min(stretch::end(start) - start);
-        if self.has_stretch(start, stretch as usize) {
-            return Ok(Some((start, stretch as usize)));
+        if self.disk == Disk::Unasked {
+            let stretch = length.min(stretch::end(start) - start);
+            if self.has_stretch(start, stretch as usize) {
+                return Ok(Some((start, stretch as usize)));
+            }
         }
         let count = length.min(PAGES) as usize;
-        if !is_resident(&self.file, start, count) {
-            let ahead = self.behind(start, 2 * PAGES);
-            self.files
-                .readers
-                .bring(&self.file, start, count, ahead)
-                .await?;
+        let end = start + count as u64;
+        let is_asked = self.disk != Disk::Unasked && self.is_worth_a_look(end);
+        let is_there = is_asked && is_resident(&self.file, start, count);
+        let ahead = self.behind(start, 2 * PAGES);
+        let readers = &self.files.readers;
+        match is_there {
+            true => readers.ask(&self.file, end, ahead),
+            false => readers.bring(&self.file, start, count, ahead).await?,
         }
+        self.disk = Disk::Asked(ahead);
         Ok(Some((start, count)))
+    }
+
+    /// Whether a piece that ends here may be in the page cache.
+    fn is_worth_a_look(&self, end: u64) -> bool {
+        match self.disk {
+            Disk::Unasked => true,
+            Disk::Asked(before) => end <= before,
+        }
     }
 
     /// Whether all to the end of a stretch is in the page cache.

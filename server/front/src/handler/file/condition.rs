@@ -51,16 +51,26 @@ impl<'a> Conditions<'a> {
         conditions
     }
 
-    pub fn verdict(&self, resource: &Resource) -> Verdict {
+    /// 412 or 304, where the conditions say so of what has this tag and date.
+    pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
+        let is_later = |date| modified.is_some_and(|modified| modified > date);
         match (self.if_match, self.if_unmodified_since.and_then(date)) {
-            (Some(tags), _) if !lists(tags, resource.etag(), false) => return Verdict::Failed,
-            (None, Some(date)) if resource.modified() > date => return Verdict::Failed,
+            (Some(tags), _) if !lists(tags, etag, false) => return Some(412),
+            (None, Some(date)) if is_later(date) => return Some(412),
             _ => {}
         }
         match (self.if_none_match, self.if_modified_since.and_then(date)) {
-            (Some(tags), _) if lists(tags, resource.etag(), true) => return Verdict::Unchanged,
-            (None, Some(date)) if resource.modified() <= date => return Verdict::Unchanged,
-            _ => {}
+            (Some(tags), _) if lists(tags, etag, true) => Some(304),
+            (None, Some(date)) if modified.is_some() && !is_later(date) => Some(304),
+            _ => None,
+        }
+    }
+
+    pub fn verdict(&self, resource: &Resource) -> Verdict {
+        match self.precondition(resource.etag().as_bytes(), Some(resource.modified())) {
+            Some(304) => return Verdict::Unchanged,
+            Some(_) => return Verdict::Failed,
+            None => {}
         }
         match self.range {
             Some(range) if self.range_is_wanted(resource) => {
@@ -80,18 +90,25 @@ impl<'a> Conditions<'a> {
     }
 }
 
-/// Whether a list of entity tags has this one; `weakly`: `W/` does not count.
-fn lists(tags: &[u8], etag: &str, weakly: bool) -> bool {
+/// Whether a list of entity tags has this one; `weakly`: `W/` does not count. Without a tag only `*` means it.
+fn lists(tags: &[u8], etag: &[u8], weakly: bool) -> bool {
+    let (own, own_is_weak) = opaque(etag);
     let mut tags = tags.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     tags.any(|tag| {
-        let tag = match tag.strip_prefix(b"W/") {
-            Some(tag) if weakly => tag,
-            _ => tag,
-        };
-        tag == b"*" || tag == etag.as_bytes()
+        let (asked, is_weak) = opaque(tag);
+        let counts = weakly || !(is_weak || own_is_weak);
+        tag == b"*" || counts && !own.is_empty() && asked == own
     })
 }
 
-fn date(text: &[u8]) -> Option<SystemTime> {
+/// A tag without its `W/`, and whether it had one.
+fn opaque(tag: &[u8]) -> (&[u8], bool) {
+    match tag.strip_prefix(b"W/") {
+        Some(rest) => (rest, true),
+        None => (tag, false),
+    }
+}
+
+pub fn date(text: &[u8]) -> Option<SystemTime> {
     httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()
 }

@@ -4,6 +4,7 @@
 //! together with it, so that the disk works while the first is being sent.
 
 use super::encoding::Coding;
+use crate::route::ground::Scout;
 use rustix::fs::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -44,6 +45,22 @@ impl Readers {
         .await
     }
 
+    /// Has the disk asked for a piece that will be wanted soon. Nobody waits for that, and where all readers are
+    /// busy it is left to who wants it.
+    pub fn ask(&self, file: &Arc<File>, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        let Ok(turn) = self.turns.clone().try_acquire_owned() else {
+            return;
+        };
+        let file = file.clone();
+        drop(tokio::task::spawn_blocking(move || {
+            ask_for(&file, start, end);
+            drop(turn);
+        }));
+    }
+
     /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
     pub async fn read(
         &self,
@@ -82,6 +99,16 @@ impl Readers {
         });
         // Who looks again is told what is wrong.
         let _ = looked.await;
+    }
+
+    /// Has the system get ready for watches on the folder of a file.
+    pub async fn go_ahead(&self, scout: Arc<Scout>, file: Vec<u8>) {
+        let went = self.aside(move || {
+            scout.go_ahead(&file);
+            Ok(())
+        });
+        // Without it the watch takes longer.
+        let _ = went.await;
     }
 
     /// Runs `work` in a thread once it is its turn. A client that goes meanwhile takes its place in the queue along.

@@ -79,17 +79,19 @@ pub struct Resource {
     /// Of a file that is not in memory.
     open: RefCell<Option<Kept>>,
     used: Cell<bool>,
+    /// Nothing of the file is expected to be in the page cache.
+    cold: Cell<bool>,
     pub stretches: Stretches,
 }
 
 impl Resource {
-    /// `own_coding`: what the file itself is coded with, and whether it has neighbours.
+    /// `own_coding`: what the file itself is coded with, and whether it has neighbours. `cold`: the system did not remember it.
     pub fn load(
         path: &CString,
         coding: Option<Coding>,
         (own_coding, varies): (Option<&str>, bool),
         media_type: Option<&str>,
-        files: &Files,
+        (files, cold): (&Files, bool),
     ) -> Result<Resource, Problem> {
         let file = open(path)?;
         let stat = rustix::fs::fstat(&file).map_err(|_| GONE)?;
@@ -109,10 +111,13 @@ impl Resource {
             body: OnceCell::new(),
             open: RefCell::default(),
             used: Cell::new(true),
+            cold: Cell::new(cold),
             stretches: Stretches::default(),
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
-        resource.read(&file);
+        if !cold {
+            resource.read(&file);
+        }
         if !resource.is_cached() {
             resource.open = RefCell::new(files.keep(&Arc::new(file)));
         }
@@ -176,6 +181,7 @@ impl Resource {
             body: body.map(OnceCell::from).unwrap_or_default(),
             open: RefCell::default(),
             used: Cell::default(),
+            cold: Cell::new(false),
             stretches: Stretches::default(),
         };
         coded.write_lines(Some(coding.name()), true);
@@ -275,6 +281,11 @@ impl Resource {
             self.open.replace(files.keep(&file));
         }
         Ok(file)
+    }
+
+    /// Whether its first body will have to be read from the disk.
+    pub fn begins_cold(&self) -> bool {
+        self.cold.take()
     }
 
     pub fn use_it(&self) {

@@ -12,7 +12,7 @@ use crate::route::ground::Footing;
 use crate::route::is_file;
 use mehari_config::Settings;
 use rustix::fs::Stat;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
 use std::rc::Rc;
 
@@ -25,6 +25,10 @@ pub struct FileTarget {
     neighbours: Vec<(Coding, CString)>,
     /// The file itself, then one place for each neighbour.
     kept: RefCell<Vec<Option<Known>>>,
+    /// The system had to read from the disk what is at this path, so nothing of the file can be in memory.
+    cold: Cell<bool>,
+    /// Nobody has served a file of this folder yet, and the way there is to be made ready first.
+    waits: Cell<bool>,
     footing: OnceCell<Rc<Footing>>,
 }
 
@@ -47,6 +51,8 @@ impl FileTarget {
             identity: Identity::of(stat),
             neighbours,
             kept: RefCell::default(),
+            cold: Cell::new(false),
+            waits: Cell::new(false),
             footing: OnceCell::new(),
         }
     }
@@ -57,6 +63,20 @@ impl FileTarget {
             // A target gets its footing once, when it is made.
             let _ = self.footing.set(footing);
         }
+    }
+
+    pub fn wait_for_watch(&self) {
+        self.waits.set(true);
+    }
+
+    /// Whether it is to be found again once its folder can be watched.
+    pub fn waits_for_watch(&self) -> bool {
+        self.waits.get()
+    }
+
+    /// Its first reader need not look for it in the page cache.
+    pub fn begin_cold(&self) {
+        self.cold.set(true);
     }
 
     /// Whether nothing has changed since the file was routed. `None`: nobody watches.
@@ -145,7 +165,7 @@ impl FileTarget {
             coding,
             (own_coding, self.has_neighbours()),
             media_type.as_deref(),
-            files,
+            (files, self.cold.take()),
         )
     }
 

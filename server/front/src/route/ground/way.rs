@@ -10,10 +10,10 @@ use std::rc::Rc;
 /// Links on the way to a file, as the system bears them (path_resolution(7)).
 pub const LINKS: usize = 40;
 
-/// What ends a way, or changes who may go it.
+/// What ends a way. Nothing that the folder's children do: for that the system would mark every name it remembers of it, tens of
+/// thousands in a `/tmp`. Who may go the way no more is found by the second look.
 const ITSELF: WatchFlags = WatchFlags::DELETE_SELF
     .union(WatchFlags::MOVE_SELF)
-    .union(WatchFlags::ATTRIB)
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
 /// What changes what a name stands for.
@@ -22,8 +22,9 @@ const NAMES: WatchFlags = ITSELF
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
     .union(WatchFlags::MOVED_TO);
-/// And what is in the files.
+/// And what is in the files, and who may read them.
 const FILES: WatchFlags = NAMES
+    .union(WatchFlags::ATTRIB)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE);
 /// A file that has other names, by which it may be written.

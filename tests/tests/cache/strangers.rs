@@ -1,0 +1,180 @@
+//! What a stranger sends must not decide what others get.
+
+use super::{check, start, target};
+use mehari_harness::{eventually, Connection, Request, Server, PATIENCE};
+
+const FRESH: &str = "Cache-Control: max-age=60";
+
+fn ask(server: &Server, page: &str, fields: &[(&str, &str)], run: u32, part: &str) {
+    let request = Request::get(page);
+    let fields = fields.iter();
+    let request = fields.fold(request, |request, (name, value)| request.field(name, value));
+    check(&server.send(&request), run, part);
+}
+
+/// A client that has asked for a page, as all others do.
+fn asking(server: &Server, page: &str) -> Connection {
+    let mut request = Request::get(page);
+    server.address(&mut request);
+    let mut connection = server.connect();
+    connection.write(&request.bytes());
+    connection
+}
+
+#[test]
+fn what_a_client_claims_has_pages_of_its_own() {
+    let server = start("");
+    let claims = [
+        ("X-Forwarded-Host", "evil.example"),
+        ("x-forwarded-proto", "https"),
+        ("X-HTTP-Method-Override", "DELETE"),
+        ("X-Original-URL", "/admin"),
+        ("Forwarded", "for=192.0.2.1;host=evil.example"),
+    ];
+    for (number, claim) in claims.into_iter().enumerate() {
+        let page = target(&format!("claim{number}"), &[FRESH]);
+        ask(&server, &page, &[claim], 1, "MISS");
+        ask(&server, &page, &[], 2, "MISS");
+        ask(&server, &page, &[claim], 1, "HIT");
+        ask(&server, &page, &[], 2, "HIT");
+    }
+    // Who came by which proxy makes no page another.
+    let page = target("proxied", &[FRESH]);
+    let by = |client: &'static str| [("X-Forwarded-For", client)];
+    ask(&server, &page, &by("192.0.2.1"), 1, "MISS");
+    ask(&server, &page, &by("192.0.2.2"), 1, "HIT");
+    let by = |client: &'static str| [("Forwarded", client)];
+    ask(&server, &page, &by("for=192.0.2.1;proto=http"), 2, "MISS");
+    ask(&server, &page, &by("for=192.0.2.2; proto=http"), 2, "HIT");
+}
+
+#[test]
+fn a_page_that_varies_by_a_field_taken_away_on_the_way_is_not_kept() {
+    let server = start("");
+    let page = target("hop", &[FRESH, "Vary: Accept-Language"]);
+    let hides = [
+        ("Accept-Language", "de"),
+        ("Connection", "keep-alive, Accept-Language"),
+    ];
+    ask(&server, &page, &hides, 1, "");
+    ask(&server, &page, &[("Accept-Language", "de")], 2, "MISS");
+    let keeps = [("Accept-Language", "de"), ("Connection", "keep-alive")];
+    ask(&server, &page, &keeps, 2, "HIT");
+}
+
+#[test]
+fn a_cookie_is_its_own_clients_whatever_the_page_says() {
+    let server = start("<Location /registry>\nCacheIgnoreHeaders Set-Cookie\n</Location>\n");
+    let lines = [
+        "Cache-Control: public, s-maxage=60",
+        "Set-Cookie: session=1",
+    ];
+    let page = target("session", &lines);
+    ask(&server, &page, &[], 1, "MISS");
+    ask(&server, &page, &[], 2, "MISS");
+    let shared = page.replacen("/fork/", "/registry/", 1);
+    let first = server.get(&shared);
+    assert_eq!(first.field("Set-Cookie").as_deref(), Some("session=1"));
+    let kept = server.get(&shared);
+    check(&kept, 3, "HIT");
+    assert_eq!(kept.field("Set-Cookie"), None);
+}
+
+/// The name asked for is part of what a page is kept under, and the only one its program sees.
+#[test]
+fn pages_are_kept_by_the_name_their_program_sees() {
+    let server = start("");
+    let script = "#!/usr/bin/perl\nprint \"Content-type: text/plain\\nCache-Control: max-age=60\\n\\n$ENV{HTTP_HOST} $$\";\n";
+    server.site.write("scripts/host.pl", script);
+    let path = "/fork/host.pl?x#"; // a fragment is refused below
+    let plain = path.trim_end_matches('#');
+    let absolute = format!("http://site.example{plain}");
+    let rows = [
+        (absolute.as_str(), "evil.example", "site.example", "MISS"),
+        (plain, "site.example", "site.example", "HIT"),
+        (plain, "SITE.example", "site.example", "HIT"),
+        (plain, "site.example:81", "site.example:81", "MISS"),
+        (plain, "site.example.", "site.example.", "MISS"),
+        (plain, "evil.example", "evil.example", "MISS"),
+        ("/fork/host.pl?x&", "site.example", "site.example", "MISS"),
+        ("/fork//host.pl?x", "site.example", "site.example", "MISS"),
+        ("/fork/host%2Epl?x", "site.example", "site.example", "MISS"),
+    ];
+    for (target, host, seen, part) in rows {
+        let answer = server.send(&Request::get(target).host(host));
+        let text = answer.expect(200);
+        let told = answer.field("X-Cache").unwrap_or_default();
+        let row = format!("{target} of {host}: {text}");
+        assert_eq!(text.split(' ').next(), Some(seen), "{row}");
+        assert_eq!(told.split(' ').next(), Some(part), "{row}");
+    }
+    server.get(path).expect(400);
+}
+
+#[test]
+fn parts_and_conditions_of_one_client_are_not_what_is_kept() {
+    let server = start("");
+    let page = target("part", &[FRESH, "ETag: \"v\""]);
+    ask(&server, &page, &[("Range", "bytes=0-3")], 1, "");
+    let condition = ("If-None-Match", "\"v\"");
+    let known = server.send(&Request::get(&page).field(condition.0, condition.1));
+    assert_eq!(known.status, 304);
+    // The program was asked without it, for a page that others can have.
+    assert_eq!(server.site.read("htdocs/runs.part"), "-\n-\n");
+    ask(&server, &page, &[("Range", "bytes=0-3")], 2, "HIT");
+    ask(&server, &page, &[("If-Range", "\"v\"")], 2, "HIT");
+}
+
+/// Its first run is stuck until a file is there; the later ones are not.
+const STUCK: &str = r##"#!/usr/bin/perl
+my $root = $ENV{DOCUMENT_ROOT};
+my $first = !-e "$root/began";
+open my $began, '>', "$root/began" or die $!;
+close $began;
+for (1 .. 1500) { last if !$first || -e "$root/go"; select undef, undef, undef, 0.02 }
+print "Content-type: text/plain\nCache-Control: max-age=60\n\n", $first ? 'first' : 'later';
+"##;
+
+#[test]
+fn a_request_that_takes_too_long_is_overtaken() {
+    let server = start("CacheLockMaxAge 1\n");
+    server.site.write("scripts/stuck.pl", STUCK);
+    let page = "/fork/stuck.pl";
+    let mut stuck = asking(&server, page);
+    let began = server.site.path("htdocs/began");
+    assert!(eventually(PATIENCE, || began.exists()));
+    let get = || {
+        let answer = server.get(page);
+        let part = answer.field("X-Cache").unwrap_or_default();
+        let part = part.split(' ').next().unwrap_or_default().to_owned();
+        (answer.expect(200), part)
+    };
+    let later = |part: &str| ("later".to_owned(), part.to_owned());
+    assert_eq!(get(), later("MISS"));
+    assert_eq!(get(), later("HIT"));
+    server.site.write("htdocs/go", "");
+    let first = stuck.read_answer("GET").expect("an answer");
+    assert_eq!(first.expect(200), "first");
+    assert_eq!(get(), later("HIT"), "what is older does not come after");
+}
+
+#[test]
+fn a_client_that_goes_leaves_the_page_to_the_next() {
+    let server = start("CacheLockMaxAge 60\n");
+    server.site.write("scripts/stuck.pl", STUCK);
+    let page = "/fork/stuck.pl";
+    let gone = asking(&server, page);
+    let began = server.site.path("htdocs/began");
+    assert!(eventually(PATIENCE, || began.exists()));
+    let mut waits = asking(&server, page);
+    drop(gone);
+    server.site.write("htdocs/go", "");
+    let answer = waits.read_answer("GET").expect("an answer");
+    let part = answer.field("X-Cache").unwrap_or_default();
+    let text = answer.expect(200);
+    // Whether the first program was let go on for who waits, or another one was asked.
+    let kept = server.get(page);
+    assert_eq!(kept.expect(200), text, "{part}");
+    let told = kept.field("X-Cache").unwrap_or_default();
+    assert!(told.starts_with("HIT"), "{told} after {part}");
+}
