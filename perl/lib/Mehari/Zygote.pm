@@ -18,7 +18,8 @@ sub run {
     %Mehari::Server::fact = %facts;
     { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
-    $0 = 'mehari zygote';
+    # A virtual host with a Perl of its own is named.
+    $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
 }
 
