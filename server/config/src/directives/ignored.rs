@@ -43,11 +43,6 @@ pub const GROUP: Group = Group {
             "HostnameLookups",
             "addresses are never looked up while a request waits",
         ),
-        Directive::ignored("UseCanonicalName", "ServerName is used where it is set"),
-        Directive::ignored(
-            "UseCanonicalPhysicalPort",
-            "the port is the one the request came to",
-        ),
         Directive::ignored("NameVirtualHost", BY_ADDRESS),
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
