@@ -132,6 +132,7 @@ fn nothing() -> Settings {
         directory_slash: true,
         fallback: None,
         accept_path_info: None,
+        pass_authorization: false,
         media: Media::default(),
         rules: Rules::default(),
         matching: Default::default(),
