@@ -20,6 +20,7 @@ BOOT:
     mehari_api_request_boot(aTHX);
     mehari_server_boot(aTHX);
     mehari_filter_boot(aTHX);
+    mehari_layers_boot(aTHX);
 
 void
 zygote(int control, int bell, int bell_event)

@@ -5,6 +5,7 @@ use warnings;
 use File::Path qw(make_path remove_tree);
 use H2load;
 use HTTP::Tiny;
+use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
 use List::Util qw(sum);
 use Processes;
 use Wrk;
@@ -14,7 +15,7 @@ my $WARM_SECONDS = 1;
 # The text each page must hold whoever serves it: an error page must not win.
 my $FORM  = qr/\Aa => e{10}\nb => e{10}/;
 my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ camels, [\d.]+ t</p>}, small => qr/Line 20 of a small static page/,
-    '100k' => qr/\Aa file of 102400 bytes.*end\n\z/s, '10m' => qr/\Aa file of 10485760 bytes.*end\n\z/s,
+    text => qr/\Aa text of 102400 bytes.* end\n\z/s, '100k' => qr/\Aa file of 102400 bytes.*end\n\z/s, '10m' => qr/\Aa file of 10485760 bytes.*end\n\z/s,
     map { ("$_-25" => qr/$FORM\z/, "$_-337" => qr/$FORM\nc => .*\nz => e{10}\z/s) } qw(args request cgi));
 
 # contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers, cores, seconds.
@@ -26,9 +27,9 @@ sub measure {
     my $server = $contender->{class}->new(%$settings, rung => $contender->{rung}, keep_alive => $contest->{keep_alive}, secure => $contest->{secure}, http2 => !!$contest->{streams});
     $server->start;
     my $url = $server->url($contender->{class}->path_of($contender->{rung}, script($contest->{page})) . query($contest->{page}));
-    check($server, $url, $contest->{page});
+    check($server, $url, $contest);
     my $load = $contest->{streams} ? \&H2load::run : \&Wrk::run;
-    my %load = (streams => $contest->{streams}, url => $url, connections => $settings->{connections}, keep_alive => $contest->{keep_alive});
+    my %load = (streams => $contest->{streams}, url => $url, connections => $settings->{connections}, keep_alive => $contest->{keep_alive}, coding => $contest->{coding});
     my $warm   = $load->(%load, seconds => $WARM_SECONDS);
     my $before = Processes::cpu_seconds($server->tree);
     my $result = $load->(%load, seconds => $settings->{seconds});
@@ -54,12 +55,24 @@ sub query {
 }
 
 sub check {
-    my ($server, $url, $page) = @_;
-    my $answer = $server->{secure} ? answer_over_tls($url) : HTTP::Tiny->new(timeout => 10)->get($url);
+    my ($server, $url, $contest) = @_;
+    my $page   = $contest->{page};
+    my $answer = $server->{secure} ? answer_over_tls($url) : HTTP::Tiny->new(timeout => 10)->get($url, {headers => {$contest->{coding} ? ('Accept-Encoding' => $contest->{coding}) : ()}});
+    unpacked($server, $answer) if $contest->{coding};
     # nginx's bare return stands beside both the file and the script.
     my $proof = $page eq 'small' && $url =~ /return/ ? $PROOF{hello} : $PROOF{$page};
     return if $answer->{status} == 200 && $answer->{content} =~ $proof;
     $server->fail("answered $answer->{status} on $url, and not with the page expected: " . substr $answer->{content}, 0, 300);
+    return;
+}
+
+# Puts the plain page in the place of the compressed one.
+sub unpacked {
+    my ($server, $answer) = @_;
+    my $coding = $answer->{headers}{'content-encoding'} // 'no coding';
+    $coding eq 'gzip' or $server->fail("answered with $coding where gzip was asked for");
+    my $packed = $answer->{content};
+    gunzip(\$packed, \$answer->{content}) or $server->fail("answered with what is not gzip: $GunzipError");
     return;
 }
 

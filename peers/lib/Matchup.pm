@@ -28,6 +28,10 @@ my @ALL = (
     {name => 'psgi-close', rung => 'psgi',     pages => ['hello'],      peers => [@PSGI_PEERS, ['Peer::Nginx', 'return']], close => 1},
     {name => 'static',     rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static'], ['Peer::Nginx', 'return']]},
     {name => 'files',      rung => 'static',   pages => [qw(100k 10m)], peers => [['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
+    # Compressed at level 6: by lighttpd once and by us once, by nginx for each client.
+    {name => 'gzip',       rung => 'gzip',     pages => ['text'],       peers => [['Peer::Nginx', 'gzip'], ['Peer::Lighttpd', 'gzip']], coding => 'gzip'},
+    # The same page from a program, kept, and from a file.
+    {name => 'cached',     rung => 'cached',   pages => ['small'],      peers => [['Peer::Mehari', 'static'], ['Peer::Nginx', 'static'], ['Peer::Lighttpd', 'static']]},
     {name => 'lua',        rung => 'lua',      pages => ['hello'],      peers => [['Peer::Lighttpd', 'lua']]},
     {name => 'tls',        rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1},
     {name => 'h2',         rung => 'static',   pages => ['small'],      peers => [['Peer::Nginx', 'static']], secure => 1, streams => 32},
@@ -35,7 +39,7 @@ my @ALL = (
 
 sub names { return map { $_->{name} } @ALL }
 
-# Each of the named matchups (all without a name) once a page: {name, page, keep_alive, secure, streams, contenders}; a contender is
+# Each of the named matchups (all without a name) once a page: {name, page, keep_alive, secure, streams, coding, contenders}; a contender is
 # {class, rung, ours}, Mehari first. A name that does not exist ends the run.
 sub plan {
     my ($names, $pages) = @_;
@@ -50,7 +54,7 @@ sub with_pages {
     my ($matchup, $wanted) = @_;
     my @pages = grep { !%$wanted || $wanted->{$_} } @{$matchup->{pages}};
     return map { {name => $matchup->{name}, page => $_, keep_alive => !$matchup->{close},
-        secure => $matchup->{secure}, streams => $matchup->{streams}, contenders => contenders($matchup)} } @pages;
+        secure => $matchup->{secure}, streams => $matchup->{streams}, coding => $matchup->{coding}, contenders => contenders($matchup)} } @pages;
 }
 
 sub contenders {

@@ -10,11 +10,12 @@ my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, seconds, keep_alive, script (a file of wrk's Lua). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), faults}: faults is a text, '' when there were none.
+# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), faults}: faults is a text, '' when there were none.
 sub run {
     my (%run) = @_;
     my @close = $run{keep_alive} ? () : ('-H', 'Connection: close');
     push @close, '-s', $run{script} if $run{script};
+    push @close, '-H', "Accept-Encoding: $run{coding}" if $run{coding};
     open my $output, '-|', 'wrk', '-t1', "-c$run{connections}", "-d$run{seconds}s", '--latency', '--timeout', $PATIENCE, @close, $run{url}
         or die "cannot run wrk: $!\n";
     my $said = do { local $/; <$output> } // '';

@@ -38,6 +38,9 @@ bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody e
 mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
 void mehari_subrequest_boot(pTHX); /* api_subrequest.c */
+void mehari_layers_boot(pTHX);     /* layers.c */
+PerlIO_funcs *mehari_output_layer(void); /* stdout.c */
+extern PerlIO_funcs mehari_input_layer;  /* input.c */
 
 /* environment.c */
 void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */

@@ -25,6 +25,15 @@ XS_INTERNAL(text)
   XSRETURN(1);
 }
 
+/* Mehari::Server::is_serving: a request is under way, and the start is over. */
+XS_INTERNAL(is_serving)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  ST(0) = boolSV(mehari_rec_now != NULL);
+  XSRETURN(1);
+}
+
 /* Mehari::Server::variables($number): names and values of `PerlSetVar` and `PerlAddVar`. */
 XS_INTERNAL(variables)
 {
@@ -162,7 +171,7 @@ XS_INTERNAL(handlers)
 void mehari_server_boot(pTHX)
 {
   static const mehari_sub subs[] = {
-    {"Mehari::Server::text", text, 0}, {"Mehari::Server::variables", variables, 0}, {"Mehari::Server::count", count, 0},
+    {"Mehari::Server::text", text, 0}, {"Mehari::Server::is_serving", is_serving, 0}, {"Mehari::Server::variables", variables, 0}, {"Mehari::Server::count", count, 0},
     {"Mehari::Server::number_of_request", number_of_request, 0}, {"Mehari::Server::stack", stack, 0},
     {"Mehari::Server::handlers", handlers, 0}, {"Mehari::Server::containers", containers, 0},
     {"Mehari::Server::connection_of", connection_of, 0}, {"Apache2::RequestRec::die", end_with_status, 0},

@@ -77,19 +77,39 @@ SV *mehari_rec_object(pTHX_ mehari_rec *rec)
   return rec->object;
 }
 
+/* What the operator that runs calls: the name of a method, or of a sub; NULL: it cannot be told. */
+static const char *called(pTHX)
+{
+  if (!PL_op || PL_op->op_type != OP_ENTERSUB || !(PL_op->op_flags & OPf_KIDS))
+    return NULL;
+  OP *last = cUNOPx(PL_op)->op_first;
+  if (!OpHAS_SIBLING(last))
+    last = last->op_flags & OPf_KIDS ? cUNOPx(last)->op_first : last;
+  while (OpHAS_SIBLING(last))
+    last = OpSIBLING(last);
+  if (last->op_type == OP_METHOD_NAMED)
+    return SvPV_nolen(cMETHOPx_meth(last));
+  if (!(last->op_flags & OPf_KIDS) || cUNOPx(last)->op_first->op_type != OP_GV)
+    return NULL;
+  GV *name = cGVOPx_gv(cUNOPx(last)->op_first);
+  return isGV(name) ? GvNAME(name) : NULL;
+}
+
 mehari_rec *mehari_rec_of(pTHX_ SV *self)
 {
-  if (!SvROK(self) || !sv_derived_from(self, "Apache2::RequestRec"))
-    croak("argument is not an Apache2::RequestRec object");
-  SV *inner = SvRV(self);
-  if (SvTYPE(inner) == SVt_PVHV) { /* a subclass that wraps one */
+  SV *inner = SvROK(self) ? SvRV(self) : self;
+  if (SvROK(self) && SvTYPE(inner) == SVt_PVHV) { /* a subclass that wraps one */
     SV **held = hv_fetchs((HV *)inner, "r", 0);
     if (!held)
       held = hv_fetchs((HV *)inner, "_r", 0);
-    if (!held)
-      croak("the object has no `r` or `_r` that holds an Apache2::RequestRec");
+    if (!held) {
+      const char *name = called(aTHX);
+      croak("method `%s' invoked by a `%s' object with no `r' key!", name ? name : "of $r", sv_isobject(self) ? sv_reftype(inner, true) : "unknown");
+    }
     return mehari_rec_of(aTHX_ *held);
   }
+  if (!SvROK(self) || !sv_derived_from(self, "Apache2::RequestRec"))
+    croak("argument is not an Apache2::RequestRec object");
   UV wanted = SvUV(inner);
   if (mehari_serving)
     for (mehari_rec *rec = newest; rec; rec = rec->older)
@@ -202,8 +222,20 @@ SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
   return rec->texts[which];
 }
 
+/* Once the response is made, what makes it is settled: the two have other worlds. */
+static void check_switch(pTHX_ mehari_rec *rec, SV *value)
+{
+  SV *now = mehari_rec_text(aTHX_ rec, MEHARI_REC_HANDLER);
+  const char *old = now ? SvPV_nolen(now) : "", *new = value && SvOK(value) ? SvPV_nolen(value) : "";
+  bool is_ours = strEQ(new, "modperl") || strEQ(new, "perl-script");
+  if (is_ours && (strEQ(old, "modperl") || strEQ(old, "perl-script")) && strNE(old, new))
+    croak("Can't switch from '%s' to '%s' response handler", old, new);
+}
+
 void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
 {
+  if (which == MEHARI_REC_HANDLER && mehari_phase_now == mehari_phases[MEHARI_PHASE_RESPONSE].name)
+    check_switch(aTHX_ rec, value);
   rec->changed |= 1u << which;
   rec->held |= 1u << which;
   if (value && !SvOK(value))

@@ -157,6 +157,8 @@ static PerlIO_funcs layer = {
   NULL, NULL, NULL, NULL, NULL,
 };
 
+PerlIO_funcs *mehari_output_layer(void) { return &layer; }
+
 bool mehari_is_output(PerlIO *handle)
 {
   return PerlIOValid(handle) && PerlIOBase(handle)->tab == &layer;

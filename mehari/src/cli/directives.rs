@@ -95,6 +95,12 @@ fn one(name: &str) -> Result<String, ExitCode> {
             mehari_config::Place::Server => "outside of sections",
             mehari_config::Place::Shared => "outside of sections; in <VirtualHost> it does nothing",
             mehari_config::Place::Host => "outside of sections and in <VirtualHost>",
+            mehari_config::Place::Team => {
+                "outside of sections; in <VirtualHost> with PerlOptions +Clone or +Parent"
+            }
+            mehari_config::Place::Perl => {
+                "outside of sections; in <VirtualHost> with PerlOptions +Parent"
+            }
             mehari_config::Place::Everywhere => "outside of and inside sections",
         },
     );

@@ -163,13 +163,14 @@ impl Options {
     fn apply_workers(&self, site: &mut Site) -> Result<(), Refusal> {
         let (word, source) = match (&self.workers, std::env::var("WEB_CONCURRENCY")) {
             (Some(word), _) => (word.clone(), "--workers"),
-            (None, Ok(word)) if site.workers.max.is_none() && site.workers.start.is_none() => {
+            (None, Ok(word)) if site.workers().max.is_none() && site.workers().start.is_none() => {
                 (word, "WEB_CONCURRENCY")
             }
             _ => return Ok(()),
         };
         if word == "auto" {
-            (site.workers.start, site.workers.max) = (None, None);
+            let workers = site.workers_mut();
+            (workers.start, workers.max) = (None, None);
             return Ok(());
         }
         let number = word
@@ -181,7 +182,8 @@ impl Options {
                 "{source} is `{word}`; expected `auto` or a number from 1 to 1000"
             )));
         };
-        (site.workers.start, site.workers.max) = (Some(number), Some(number));
+        let workers = site.workers_mut();
+        (workers.start, workers.max) = (Some(number), Some(number));
         Ok(())
     }
 }

@@ -13,21 +13,19 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 fn show(answer: &Value) -> String {
     let (front, pool) = (&answer["front"], &answer["pool"]);
     let mut text = format!(
-        "pid {}, generation {}: {} connections open, {} requests so far, {} under way, {} waiting for a worker\n{}\n\n",
+        "pid {}, generation {}: {} connections open, {} requests so far, {} under way, {} waiting for a worker\n",
         answer["pid"],
         pool["generation"],
         front["open_connections"],
         front["requests"],
         pool["under_way"],
         pool["queue"],
-        pool["plan"]["reasoning"].as_str().unwrap_or_default(),
     );
-    if let Some(count @ 3..) = pool["false_starts"].as_u64() {
-        let _ = writeln!(
-            text,
-            "{count} workers in a row ended before their first request: the next are started with pauses; the error log says why\n"
-        );
+    let teams: Vec<&Value> = pool["teams"].as_array().into_iter().flatten().collect();
+    for team in &teams {
+        tell_team(team, teams.len() > 1, &mut text);
     }
+    text.push('\n');
     let rules = &front["traffic_rules"];
     let acted = rules.as_object().into_iter().flatten();
     if acted.clone().any(|(_, count)| count.as_u64() > Some(0)) {
@@ -38,25 +36,68 @@ fn show(answer: &Value) -> String {
     }
     let _ = writeln!(
         text,
-        "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}",
-        "worker", "state", "held", "running", "served", "age"
+        "{:>8}  {:<9} {:>4} {:>9} {:>10} {:>7}{}",
+        "worker",
+        "state",
+        "held",
+        "running",
+        "served",
+        "age",
+        if teams.len() > 1 { "  pool" } else { "" }
     );
     for worker in pool["workers"].as_array().into_iter().flatten() {
         let _ = writeln!(
             text,
-            "{:>8}  {:<9} {:>4} {:>6} ms {:>10} {:>5} s",
+            "{:>8}  {:<9} {:>4} {:>6} ms {:>10} {:>5} s{}",
             worker["pid"].to_string(),
             worker["state"].as_str().unwrap_or_default(),
             worker["held"].to_string(),
             worker["running_ms"].to_string(),
             worker["served"].to_string(),
             worker["age_s"].to_string(),
+            match worker["team"]
+                .as_u64()
+                .and_then(|team| teams.get(team as usize))
+            {
+                Some(team) if teams.len() > 1 => format!("  {}", host_of(team)),
+                _ => String::new(),
+            }
         );
     }
     for group in answer["back_ends"].as_array().into_iter().flatten() {
         back_ends(group, &mut text);
     }
     text
+}
+
+/// The host of a pool; the main server has no name here.
+fn host_of(team: &Value) -> &str {
+    match team["host"].as_str() {
+        None | Some("") => "main server",
+        Some(host) => host,
+    }
+}
+
+/// How many workers a pool has and why, and what ails it.
+fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
+    if is_one_of_many {
+        let _ = write!(
+            text,
+            "{} ({} busy, {} idle, {} waiting): ",
+            host_of(team),
+            team["busy"],
+            team["idle"],
+            team["queue"]
+        );
+    }
+    let reasoning = team["plan"]["reasoning"].as_str().unwrap_or_default();
+    let _ = writeln!(text, "{reasoning}");
+    if let Some(count @ 3..) = team["false_starts"].as_u64() {
+        let _ = writeln!(
+            text,
+            "{count} workers in a row ended before their first request: the next are started with pauses; the error log says why"
+        );
+    }
 }
 
 fn back_ends(group: &Value, text: &mut String) {

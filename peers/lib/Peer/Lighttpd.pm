@@ -1,10 +1,12 @@
-# lighttpd: one worker a core, a small static file or a script of mod_magnet, the file's status cached for a second, its access log buffered.
+# lighttpd: one worker a core, a small static file, a compressed one or a script of mod_magnet, the file's status cached for a second, its access log buffered.
 package Peer::Lighttpd;
 use strict;
 use warnings;
 use parent 'Peer';
 
-sub title           { my ($self) = @_; return ref $self && $self->{rung} eq 'lua' ? 'lighttpd mod_magnet' : 'lighttpd' }
+my %TITLE = (lua => 'lighttpd mod_magnet', gzip => 'lighttpd mod_deflate');
+sub title           { my ($self) = @_; return (ref $self ? $TITLE{$self->{rung}} : undef) // 'lighttpd' }
+my %MODULE = (lua => ', "mod_magnet"', gzip => ', "mod_deflate"');
 sub program         { return 'lighttpd' }
 sub version_command { return (Peer::Lighttpd->installed, '-v') }
 sub path_of         { my ($class, $rung, $page) = @_; return "/$page.html" }
@@ -14,7 +16,7 @@ sub command { my ($self) = @_; return ($self->installed, '-D', '-f', $self->file
 sub configure {
     my ($self) = @_;
     $self->write_file('lighttpd.conf', <<"END");
-server.modules = ("mod_accesslog"@{[$self->{rung} eq 'lua' ? ', "mod_magnet"' : '']})
+server.modules = ("mod_accesslog"@{[$MODULE{$self->{rung}} // '']})
 server.document-root = "$self->{site}/static"
 server.bind = "127.0.0.1"
 server.port = $self->{port}
@@ -27,9 +29,19 @@ server.listen-backlog = 4096
 server.stat-cache-engine = "simple"
 accesslog.filename = "$self->{folder}/access.log"
 mimetype.assign = (".html" => "text/html")
+@{[$self->{rung} eq 'gzip' ? $self->deflate : '']}
 @{[$self->{rung} eq 'lua' ? qq{magnet.attract-raw-url-to = ("$self->{site}/lua/hello.lua")} : '']}
 END
     return;
+}
+
+# Each file once, into a folder.
+sub deflate {
+    my ($self) = @_;
+    my $folder = $self->file('deflate');
+    mkdir $folder or die "$folder: $!\n";
+    chmod 0777, $folder;
+    return qq{deflate.mimetypes = ("text/html")\ndeflate.allowed-encodings = ("gzip")\ndeflate.compression-level = 6\ndeflate.cache-dir = "$folder"\n};
 }
 
 1;

@@ -14,7 +14,7 @@ sub version_command { return ($BINARY, '--version') }
 
 sub path_of {
     my ($class, $rung, $page) = @_;
-    return "/$page.html"    if $rung eq 'static';
+    return "/$page.html"    if $rung eq 'static' || $rung eq 'gzip';
     return "/$page"         if $rung eq 'lua';
     return "/$rung/$page"   if $rung eq 'handler' || $rung eq 'psgi';
     return "/$rung/$page.pl";
@@ -54,8 +54,18 @@ Include $self->{site}/perl.conf
 @{[$self->tls]}
 @{[$self->application]}
 @{[$self->{rung} eq 'lua' ? "LuaAttractRawURL $self->{site}/lua/hello.lua" : '']}
+@{[$self->{rung} eq 'gzip' ? "AddOutputFilterByType DEFLATE text/html\nDeflateCompressionLevel 6" : '']}
+Alias /cached/ $self->{site}/scripts/
 Alias /fork/ $self->{site}/scripts/
 Alias /auto/ $self->{site}/scripts/
+
+<Location /cached>
+    SetHandler perl-script
+    PerlResponseHandler ModPerl::Registry
+    PerlOptions +ParseHeaders
+    Options +ExecCGI
+    CacheEnable disk
+</Location>
 
 <Location /fork>
     SetHandler perl-script

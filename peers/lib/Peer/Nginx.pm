@@ -1,10 +1,11 @@
-# nginx: one worker a core, static files and a bare `return 200`, with a buffered access log; `threads`: files are read by its threads.
+# nginx: one worker a core, static files and a bare `return 200`, with a buffered access log; `threads`: files are read by its threads;
+# `gzip`: text/html is compressed.
 package Peer::Nginx;
 use strict;
 use warnings;
 use parent 'Peer';
 
-my %TITLE = (return => 'nginx return 200', threads => 'nginx, aio threads');
+my %TITLE = (return => 'nginx return 200', threads => 'nginx, aio threads', gzip => 'nginx gzip');
 sub title           { my ($self) = @_; return (ref $self ? $TITLE{$self->{rung}} : undef) // 'nginx' }
 sub program         { return 'nginx' }
 sub version_command { return (Peer::Nginx->installed, '-v') }
@@ -17,7 +18,8 @@ sub configure {
     my $identity = $> == 0 ? 'user www-data;' : '';
     my $temporary = join "\n    ", map { "${_}_temp_path $self->{folder}/$_;" } qw(client_body proxy fastcgi uwsgi scgi);
     my ($secure, $tls) = $self->{secure} ? $self->tls : ('', '');
-    my $aio = $self->{rung} eq 'threads' ? 'aio threads;' : '';
+    my $aio  = $self->{rung} eq 'threads' ? 'aio threads;' : '';
+    my $gzip = $self->{rung} eq 'gzip' ? 'gzip on; gzip_comp_level 6;' : '';
     $self->write_file('nginx.conf', <<"END");
 $identity
 worker_processes auto;
@@ -30,6 +32,7 @@ http {
     access_log $self->{folder}/access.log combined buffer=64k flush=1s;
     sendfile on;
     $aio
+    $gzip
     tcp_nopush on;
     keepalive_requests 1000000000;
     open_file_cache max=1000 inactive=60s;

@@ -1,14 +1,82 @@
 package APR::Brigade;
 
-# Bucket brigades are Apache's own plumbing: the server reads and writes for the worker.
+# Buckets in a row, in memory. The server reads and writes for the worker, so no brigade comes from the network or goes
+# there: $r->read and $r->print, or a streaming filter, are for that.
 
 use strict;
 use warnings;
-use Mehari::Absent ();
+use Carp         ();
+use Scalar::Util ();
+use APR::Bucket      ();
+use APR::BucketAlloc ();
 
-Mehari::Absent::methods(
-    __PACKAGE__, "there are no bucket brigades here: use a streaming filter (\$f->read and \$f->print), or \$r->read and \$r->print",
-    qw(bucket_alloc cleanup concat destroy first flatten insert_head insert_tail is_empty last length new next pool prev split),
-);
+sub new { my ($class, $pool, $alloc) = @_; return bless { pool => $pool, alloc => $alloc, buckets => [] }, ref $class || $class }
+
+sub pool         { return $_[0]{pool} }
+sub bucket_alloc { return $_[0]{alloc} ||= APR::BucketAlloc->new($_[0]{pool}) }
+
+sub is_empty { return @{ $_[0]{buckets} } ? 0 : 1 }
+sub first    { return $_[0]{buckets}[0] }
+sub last     { return $_[0]{buckets}[-1] }
+
+sub next { my ($self, $bucket) = @_; return $self->{buckets}[$self->_place($bucket) + 1] }
+sub prev { my ($self, $bucket) = @_; my $place = $self->_place($bucket); return $place > 0 ? $self->{buckets}[$place - 1] : undef }
+
+sub insert_head { my ($self, $bucket) = @_; unshift @{ $self->{buckets} }, $self->_own($bucket); return }
+sub insert_tail { my ($self, $bucket) = @_; push @{ $self->{buckets} }, $self->_own($bucket); return }
+
+sub _own {
+    my ($self, $bucket) = @_;
+    $bucket->remove;
+    Scalar::Util::weaken($bucket->{brigade} = $self);
+    return $bucket;
+}
+
+sub _put {
+    my ($self, $bucket, $beside, $behind) = @_;
+    $self->_own($bucket);
+    splice @{ $self->{buckets} }, $self->_place($beside) + $behind, 0, $bucket;
+    return;
+}
+
+sub _take {
+    my ($self, $bucket) = @_;
+    splice @{ $self->{buckets} }, $self->_place($bucket), 1;
+    delete $bucket->{brigade};
+    return;
+}
+
+sub _place {
+    my ($self, $bucket) = @_;
+    my $buckets = $self->{buckets};
+    for my $place (0 .. $#$buckets) { return $place if $buckets->[$place] == $bucket }
+    Carp::croak('APR::Brigade: the bucket is not in this brigade');
+}
+
+# What the other has, behind what is here.
+sub concat { my ($self, $other) = @_; $self->insert_tail($_) for @{ [@{ $other->{buckets} }] }; return }
+
+# A new brigade from this bucket on.
+sub split {
+    my ($self, $bucket) = @_;
+    my $rest = ref($self)->new(@$self{qw(pool alloc)});
+    my $place = $self->_place($bucket);
+    $rest->insert_tail($_) for @{ [@{ $self->{buckets} }[$place .. $#{ $self->{buckets} }]] };
+    return $rest;
+}
+
+sub length { my ($self) = @_; my $total = 0; $total += $_->length for @{ $self->{buckets} }; return $total }
+
+# flatten($buffer, $most): the data, or so much of them, in one; bytes.
+sub flatten {
+    my ($self, undef, $most) = @_;
+    Carp::croak('usage: $bb->flatten($buf, [$wanted])') unless @_ > 1;
+    my $text = join '', map { $_->data } @{ $self->{buckets} };
+    $_[1] = defined $most ? substr $text, 0, $most : $text;
+    return CORE::length $_[1];
+}
+
+sub cleanup { my ($self) = @_; $_->delete for @{ [@{ $self->{buckets} }] }; return 0 }
+sub destroy { my ($self) = @_; $self->cleanup; return }
 
 1;

@@ -1,14 +1,12 @@
 package APR::BucketType;
 
-# See APR::Brigade.
+# What kind a bucket is of.
 
 use strict;
 use warnings;
-use Mehari::Absent ();
 
-Mehari::Absent::methods(
-    __PACKAGE__, "there are no bucket brigades here: use a streaming filter (\$f->read and \$f->print), or \$r->read and \$r->print",
-    qw(name),
-);
+sub of { my ($class, $name) = @_; return bless { name => $name }, $class }
+
+sub name { return $_[0]{name} }
 
 1;

@@ -1,9 +1,10 @@
 package APR::PerlIO;
 
-# `open my $file, '<:APR', $name, $pool`: here the layer is Perl's own buffered file.
+# `open my $file, '<:APR', $name, $pool`: a buffered file (xs/layers.c).
 
 use strict;
 use warnings;
+use Mehari ();
 
 sub PERLIO_LAYERS_ARE_ENABLED () { 1 }
 

@@ -7,16 +7,23 @@ use strict;
 use warnings;
 use Scalar::Util ();
 
-# Cleanups and children by the pool's own part: an object is only a handle on it.
+# The pool that all others are of: nothing ends it.
+my $global;
+sub _global { return $global ||= { cleanups => [], children => {}, is_global => 1 } }
+
+# Cleanups and children by the pool's own part: an object is only a handle on it. What is made of a pool keeps it.
 sub new {
     my ($self) = @_;
-    return _handle(_part(ref $self ? $$self : undef), 1);
+    my $parent = ref $self && !$$self->{ended} ? $self : undef;
+    my $pool = _handle(_part($parent ? $$parent : _global()), 1);
+    $$pool->{of} = $parent if $parent && $$parent->{owner};
+    return $pool;
 }
 
 sub _part {
     my ($parent) = @_;
     my $part = { cleanups => [], children => {}, parent => $parent };
-    if ($parent) {
+    if ($parent && !$parent->{is_global}) {
         $parent->{children}{ 0 + $part } = $part;
         Scalar::Util::weaken($part->{parent});
     }
@@ -32,7 +39,7 @@ sub _handle {
 }
 
 # For the server: the pool of something that ends by itself.
-sub of_server { return _handle(_part(), 0) }
+sub of_server { return _handle(_part(_global()), 0) }
 
 # For $r->pool: ends after the request.
 sub of_request {
@@ -60,11 +67,14 @@ sub cleanup_for_exec { return }
 
 sub clear { _end(_alive($_[0], 'clear')); return }
 
+# Of a pool that has ended, or of the one that all others are of: nothing.
 sub destroy {
     my ($self) = @_;
-    my $part = _alive($self, 'destroy');
+    my $part = $$self;
+    return if $part->{ended} || $part->{is_global};
     _end($part);
     $part->{ended} = 1;
+    delete $part->{of};
     delete $part->{parent}{children}{ 0 + $part } if $part->{parent};
     return;
 }
@@ -75,6 +85,7 @@ sub _end {
     for my $child (values %{ delete $part->{children} || {} }) {
         _end($child);
         $child->{ended} = 1;
+        delete $child->{of};
     }
     $part->{children} = {};
     while (my $cleanup = pop @{ $part->{cleanups} }) {

@@ -49,10 +49,10 @@ sub rpath {
     return substr $path, 0, length($path) - length $info;
 }
 
-# The whole, or without the parts that APR::Const::URI_UNP_* name.
+# The whole, or without the parts that APR::Const::URI_UNP_* name; without flags, without the password.
 sub unparse {
     my ($self, $flags) = @_;
-    $flags = 0 unless defined $flags;
+    $flags = 4 unless defined $flags;
     my $text = $flags & 1 ? '' : $self->_site($flags);
     return $text if $flags & 16;
     $text .= defined $self->{path} ? $self->{path} : '';

@@ -42,13 +42,23 @@ sub get_remote_host {
 sub remote_host { return undef }
 
 sub aborted    { return 0 }
-sub keepalive  { my $self = shift; my $old = $self->{keepalive} // 0; $self->{keepalive} = $_[0] if @_; return $old }
+# Apache2::Const::CONN_CLOSE 1, CONN_KEEPALIVE 2, as the client asks.
+sub keepalive  { my $self = shift; my $old = $self->{keepalive} // $self->_wish; $self->{keepalive} = $_[0] if @_; return $old }
+sub _wish {
+    my ($self) = @_;
+    my $wish = lc($self->{r}->headers_in->get('Connection') // '');
+    return $wish =~ /\bclose\b/ || $self->{r}->protocol =~ m{\AHTTP/1\.0\z} && $wish !~ /\bkeep-alive\b/ ? 1 : 2;
+}
+
 sub keepalives { return $_[0]{kept} }
 sub id         { return $_[0]{number} }
 sub log_id     { return undef }
 sub fileno     { return undef }
 
 sub base_server { return $_[0]{r}->server }
+
+sub client_socket { my ($self) = @_; require APR::Socket; return $self->{socket} ||= APR::Socket->of_connection($self) }
+sub bucket_alloc  { my ($self) = @_; require APR::BucketAlloc; return APR::BucketAlloc->new($self->pool) }
 
 sub pool  { return $_[0]{pool} ||= $_[0]{r}->pool }
 sub notes { my $self = shift; my $table = $self->{noted}{notes} ||= APR::Table::make(undef, 4); return $table unless @_; return @_ == 1 ? $table->get(@_) : $table->set(@_) }
@@ -70,7 +80,7 @@ sub auth_type { my $self = shift; return $self->{r}->ap_auth_type(@_) }
 
 Mehari::Absent::methods(
     __PACKAGE__, 'the server owns the client\'s socket: use $r->read and $r->print',
-    qw(client_socket input_filters output_filters bucket_alloc conn_config sbh),
+    qw(input_filters output_filters conn_config sbh),
 );
 
 1;

@@ -15,6 +15,19 @@ sub get_server_name { my ($self) = @_; return $self->_server_name }
 
 sub get_server_port { my ($self) = @_; return ($self->_addresses)[3] }
 
+# The folder of the configuration, or what the request was told instead; answers the one before.
+{
+    my $configured = \&document_root;
+    no warnings 'redefine';
+    *document_root = sub {
+        my $self  = shift;
+        my $slots = $self->_slots;
+        my $old   = $slots->{document_root} // $configured->($self);
+        $slots->{document_root} = "$_[0]" if @_;
+        return $old;
+    };
+}
+
 # "404 Not Found"
 sub Apache2::RequestUtil::get_status_line { my ($status) = @_; require Mehari::Reasons; return Mehari::Reasons::line($status) }
 
@@ -58,7 +71,11 @@ sub psignature { my ($self, $prefix) = @_; return '' }
 
 sub register_auth_provider { CORE::die "Apache2::RequestRec::register_auth_provider: use PerlAuthenHandler and PerlAuthzHandler\n" }
 
-# Apache2::RequestRec->new($c): a request of nobody's.
-sub new { CORE::die "Apache2::RequestRec->new: the server makes requests; use \$r->lookup_uri for another one\n" }
+# Apache2::RequestRec->new($c): another request of the connection, as for `/`.
+sub new {
+    my ($class, $connection) = @_;
+    require Apache2::SubRequest;
+    return $connection->{r}->lookup_uri('/');
+}
 
 1;

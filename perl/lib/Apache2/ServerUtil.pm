@@ -4,6 +4,8 @@ package Apache2::ServerUtil;
 
 use strict;
 use warnings;
+use Carp ();
+use Scalar::Util ();
 use Mehari ();
 use Mehari::Server     ();
 use Apache2::ServerRec ();
@@ -22,6 +24,8 @@ sub server_root { return Mehari::Server::root() }
 # server_root_relative($pool, $path)
 sub server_root_relative {
     my ($pool, $path) = @_;
+    Carp::croak('Usage: Apache2::ServerUtil::server_root_relative(pool, path)') unless @_;
+    Carp::croak('Apache2::ServerUtil::server_root_relative: p is not of type APR::Pool') if ref $pool && !(Scalar::Util::blessed($pool) && $pool->isa('APR::Pool'));
     $path = $pool if @_ == 1 && !ref $pool;
     $path = '' unless defined $path;
     return $path =~ m{\A/} ? $path : length $path ? server_root() . "/$path" : server_root() . '/';
@@ -42,6 +46,7 @@ sub group_id { return 0 + $) }
 
 sub server_shutdown_cleanup_register {
     my ($code, @argument) = @_;
+    Carp::croak("Can't run 'server_shutdown_cleanup_register' after server startup") if Mehari::Server::is_serving();
     require Apache2::Process;
     return Apache2::Process->new->pool->cleanup_register($code, @argument);
 }
@@ -50,11 +55,13 @@ package Apache2::ServerRec;
 
 use strict;
 use warnings;
+use Carp ();
 use APR::Table ();
 
 # add_config(\@lines): while the configuration is read, and in vain after that: the lines have been read by then.
 sub add_config {
     my ($self, $lines) = @_;
+    Carp::croak("Can't run 'add_config' after server startup") if Mehari::Server::is_serving();
     require Mehari::Configuration;
     Mehari::Configuration::add(ref $lines eq 'ARRAY' ? @$lines : $lines);
     return;
@@ -88,7 +95,13 @@ sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($se
 
 sub is_perl_option_enabled { return 1 }
 
-sub method_register { die "Apache2::ServerRec::method_register: the server takes any method of HTTP; read it with \$r->method\n" }
+# The server takes any method; its number is one of those behind HTTP's.
+my @methods;
+sub method_register {
+    my ($self, $method) = @_;
+    push @methods, $method unless grep { $_ eq $method } @methods;
+    return 27 + (grep { $methods[$_] eq $method } 0 .. $#methods)[0];
+}
 
 sub error_log2stderr { return }
 

@@ -37,7 +37,7 @@ sub run_for_server {
 # As mod_perl: pools, then the server.
 sub _server_arguments {
     my ($phase, $number) = @_;
-    my $server = eval { require Apache2::ServerUtil; Apache2::ServerUtil->server };
+    my $server = eval { require Apache2::ServerUtil; Apache2::ServerRec->of_number($number) };
     my $pool = sub { eval { require APR::Pool; APR::Pool->new } };
     return ($pool->(), $server) if $phase =~ /\APerlChild/;
     return ($pool->(), $pool->(), $pool->(), $server);

@@ -16,8 +16,10 @@ sub run {
     # The server's own words: `PerlSwitches -T` is not about them.
     my ($control, $bell, $event, %facts) = map { /\A(.*)\z/s } @_;
     %Mehari::Server::fact = %facts;
+    { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
-    $0 = 'mehari zygote';
+    # A virtual host with a Perl of its own is named.
+    $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
 }
 

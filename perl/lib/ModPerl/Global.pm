@@ -1,9 +1,11 @@
 package ModPerl::Global;
 
-# Lists of subs kept by package, as mod_perl keeps END blocks.
+# Lists of subs kept by package. `END` is the END blocks of a package that is registered: they wait here, to be called
+# when somebody says so, in the order they were compiled.
 
 use strict;
 use warnings;
+use Mehari ();
 
 my %lists;
 
@@ -13,11 +15,23 @@ sub special_list_add { my ($name, $package, @code) = @_; push @{ $lists{$name}{$
 
 sub special_list_call {
     my ($name, $package) = @_;
-    my $list = $lists{$name}{$package} or return 0;
+    my $list = _list($name, $package) or return 0;
     $_->() for @$list;
     return 1;
 }
 
-sub special_list_clear { my ($name, $package) = @_; return delete $lists{$name}{$package} ? 1 : 0 }
+sub special_list_clear {
+    my ($name, $package) = @_;
+    my $list = _list($name, $package) or return 0;
+    @$list = ();
+    return 1;
+}
+
+sub _list {
+    my ($name, $package) = @_;
+    my $list = $lists{$name}{$package} or return undef;
+    push @$list, Mehari::take_ends($package) if $name eq 'END';
+    return $list;
+}
 
 1;

@@ -8,8 +8,17 @@ use Mehari ();
 
 our $DEFAULT_UNLOAD_METHOD = 'unload_package_pp';
 
-# exit($status): ends the request, not the worker. No `eval` catches it.
-sub exit { CORE::exit(@_ ? $_[0] : 0) }
+# exit($status): ends the request, not the worker. Within an `eval` of the site's it is an exception, which the site may
+# look at (mod_perl's own programs do); perl's own `exit` is none, and no `eval` catches it.
+sub exit {
+    my ($status) = @_;
+    my ($depth, $evals) = (0, 0);
+    while (my $sub = (caller ++$depth)[3]) { $evals++ if $sub eq '(eval)' && (caller $depth + 1)[3] }
+    CORE::exit(defined $status ? $status : 0) unless $evals && $ENV{MOD_PERL};
+    require APR::Error;
+    my (undef, $file, $line) = caller;
+    die APR::Error->new(rc => 120000, func => 'ModPerl::Util::exit', file => $file, line => $line, status => $status);
+}
 
 # One interpreter a worker.
 sub current_perl_id { return '0x0' }

@@ -76,6 +76,7 @@ pub enum Change {
     DefaultCharset(Option<String>),
     ForceType(Option<String>),
     DirectorySlash(bool),
+    CopyFiles(bool),
     FallbackResource(Option<String>),
     /// `None` is Default.
     AcceptPathInfo(Option<bool>),

@@ -7,6 +7,7 @@ use crate::arguments::Arguments;
 use crate::directive::{Directive, Target};
 use crate::environment::Environment;
 use crate::line::{self, Lines};
+use crate::team::TeamDraft;
 use crate::*;
 
 impl Site {
@@ -16,12 +17,14 @@ impl Site {
         let mut site = empty();
         let mut host = Host::virtual_host(Vec::new(), nothing());
         host.document_root = PathBuf::from("htdocs");
+        let mut team = TeamDraft::default();
         let mut changes = Vec::new();
         let mut environment = Environment::default();
         for row in Directive::all().filter(|row| !row.default.is_empty()) {
             let mut target = Target {
                 site: &mut site,
                 host: &mut host,
+                team: &mut team,
                 changes: &mut changes,
                 in_section: false,
                 scope: None,
@@ -35,6 +38,11 @@ impl Site {
         handlers.apply(&mut host.base, &changes, "");
         host.base_handlers = handlers;
         site.main = host;
+        site.perls = vec![team.perl];
+        site.teams = vec![Team {
+            workers: team.workers,
+            ..Team::default()
+        }];
         site
     }
 }
@@ -74,14 +82,8 @@ fn empty() -> Site {
         any_port: false,
         upstreams: Vec::new(),
         by_name: None,
-        perl: PerlSettings {
-            interpreter: PathBuf::new(),
-            switches: Vec::new(),
-            preloads: Vec::new(),
-            pass_env: Vec::new(),
-            set_env: Vec::new(),
-        },
-        workers: WorkerPolicy::default(),
+        perls: Vec::new(),
+        teams: Vec::new(),
         limits: ConnectionLimits {
             request_line: 0,
             fields: 0,
@@ -130,6 +132,7 @@ fn nothing() -> Settings {
         listed: false,
         multi_views: false,
         directory_slash: true,
+        copy_files: false,
         fallback: None,
         accept_path_info: None,
         pass_authorization: false,

@@ -6,6 +6,7 @@
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::problem::Fault;
+use crate::team::TeamDraft;
 use crate::{Change, Host, Site};
 
 /// Directives that belong together: a heading in the documentation.
@@ -25,6 +26,10 @@ pub enum Place {
     Shared,
     /// Outside any section and in `<VirtualHost>`.
     Host,
+    /// Like `Host`, in one with workers of its own: `PerlOptions +Clone` or `+Parent`.
+    Team,
+    /// Like `Host`, in one with a Perl of its own: `PerlOptions +Parent`.
+    Perl,
     /// Outside and inside sections.
     Everywhere,
 }
@@ -56,6 +61,8 @@ pub(crate) struct Target<'a> {
     pub site: &'a mut Site,
     /// The main server, or the virtual host the line stands in.
     pub host: &'a mut Host,
+    /// What that host says of its Perl and its workers.
+    pub team: &'a mut TeamDraft,
     pub changes: &'a mut Vec<Change>,
     pub in_section: bool,
     /// Of the section the line stands in.
@@ -157,6 +164,18 @@ impl Directive {
     /// Of the whole server, and passed over in a virtual host.
     pub(crate) const fn shared(mut self) -> Directive {
         self.place = Place::Shared;
+        self
+    }
+
+    /// May stand in a `<VirtualHost>` too, if that has workers of its own.
+    pub(crate) const fn of_team(mut self) -> Directive {
+        self.place = Place::Team;
+        self
+    }
+
+    /// May stand in a `<VirtualHost>` too, if that has a Perl of its own.
+    pub(crate) const fn of_perl(mut self) -> Directive {
+        self.place = Place::Perl;
         self
     }
 

@@ -92,6 +92,8 @@ fn described(directive: &Directive) -> String {
     let sections = match directive.place {
         Place::Server | Place::Shared => "",
         Place::Host => "`<VirtualHost>`",
+        Place::Team => "`<VirtualHost>` with `PerlOptions +Clone` or `+Parent`",
+        Place::Perl => "`<VirtualHost>` with `PerlOptions +Parent`",
         Place::Everywhere => "yes",
     };
     row(&[&code(&directive.usage()), &about, &default, sections])

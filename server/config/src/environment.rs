@@ -104,6 +104,8 @@ pub(crate) struct Environment {
     /// `RewriteCond` lines that wait for their rule.
     pub conditions: Vec<crate::RewriteCondition>,
     pub preloads: Vec<(PreloadStage, Preloaded)>,
+    /// The number of the host whose line is being applied.
+    pub host: u32,
     /// `LogFormat` by nickname; the one without a nickname is `TransferLog`'s.
     pub log_formats: BTreeMap<String, AccessFormat>,
     /// How many of them perl has loaded already, for `<Perl>` sections.
@@ -168,8 +170,14 @@ impl Environment {
     }
 
     pub fn preload(&mut self, stage: PreloadStage, preload: Preload) {
-        if !self.preloads.iter().any(|(_, known)| known.what == preload) {
-            self.preloads.push((stage, preload.into()));
+        let host = self.host;
+        let is_known = |known: &Preloaded| known.what == preload && known.host == host;
+        if !self.preloads.iter().any(|(_, known)| is_known(known)) {
+            let what = Preloaded {
+                host,
+                ..preload.into()
+            };
+            self.preloads.push((stage, what));
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::{
     glob, AccessLogSettings, Alias, HostRules, LogLevel, LogTarget, Pass, Section, Settings, Site,
-    TlsSettings,
+    TeamMark, TlsSettings,
 };
 
 /// What one host answers with.
@@ -35,6 +35,11 @@ pub struct Host {
     /// What is asked of a request before it is mapped to a file.
     pub rules: HostRules,
     pub tls: TlsSettings,
+    /// Whose workers serve it.
+    pub team: TeamMark,
+    /// Which of the site's Perls they run.
+    #[serde(skip)]
+    pub perl: usize,
     /// The handler words outside any section, which sections go on from.
     #[serde(skip)]
     pub(crate) base_handlers: crate::merge::HandlerWords,
@@ -77,6 +82,8 @@ impl Host {
             own_logs: HostLogs::default(),
             rules: HostRules::default(),
             tls: TlsSettings::default(),
+            team: TeamMark::default(),
+            perl: 0,
             base_handlers: Default::default(),
             pushed: Default::default(),
             merged: Default::default(),
@@ -100,6 +107,13 @@ impl Host {
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
+    }
+
+    /// What logs and reports call it: its `ServerName`, else its addresses.
+    pub fn name(&self) -> String {
+        let addresses = || self.addresses.iter().map(HostAddress::to_string);
+        let named = self.server_name.clone();
+        named.unwrap_or_else(|| addresses().collect::<Vec<String>>().join(" "))
     }
 
     /// The settings outside of sections, as a request gets them that no section is about.

@@ -33,6 +33,8 @@ pub struct Made {
 /// What a reading has said so far of the perl and of what it may ask.
 #[derive(Debug, Clone, Copy)]
 pub struct Ground<'a> {
+    /// The number of the host whose Perl it is.
+    pub host: u32,
     pub perl: &'a PerlSettings,
     pub server_root: &'a Path,
     /// `-D` and `Define`.
@@ -40,7 +42,7 @@ pub struct Ground<'a> {
 }
 
 pub trait Interpreter {
-    /// Runs an errand in the perl that `ground` tells of; all errands of a reading are one process's. Answers what
+    /// Runs an errand in the perl that `ground` tells of; all errands of a reading and a host are one process's. Answers what
     /// it made, or why it failed, in one line.
     fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String>;
 }

@@ -12,6 +12,7 @@ use crate::environment::{Environment, IncludeRequest};
 use crate::include::{self, MOST_FILES};
 use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
+use crate::team::TeamDraft;
 use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
 
 mod custom;
@@ -22,12 +23,14 @@ mod part;
 mod perl;
 mod proxied;
 mod sections;
+mod teams;
 mod unknown;
 
 use custom::CustomSection;
 pub(crate) use htaccess::read_htaccess;
 use perl::PerlBlock;
 use sections::{Open, OpenKind};
+use teams::OwnLine;
 
 /// No configuration file is longer; a device or a database might be.
 const LONGEST_FILE: u64 = 16 << 20;
@@ -87,6 +90,9 @@ struct Reader<'a> {
 struct Draft {
     host: Host,
     base: Vec<Change>,
+    team: TeamDraft,
+    /// Lines that want something of the host's own.
+    own_lines: Vec<OwnLine>,
 }
 
 impl Draft {
@@ -94,6 +100,8 @@ impl Draft {
         Draft {
             host,
             base: Vec::new(),
+            team: TeamDraft::default(),
+            own_lines: Vec::new(),
         }
     }
 }
@@ -113,9 +121,12 @@ impl<'a> Reader<'a> {
         let mut site = Site::defaults();
         let empty = Host::virtual_host(Vec::new(), site.main.base.clone());
         let main = std::mem::replace(&mut site.main, empty);
+        let mut main = Draft::of(main);
+        main.team.perl.clone_from(site.perl());
+        main.team.workers.clone_from(site.workers());
         Reader {
             site,
-            main: Draft::of(main),
+            main,
             host: None,
             hosts: Vec::new(),
             environment,
@@ -298,7 +309,10 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let preloads = self.environment.preloads.len();
+        let own = self.host.as_ref().map(|host| host.team.own);
         self.apply(row, &arguments)?;
+        self.check_own_perl(own.unwrap_or_default(), name.at)?;
+        self.note_own_line(row, name.at);
         self.note(row, name.at);
         self.record(row.name, content);
         let is_maker = row.name == "PerlLoadModule";
@@ -336,6 +350,7 @@ impl<'a> Reader<'a> {
 
     fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
         self.environment.note = None;
+        self.environment.host = self.host_number();
         let mut scope = None;
         let innermost = self
             .open
@@ -355,6 +370,7 @@ impl<'a> Reader<'a> {
         let mut target = Target {
             site: &mut self.site,
             host: &mut draft.host,
+            team: &mut draft.team,
             changes: innermost.unwrap_or(&mut draft.base),
             in_section,
             scope,

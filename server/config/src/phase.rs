@@ -92,6 +92,11 @@ impl Phase {
         &name["Perl".len()..name.len() - "Handler".len()]
     }
 
+    /// Runs for no request: for the server as a whole, or for a worker.
+    fn is_of_a_servers_life(self) -> bool {
+        self >= Phase::ChildInit
+    }
+
     /// Runs for every request that has a handler of it, whatever answers.
     fn is_of_a_request(self) -> bool {
         self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup)

@@ -71,6 +71,9 @@ pub struct Preloaded {
     pub what: Preload,
     #[serde(skip)]
     pub place: Place,
+    /// The number of the host whose lines ask for it.
+    #[serde(skip)]
+    pub host: u32,
 }
 
 impl From<Preload> for Preloaded {
@@ -78,6 +81,7 @@ impl From<Preload> for Preloaded {
         Preloaded {
             what,
             place: Place::default(),
+            host: 0,
         }
     }
 }

@@ -7,164 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Preloaded, Proxied, ProxySettings, Upstream};
-
-/// How a piece of Perl is run. See DESIGN "The ladder".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Rung {
-    /// A process of its own for each request: any executable, CGI/1.1.
-    Cgi,
-    /// A fork of a warmed interpreter, run once.
-    Fork,
-    /// Compiled, run and its namespace flushed, in a worker.
-    PerlRun,
-    /// Compiled once, called for each request, in a worker.
-    Registry,
-    /// Registry's speed where it is proved clean, `Fork` where it is not.
-    Auto,
-}
-
-impl Rung {
-    pub const ALL: [Rung; 5] = [
-        Rung::Cgi,
-        Rung::Fork,
-        Rung::PerlRun,
-        Rung::Registry,
-        Rung::Auto,
-    ];
-
-    /// As the command line and `PerlPreloadScript` write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rung::Cgi => "cgi",
-            Rung::Fork => "fork",
-            Rung::PerlRun => "perlrun",
-            Rung::Registry => "registry",
-            Rung::Auto => "auto",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Rung> {
-        let mut all = Rung::ALL.into_iter();
-        all.find(|rung| rung.name().eq_ignore_ascii_case(name))
-    }
-
-    /// The rung a `PerlResponseHandler` stands for; `None`: the site's own handler.
-    pub fn of_handler(name: &str) -> Option<Rung> {
-        let name = name.trim_start_matches(['+', '-']);
-        let name = name.strip_suffix("::handler").unwrap_or(name);
-        let name = name.strip_suffix("->handler").unwrap_or(name);
-        Some(match name {
-            "ModPerl::Registry"
-            | "ModPerl::RegistryBB"
-            | "ModPerl::RegistryPrefork"
-            | "Apache::Registry"
-            | "Apache::RegistryNG"
-            | "Apache::RegistryBB"
-            | "Mehari::Registry" => Rung::Registry,
-            "ModPerl::PerlRun"
-            | "ModPerl::PerlRunPrefork"
-            | "Apache::PerlRun"
-            | "Mehari::PerlRun" => Rung::PerlRun,
-            "Mehari::Fork" => Rung::Fork,
-            "Mehari::Auto" => Rung::Auto,
-            _ => return None,
-        })
-    }
-}
-
-/// What answers a request.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Handler {
-    /// The file itself.
-    File,
-    /// The file is a program, run on this rung.
-    Script(Rung),
-    /// `PerlResponseHandler My::Module` under `SetHandler modperl` or `perl-script`.
-    Perl {
-        /// As written: `My::Module`, `My::Module::sub`, `My::Module->method`.
-        name: String,
-        /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
-        perl_script: bool,
-    },
-    /// The server itself, about itself.
-    Report(Report),
-    /// `SetHandler psgi` with this application file.
-    Psgi(PathBuf),
-    /// A back end.
-    Proxy(Arc<Proxied>),
-}
-
-impl Handler {
-    pub(crate) fn perl(name: &str, perl_script: bool) -> Handler {
-        Handler::Perl {
-            name: name.to_string(),
-            perl_script,
-        }
-    }
-}
-
-/// What the server says about itself, by its `SetHandler`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Report {
-    /// `server-status`: Apache's page, and its `?auto`.
-    Status,
-    /// `server-info`: what stands in for modules, and the configuration as it was read.
-    Info,
-    /// `metrics`: for Prometheus and OpenMetrics collectors.
-    Metrics,
-    /// `health-live`: it answers.
-    Live,
-    /// `health-ready`: there are workers, and it is not stopping.
-    Ready,
-    /// `upload-progress`, `upload-progress-xml`, `upload-progress-json`.
-    Uploads(UploadFormat),
-}
-
-/// How progress is written: as lighttpd 1.5 and nginx's module did, as lighttpd 1.4 did, as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UploadFormat {
-    Script,
-    Xml,
-    Json,
-}
-
-impl Report {
-    pub fn name(self) -> &'static str {
-        match self {
-            Report::Status => "server-status",
-            Report::Info => "server-info",
-            Report::Metrics => "metrics",
-            Report::Live => "health-live",
-            Report::Ready => "health-ready",
-            Report::Uploads(UploadFormat::Script) => "upload-progress",
-            Report::Uploads(UploadFormat::Xml) => "upload-progress-xml",
-            Report::Uploads(UploadFormat::Json) => "upload-progress-json",
-        }
-    }
-}
-
-/// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
-impl std::fmt::Display for Handler {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Handler::File => out.write_str("file"),
-            Handler::Report(report) => out.write_str(report.name()),
-            Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
-            Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
-            Handler::Proxy(proxied) => proxied.fmt(out),
-            Handler::Perl {
-                name,
-                perl_script: true,
-            } => write!(out, "perl-script {name}"),
-            Handler::Perl { name, .. } => write!(out, "modperl {name}"),
-        }
-    }
-}
+use crate::{
+    ConnectionLimits, Handler, LogSettings, PerlSettings, ProxySettings, Rung, Team, Upstream,
+};
 
 /// The settings in force for one request, after every matching section has been merged.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -196,6 +41,8 @@ pub struct Settings {
     /// `Options MultiViews`.
     pub multi_views: bool,
     pub directory_slash: bool,
+    /// Large files are read and written instead of sent from the page cache.
+    pub copy_files: bool,
     /// `FallbackResource`: the URL path that answers where no file does.
     pub fallback: Option<String>,
     /// `None`: scripts take what lies behind them in the path, files do not.
@@ -316,169 +163,6 @@ pub struct Alias {
     pub script: bool,
 }
 
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct PerlSettings {
-    /// `PerlInterpreter`: the perl to run.
-    pub interpreter: PathBuf,
-    /// `PerlSwitches`: -w, -T, -Idir, -Mmodule, as words.
-    pub switches: Vec<String>,
-    pub preloads: Vec<Preloaded>,
-    /// `PerlPassEnv` names; `PerlSetEnv` at server level.
-    pub pass_env: Vec<String>,
-    pub set_env: Vec<(String, String)>,
-}
-
-/// `StartServers` and its family. A number that was not configured is `None`: the pool decides and says why.
-#[derive(Debug, Clone, Default, serde::Serialize)]
-pub struct WorkerPolicy {
-    pub start: Option<u32>,
-    pub min_spare: Option<u32>,
-    pub max_spare: Option<u32>,
-    /// `MaxRequestWorkers`, alias `MaxClients`.
-    pub max: Option<u32>,
-    /// `MaxConnectionsPerChild`, alias `MaxRequestsPerChild`: requests a worker serves, +-20 %; `None` or 0 is no limit.
-    pub max_requests: Option<u32>,
-    /// `WorkerQueue`: requests that may wait for a worker.
-    pub queue: u32,
-    /// `WorkerQueueTimeout`: how long one may wait.
-    pub queue_timeout: Duration,
-    /// `WorkerDepth`: requests a worker may hold that it has not begun, 1 to 4.
-    pub depth: u32,
-    /// `GracefulShutdownTimeout`: how long a stop waits for requests under way.
-    pub stop_timeout: Duration,
-}
-
-/// What a connection may cost.
-/// How fast a client has to send: so many bytes buy it another second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct MinimumRate {
-    /// Bytes a second; 0 buys nothing.
-    pub bytes: u64,
-    /// In all, however fast. `None`: as long as it keeps the rate.
-    pub longest: Option<Duration>,
-}
-
-impl MinimumRate {
-    /// How long may be taken in all, when `first` is given and so many bytes have come.
-    pub fn allowance(&self, first: Duration, received: u64) -> Duration {
-        let bought = received.saturating_mul(1000).checked_div(self.bytes);
-        let bought = Duration::from_millis(bought.unwrap_or(0));
-        let all = first.saturating_add(bought);
-        self.longest.map_or(all, |longest| all.min(longest))
-    }
-}
-
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct ConnectionLimits {
-    /// `LimitRequestLine`, bytes.
-    pub request_line: usize,
-    /// `LimitRequestFields`.
-    pub fields: usize,
-    /// `LimitRequestFieldSize`, bytes.
-    pub field_size: usize,
-    /// All of the header block, bytes.
-    pub header_size: usize,
-    /// `RequestReadTimeout handshake=`: until TLS stands.
-    pub handshake_timeout: Duration,
-    /// `RequestReadTimeout header=`.
-    pub header_timeout: Duration,
-    /// Its `MinRate=`.
-    pub header_rate: MinimumRate,
-    /// `RequestReadTimeout body=`: without a byte for this long the request is given up.
-    pub body_timeout: Duration,
-    pub body_rate: MinimumRate,
-    /// Without the client taking a byte for this long the connection is closed (`Timeout`).
-    pub write_timeout: Duration,
-    /// `KeepAliveTimeout`; `None` is `KeepAlive Off`.
-    pub keep_alive: Option<Duration>,
-    /// `MaxKeepAliveRequests`; 0 is no limit.
-    pub keep_alive_requests: u64,
-    /// `MaxConnections`: open client connections.
-    pub connections: usize,
-    /// `RemoteIPProxyProtocol`.
-    pub proxy_protocol: bool,
-    /// `MaxConnectionsPerClient`; 0 is no limit.
-    pub connections_per_client: u32,
-    /// `ListenBacklog`.
-    pub backlog: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogTarget {
-    Stderr,
-    Off,
-    File(PathBuf),
-    /// A program that is given the lines on its standard input.
-    Pipe(LogProgram),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct LogProgram {
-    pub command: String,
-    /// `|$command`: the shell reads it.
-    pub by_shell: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AccessFormat {
-    Combined,
-    Json,
-    Custom(
-        #[serde(serialize_with = "crate::log_format::as_text")] std::sync::Arc<crate::LogFormat>,
-    ),
-}
-
-impl AccessFormat {
-    pub fn needs(&self) -> crate::LogNeeds {
-        match self {
-            AccessFormat::Custom(format) => format.needs(),
-            _ => crate::LogNeeds::default(),
-        }
-    }
-}
-
-/// One `CustomLog`.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct AccessLogSettings {
-    pub target: LogTarget,
-    pub format: AccessFormat,
-    /// `env=NAME` (true: it is set) or `env=!NAME`.
-    pub condition: Option<(bool, String)>,
-}
-
-impl AccessLogSettings {
-    pub fn combined(target: LogTarget) -> AccessLogSettings {
-        AccessLogSettings {
-            target,
-            format: AccessFormat::Combined,
-            condition: None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, serde::Serialize)]
-pub struct LogSettings {
-    /// Each is given every request; empty: there is no access log.
-    pub access: Vec<AccessLogSettings>,
-    pub error: LogTarget,
-    pub level: LogLevel,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogLevel {
-    Emerg,
-    Alert,
-    Crit,
-    Error,
-    Warn,
-    Notice,
-    Info,
-    Debug,
-}
-
 /// Everything `mehari serve` needs to know.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Site {
@@ -514,8 +198,10 @@ pub struct Site {
     pub proxy_tls: crate::ProxyTls,
     /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
     pub by_name: Option<Rung>,
-    pub perl: PerlSettings,
-    pub workers: WorkerPolicy,
+    /// The Perls there are: the main server's, then those of the hosts with `PerlOptions +Parent`.
+    pub perls: Vec<PerlSettings>,
+    /// Whose workers serve: the main server's, then those of the hosts with `+Clone` or `+Parent`.
+    pub teams: Vec<Team>,
     pub limits: ConnectionLimits,
     /// Who is believed about clients behind them.
     pub remote_address: Option<crate::RemoteAddress>,

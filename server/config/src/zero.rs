@@ -52,7 +52,7 @@ impl Site {
         site.main.base.handler = Some(match rung {
             None if has_suffix(&real, &["psgi"]) => {
                 let application = Preload::Psgi(real.clone());
-                site.perl.preloads.push(application.into());
+                site.perls[0].preloads.push(application.into());
                 Handler::Psgi(real)
             }
             Some(rung) if has_suffix(&real, &["psgi"]) => {
@@ -136,7 +136,7 @@ mod tests {
         let site = Site::zero(&file, None).expect("a site");
         let settings = site.main.settings("/any/where", None);
         assert_eq!(settings.handler, Some(Handler::Psgi(file.clone())));
-        assert_eq!(site.perl.preloads, [Preload::Psgi(file.clone()).into()]);
+        assert_eq!(site.perl().preloads, [Preload::Psgi(file.clone()).into()]);
         assert!(matches!(
             Site::zero(&file, Some(Rung::Cgi)),
             Err(Error::RungForApplication(..))

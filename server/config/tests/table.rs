@@ -113,8 +113,13 @@ fn every_row_keeps_to_its_place() {
 #[test]
 fn every_row_keeps_to_its_place_in_a_virtual_host() {
     for row in Directive::all().filter(|row| !["Include", "Use"].contains(&row.name)) {
+        let own = match row.place {
+            Place::Team => "PerlOptions +Clone\n",
+            Place::Perl => "PerlOptions +Parent\n",
+            _ => "",
+        };
         let text = format!(
-            "<VirtualHost *>\nPSGIApp app.psgi\n{} {}\n</VirtualHost>\n",
+            "<VirtualHost *>\nPSGIApp app.psgi\n{own}{} {}\n</VirtualHost>\n",
             row.name, row.example
         );
         match (row.place, load(&text)) {
@@ -144,8 +149,8 @@ fn every_default_means_the_same_as_writing_it() {
         let print = |site: &Site| {
             let parts = (
                 &site.main.base,
-                &site.perl,
-                &site.workers,
+                site.perl(),
+                site.workers(),
                 &site.limits,
                 &site.main.tls,
                 &site.logs,

@@ -201,7 +201,7 @@ async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
 async fn finish<D: Dispatch>(shared: &Shared<D>, stop: &mut watch::Receiver<Stop>) {
     shared.stopping.set(true);
     shared.registry.raise(Alarm::Leave);
-    let limit = shared.site().workers.stop_timeout;
+    let limit = shared.site().workers().stop_timeout;
     let impatient = async {
         if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {
             std::future::pending::<()>().await;

@@ -10,6 +10,7 @@ use crate::dispatch::Dispatch;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_config::Report;
+use mehari_pool::TeamStatus;
 
 pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, report: Report) -> Answer {
     if request.method != b"GET" && request.method != b"HEAD" {
@@ -28,7 +29,10 @@ pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, report: Re
 /// Whether a balancer should send requests: it is not stopping, and has workers if it needs any.
 fn ready<D: Dispatch>(shared: &Shared<D>) -> Answer {
     let has_workers = match shared.pool.status() {
-        Some(pool) => pool.busy + pool.idle > 0 || pool.plan.max == 0,
+        Some(pool) => {
+            let has_any = |team: &TeamStatus| team.busy + team.idle > 0 || team.plan.max == 0;
+            pool.teams.iter().all(has_any)
+        }
         None => true,
     };
     let (status, said) = match (shared.stopping.get(), has_workers) {

@@ -133,7 +133,7 @@ fn a_graceful_stop_closes_the_idle_and_finishes_the_rest() {
 
 #[test]
 fn a_stop_does_not_wait_beyond_its_deadline() {
-    let mut stand = Stand::new(|site| site.workers.stop_timeout = SHORT);
+    let mut stand = Stand::new(|site| site.workers_mut().stop_timeout = SHORT);
     let mut client = stand.client();
     client.send("GET /silent.pl HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("one works", || stand.stats().active_requests == 1);

@@ -101,7 +101,7 @@ impl ErrorLog {
     pub fn log_at_most_every(
         &self,
         pause: Duration,
-        key: &'static str,
+        key: &str,
         level: LogLevel,
         message: impl fmt::Display,
     ) -> bool {

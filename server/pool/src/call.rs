@@ -76,6 +76,8 @@ pub struct Call<'a> {
     pub known: u8,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
+    /// Whose workers serve that host.
+    pub team: mehari_config::TeamMark,
     /// `PerlOptions +ParseHeaders`; always true for zero configuration and scripts.
     pub parse_headers: bool,
     /// A script that expects the world of CGI: its own folder as working directory, fresh file-scoped

@@ -1,4 +1,5 @@
-//! The perl that runs while a configuration is read: `<Perl>` sections and `add_config`.
+//! The perl that runs while a configuration is read, and one more for each host with a Perl of its own: `<Perl>`
+//! sections and `add_config`.
 //!
 //! Started at the first errand, with the site's own interpreter and switches; it ends when it is dropped, and is
 //! ended when an errand takes longer than any may.
@@ -7,6 +8,7 @@ use crate::perl_side::PerlSide;
 use crate::zygote::{environment, facts, switches};
 use mehari_config::{CustomDirective, Errand, Ground, Interpreter, Made};
 use rustix::event::{poll, PollFd, PollFlags};
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,14 +20,15 @@ const LONGEST: usize = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Configurator {
-    running: Option<Running>,
+    /// By the number of the host whose Perl it is.
+    running: BTreeMap<u32, Running>,
     patience: Duration,
 }
 
 impl Default for Configurator {
     fn default() -> Configurator {
         Configurator {
-            running: None,
+            running: BTreeMap::new(),
             patience: PATIENCE,
         }
     }
@@ -39,17 +42,15 @@ struct Running {
 
 impl Interpreter for Configurator {
     fn run(&mut self, ground: &Ground<'_>, errand: Errand<'_>) -> Result<Made, String> {
-        if self.running.is_none() {
-            self.running = Some(Running::start(ground)?);
-        }
-        let Some(running) = &mut self.running else {
-            return Ok(Made::default());
+        let running = match self.running.entry(ground.host) {
+            Entry::Occupied(running) => running.into_mut(),
+            Entry::Vacant(place) => place.insert(Running::start(ground)?),
         };
         let answer = match running.ask(errand, Instant::now() + self.patience) {
             Ok(answer) => answer,
             Err(error) => {
                 running.give_up();
-                self.running = None;
+                self.running.remove(&ground.host);
                 return Err(why(&error, self.patience));
             }
         };
@@ -197,7 +198,8 @@ mod tests {
         let mut configurator = Configurator::default();
         let site = Site::defaults();
         let ground = Ground {
-            perl: &site.perl,
+            host: 0,
+            perl: site.perl(),
             server_root: &site.server_root,
             defines: &site.defines,
         };

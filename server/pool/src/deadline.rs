@@ -68,7 +68,7 @@ impl Pool {
 
 impl Inner {
     pub fn rebalance_if_deep(&mut self) {
-        if self.is_deep() || !self.queue.is_empty() {
+        if self.is_deep() || self.is_anything_queued() {
             self.rebalance();
         }
     }

@@ -206,15 +206,17 @@ impl Inner {
             return Err(Broken("an end without a request"));
         };
         worker.served += 1;
-        if self.false_starts.in_a_row > 0 {
-            self.false_starts = FalseStarts::default();
+        let place = worker.team;
+        let team = self.teams.get_mut(place);
+        if let Some(team) = team.filter(|team| team.false_starts.in_a_row > 0) {
+            team.false_starts = FalseStarts::default();
         }
         worker.head_since = Instant::now();
         worker.warned = None;
         worker.waited = Duration::ZERO;
         if detail & record::DONE_AGAIN != 0 && !held.head_seen {
             let frame = worker.mailbox.taken_slot()[..held.frame_length].to_vec();
-            self.put_back(held, frame);
+            self.put_back(place, held, frame);
         } else if !held.answered {
             if let Some(arrived) = self.exchanges.get(held.ticket) {
                 arrived.fail(Fault::BadResponse);

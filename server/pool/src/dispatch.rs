@@ -5,9 +5,10 @@ use crate::call::{Body, Call, Fault};
 use crate::exchange::Ticket;
 use crate::frame::encode;
 use crate::inner::{Inner, Queued};
-use crate::worker::Held;
+use crate::worker::{Held, Worker};
 use mehari_wire::layout::SLOT_SIZE;
 use rustix::fd::OwnedFd;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
@@ -22,19 +23,26 @@ impl Inner {
             return Err(Fault::NotReady);
         }
         let now = Instant::now();
-        let target = if self.queue.is_empty() {
-            self.pick(now)
-        } else {
-            None
+        let team = self.team_of(call.team);
+        let waiting = self.teams[team].queue.len();
+        let target = match waiting {
+            0 => self.pick(team, now),
+            _ => None,
         };
         match target {
             Some(index) => self.place_call(index, ticket, &mut call, now),
-            None if self.queue.len() >= self.site.workers.queue as usize => Err(Fault::QueueFull),
-            None => self.enqueue(ticket, call, now),
+            None if waiting >= self.teams[team].policy.queue as usize => Err(Fault::QueueFull),
+            None => self.enqueue(team, ticket, call, now),
         }
     }
 
-    fn enqueue(&mut self, ticket: Ticket, mut call: Call<'_>, now: Instant) -> Result<(), Fault> {
+    fn enqueue(
+        &mut self,
+        team: usize,
+        ticket: Ticket,
+        mut call: Call<'_>,
+        now: Instant,
+    ) -> Result<(), Fault> {
         let length = crate::frame::size(&call);
         if length > SLOT_SIZE {
             return Err(Fault::TooLarge);
@@ -43,7 +51,7 @@ impl Inner {
         frame.resize(length, 0);
         encode(&call, &mut frame).map_err(|_| Fault::TooLarge)?;
         self.totals.queued += 1;
-        self.queue.push_back(Queued {
+        self.teams[team].queue.push_back(Queued {
             ticket,
             request_id: call.request_id,
             frame,
@@ -108,25 +116,29 @@ impl Inner {
         worker.needs_wake = true;
     }
 
-    /// The worker for the next request. An idle one is taken off the idle list.
-    fn pick(&mut self, now: Instant) -> Option<usize> {
-        if let Some(index) = self.idle.pop() {
+    /// The worker for the team's next request. An idle one is taken off the idle list.
+    fn pick(&mut self, team: usize, now: Instant) -> Option<usize> {
+        if let Some(index) = self.teams[team].idle.pop() {
             if let Some(worker) = self.worker(index) {
                 worker.in_idle = false;
                 if worker.is_serving() {
                     return Some(index);
                 }
             }
-            return self.pick(now);
+            return self.pick(team, now);
         }
-        let depth = self.site.workers.depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
+        let depth = self.teams[team].policy.depth;
+        let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
         let current = self.current;
         self.workers
             .iter()
             .enumerate()
             .filter_map(|(index, worker)| worker.as_ref().map(|worker| (index, worker)))
             .filter(|(_, worker)| {
-                worker.is_serving() && worker.generation == current && worker.depth() < depth
+                worker.is_serving()
+                    && worker.generation == current
+                    && worker.team == team
+                    && worker.depth() < depth
             })
             .filter(|(_, worker)| worker.head_age(now) < SLOW)
             .min_by_key(|(_, worker)| worker.depth())
@@ -142,7 +154,8 @@ impl Inner {
                 && !worker.in_idle
             {
                 worker.in_idle = true;
-                self.idle.push(index);
+                let team = worker.team;
+                self.teams[team].idle.push(index);
             }
         }
     }
@@ -151,13 +164,12 @@ impl Inner {
     pub fn worker_is_free(&mut self, index: usize) {
         let now = Instant::now();
         let current = self.current;
-        let takes = self
-            .worker(index)
-            .is_some_and(|worker| worker.is_serving() && worker.generation == current);
-        if !takes {
+        let takes = |worker: &&Worker| worker.is_serving() && worker.generation == current;
+        let worker = self.workers.get(index).and_then(Option::as_ref);
+        let Some(team) = worker.filter(takes).map(|worker| worker.team) else {
             return;
-        }
-        if let Some(queued) = self.queue.pop_front() {
+        };
+        if let Some(queued) = self.teams[team].queue.pop_front() {
             self.place_queued(index, queued, now);
         } else {
             self.return_to_idle(index);
@@ -188,10 +200,14 @@ impl Inner {
     /// Gives queued requests to workers as long as any can take one.
     pub fn feed(&mut self) {
         let now = Instant::now();
-        while !self.queue.is_empty() {
-            let Some(index) = self.pick(now) else { return };
-            if let Some(queued) = self.queue.pop_front() {
-                self.place_queued(index, queued, now);
+        for team in 0..self.teams.len() {
+            while !self.teams[team].queue.is_empty() {
+                let Some(index) = self.pick(team, now) else {
+                    break;
+                };
+                if let Some(queued) = self.teams[team].queue.pop_front() {
+                    self.place_queued(index, queued, now);
+                }
             }
         }
     }
@@ -204,15 +220,16 @@ impl Inner {
             .any(|worker| worker.depth() > 1)
     }
 
-    /// Takes back what slow workers have not begun, and what anyone holds while another is idle.
+    /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
-        let somebody_idle = !self.idle.is_empty();
         for index in 0..self.workers.len() {
             let Some(worker) = self.workers[index].as_ref() else {
                 continue;
             };
-            if worker.depth() > 1 && (somebody_idle || worker.head_age(now) >= SLOW) {
+            let team = self.teams.get(worker.team);
+            let somebody_idle = || team.is_some_and(|team| !team.idle.is_empty());
+            if worker.depth() > 1 && (worker.head_age(now) >= SLOW || somebody_idle()) {
                 self.take_back_all(index, now);
             }
         }
@@ -236,24 +253,25 @@ impl Inner {
             frame.clear();
             frame.extend_from_slice(&worker.mailbox.taken_back_slot()[..held.frame_length]);
             self.totals.taken_back += 1;
-            self.put_back_since(held, frame, now);
+            let team = worker.team;
+            self.put_back_since(team, held, frame, now);
         }
     }
 
     /// A request that was not begun goes to the front of the queue, unless its client is gone.
     /// It has waited since it came, not since its worker could not begin it: or it might wait for ever.
-    pub fn put_back(&mut self, held: Held, frame: Vec<u8>) {
+    pub fn put_back(&mut self, team: usize, held: Held, frame: Vec<u8>) {
         let arrived = self.exchanges.get(held.ticket);
         let since = arrived.map_or_else(Instant::now, |arrived| arrived.submitted);
-        self.put_back_since(held, frame, since);
+        self.put_back_since(team, held, frame, since);
     }
 
-    fn put_back_since(&mut self, held: Held, frame: Vec<u8>, since: Instant) {
+    fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
         let Some(arrived) = self.exchanges.get(held.ticket) else {
             return;
         };
         arrived.worker = None;
-        self.queue.push_front(Queued {
+        self.teams[team].queue.push_front(Queued {
             ticket: held.ticket,
             request_id: held.request_id,
             frame,
@@ -286,17 +304,21 @@ impl Inner {
 
     /// Requests that have waited longer than they may are refused before they cost a worker.
     pub fn expire_queue(&mut self, now: Instant) {
-        let limit = self.site.workers.queue_timeout;
-        while self
-            .queue
-            .front()
-            .is_some_and(|queued| now.saturating_duration_since(queued.since) > limit)
-        {
-            if let Some(queued) = self.queue.pop_front() {
+        for team in 0..self.teams.len() {
+            let limit = self.teams[team].policy.queue_timeout;
+            let late = |queued: &Queued| now.saturating_duration_since(queued.since) > limit;
+            while let Some(queued) = pop_if(&mut self.teams[team].queue, late) {
                 self.totals.refused += 1;
                 self.fail(queued.ticket, Fault::QueueTimedOut);
             }
         }
+    }
+}
+
+fn pop_if(queue: &mut VecDeque<Queued>, may: impl Fn(&Queued) -> bool) -> Option<Queued> {
+    match queue.front().is_some_and(may) {
+        true => queue.pop_front(),
+        false => None,
     }
 }
 

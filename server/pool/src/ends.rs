@@ -21,10 +21,10 @@ impl Inner {
         {
             self.drain_worker(index);
         }
-        self.idle.retain(|idle| *idle != index);
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
             return;
         };
+        self.is_idle_no_more(worker.team, index);
         let current = self.current;
         // What it has begun it says itself; where it wrote what cannot be, none of its requests may run again.
         let waiting = match worker.wrote_what_cannot_be {
@@ -34,11 +34,10 @@ impl Inner {
         let begun = worker.held.len().saturating_sub(waiting);
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
-            self.started_falsely();
-            let number = worker.generation;
-            // A generation that is loading does not wait for it.
-            if let Some(generation) = self.generation(number).filter(|it| it.number > current) {
-                generation.failed_forks += 1;
+            match worker.generation > current {
+                // A generation that is loading does not wait for it.
+                true => self.failed_to_start(worker.generation, worker.team),
+                false => self.started_falsely(worker.team),
             }
         }
         if worker.state == State::Serving || !worker.held.is_empty() {
@@ -74,7 +73,7 @@ impl Inner {
             return;
         }
         let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
-        self.put_back(held, frame);
+        self.put_back(worker.team, held, frame);
     }
 
     pub fn report_end(&mut self, pid: u32, status: i32) {

@@ -1,10 +1,10 @@
-//! Generations: one zygote and its workers each. A new one takes over only when it has loaded.
+//! Generations: the zygotes of a site's Perls and their workers. A new one takes over only when all of it has loaded.
 
-use crate::false_starts::FalseStarts;
 use crate::inner::{Inner, Pool};
-use crate::loading::{LoadError, Loading, Occasion};
+use crate::loading::{both, LoadError, Loading, Occasion};
 use crate::policy::Plan;
 use crate::reports::{keep_bell, listen};
+use crate::team::Team;
 use crate::timer::Timer;
 use crate::zygote::Zygote;
 use mehari_config::Site;
@@ -12,18 +12,28 @@ use mehari_observe::ErrorLog;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use tokio::task::spawn_local;
 
 pub(crate) struct Generation {
     pub number: u32,
-    pub zygote: Option<Rc<Zygote>>,
     pub site: Arc<Site>,
+    /// One a Perl of the site's, in their order.
+    pub zygotes: Vec<Loaded>,
+    /// What it will serve with; empty once it does.
+    pub teams: Vec<Team>,
+}
+
+/// A zygote of a generation.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    pub zygote: Option<Rc<Zygote>>,
     pub failed_forks: u32,
-    /// Files the zygote loaded that are not perl's own.
-    pub loaded: Vec<PathBuf>,
+    /// Files it loaded that are not perl's own.
+    pub files: Vec<PathBuf>,
 }
 
 /// Whoever listens to the zygote holds it too: it must be told, or it would live on.
-impl Drop for Generation {
+impl Drop for Loaded {
     fn drop(&mut self) {
         if let Some(zygote) = &self.zygote {
             zygote.control.get_ref().hang_up();
@@ -33,33 +43,33 @@ impl Drop for Generation {
 
 impl Pool {
     /// Builds the pool and its first generation; answers when its workers are ready.
-    pub async fn start(site: Arc<Site>, plan: Plan, log: ErrorLog) -> Result<Pool, LoadError> {
-        let pool = Pool::new(site.clone(), plan, log)?;
+    pub async fn start(
+        site: Arc<Site>,
+        plans: Vec<Plan>,
+        log: ErrorLog,
+    ) -> Result<Pool, LoadError> {
+        let pool = Pool::new(site.clone(), plans.clone(), log)?;
         let timer = Timer::create()?;
         pool.attach();
-        let number = pool.load(site).await?;
+        let number = pool.load(site, plans).await?;
         pool.take_over(number);
-        tokio::task::spawn_local(pool.clone().watch_depth(timer));
+        spawn_local(pool.clone().watch_depth(timer));
         pool.measure().await;
-        tokio::task::spawn_local(pool.clone().keep_time());
-        tokio::task::spawn_local(pool.clone().keep_measure());
-        tokio::task::spawn_local(keep_bell(pool.clone()));
+        spawn_local(pool.clone().keep_time());
+        spawn_local(pool.clone().keep_measure());
+        spawn_local(keep_bell(pool.clone()));
         Ok(pool)
     }
 
     /// Loads the next generation beside the running one and rolls over to it. On an error nothing changed.
-    pub async fn reload(&self, site: Arc<Site>, plan: Plan) -> Result<u32, LoadError> {
-        let number = self.load(site.clone()).await?;
-        {
-            let mut inner = self.borrow();
-            inner.site = site;
-            inner.plan = plan;
-        }
+    pub async fn reload(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
+        let number = self.load(site.clone(), plans).await?;
+        self.borrow().site = site;
         self.take_over(number);
         Ok(number)
     }
 
-    async fn load(&self, site: Arc<Site>) -> Result<u32, LoadError> {
+    async fn load(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
         let number = {
             let mut inner = self.borrow();
             let loading = inner
@@ -73,14 +83,13 @@ impl Pool {
             inner.next_generation += 1;
             inner.generations.push(Generation {
                 number,
-                zygote: None,
+                zygotes: site.perls.iter().map(|_| Loaded::default()).collect(),
+                teams: Team::all(&site, plans),
                 site: site.clone(),
-                failed_forks: 0,
-                loaded: Vec::new(),
             });
             number
         };
-        let loaded = match self.start_zygote(number, &site).await {
+        let loaded = match self.start_zygotes(number, &site).await {
             Ok(()) => self.start_workers(number).await,
             Err(error) => Err(error),
         };
@@ -91,50 +100,79 @@ impl Pool {
         Ok(number)
     }
 
-    /// Spawns a zygote, has it load everything, and begins to listen to it.
-    pub(crate) async fn start_zygote(&self, number: u32, site: &Site) -> Result<(), LoadError> {
+    /// All at once: each loads for itself.
+    async fn start_zygotes(&self, number: u32, site: &Arc<Site>) -> Result<(), LoadError> {
+        let starting: Vec<_> = (0..site.perls.len())
+            .map(|perl| {
+                let (pool, site) = (self.clone(), site.clone());
+                spawn_local(async move { pool.start_zygote(number, perl, &site).await })
+            })
+            .collect();
+        let mut outcome = Ok(());
+        for one in starting {
+            let started = one.await.unwrap_or(Err(LoadError::Died));
+            outcome = both(outcome, started);
+        }
+        outcome
+    }
+
+    /// Spawns the zygote of a Perl, has it load everything, and begins to listen to it.
+    pub(crate) async fn start_zygote(
+        &self,
+        number: u32,
+        perl: usize,
+        site: &Site,
+    ) -> Result<(), LoadError> {
         let (bell, log) = {
             let inner = self.borrow();
             (inner.bell.clone(), inner.log.clone())
         };
         let loading = Loading {
             site,
+            perl,
             bell: &bell,
             log,
         };
-        let (zygote, loaded) = loading.load(Occasion::Serving).await?;
+        let (zygote, files) = loading.load(Occasion::Serving).await?;
         let zygote = Rc::new(zygote);
-        if let Some(generation) = self.borrow().generation(number) {
-            generation.zygote = Some(zygote.clone());
-            generation.loaded = loaded;
+        if let Some(loaded) = self.borrow().loaded(number, perl) {
+            loaded.zygote = Some(zygote.clone());
+            loaded.files = files;
         }
-        tokio::task::spawn_local(listen(self.clone(), number, zygote));
+        spawn_local(listen(self.clone(), number, perl, zygote));
         Ok(())
     }
 
     async fn start_workers(&self, number: u32) -> Result<(), LoadError> {
         let wanted = {
             let mut inner = self.borrow();
-            let wanted = inner.plan.start;
-            for _ in 0..wanted {
-                inner.fork_worker(number);
+            let teams = inner.generation(number).map(|it| it.teams.as_slice());
+            let starts: Vec<u32> = teams
+                .iter()
+                .copied()
+                .flatten()
+                .map(|it| it.plan.start)
+                .collect();
+            for (team, start) in starts.iter().enumerate() {
+                for _ in 0..*start {
+                    inner.fork_worker(number, team);
+                }
             }
-            wanted as usize
+            starts.iter().sum::<u32>() as usize
         };
         loop {
             let changed = self.0.changed.notified();
             let (ready, failed) = {
                 let mut inner = self.borrow();
                 let ready = inner.count(number, |worker| worker.is_serving());
-                let failed = inner
-                    .generation(number)
-                    .map_or(1, |generation| generation.failed_forks);
+                let zygotes = inner.generation(number).map(|it| it.zygotes.as_slice());
+                let failed = zygotes.map_or(1, |all| all.iter().map(|it| it.failed_forks).sum());
                 (ready, failed)
             };
             if ready >= wanted {
                 return Ok(());
             }
-            if failed > 0 {
+            if failed > 0_u32 {
                 return Err(LoadError::Fork(
                     "a fork failed, or a worker ended at once; the error log says why".to_owned(),
                 ));
@@ -146,9 +184,12 @@ impl Pool {
     /// New requests go to this generation; the workers of others finish what they hold.
     fn take_over(&self, number: u32) {
         let mut inner = self.borrow();
+        let Some(generation) = inner.generation(number) else {
+            return;
+        };
+        let teams = std::mem::take(&mut generation.teams);
         inner.current = number;
-        inner.false_starts = FalseStarts::default();
-        inner.idle.clear();
+        inner.replace_teams(teams, number);
         for index in 0..inner.workers.len() {
             let Some(worker) = inner.worker(index) else {
                 continue;
@@ -186,6 +227,10 @@ impl Inner {
         self.generations
             .iter_mut()
             .find(|generation| generation.number == number)
+    }
+
+    pub fn loaded(&mut self, number: u32, perl: usize) -> Option<&mut Loaded> {
+        self.generation(number)?.zygotes.get_mut(perl)
     }
 
     /// The zygotes of generations that no longer serve and have no workers left.

@@ -2,16 +2,15 @@
 
 use crate::call::{Call, Fault, Oracle};
 use crate::exchange::{Exchange, Table, Ticket};
-use crate::false_starts::FalseStarts;
 use crate::generation::Generation;
 use crate::policy::Plan;
+use crate::team::Team;
 use crate::worker::Worker;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
 use mehari_wire::Bell;
 use rustix::fd::OwnedFd;
 use std::cell::{RefCell, RefMut};
-use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -43,7 +42,8 @@ pub(crate) struct Queued {
 
 pub(crate) struct Inner {
     pub site: Arc<Site>,
-    pub plan: Plan,
+    /// The main server's first; as the current generation's site has them.
+    pub teams: Vec<Team>,
     pub log: ErrorLog,
     /// Who knows what a path is; `None`: nobody.
     pub oracle: Option<Oracle>,
@@ -51,9 +51,6 @@ pub(crate) struct Inner {
     pub exchanges: Table,
     /// By index; a place is reused when its worker has ended.
     pub workers: Vec<Option<Worker>>,
-    /// Idle workers of the current generation, the last used on top.
-    pub idle: Vec<usize>,
-    pub queue: VecDeque<Queued>,
     pub generations: Vec<Generation>,
     /// The generation new requests go to; 0: none is loaded.
     pub current: u32,
@@ -62,7 +59,6 @@ pub(crate) struct Inner {
     pub scratch: Vec<u8>,
     pub spare_frames: Vec<Vec<u8>>,
     pub random: u64,
-    pub false_starts: FalseStarts,
     pub totals: Totals,
 }
 
@@ -79,17 +75,15 @@ pub struct Totals {
 }
 
 impl Pool {
-    pub(crate) fn new(site: Arc<Site>, plan: Plan, log: ErrorLog) -> io::Result<Pool> {
+    pub(crate) fn new(site: Arc<Site>, plans: Vec<Plan>, log: ErrorLog) -> io::Result<Pool> {
         let inner = Inner {
+            teams: Team::all(&site, plans),
             site,
-            plan,
             log,
             oracle: None,
             bell: Rc::new(Bell::create()?),
             exchanges: Table::default(),
             workers: Vec::new(),
-            idle: Vec::new(),
-            queue: VecDeque::new(),
             generations: Vec::new(),
             current: 0,
             next_generation: 1,
@@ -97,7 +91,6 @@ impl Pool {
             scratch: Vec::with_capacity(mehari_wire::layout::RECORD_LIMIT),
             spare_frames: Vec::new(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
-            false_starts: FalseStarts::default(),
             totals: Totals::default(),
         };
         Ok(Pool(Rc::new(Shared {
@@ -156,7 +149,9 @@ impl Pool {
                 arrived.worker
             }
         });
-        inner.queue.retain(|queued| queued.ticket != ticket);
+        for team in &mut inner.teams {
+            team.queue.retain(|queued| queued.ticket != ticket);
+        }
         inner.exchanges.close(ticket);
         if let Some((index, _)) = worker {
             inner.forget_unstarted(index, ticket);
@@ -177,7 +172,8 @@ impl Pool {
             .generations
             .iter()
             .filter(|generation| generation.number == inner.current)
-            .flat_map(|generation| generation.loaded.iter().cloned());
+            .flat_map(|generation| generation.zygotes.iter())
+            .flat_map(|loaded| loaded.files.iter().cloned());
         inner.site.files.iter().cloned().chain(loaded).collect()
     }
 

@@ -39,19 +39,25 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-/// What the zygote says of the preload of this number, from 1; 0: of the start as a whole.
-fn problem(site: &Site, number: u32, text: &[u8]) -> Problem {
+/// What the zygote of a Perl says of the preload of this number, from 1; 0: of the start as a whole.
+fn problem(site: &Site, perl: usize, number: u32, text: &[u8]) -> Problem {
     let reason = String::from_utf8_lossy(text);
     let preload = (number as usize).checked_sub(1);
-    match preload.and_then(|index| site.perl.preloads.get(index)) {
+    let mut problem = match preload.and_then(|index| site.perls[perl].preloads.get(index)) {
         Some(preload) => preload.problem(&reason),
         None => Problem::from(reason.trim_end().to_owned()),
+    };
+    if let Some(host) = site.owner_of(perl) {
+        problem.message = format!("in the Perl of {host}: {}", problem.message);
     }
+    problem
 }
 
 /// What a zygote is started with.
 pub(crate) struct Loading<'s> {
     pub site: &'s Site,
+    /// Which of the site's Perls.
+    pub perl: usize,
     pub bell: &'s Bell,
     /// Takes what it writes to its standard error.
     pub log: ErrorLog,
@@ -68,31 +74,67 @@ pub(crate) enum Occasion {
 /// Loads what the site names and lets go of it again: what of it fails. To be awaited in a [`tokio::task::LocalSet`].
 pub async fn try_loading(site: &Site, log: ErrorLog) -> Result<(), LoadError> {
     let bell = &Bell::create()?;
-    let loading = Loading { site, bell, log };
-    let (mut zygote, _) = loading.load(Occasion::Trial).await?;
-    zygote.control.get_ref().hang_up();
-    zygote.process.wait().await?;
-    Ok(())
+    let mut outcome = Ok(());
+    for perl in 0..site.perls.len() {
+        let loading = Loading {
+            site,
+            perl,
+            bell,
+            log: log.clone(),
+        };
+        outcome = both(outcome, loading.try_it().await);
+    }
+    outcome
+}
+
+/// What of two loadings failed: all preloads of both, else the first other reason.
+pub(crate) fn both(
+    one: Result<(), LoadError>,
+    other: Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    match (one, other) {
+        (Err(LoadError::Preload(mut all)), Err(LoadError::Preload(more))) => {
+            all.extend(more);
+            Err(LoadError::Preload(all))
+        }
+        (Ok(()), other) => other,
+        (one, _) => one,
+    }
 }
 
 impl Loading<'_> {
+    async fn try_it(self) -> Result<(), LoadError> {
+        let (mut zygote, _) = self.load(Occasion::Trial).await?;
+        zygote.control.get_ref().hang_up();
+        zygote.process.wait().await?;
+        Ok(())
+    }
+
     /// Answers when everything is loaded: the zygote, and the files it loaded that are not perl's own.
     pub async fn load(self, occasion: Occasion) -> Result<(Zygote, Vec<PathBuf>), LoadError> {
-        let Loading { site, bell, log } = self;
-        let interpreter = site.perl.interpreter.clone();
-        let perl = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
+        let Loading {
+            site,
+            perl,
+            bell,
+            log,
+        } = self;
+        let settings = &site.perls[perl];
+        let interpreter = settings.interpreter.clone();
+        let side = tokio::task::spawn_blocking(move || PerlSide::ensure(&interpreter))
             .await
             .map_err(io::Error::other)??;
         let (zygote, stderr) =
-            Zygote::spawn(site, &perl, bell).map_err(|reason| LoadError::Spawn {
-                interpreter: site.perl.interpreter.display().to_string(),
+            Zygote::spawn(site, perl, &side, bell).map_err(|reason| LoadError::Spawn {
+                interpreter: settings.interpreter.display().to_string(),
                 reason,
             })?;
         if let Some(stderr) = stderr {
             tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
         }
-        zygote.send_servers(site).map_err(|_| LoadError::Died)?;
-        for preload in &site.perl.preloads {
+        zygote
+            .send_servers(site, perl)
+            .map_err(|_| LoadError::Died)?;
+        for preload in &settings.preloads {
             zygote
                 .send_preload(&preload.what)
                 .map_err(|_| LoadError::Died)?;
@@ -100,7 +142,7 @@ impl Loading<'_> {
         zygote
             .ask_ready(occasion as u32)
             .map_err(|_| LoadError::Died)?;
-        let (failures, loaded) = outcome(site, &zygote).await?;
+        let (failures, loaded) = outcome(site, perl, &zygote).await?;
         match failures.is_empty() {
             true => Ok((zygote, loaded)),
             false => Err(LoadError::Preload(failures)),
@@ -108,18 +150,22 @@ impl Loading<'_> {
     }
 }
 
-/// A phase's directive and the handlers that start-up code gave it, NUL between.
-fn push_handlers(site: &Site, host: u32, text: &[u8]) {
+/// A phase's directive and the handlers that start-up code of a Perl gave it, NUL between.
+fn push_handlers(site: &Site, perl: usize, host: u32, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     let mut parts = text.split('\0').map(str::to_string);
     let named = parts.next().and_then(|name| Phase::named(&name));
     if let Some(phase) = named {
-        site.push_handlers(host, phase, parts.collect());
+        site.push_handlers(perl, host, phase, parts.collect());
     }
 }
 
 /// What the zygote says until it is ready: what failed, and what files it loaded.
-async fn outcome(site: &Site, zygote: &Zygote) -> Result<(Vec<Problem>, Vec<PathBuf>), LoadError> {
+async fn outcome(
+    site: &Site,
+    perl: usize,
+    zygote: &Zygote,
+) -> Result<(Vec<Problem>, Vec<PathBuf>), LoadError> {
     let mut failures: Vec<Problem> = Vec::new();
     let mut loaded = Vec::new();
     loop {
@@ -129,7 +175,7 @@ async fn outcome(site: &Site, zygote: &Zygote) -> Result<(Vec<Problem>, Vec<Path
         match message.head.kind {
             control::READY => return Ok((failures, loaded)),
             control::FAILED => {
-                let problem = problem(site, message.head.slot, &message.text);
+                let problem = problem(site, perl, message.head.slot, &message.text);
                 // A module that several lines name is told once.
                 if !failures
                     .iter()
@@ -138,7 +184,7 @@ async fn outcome(site: &Site, zygote: &Zygote) -> Result<(Vec<Problem>, Vec<Path
                     failures.push(problem);
                 }
             }
-            control::PUSHED => push_handlers(site, message.head.slot, &message.text),
+            control::PUSHED => push_handlers(site, perl, message.head.slot, &message.text),
             control::LOADED => loaded.push(PathBuf::from(OsString::from_vec(message.text))),
             _ => {}
         }

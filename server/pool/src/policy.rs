@@ -1,6 +1,7 @@
 //! How many workers: the plan a generation starts with, and the round that keeps spare ones.
 
 use crate::inner::{Inner, Pool};
+use crate::team::{Of, Team};
 use crate::worker::State;
 use mehari_config::{Site, WorkerPolicy};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub struct Machine {
     pub cores: u32,
     /// Bytes free by the cgroup's limit and the kernel's estimate.
     pub memory: u64,
+    /// How many teams share it that no maximum is configured for; at least 1.
+    pub shared_by: u32,
 }
 
 /// A worker this busy with one request counts as taken: a faster one is as good as spare.
@@ -37,22 +40,27 @@ impl Plan {
     /// From the configuration and what it leaves open. `private` is a measured worker's private memory.
     pub fn new(policy: &WorkerPolicy, machine: Machine, private: Option<u64>) -> Plan {
         let each = private.unwrap_or(ASSUMED_PRIVATE).max(LEAST_PRIVATE);
-        let by_memory = u32::try_from(machine.memory / 2 / each)
-            .unwrap_or(u32::MAX)
-            .max(1);
+        let shared_by = machine.shared_by.max(1);
+        let by_memory = machine.memory / 2 / each / u64::from(shared_by);
+        let by_memory = u32::try_from(by_memory).unwrap_or(u32::MAX).max(1);
         let by_cores = machine.cores * 8;
         let max = policy.max.unwrap_or_else(|| by_cores.min(by_memory)).max(1);
-        let start = policy.start.unwrap_or(machine.cores * 2).clamp(1, max);
+        let at_start = (machine.cores * 2 / shared_by).max(1);
+        let start = policy.start.unwrap_or(at_start).clamp(1, max);
         let min_spare = policy.min_spare.unwrap_or(1).min(max);
         let max_spare = policy
             .max_spare
             .unwrap_or(start.max(min_spare + 1))
             .max(min_spare + 1);
         let reasoning = format!(
-            "{}: {} cores x 8 and half of {} MiB at {} MiB a worker ({}) allow {}; start {start}, spare {min_spare} to {max_spare}, at most {max}",
+            "{}: {} cores x 8 and half of {} MiB{} at {} MiB a worker ({}) allow {}; start {start}, spare {min_spare} to {max_spare}, at most {max}",
             if policy.max.is_some() { "workers as configured" } else { "workers auto" },
             machine.cores,
             machine.memory >> 20,
+            match shared_by {
+                1 => String::new(),
+                teams => format!(" for {teams} pools"),
+            },
             each >> 20,
             if private.is_some() { "measured" } else { "assumed" },
             by_cores.min(by_memory),
@@ -66,8 +74,12 @@ impl Plan {
         }
     }
 
-    pub fn of(site: &Site) -> Plan {
-        Plan::new(&site.workers, Machine::look(), None)
+    /// One a team of the site's, in their order.
+    pub fn all(site: &Site) -> Vec<Plan> {
+        let policies: Vec<WorkerPolicy> = site.teams.iter().map(|it| site.policy(it)).collect();
+        let machine = Machine::look().shared(&policies);
+        let plans = policies.iter();
+        plans.map(|it| Plan::new(it, machine, None)).collect()
     }
 }
 
@@ -89,7 +101,20 @@ impl Machine {
             (Some(limit), Some(used)) => free.min(limit.saturating_sub(used)),
             _ => free,
         };
-        Machine { cores, memory }
+        Machine {
+            cores,
+            memory,
+            shared_by: 1,
+        }
+    }
+
+    /// The same, for teams with these policies.
+    fn shared<'p>(self, policies: impl IntoIterator<Item = &'p WorkerPolicy>) -> Machine {
+        let open = policies.into_iter().filter(|policy| policy.max.is_none());
+        Machine {
+            shared_by: open.count().max(1) as u32,
+            ..self
+        }
     }
 }
 
@@ -118,31 +143,43 @@ fn available(text: &str) -> Option<u64> {
 }
 
 impl Pool {
+    /// How many workers each team has, and why: lines for the log.
+    pub fn reasoning(&self) -> Vec<String> {
+        let inner = self.borrow();
+        let teams = inner.teams.iter();
+        teams.map(|team| team.says(&team.plan)).collect()
+    }
+
     /// Plans anew with what the workers' private memory really is; a changed plan is logged.
     pub async fn measure(&self) {
-        let (pids, policy) = {
+        let teams: Vec<Vec<u32>> = {
             let inner = self.borrow();
-            let pids: Vec<u32> = inner
-                .workers
-                .iter()
-                .flatten()
-                .map(|worker| worker.pid)
-                .collect();
-            (pids, inner.site.workers.clone())
+            let pids = |team: usize| {
+                let workers = inner.workers.iter().flatten();
+                let mine = workers.filter(move |worker| worker.team == team);
+                mine.map(|worker| worker.pid).collect()
+            };
+            (0..inner.teams.len()).map(pids).collect()
         };
-        let looked =
-            tokio::task::spawn_blocking(move || (Machine::look(), largest_private(&pids))).await;
-        let Ok((machine, Some(private))) = looked else {
+        let looked = tokio::task::spawn_blocking(move || {
+            let private: Vec<_> = teams.iter().map(|pids| largest_private(pids)).collect();
+            (Machine::look(), private)
+        });
+        let Ok((machine, private)) = looked.await else {
             return;
         };
-        let plan = Plan::new(&policy, machine, Some(private));
-        let mut inner = self.borrow();
-        if plan.max != inner.plan.max {
-            inner.log.notice(&plan.reasoning);
+        let Inner { teams, log, .. } = &mut *self.borrow();
+        let machine = machine.shared(teams.iter().map(|team| &team.policy));
+        for (team, private) in teams.iter_mut().zip(private) {
+            let Some(private) = private else { continue };
+            let plan = Plan::new(&team.policy, machine, Some(private));
+            if plan.max != team.plan.max {
+                log.notice(team.says(&plan));
+            }
+            // `start` has had its effect, and what is spare now stays spare: memory decides the maximum only.
+            team.plan.max = plan.max;
+            team.plan.reasoning = plan.reasoning;
         }
-        // `start` has had its effect, and what is spare now stays spare: memory decides the maximum only.
-        inner.plan.max = plan.max;
-        inner.plan.reasoning = plan.reasoning;
     }
 }
 
@@ -166,8 +203,8 @@ fn largest_private(pids: &[u32]) -> Option<u64> {
 
 impl Inner {
     /// Requests a new worker serves: the configured number, +-20 %, so that they do not all go at once.
-    pub fn request_limit(&mut self) -> Option<u64> {
-        let configured = u64::from(self.site.workers.max_requests.filter(|limit| *limit > 0)?);
+    pub fn request_limit(&mut self, configured: Option<u32>) -> Option<u64> {
+        let configured = u64::from(configured.filter(|limit| *limit > 0)?);
         let spread = configured / 5;
         if spread == 0 {
             return Some(configured);
@@ -180,7 +217,7 @@ impl Inner {
         let Some(worker) = self.worker(index) else {
             return;
         };
-        let generation = worker.generation;
+        let (generation, team) = (worker.generation, worker.team);
         if worker.state == State::Retiring {
             if worker.held.is_empty() {
                 worker.dismiss();
@@ -189,21 +226,28 @@ impl Inner {
         }
         if asks_to_retire {
             self.retire(index);
-            self.fork_worker(generation);
+            self.fork_worker(generation, team);
             return;
         }
         // The replacement is forked before the old one goes: see `retire_replaced`.
         let worn = worker.limit.is_some_and(|limit| worker.served >= limit);
         if worn && !worker.replacement_asked {
             worker.replacement_asked = true;
-            self.fork_worker(generation);
+            self.fork_worker(generation, team);
         }
     }
 
-    /// Keeps the number of spare workers between its bounds.
+    /// Keeps the number of spare workers of each team between its bounds.
     pub fn keep_workers(&mut self, now: Instant) {
+        for team in 0..self.teams.len() {
+            self.keep_team(team, now);
+        }
+    }
+
+    fn keep_team(&mut self, index: usize, now: Instant) {
         let current = self.current;
-        if current == 0 || self.stopping || self.false_starts.hold_back(now) {
+        let team = &self.teams[index];
+        if current == 0 || self.stopping || team.false_starts.hold_back(now) {
             return;
         }
         let (mut total, mut starting, mut spare) = (0u32, 0u32, 0u32);
@@ -211,7 +255,7 @@ impl Inner {
             .workers
             .iter()
             .flatten()
-            .filter(|worker| worker.generation == current)
+            .filter(|worker| worker.generation == current && worker.team == index)
         {
             match worker.state {
                 State::Retiring => continue,
@@ -222,41 +266,44 @@ impl Inner {
             total += 1;
         }
         let ready = spare + starting;
-        if ready < self.plan.min_spare || total == 0 {
-            let missing =
-                (self.plan.min_spare - ready.min(self.plan.min_spare)).max(u32::from(total == 0));
-            let room = self.plan.max.saturating_sub(total);
+        let (plan, is_queued) = (&team.plan, !team.queue.is_empty());
+        if ready < plan.min_spare || total == 0 {
+            let missing = plan.min_spare.saturating_sub(ready);
+            let missing = missing.max(u32::from(total == 0));
+            let room = plan.max.saturating_sub(total);
             // As Apache: one, then two, then four ... a round, so that a burst is not answered by a storm.
-            let many = match self.false_starts.is_cautious() {
+            let many = match team.false_starts.is_cautious() {
                 true => 1,
                 false => missing.max(starting * 2),
             };
             for _ in 0..many.min(room) {
-                self.fork_worker(current);
+                self.fork_worker(current, index);
             }
-            if room == 0 && spare == 0 && !self.queue.is_empty() {
-                self.warn_of_max();
+            if room == 0 && spare == 0 && is_queued {
+                self.warn_of_max(index);
             }
-        } else if spare > self.plan.max_spare && starting == 0 && self.queue.is_empty() {
-            self.retire_coldest(now);
+        } else if spare > plan.max_spare && starting == 0 && !is_queued {
+            self.retire_coldest(index, now);
         }
     }
 
-    fn warn_of_max(&self) {
+    fn warn_of_max(&self, team: usize) {
+        let Team { name, plan, .. } = &self.teams[team];
         self.log.log_at_most_every(
             Duration::from_secs(60),
-            "max-clients",
+            &format!("max-clients {name}"),
             mehari_config::LogLevel::Error,
             format_args!(
-                "server reached MaxClients setting, consider raising the MaxClients setting (MaxRequestWorkers {})",
-                self.plan.max
+                "server reached MaxClients setting{}, consider raising the MaxClients setting (MaxRequestWorkers {})",
+                Of(name),
+                plan.max
             ),
         );
     }
 
     /// The bottom of the idle list has waited longest. One a second: a lull is no reason to forget.
-    fn retire_coldest(&mut self, now: Instant) {
-        let Some(&index) = self.idle.first() else {
+    fn retire_coldest(&mut self, team: usize, now: Instant) {
+        let Some(&index) = self.teams[team].idle.first() else {
             return;
         };
         let rested = self.worker(index).is_some_and(|worker| {
@@ -276,20 +323,43 @@ mod tests {
     const MACHINE: Machine = Machine {
         cores: 2,
         memory: 8 << 30,
+        shared_by: 1,
     };
 
     #[test]
     fn auto_takes_the_smaller_of_cores_and_memory() {
         assert_eq!(Plan::new(&WorkerPolicy::default(), MACHINE, None).max, 16);
         let tight = Machine {
-            cores: 2,
             memory: 256 << 20,
+            ..MACHINE
         };
         assert_eq!(Plan::new(&WorkerPolicy::default(), tight, None).max, 4);
         assert_eq!(
             Plan::new(&WorkerPolicy::default(), tight, Some(64 << 20)).max,
             2
         );
+    }
+
+    #[test]
+    fn pools_that_share_a_machine_share_its_memory_and_its_start() {
+        let open = WorkerPolicy::default();
+        let set = WorkerPolicy {
+            max: Some(3),
+            ..WorkerPolicy::default()
+        };
+        let machine = Machine {
+            memory: 1 << 30,
+            ..MACHINE
+        };
+        let machine = machine.shared([&open, &set, &open]);
+        let plan = Plan::new(&open, machine, None);
+        assert_eq!((plan.start, plan.max), (2, 8), "{}", plan.reasoning);
+        assert!(
+            plan.reasoning.contains("1024 MiB for 2 pools"),
+            "{}",
+            plan.reasoning
+        );
+        assert_eq!(Plan::new(&set, machine, None).max, 3);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::inner::Pool;
 use crate::readiness::readable;
+use crate::team::Of;
 use crate::zygote::{next_message, Zygote};
 use mehari_config::LogLevel;
 use mehari_observe::{ErrorLog, Origin};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 /// Hears what a zygote reports. When it is gone and its generation still serves, another is started.
-pub async fn listen(pool: Pool, number: u32, zygote: Rc<Zygote>) {
+pub async fn listen(pool: Pool, number: u32, perl: usize, zygote: Rc<Zygote>) {
     while let Ok(Some(message)) = next_message(&zygote.control).await {
         match message.head.kind {
             control::FORKED => {
@@ -31,19 +32,22 @@ pub async fn listen(pool: Pool, number: u32, zygote: Rc<Zygote>) {
         pool.borrow().flush_wakes();
         pool.0.changed.notify_waiters();
     }
-    zygote_is_gone(pool, number).await;
+    zygote_is_gone(pool, number, perl).await;
 }
 
-async fn zygote_is_gone(pool: Pool, number: u32) {
-    let site = {
+async fn zygote_is_gone(pool: Pool, number: u32, perl: usize) {
+    let (site, of) = {
         let mut inner = pool.borrow();
         let (current, stopping) = (inner.current, inner.stopping);
         let Some(generation) = inner.generation(number) else {
             return;
         };
-        generation.zygote = None;
-        generation.failed_forks += 1;
         let site = generation.site.clone();
+        if let Some(loaded) = generation.zygotes.get_mut(perl) {
+            loaded.zygote = None;
+            loaded.failed_forks += 1;
+        }
+        let of = Of(site.owner_of(perl).unwrap_or_default()).to_string();
         if stopping || number != current {
             drop(inner);
             pool.0.changed.notify_waiters();
@@ -51,15 +55,15 @@ async fn zygote_is_gone(pool: Pool, number: u32) {
         }
         inner
             .log
-            .error(format_args!("the zygote of generation {number} is gone: its workers go on, another zygote is started"));
-        site
+            .error(format_args!("the zygote of generation {number}{of} is gone: its workers go on, another zygote is started"));
+        (site, of)
     };
     let mut pause = Duration::from_millis(100);
     loop {
-        match Box::pin(pool.start_zygote(number, &site)).await {
+        match Box::pin(pool.start_zygote(number, perl, &site)).await {
             Ok(()) => break,
             Err(error) => pool.borrow().log.error(format_args!(
-                "the zygote could not be started again: {error}"
+                "the zygote{of} could not be started again: {error}"
             )),
         }
         tokio::time::sleep(pause).await;
@@ -73,12 +77,12 @@ async fn zygote_is_gone(pool: Pool, number: u32) {
         }
     }
     let mut inner = pool.borrow();
-    if let Some(generation) = inner.generation(number) {
-        generation.failed_forks = 0;
+    if let Some(loaded) = inner.loaded(number, perl) {
+        loaded.failed_forks = 0;
     }
-    inner
-        .log
-        .notice(format_args!("the zygote of generation {number} is back"));
+    inner.log.notice(format_args!(
+        "the zygote of generation {number}{of} is back"
+    ));
 }
 
 /// Knows of a worker's end even when its zygote is gone and cannot report it.

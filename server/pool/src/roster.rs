@@ -18,24 +18,49 @@ impl Inner {
             .count()
     }
 
-    /// Asks the generation's zygote for one more worker.
-    pub fn fork_worker(&mut self, number: u32) {
-        let Some(zygote) = self
-            .generation(number)
-            .and_then(|generation| generation.zygote.clone())
-        else {
+    /// Asks the zygote of a generation's team for one more worker.
+    pub fn fork_worker(&mut self, number: u32, team: usize) {
+        let current = self.current;
+        let Some(generation) = self.generations.iter_mut().find(|it| it.number == number) else {
             return;
         };
-        if let Err(error) = self.try_fork_worker(number, &zygote) {
+        let teams = match number == current {
+            true => &self.teams,
+            false => &generation.teams,
+        };
+        let Some(of) = teams.get(team) else { return };
+        let limit = of.policy.max_requests;
+        let Some(loaded) = generation.zygotes.get_mut(of.perl) else {
+            return;
+        };
+        let Some(zygote) = loaded.zygote.clone() else {
+            return;
+        };
+        if let Err(error) = self.try_fork_worker(number, team, limit, &zygote) {
             self.log
                 .error(format_args!("a worker cannot be started: {error}"));
-            if let Some(generation) = self.generation(number) {
-                generation.failed_forks += 1;
-            }
+            self.failed_to_start(number, team);
         }
     }
 
-    fn try_fork_worker(&mut self, number: u32, zygote: &Zygote) -> io::Result<()> {
+    /// What a generation that is loading waits for will not come.
+    pub fn failed_to_start(&mut self, number: u32, team: usize) {
+        let Some(generation) = self.generation(number) else {
+            return;
+        };
+        let perl = generation.teams.get(team).map_or(0, |team| team.perl);
+        if let Some(loaded) = generation.zygotes.get_mut(perl) {
+            loaded.failed_forks += 1;
+        }
+    }
+
+    fn try_fork_worker(
+        &mut self,
+        number: u32,
+        team: usize,
+        limit: Option<u32>,
+        zygote: &Zygote,
+    ) -> io::Result<()> {
         let mailbox = Mailbox::create()?;
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
@@ -49,12 +74,13 @@ impl Inner {
             .position(Option::is_none)
             .unwrap_or(self.workers.len());
         zygote.ask_worker(index as u32, mailbox.file(), &theirs)?;
-        let limit = self.request_limit();
+        let limit = self.request_limit(limit);
         let worker = Worker {
             mailbox,
             socket: Some(ours),
             pid: 0,
             generation: number,
+            team,
             state: State::Starting,
             held: VecDeque::new(),
             head_since: Instant::now(),
@@ -80,7 +106,10 @@ impl Inner {
 
     /// The worker gets nothing more; it ends when it has finished what it holds.
     pub fn retire(&mut self, index: usize) {
-        self.idle.retain(|idle| *idle != index);
+        let Some(team) = self.worker(index).map(|worker| worker.team) else {
+            return;
+        };
+        self.is_idle_no_more(team, index);
         self.take_back_all(index, Instant::now());
         let Some(worker) = self.worker(index) else {
             return;
@@ -104,13 +133,8 @@ impl Inner {
             let reason = String::from_utf8_lossy(&message.text).into_owned();
             self.log
                 .error(format_args!("the zygote could not fork a worker: {reason}"));
-            let number = self
-                .workers
-                .get_mut(index)
-                .and_then(Option::take)
-                .map(|worker| worker.generation);
-            if let Some(generation) = number.and_then(|number| self.generation(number)) {
-                generation.failed_forks += 1;
+            if let Some(worker) = self.workers.get_mut(index).and_then(Option::take) {
+                self.failed_to_start(worker.generation, worker.team);
             }
             return None;
         };
@@ -120,19 +144,21 @@ impl Inner {
             return Some(pid);
         }
         worker.state = State::Serving;
-        let number = worker.generation;
-        self.retire_replaced(number, index);
+        let of = (worker.generation, worker.team);
+        self.retire_replaced(of, index);
         self.worker_is_free(index);
         self.feed();
         Some(pid)
     }
 
     /// The new worker is ready: one that asked for a replacement may go.
-    fn retire_replaced(&mut self, number: u32, new: usize) {
+    fn retire_replaced(&mut self, of: (u32, usize), new: usize) {
         let replaced = self.workers.iter().enumerate().position(|(index, worker)| {
             index != new
                 && worker.as_ref().is_some_and(|worker| {
-                    worker.generation == number && worker.replacement_asked && worker.is_serving()
+                    (worker.generation, worker.team) == of
+                        && worker.replacement_asked
+                        && worker.is_serving()
                 })
         });
         if let Some(index) = replaced {

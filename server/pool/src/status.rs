@@ -8,7 +8,12 @@ use std::time::Instant;
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct PoolStatus {
     pub generation: u32,
+    /// The main server's.
     pub plan: Plan,
+    /// The main server's pool, then those of virtual hosts with their own.
+    pub teams: Vec<TeamStatus>,
+    /// Workers there may be, all pools together.
+    pub limit: u32,
     /// Requests waiting for a worker.
     pub queue: usize,
     /// Requests under way, waiting ones included.
@@ -21,9 +26,23 @@ pub struct PoolStatus {
     pub workers: Vec<WorkerStatus>,
 }
 
+/// A pool of workers: the main server's, or a virtual host's with `PerlOptions +Clone` or `+Parent`.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct TeamStatus {
+    /// The virtual host; empty: the main server.
+    pub host: String,
+    pub plan: Plan,
+    pub queue: usize,
+    pub busy: usize,
+    pub idle: usize,
+    pub false_starts: u32,
+}
+
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct WorkerStatus {
     pub pid: u32,
+    /// Its place in [`PoolStatus::teams`].
+    pub team: usize,
     pub generation: u32,
     pub state: &'static str,
     /// Requests it holds, the one it runs included.
@@ -36,6 +55,14 @@ pub struct WorkerStatus {
     pub age_s: u64,
 }
 
+impl PoolStatus {
+    /// The virtual host whose pool a worker is of; empty: the main server.
+    pub fn host_of(&self, worker: &WorkerStatus) -> &str {
+        let team = self.teams.get(worker.team);
+        team.map_or("", |team| team.host.as_str())
+    }
+}
+
 impl Pool {
     pub fn status(&self) -> PoolStatus {
         let now = Instant::now();
@@ -46,6 +73,7 @@ impl Pool {
             .flatten()
             .map(|worker| WorkerStatus {
                 pid: worker.pid,
+                team: worker.team,
                 generation: worker.generation,
                 state: match worker.state {
                     State::Starting => "starting",
@@ -61,20 +89,34 @@ impl Pool {
                 age_s: now.saturating_duration_since(worker.started).as_secs(),
             })
             .collect();
+        let teams: Vec<TeamStatus> = inner
+            .teams
+            .iter()
+            .enumerate()
+            .map(|(index, team)| {
+                let mine = workers.iter().filter(|worker| worker.team == index);
+                let count = |state| mine.clone().filter(|it| it.state == state).count();
+                TeamStatus {
+                    host: team.name.clone(),
+                    plan: team.plan.clone(),
+                    queue: team.queue.len(),
+                    busy: count("busy"),
+                    idle: count("idle"),
+                    false_starts: team.false_starts.in_a_row,
+                }
+            })
+            .collect();
+        let sum = |of: fn(&TeamStatus) -> usize| teams.iter().map(of).sum();
         PoolStatus {
             generation: inner.current,
-            plan: inner.plan.clone(),
-            queue: inner.queue.len(),
+            plan: inner.teams[0].plan.clone(),
+            limit: teams.iter().map(|team| team.plan.max).sum(),
+            queue: sum(|team| team.queue),
             under_way: inner.exchanges.open_count(),
-            busy: workers
-                .iter()
-                .filter(|worker| worker.state == "busy")
-                .count(),
-            idle: workers
-                .iter()
-                .filter(|worker| worker.state == "idle")
-                .count(),
-            false_starts: inner.false_starts.in_a_row,
+            busy: sum(|team| team.busy),
+            idle: sum(|team| team.idle),
+            false_starts: teams.iter().map(|it| it.false_starts).max().unwrap_or(0),
+            teams,
             totals: inner.totals.clone(),
             workers,
         }

@@ -41,7 +41,8 @@ impl Pool {
             let generations = std::mem::take(&mut inner.generations);
             generations
                 .iter()
-                .filter_map(|generation| generation.zygote.as_ref()?.pid())
+                .flat_map(|generation| &generation.zygotes)
+                .filter_map(|loaded| loaded.zygote.as_ref()?.pid())
                 .collect::<Vec<_>>()
         };
         waited_for.extend(zygotes);

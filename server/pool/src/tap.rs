@@ -8,9 +8,12 @@ use crate::call::{Fault, Head};
 use crate::script_head::{self, Form, Malformed, ScriptHead};
 use mehari_observe::{ErrorLog, LogLevel, Origin};
 use rustix::fd::{AsFd, OwnedFd};
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::future::Future;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use std::time::Duration;
@@ -63,6 +66,15 @@ pub struct Tap {
     early: Vec<u8>,
     searched: usize,
     patience: Option<Pin<Box<Sleep>>>,
+}
+
+/// What the log says of a program whose children outlast the time limit.
+pub fn held_open(file: &Path, timeout: Duration) -> String {
+    format!(
+        "a process that {} started holds its output open for {} s after it (Timeout): the response ends here",
+        file.display(),
+        timeout.as_secs_f64()
+    )
 }
 
 impl Unread {
@@ -227,14 +239,8 @@ impl Tap {
             .patience
             .get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(patience.as_mut().poll(cx));
-        let file = String::from_utf8_lossy(&self.about.file).into_owned();
-        self.log(
-            LogLevel::Warn,
-            format_args!(
-                "a process that {file} started holds its output open for {} s after it (Timeout): the response ends here",
-                timeout.as_secs_f64()
-            ),
-        );
+        let file = Path::new(OsStr::from_bytes(&self.about.file));
+        self.log(LogLevel::Warn, held_open(file, timeout));
         Poll::Ready(())
     }
 

@@ -37,6 +37,8 @@ pub struct Worker {
     pub socket: Option<OwnedFd>,
     pub pid: u32,
     pub generation: u32,
+    /// Its place in [`crate::inner::Inner::teams`].
+    pub team: usize,
     pub state: State,
     pub held: VecDeque<Held>,
     /// When the first of `held` became the first.

@@ -22,9 +22,10 @@ pub struct Zygote {
 }
 
 impl Zygote {
-    /// Starts the interpreter with our side loaded. Its standard error comes back as a pipe.
+    /// Starts the Perl of this number of the site's, with our side loaded. Its standard error comes back as a pipe.
     pub fn spawn(
         site: &Site,
+        number: usize,
         perl: &PerlSide,
         bell: &Bell,
     ) -> io::Result<(Zygote, Option<ChildStderr>)> {
@@ -32,9 +33,10 @@ impl Zygote {
         let page = rustix::io::dup(bell.page_file())?;
         let event = rustix::io::dup(bell.event_file())?;
         let inherited = [theirs, page, event];
-        let mut command = Command::new(&site.perl.interpreter);
+        let settings = &site.perls[number];
+        let mut command = Command::new(&settings.interpreter);
         command
-            .args(switches(&site.perl, perl))
+            .args(switches(settings, perl))
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
             .args(facts(&site.server_root, &site.defines))
@@ -44,8 +46,13 @@ impl Zygote {
                     .into_iter()
                     .flatten(),
             )
+            .args(
+                site.owner_of(number)
+                    .into_iter()
+                    .flat_map(|host| ["host", host]),
+            )
             .env_clear()
-            .envs(environment_of(site))
+            .envs(environment_of(site, settings))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -97,19 +104,13 @@ impl Zygote {
             .send_long(control::PRELOAD, kind, text)
     }
 
-    /// What Perl has to know of the configuration and of each host, before anything is loaded.
-    pub fn send_servers(&self, site: &Site) -> io::Result<()> {
+    /// What the Perl of this number has to know of the configuration and of each host, before anything is loaded.
+    pub fn send_servers(&self, site: &Site, perl: usize) -> io::Result<()> {
         let tree = site.tree.as_bytes();
         self.control.get_ref().send_long(control::TREE, 0, tree)?;
-        let hosts = std::iter::once(&site.main).chain(&site.hosts);
-        let first = site
-            .listen
-            .first()
-            .and_then(|one| one.address.rsplit_once(':'));
-        let listened = first.and_then(|(_, port)| port.parse().ok());
-        for host in hosts {
+        for host in site.all_hosts() {
             let control = self.control.get_ref();
-            control.send_long(control::SERVER, host.number, &host.perl_text(listened))?;
+            control.send_long(control::SERVER, host.number, &site.told_of(host, perl))?;
         }
         Ok(())
     }
@@ -177,13 +178,13 @@ pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
 
 /// What a zygote gets. An application served without a configuration has no other way to be told things: it gets
 /// everything.
-fn environment_of(site: &Site) -> Vec<(OsString, OsString)> {
+fn environment_of(site: &Site, settings: &PerlSettings) -> Vec<(OsString, OsString)> {
     if site.files.is_empty() && matches!(site.main.base.handler, Some(Handler::Psgi(_))) {
-        let set = site.perl.set_env.iter();
+        let set = settings.set_env.iter();
         let set = set.map(|(name, value)| (name.into(), value.into()));
         return std::env::vars_os().chain(set).collect();
     }
-    environment(&site.perl)
+    environment(settings)
 }
 
 /// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.

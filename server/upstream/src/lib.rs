@@ -5,6 +5,7 @@
 //! request that waited longest. What is said over the connection is the caller's business: nothing
 //! here knows HTTP's clients. One thread, so cells instead of locks.
 
+mod batch;
 mod choose;
 mod connection;
 mod fault;

@@ -3,6 +3,7 @@
 //! The socket is the server's and outlives every process, so that connections wait while one is
 //! started again. A process ends with the server, however that ends.
 
+use crate::batch;
 use crate::upstreams::Report;
 use mehari_config::{LogLevel, Program};
 use std::io;
@@ -159,6 +160,9 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
+    if let Some(process) = child.id() {
+        batch::schedule(process);
+    }
     let stderr = child.stderr.take();
     Ok((child, stderr))
 }

@@ -1,22 +1,24 @@
 //! Requests that wait for a member: first in, first out, bounded in number and time.
+//!
+//! One timer for all of them: who waits longest is the first whose time is up.
 
 use crate::group::{Group, Wish};
 use crate::lease::Lease;
 use crate::Fault;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
 #[derive(Default)]
 pub struct Queue {
     waiting: RefCell<VecDeque<Rc<Waiter>>>,
     /// Those that have not given up.
     length: Cell<usize>,
+    /// When a task will look for those who have waited for too long.
+    looks_at: Cell<Option<Instant>>,
 }
 
 struct Waiter {
@@ -26,6 +28,9 @@ struct Waiter {
     waker: RefCell<Option<Waker>>,
     /// It is served, or gave up.
     left: Cell<bool>,
+    /// When it has waited for too long.
+    until: Instant,
+    late: Cell<bool>,
 }
 
 impl Queue {
@@ -50,9 +55,7 @@ impl Queue {
                     self.waiting.borrow_mut().remove(at);
                     self.leave(&waiter);
                     waiter.lease.replace(Some(lease));
-                    if let Some(waker) = waiter.waker.take() {
-                        waker.wake();
-                    }
+                    waiter.wake();
                 }
                 // What the group cannot give to one without wishes it has for nobody.
                 None if waiter.wish.is_plain() => return,
@@ -61,12 +64,14 @@ impl Queue {
         }
     }
 
-    fn join(&self, wish: Wish) -> Rc<Waiter> {
+    fn join(&self, wish: Wish, until: Instant) -> Rc<Waiter> {
         let waiter = Rc::new(Waiter {
             wish,
             lease: RefCell::new(None),
             waker: RefCell::new(None),
             left: Cell::new(false),
+            until,
+            late: Cell::new(false),
         });
         let mut waiting = self.waiting.borrow_mut();
         // Who gave up at the front has been in nobody's way; behind it they would add up.
@@ -78,9 +83,47 @@ impl Queue {
         waiter
     }
 
+    /// Wakes those whose time is up. When the next one's is; `None`: nobody waits.
+    fn expire(&self, now: Instant) -> Option<Instant> {
+        let waiting = self.waiting.borrow();
+        let there = || waiting.iter().filter(|waiter| !waiter.left.get());
+        for waiter in there().filter(|waiter| waiter.until <= now) {
+            waiter.late.set(true);
+            waiter.wake();
+        }
+        let rest = there().filter(|waiter| waiter.until > now);
+        rest.map(|waiter| waiter.until).min()
+    }
+
     fn leave(&self, waiter: &Waiter) {
         if !waiter.left.replace(true) {
             self.length.set(self.length.get() - 1);
+        }
+    }
+}
+
+impl Waiter {
+    fn wake(&self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Goes on while somebody waits, and until it would have looked again: the next one often comes at once.
+async fn watch(group: Weak<Group>, mut next: Instant) {
+    loop {
+        tokio::time::sleep_until(next).await;
+        let Some(group) = group.upgrade() else { return };
+        let looks_at = &group.queue.looks_at;
+        // Since a reload who came later may wait less: another task is there for them, and for all.
+        if looks_at.get() != Some(next) {
+            return;
+        }
+        looks_at.set(group.queue.expire(Instant::now()));
+        match looks_at.get() {
+            Some(until) => next = until,
+            None => return,
         }
     }
 }
@@ -90,14 +133,13 @@ pub struct Seeking {
     group: Rc<Group>,
     wish: Option<Wish>,
     place: Option<Place>,
-    began: Instant,
     waited: Duration,
 }
 
 struct Place {
     group: Rc<Group>,
     waiter: Rc<Waiter>,
-    limit: Pin<Box<Sleep>>,
+    since: Instant,
 }
 
 impl Drop for Place {
@@ -114,7 +156,6 @@ impl Seeking {
             group,
             wish: Some(wish),
             place: None,
-            began: Instant::now(),
             waited: Duration::ZERO,
         }
     }
@@ -140,27 +181,38 @@ impl Seeking {
             if let Err(fault) = self.group.may_wait() {
                 return Poll::Ready(Err(fault));
             }
-            self.place = Some(Place {
-                waiter: self.group.queue.join(wish),
-                group: self.group.clone(),
-                limit: Box::pin(tokio::time::sleep(self.group.queue_timeout())),
-            });
+            self.place = Some(self.take_place(wish));
         }
         let Some(place) = &mut self.place else {
             return Poll::Ready(Err(Fault::NoBackEnd));
         };
         if let Some(lease) = place.waiter.lease.take() {
-            self.waited = self.began.elapsed();
+            self.waited = place.since.elapsed();
             self.place = None;
             return Poll::Ready(Ok(lease));
         }
-        if place.limit.as_mut().poll(cx).is_ready() {
-            self.waited = self.began.elapsed();
+        if place.waiter.late.get() {
+            self.waited = place.since.elapsed();
             self.place = None;
             return Poll::Ready(Err(Fault::QueueTimedOut));
         }
         place.waiter.waker.replace(Some(cx.waker().clone()));
         Poll::Pending
+    }
+
+    fn take_place(&self, wish: Wish) -> Place {
+        let queue = &self.group.queue;
+        let since = Instant::now();
+        let until = since + self.group.queue_timeout();
+        if !queue.looks_at.get().is_some_and(|next| next <= until) {
+            queue.looks_at.set(Some(until));
+            tokio::task::spawn_local(watch(Rc::downgrade(&self.group), until));
+        }
+        Place {
+            waiter: queue.join(wish, until),
+            group: self.group.clone(),
+            since,
+        }
     }
 
     /// How long it had to wait.

@@ -1,7 +1,9 @@
 //! Back ends beyond plain HTTP: met in TLS, spoken with in SCGI or uwsgi; what they are told of those before us.
 
 mod gateways;
+mod misdeeds;
 mod secure;
+mod speech;
 
 use mehari_harness::{Builder, Request, Server};
 use std::io::Write;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use mehari_config::{
-    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, Section, Site, Upstream,
+    AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, PerlSettings, Section, Site,
+    TeamMark, Upstream, WorkerPolicy,
 };
 use serde_json::json;
 
@@ -85,6 +86,7 @@ fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
     page.line("document root", host.document_root.display());
     page.list("alias", aliases(host));
     page.list("proxied", passes(host));
+    team(page, site, host);
     settings::section(page, site, &site.main.base, &host.base);
     sections(page, site, host);
 }
@@ -164,16 +166,11 @@ fn server(page: &mut Page, site: &Site) {
     page.list("alias", aliases(&site.main));
     page.list("proxied", passes(&site.main));
     page.list("back ends", site.upstreams.iter().map(upstream));
-    let perl = &site.perl;
-    page.line(
-        "perl",
-        format!("{} {}", perl.interpreter.display(), perl.switches.join(" ")).trim_end(),
-    );
-    page.list(
-        "loaded first",
-        perl.preloads.iter().map(|preload| preload.what.to_string()),
-    );
-    workers(page, site);
+    perl(page, site.perl());
+    workers(page, site.workers());
+    let workers = site.workers();
+    let (queue, time) = (workers.queue, workers.queue_timeout);
+    page.line("queue", format!("{queue} requests, {time:?} at most"));
     let limits = &site.limits;
     page.line(
         "connections",
@@ -214,8 +211,35 @@ fn listen(site: &Site) -> String {
     each.collect::<Vec<String>>().join(", ")
 }
 
-fn workers(page: &mut Page, site: &Site) {
-    let workers = &site.workers;
+fn perl(page: &mut Page, perl: &PerlSettings) {
+    let switches = perl.switches.join(" ");
+    let command = format!("{} {switches}", perl.interpreter.display());
+    page.line("perl", command.trim_end());
+    let preloads = perl.preloads.iter();
+    page.list(
+        "loaded first",
+        preloads.map(|preload| preload.what.to_string()),
+    );
+}
+
+/// What a virtual host has for itself.
+fn team(page: &mut Page, site: &Site, host: &Host) {
+    let mut teams = site.teams.iter();
+    let Some(team) = teams.find(|team| team.mark == host.team && host.team != TeamMark::default())
+    else {
+        return;
+    };
+    match team.perl {
+        0 => page.line("workers", "its own, of the main server's Perl"),
+        number => {
+            page.line("workers", "its own, of a Perl of its own");
+            perl(page, &site.perls[number]);
+        }
+    }
+    workers(page, &site.policy(team));
+}
+
+fn workers(page: &mut Page, workers: &WorkerPolicy) {
     let number =
         |number: Option<u32>| number.map_or("by cores and memory".to_string(), |n| n.to_string());
     page.line("workers at most", number(workers.max));
@@ -227,8 +251,6 @@ fn workers(page: &mut Page, site: &Site) {
             format!("{} to {}", number(spare.0), number(spare.1)),
         );
     }
-    let (queue, time) = (workers.queue, workers.queue_timeout);
-    page.line("queue", format!("{queue} requests, {time:?} at most"));
     if let Some(requests) = workers.max_requests.filter(|requests| *requests > 0) {
         page.line(
             "replaced after",

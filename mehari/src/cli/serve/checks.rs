@@ -93,7 +93,7 @@ impl Findings {
     /// Everything that Perl is to load. From here on the process is the site's user: nothing of Perl's runs as root
     /// that `User` takes it from.
     pub fn look_at_perl(&mut self, site: &Site, identity: Option<&Identity>) {
-        let built = PerlSide::ensure(&site.perl.interpreter).map_err(|error| error.to_string());
+        let built = PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string());
         if self.keep(built).is_none() {
             return;
         }

@@ -122,10 +122,10 @@ impl Reloader {
                 .error
                 .warn("a changed User or Group takes effect with a restart");
         }
-        let plan = Plan::of(&site);
+        let plans = Plan::all(&site);
         let number = self
             .pool
-            .reload(site.clone(), plan)
+            .reload(site.clone(), plans)
             .await
             .map_err(|error| error.to_string())?;
         if let Err(error) = self.logs.follow(&site) {

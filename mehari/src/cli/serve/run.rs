@@ -47,7 +47,7 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     if let Some(identity) = &identity {
         identity.take_logs(&site)?;
         // Where the Perl side has yet to be built, the user may not be allowed to.
-        PerlSide::ensure(&site.perl.interpreter).map_err(|error| error.to_string())?;
+        PerlSide::ensure(&site.perl().interpreter).map_err(|error| error.to_string())?;
     }
     let runtime = mehari_pool::runtime().map_err(|error| format!("no runtime: {error}"))?;
     let tasks = LocalSet::new();
@@ -119,18 +119,20 @@ async fn run(start: Start) -> Result<(), String> {
     let remains = remains.into_iter().chain(options.temporary.as_deref());
     let remains: Vec<&Path> = remains.chain([control.path()]).collect();
     let _keeper = settle(identity.as_ref(), &site, &logs, &remains)?;
-    let plan = Plan::of(&site);
+    let plans = Plan::all(&site);
     let limits = Limits {
-        processes: plan.max as usize,
-        queue: site.workers.queue as usize,
-        queue_timeout: site.workers.queue_timeout,
+        processes: plans[0].max as usize,
+        queue: site.workers().queue as usize,
+        queue_timeout: site.workers().queue_timeout,
     };
     let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let cgi = Cgi::new(limits, software, logs.error.clone());
-    let pool = Pool::start(site.clone(), plan, logs.error.clone())
+    let pool = Pool::start(site.clone(), plans, logs.error.clone())
         .await
         .map_err(|error| error.to_string())?;
-    logs.error.notice(pool.status().plan.reasoning);
+    for reasoning in pool.reasoning() {
+        logs.error.notice(reasoning);
+    }
     site.doubts()
         .iter()
         .for_each(|doubt| logs.error.warn(doubt));

@@ -91,7 +91,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let (name, value) = name_and_value(arguments)?;
                 if !target.in_section {
-                    target.site.perl.set_env.push((name.clone(), value.clone()));
+                    target.team.perl.set_env.push((name.clone(), value.clone()));
                 }
                 target.changes.push(Change::SetEnv(name, value));
                 Ok(())
@@ -106,8 +106,8 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     let name = name(arguments, index)?;
-                    if !target.site.perl.pass_env.contains(&name) {
-                        target.site.perl.pass_env.push(name);
+                    if !target.team.perl.pass_env.contains(&name) {
+                        target.team.perl.pass_env.push(name);
                     }
                 }
                 pass_env(target, arguments)

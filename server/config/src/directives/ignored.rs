@@ -42,7 +42,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("SendBufferSize", KERNEL),
         Directive::ignored("ReceiveBufferSize", KERNEL),
         Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
-        Directive::ignored("EnableSendfile", "the server chooses how a file is sent"),
         Directive::ignored(
             "HostnameLookups",
             "addresses are never looked up while a request waits",
@@ -91,6 +90,7 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
         Directive::ignored("AddLanguage", NOT_NEGOTIATED),
+        Directive::ignored("DefaultLanguage", NOT_NEGOTIATED),
         Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("ForceLanguagePriority", NOT_NEGOTIATED),
         Directive::ignored("IndexOptions", NOT_LISTED),
@@ -103,11 +103,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("DefaultIcon", NOT_LISTED),
         Directive::ignored("HeaderName", NOT_LISTED),
         Directive::ignored("ReadmeName", NOT_LISTED),
-        Directive::ignored("PerlInterpStart", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMax", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMinSpare", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMaxSpare", NO_INTERPRETER_POOL),
-        Directive::ignored("PerlInterpMaxRequests", NO_INTERPRETER_POOL),
         Directive::ignored("PerlInterpScope", NO_INTERPRETER_POOL),
         Directive::ignored(
             "PerlFreshRestart",

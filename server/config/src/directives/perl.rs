@@ -4,6 +4,7 @@ use super::handlers::is_package;
 use super::row::*;
 use crate::environment::required_file;
 use crate::preload::PreloadStage;
+use crate::team::Own;
 use crate::{perl_option, Phase, Preload, Rung};
 
 pub const GROUP: Group = Group {
@@ -23,15 +24,18 @@ pub const GROUP: Group = Group {
             "Command line switches for perl: -w, -T, -I, -M.",
             switches,
         )
-        .example("-w -I/srv/lib", "w"),
+        .example("-w -I/srv/lib", "w")
+        .of_perl(),
         Directive::server("PerlTaintCheck", Shape::Flag, "Off or On: `PerlSwitches -T`.", |target, arguments| {
             add_switch(target, arguments, "-T")
         })
-        .otherwise("Off"),
+        .otherwise("Off")
+        .of_perl(),
         Directive::server("PerlWarn", Shape::Flag, "Off or On: `PerlSwitches -w`.", |target, arguments| {
             add_switch(target, arguments, "-w")
         })
-        .otherwise("Off"),
+        .otherwise("Off")
+        .of_perl(),
         Directive::host(
             "PerlModule",
             words("MODULE...", 1, ANY),
@@ -84,7 +88,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlOptions",
             words("[+|-]OPTION...", 1, ANY),
-            "ParseHeaders: what is printed begins with its headers. SetupEnv: %ENV is filled. GlobalRequest: `Apache2::RequestUtil->request` knows the request. MergeHandlers: handlers here follow those further out instead of taking their place. Outside of sections also -Enable or a phase such as -Authen: no Perl there.",
+            "ParseHeaders: what is printed begins with its headers. SetupEnv: %ENV is filled. GlobalRequest: `Apache2::RequestUtil->request` knows the request. MergeHandlers: handlers here follow those further out instead of taking their place. Outside of sections also -Enable or a phase such as -Authen: no Perl there. In a <VirtualHost> +Clone: workers of its own; +Parent: a Perl of its own as well, which loads what stands in this host and nothing else (+InheritSwitches: with the main server's PerlSwitches).",
             options,
         )
         .otherwise("None")
@@ -110,7 +114,7 @@ pub const GROUP: Group = Group {
 
 fn interpreter(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    target.site.perl.interpreter = match text.contains('/') {
+    target.team.perl.interpreter = match text.contains('/') {
         true => target.site.server_root.join(text),
         false => text.into(),
     };
@@ -124,7 +128,7 @@ fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
         let flags = text.strip_prefix('-').unwrap_or("");
         if !takes_next && !flags.is_empty() && flags.chars().all(|flag| "wWXTt".contains(flag)) {
             let flags = flags.chars().map(|flag| format!("-{flag}"));
-            target.site.perl.switches.extend(flags);
+            target.team.perl.switches.extend(flags);
             continue;
         }
         let known = ["-I", "-M", "-m", "-C"]
@@ -137,7 +141,7 @@ fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
             return Err(arguments.fault(index, message));
         }
         takes_next = ["-I", "-M", "-m"].contains(&text);
-        target.site.perl.switches.push(text.to_string());
+        target.team.perl.switches.push(text.to_string());
     }
     match takes_next {
         true => Err(Fault::new(
@@ -149,7 +153,7 @@ fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
 }
 
 fn add_switch(target: &mut Target, arguments: &Arguments, switch: &str) -> Applied {
-    let switches = &mut target.site.perl.switches;
+    let switches = &mut target.team.perl.switches;
     if arguments.flag()? && !switches.iter().any(|known| known == switch) {
         switches.push(switch.to_string());
     }
@@ -235,7 +239,8 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
     Ok(())
 }
 
-/// An option of the server: `-Enable` and `-Authen` take Perl out of phases; the others change nothing.
+/// An option of the server: `-Enable` and `-Authen` take Perl out of phases, `+Clone` and `+Parent` give a virtual host
+/// something of its own; the others change nothing.
 fn server_option(
     target: &mut Target,
     arguments: &Arguments,
@@ -275,19 +280,29 @@ fn server_option(
             format!("`{name}` is an option of the server; expected it outside of sections");
         return Err(arguments.fault(index, message));
     }
-    match phase {
-        Some(phase) => target.changes.push(change(phase)),
-        None if wanted
-            && (name.eq_ignore_ascii_case("Parent") || name.eq_ignore_ascii_case("Clone")) =>
-        {
-            target.environment.remark(
-                "the host shares the main server's workers: a site of its own is another server",
-            );
-        }
-        None if name.eq_ignore_ascii_case("Enable") => {
-            target.changes.extend(Phase::ALL.into_iter().map(change))
-        }
-        None => {}
+    if let Some(phase) = phase {
+        target.changes.push(change(phase));
+        return Ok(());
+    }
+    match name.to_ascii_lowercase().as_str() {
+        "parent" => own(target, Own::Perl, wanted),
+        "clone" => own(target, Own::Workers, wanted),
+        "inheritswitches" => target.team.inherits_switches = wanted,
+        "enable" => target.changes.extend(Phase::ALL.into_iter().map(change)),
+        _ => {}
     }
     Ok(())
+}
+
+/// `+Parent` is `+Clone` and more; without the one there is not the other.
+fn own(target: &mut Target, what: Own, wanted: bool) {
+    let own = &mut target.team.own;
+    match (target.in_host, wanted) {
+        (true, true) => *own = what.max(*own),
+        (true, false) if *own >= what => *own = Own::Nothing,
+        (true, false) => {}
+        (false, _) => target
+            .environment
+            .remark("the main server always has workers and a Perl of its own"),
+    }
 }

@@ -91,7 +91,7 @@ pub const GROUP: Group = Group {
             },
             "How long a stop or a reload waits for requests under way.",
             |target, arguments| {
-                target.site.workers.stop_timeout = arguments.time()?;
+                target.team.workers.stop_timeout = arguments.time()?;
                 Ok(())
             },
         )

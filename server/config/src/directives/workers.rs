@@ -1,10 +1,15 @@
 //! How many workers there are and what may wait for them: the prefork family.
 
 use super::row::*;
+use crate::WorkerPolicy;
 
 const COUNT: Shape = Shape::Number {
     least: 1,
     most: 100_000,
+};
+const REQUESTS: Shape = Shape::Number {
+    least: 0,
+    most: u32::MAX as u64,
 };
 const BY_POOL: &str = "decided at start from cores and memory";
 
@@ -12,50 +17,52 @@ pub const GROUP: Group = Group {
     title: "Workers",
     rows: &[
         Directive::server("StartServers", COUNT, "Workers forked at start.", |target, arguments| {
-            target.site.workers.start = Some(arguments.number_u32()?);
+            target.team.workers.start = Some(arguments.number_u32()?);
             Ok(())
         })
         .otherwise(BY_POOL)
         .unit("workers")
-        .tune(1, 256),
+        .tune(1, 256)
+        .of_team(),
         Directive::server("MinSpareServers", COUNT, "Idle workers kept at least.", |target, arguments| {
-            target.site.workers.min_spare = Some(arguments.number_u32()?);
+            target.team.workers.min_spare = Some(arguments.number_u32()?);
             Ok(())
         })
         .otherwise(BY_POOL)
         .unit("workers")
-        .tune(1, 256),
+        .tune(1, 256)
+        .of_team(),
         Directive::server("MaxSpareServers", COUNT, "Idle workers kept at most.", |target, arguments| {
-            target.site.workers.max_spare = Some(arguments.number_u32()?);
+            target.team.workers.max_spare = Some(arguments.number_u32()?);
             Ok(())
         })
         .otherwise(BY_POOL)
         .unit("workers")
-        .tune(1, 256),
+        .tune(1, 256)
+        .of_team(),
         Directive::server("MaxRequestWorkers", COUNT, "Workers at most.", |target, arguments| {
-            target.site.workers.max = Some(arguments.number_u32()?);
+            target.team.workers.max = Some(arguments.number_u32()?);
             Ok(())
         })
         .aliases(&["MaxClients"])
         .otherwise(BY_POOL)
         .unit("workers")
-        .tune(1, 256),
+        .tune(1, 256)
+        .of_team(),
         Directive::server(
             "MaxConnectionsPerChild",
-            Shape::Number {
-                least: 0,
-                most: u32::MAX as u64,
-            },
+            REQUESTS,
             "Requests a worker serves before it is replaced, give or take 20 %; 0 is no limit.",
             |target, arguments| {
-                target.site.workers.max_requests = Some(arguments.number_u32()?);
+                target.team.workers.max_requests = Some(arguments.number_u32()?);
                 Ok(())
             },
         )
         .aliases(&["MaxRequestsPerChild"])
         .default("0")
         .unit("requests")
-        .tune(0, 100_000),
+        .tune(0, 100_000)
+        .of_team(),
         Directive::server(
             "WorkerQueue",
             Shape::Number {
@@ -64,7 +71,7 @@ pub const GROUP: Group = Group {
             },
             "Requests that may wait for a worker; more are answered 503.",
             |target, arguments| {
-                target.site.workers.queue = arguments.number_u32()?;
+                target.team.workers.queue = arguments.number_u32()?;
                 Ok(())
             },
         )
@@ -79,7 +86,7 @@ pub const GROUP: Group = Group {
             },
             "How long a request may wait for a worker before it is answered 503.",
             |target, arguments| {
-                target.site.workers.queue_timeout = arguments.time()?;
+                target.team.workers.queue_timeout = arguments.time()?;
                 Ok(())
             },
         )
@@ -91,13 +98,48 @@ pub const GROUP: Group = Group {
             Shape::Number { least: 1, most: 4 },
             "Requests a worker may hold that it has not begun; they are taken back when another is idle.",
             |target, arguments| {
-                target.site.workers.depth = arguments.number_u32()?;
+                target.team.workers.depth = arguments.number_u32()?;
                 Ok(())
             },
         )
         .default("4")
         .unit("requests")
         .tune(1, 4),
+        interpreters("PerlInterpStart", COUNT, "`StartServers` of a host with `PerlOptions +Clone`: an interpreter is a worker here.", |target, arguments| {
+            let number = arguments.number_u32()?;
+            if let Some(workers) = of_a_host(target) {
+                workers.start = Some(number);
+            }
+            Ok(())
+        }),
+        interpreters("PerlInterpMax", COUNT, "`MaxRequestWorkers` of such a host.", |target, arguments| {
+            let number = arguments.number_u32()?;
+            if let Some(workers) = of_a_host(target) {
+                workers.max = Some(number);
+            }
+            Ok(())
+        }),
+        interpreters("PerlInterpMinSpare", COUNT, "`MinSpareServers` of such a host.", |target, arguments| {
+            let number = arguments.number_u32()?;
+            if let Some(workers) = of_a_host(target) {
+                workers.min_spare = Some(number);
+            }
+            Ok(())
+        }),
+        interpreters("PerlInterpMaxSpare", COUNT, "`MaxSpareServers` of such a host.", |target, arguments| {
+            let number = arguments.number_u32()?;
+            if let Some(workers) = of_a_host(target) {
+                workers.max_spare = Some(number);
+            }
+            Ok(())
+        }),
+        interpreters("PerlInterpMaxRequests", REQUESTS, "`MaxConnectionsPerChild` of such a host.", |target, arguments| {
+            let number = arguments.number_u32()?;
+            if let Some(workers) = of_a_host(target) {
+                workers.max_requests = Some(number);
+            }
+            Ok(())
+        }),
         Directive::server(
             "ListenBacklog",
             Shape::Number {
@@ -115,3 +157,26 @@ pub const GROUP: Group = Group {
         .tune(64, 65_535),
     ],
 };
+
+/// A number of mod_perl's interpreter pool, which a virtual host has for itself.
+const fn interpreters(
+    name: &'static str,
+    shape: Shape,
+    about: &'static str,
+    apply: crate::directive::Apply,
+) -> Directive {
+    Directive::server(name, shape, about, apply)
+        .otherwise("the main server's")
+        .of_team()
+}
+
+/// The main server's interpreters are its workers, which the prefork family counts.
+fn of_a_host<'t>(target: &'t mut Target) -> Option<&'t mut WorkerPolicy> {
+    if !target.in_host {
+        let message =
+            "a worker has one interpreter: StartServers and its family say how many there are";
+        target.environment.ignore(message);
+        return None;
+    }
+    Some(&mut target.team.workers)
+}

@@ -8,7 +8,7 @@ use crate::custom::{next_container, CustomDirective, CustomUse, Standing};
 use crate::line::{self, Character, Word};
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{Change, Errand, NoteKind, Preload, Scope};
+use crate::{Change, Errand, NoteKind, Preload, Preloaded, Scope};
 
 /// A custom section that is open.
 pub(super) struct CustomSection {
@@ -89,11 +89,14 @@ impl Reader<'_> {
         if used.is_late {
             return Ok(());
         }
-        let made = self.run_errand(Errand::Directive(&used), at)?;
-        let preload = Preload::Directive(used);
+        let made = self.run_errand(used.server, Errand::Directive(&used), at)?;
+        let preload = Preloaded {
+            host: used.server,
+            ..Preload::Directive(used).into()
+        };
         let known = self.environment.preloads.len();
         let preloads = &mut self.environment.preloads;
-        preloads.push((PreloadStage::Loaded, preload.into()));
+        preloads.push((PreloadStage::Loaded, preload));
         self.place_preloads(known, at);
         self.environment.loaded_here = self.environment.preloads.len();
         self.read_made(&made, at);
@@ -123,14 +126,6 @@ impl Reader<'_> {
             _ => None,
         });
         known.unwrap_or_else(next_container)
-    }
-
-    /// As the finished site will number the host that is open.
-    fn host_number(&self) -> u32 {
-        match self.host {
-            Some(_) => self.hosts.len() as u32 + 1,
-            None => 0,
-        }
     }
 
     fn section_path(&self) -> String {

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::{proxied, Draft, Reader};
+use super::{proxied, teams, Draft, Reader};
 use crate::problem::{At, Fault};
 use crate::{Change, HandlerName, Host, Problem, Problems, Site};
 
 impl Draft {
     /// The host; a virtual one goes on from the main server.
     fn finish(self, main: Option<&Host>) -> Host {
-        let Draft { mut host, base } = self;
+        let Draft { mut host, base, .. } = self;
         host.rules.apply(&base);
         if let Some(main) = main {
             host.inherit(main);
@@ -25,6 +25,7 @@ impl Reader<'_> {
     /// What can only be known at the end.
     pub(super) fn finish(mut self) -> Result<Site, Problems> {
         self.check_applications();
+        self.check_own_lines();
         self.check_spare_workers();
         self.check_upstreams();
         let Reader {
@@ -46,6 +47,7 @@ impl Reader<'_> {
         for draft in hosts.iter_mut().chain([&mut main]) {
             proxied::apply(draft, &environment.proxied);
         }
+        (site.perls, site.teams) = teams::muster(&mut main, &mut hosts, environment.preloads);
         site.main = main.finish(None);
         site.main.document_root = site.server_root.join(&site.main.document_root);
         let numbered = (1..).zip(hosts);
@@ -66,9 +68,6 @@ impl Reader<'_> {
         {
             program.limit(timeout);
         }
-        let mut preloads = environment.preloads;
-        preloads.sort_by_key(|(stage, _)| *stage);
-        site.perl.preloads = preloads.into_iter().map(|(_, preload)| preload).collect();
         site.notes = notes;
         site.defines = environment.defines;
         site.custom = environment.custom;
@@ -125,16 +124,24 @@ impl Reader<'_> {
         }
     }
 
+    /// In a host with workers of its own each number is its own, else the main server's.
     fn check_spare_workers(&mut self) {
-        let workers = &self.site.workers;
-        let (Some(least), Some(most)) = (workers.min_spare, workers.max_spare) else {
-            return;
-        };
-        let line = self
-            .notes
-            .iter()
-            .rfind(|note| note.directive == "MaxSpareServers");
-        if let (true, Some(note)) = (least > most, line) {
+        let main = &self.main.team.workers;
+        let main = (main.min_spare, main.max_spare);
+        let mut wrong = Vec::new();
+        for draft in std::iter::once(&self.main).chain(&self.hosts) {
+            let own = &draft.team.workers;
+            let least = own.min_spare.or(main.0);
+            let most = own.max_spare.or(main.1);
+            let is_said = own.min_spare.or(own.max_spare).is_some();
+            let both = least.zip(most);
+            wrong.extend(both.filter(|(least, most)| is_said && least > most));
+        }
+        for (least, most) in wrong {
+            let at = |name: &str| self.notes.iter().rfind(|note| note.directive == name);
+            let Some(note) = at("MaxSpareServers").or_else(|| at("MinSpareServers")) else {
+                continue;
+            };
             let message = format!("expected MaxSpareServers to be at least MinSpareServers, which is {least}, not {most}");
             self.problems.push(Problem {
                 file: note.file.clone(),

@@ -40,9 +40,10 @@ impl Reader<'_> {
             name: &name,
             code: &code,
         };
-        let made = self.run_errand(errand, at);
+        let made = self.run_errand(self.host_number(), errand, at);
         let preload = Preload::Section { name, code };
         let known = self.environment.preloads.len();
+        self.environment.host = self.host_number();
         self.environment.preload(PreloadStage::Module, preload);
         self.place_preloads(known, at);
         self.perl_is_ahead();
@@ -88,15 +89,15 @@ impl Reader<'_> {
         while let Some((stage, preload)) =
             self.environment.preloads.get(self.environment.loaded_here)
         {
-            let (stage, preload) = (*stage, preload.what.clone());
+            let (stage, host, preload) = (*stage, preload.host, preload.what.clone());
             self.environment.loaded_here += 1;
             if stage >= PreloadStage::PostConfigRequire && !is_maker(&preload) {
                 continue;
             }
             let made = match &preload {
-                Preload::Module(name) => self.run_errand(Errand::Module(name), at)?,
+                Preload::Module(name) => self.run_errand(host, Errand::Module(name), at)?,
                 Preload::Require(file) => {
-                    self.run_errand(Errand::Require(&file.to_string_lossy()), at)?
+                    self.run_errand(host, Errand::Require(&file.to_string_lossy()), at)?
                 }
                 _ => continue,
             };
@@ -116,14 +117,22 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn run_errand(&mut self, errand: Errand<'_>, at: At) -> Result<Vec<String>, Fault> {
+    /// Runs it in the Perl that serves the host of this number.
+    pub(super) fn run_errand(
+        &mut self,
+        host: u32,
+        errand: Errand<'_>,
+        at: At,
+    ) -> Result<Vec<String>, Fault> {
+        let (host, perl) = self.perl_of(host);
         let Some(interpreter) = &mut self.interpreter else {
             let message =
                 "Perl cannot be run while this is read; expected a configuration without <Perl>";
             return Err(Fault::new(at, message));
         };
         let ground = Ground {
-            perl: &self.site.perl,
+            host,
+            perl: &perl,
             server_root: &self.site.server_root,
             defines: &self.environment.defines,
         };

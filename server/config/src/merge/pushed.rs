@@ -15,11 +15,11 @@ impl Clone for Pushed {
 }
 
 impl Site {
-    /// `$s->push_handlers` of start-up code: from now on these are the handlers of a phase outside of
-    /// sections. A virtual host that has the main server's has them too.
-    pub fn push_handlers(&self, host: u32, phase: Phase, handlers: Vec<String>) {
+    /// `$s->push_handlers` of start-up code of one Perl: from now on these are the handlers of a phase outside of
+    /// sections. A virtual host that has the main server's has them too. What another Perl serves is not touched.
+    pub fn push_handlers(&self, perl: usize, host: u32, phase: Phase, handlers: Vec<String>) {
         let before = self.host(host).base.perl.of(phase);
-        for other in self.all_hosts() {
+        for other in self.all_hosts().filter(|other| other.perl == perl) {
             let inherits = host == 0 && other.base.perl.of(phase) == before;
             if other.number == host || inherits {
                 other.set_pushed(phase, handlers.clone());

@@ -1,7 +1,7 @@
 //! The text a worker is told its settings by, and a zygote its servers: records as the module above says.
 
 use super::{Phase, Told};
-use crate::{Host, Requirement, Settings};
+use crate::{Host, Requirement, Settings, Site};
 
 impl Settings {
     /// Some Perl handler wants the request, whatever answers it.
@@ -14,7 +14,7 @@ impl Settings {
         let runs = |phase: &Phase| phase.is_of_a_request() && !self.perl.of(*phase).is_empty();
         self.perl.told = Told {
             runs_phases: Phase::ALL.iter().any(runs),
-            text: self.perl_text().into(),
+            text: self.perl_text(&|_, _| true).into(),
         };
     }
 
@@ -38,11 +38,12 @@ impl Settings {
         bit(self.listed, 1) | links | bit(self.exec_cgi, 8) | bit(self.multi_views, 128)
     }
 
-    fn perl_text(&self) -> Vec<u8> {
+    /// With the handlers of those phases and names that `has` says yes to.
+    fn perl_text(&self, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
         let perl = &self.perl;
         let mut text = Text::default();
         for phase in Phase::ALL {
-            for name in perl.of(phase) {
+            for name in perl.of(phase).iter().filter(|name| has(phase, name)) {
                 text.put(b'h', phase.directive(), name);
             }
         }
@@ -114,12 +115,29 @@ fn about_users(requirement: &Requirement) -> String {
     }
 }
 
+impl Site {
+    /// What the Perl of this number is told of a server itself, when its zygote starts: handlers of its life,
+    /// variables for `$s->dir_config`, names. Records as in the settings' text.
+    pub fn told_of(&self, host: &Host, perl: usize) -> Vec<u8> {
+        // Handlers of a server's life are run by the Perl that serves it; those a host has of the main server's, by
+        // that one's.
+        let inherited = |phase: Phase, name: &str| {
+            host.perl > 0 && self.main.base.perl.of(phase).iter().any(|one| one == name)
+        };
+        let has = |phase: Phase, name: &str| {
+            !phase.is_of_a_servers_life() || (host.perl == perl && !inherited(phase, name))
+        };
+        let first = self.listen.first();
+        let first = first.and_then(|one| one.address.rsplit_once(':'));
+        let listened = first.and_then(|(_, port)| port.parse().ok());
+        host.told(listened, &has)
+    }
+}
+
 impl Host {
-    /// What Perl is told of the server itself, when its zygote starts: handlers of its life, variables
-    /// for `$s->dir_config`, names, and the port: its own, else the first that is listened at. Records as in the settings'
-    /// text.
-    pub fn perl_text(&self, listened: Option<u16>) -> Vec<u8> {
-        let mut text = Text(self.base.perl_text());
+    /// The port is its own, else the first that is listened at.
+    fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
+        let mut text = Text(self.base.perl_text(has));
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
         say("server_hostname", self.server_name.as_deref().unwrap_or(""));
         say("server_admin", self.server_admin.as_deref().unwrap_or(""));

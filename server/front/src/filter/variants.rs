@@ -13,7 +13,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
+use tokio::sync::Semaphore;
 
 mod folder;
 mod making;
@@ -87,6 +89,17 @@ impl Kept {
     }
 }
 
+/// Files are compressed so many at a time: it takes a processor, and memory of the size of the file.
+const AT_ONCE: usize = 4;
+
+struct Turns(Arc<Semaphore>);
+
+impl Default for Turns {
+    fn default() -> Turns {
+        Turns(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
 #[derive(Default)]
 pub struct Variants(Rc<Inner>);
 
@@ -95,6 +108,7 @@ struct Inner {
     settings: RefCell<VariantStore>,
     kept: RefCell<HashMap<Key, Kept>>,
     weight: Cell<u64>,
+    turns: Turns,
     /// Counts looks: who was looked at last is used last.
     looks: Cell<u64>,
 }
@@ -160,8 +174,14 @@ impl Inner {
             settings: self.settings.borrow().clone(),
         };
         let (inner, key) = (self.clone(), key.clone());
-        let thread = tokio::task::spawn_blocking(move || making.make());
+        let turn = self.turns.0.clone().acquire_owned();
         tokio::task::spawn_local(async move {
+            let turn = turn.await;
+            let thread = tokio::task::spawn_blocking(move || {
+                let made = making.make();
+                drop(turn);
+                made
+            });
             let made = thread.await.ok().and_then(Result::ok).flatten();
             let state = match made.and_then(|made| made.variant(&resource, key.coding)) {
                 Some(variant) => State::Ready(Rc::new(variant)),

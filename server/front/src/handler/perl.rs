@@ -128,6 +128,7 @@ pub fn with_call<T>(
         },
         known: request.notes.map_or(0, |notes| notes.known),
         server: u16::try_from(route.host).unwrap_or(0),
+        team: site.host(route.host).team,
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
         timeout: settings.request_timeout,

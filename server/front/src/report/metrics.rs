@@ -6,6 +6,7 @@ use crate::dispatch::Dispatch;
 use crate::meters::{Meters, BOUNDS_US};
 use crate::request::Request;
 use crate::shared::Shared;
+use mehari_pool::TeamStatus;
 use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
@@ -124,11 +125,7 @@ fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
             count.count()
         );
     }
-    page.gauge(
-        "mehari_workers_limit",
-        "Workers there may be.",
-        pool.plan.max,
-    );
+    page.gauge("mehari_workers_limit", "Workers there may be.", pool.limit);
     page.gauge(
         "mehari_queue_length",
         "Requests that wait for a worker.",
@@ -139,6 +136,42 @@ fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
         "The generation that serves.",
         pool.generation,
     );
+    if pool.teams.len() > 1 {
+        pools(&pool.teams, page);
+    }
+}
+
+/// The same for each pool of workers, where virtual hosts have their own.
+fn pools(teams: &[TeamStatus], page: &mut Page) {
+    let name = "mehari_pool_workers";
+    let help = "Workers of the main server's pool (an empty host) and of the hosts' with PerlOptions +Clone or +Parent.";
+    page.family(name, "gauge", help);
+    for team in teams {
+        for (state, count) in [("idle", team.idle), ("busy", team.busy)] {
+            let host = label(&team.host);
+            let _ = writeln!(page.text, "{name}{{host={host},state=\"{state}\"}} {count}");
+        }
+    }
+    let name = "mehari_pool_queue_length";
+    page.family(
+        name,
+        "gauge",
+        "Requests that wait for a worker of the pool.",
+    );
+    for team in teams {
+        let _ = writeln!(
+            page.text,
+            "{name}{{host={}}} {}",
+            label(&team.host),
+            team.queue
+        );
+    }
+}
+
+/// A label's value, quoted.
+fn label(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", escaped.replace('\n', "\\n"))
 }
 
 fn durations(meters: &Meters, page: &mut Page) {

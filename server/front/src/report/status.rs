@@ -108,7 +108,7 @@ fn scoreboard(pool: &PoolStatus) -> String {
             _ => 'G',
         })
         .collect();
-    let open = (pool.plan.max as usize).saturating_sub(pool.workers.len());
+    let open = (pool.limit as usize).saturating_sub(pool.workers.len());
     board.push_str(&".".repeat(open));
     board
 }
@@ -126,12 +126,14 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
     let Some(pool) = pool else {
         return page + "</body></html>\n";
     };
-    page.push_str("<h2>Workers</h2>\n<table><tr><th>Process</th><th>State</th><th>Held</th><th>Running ms</th><th>Served</th><th>Age s</th></tr>\n");
+    page.push_str("<h2>Workers</h2>\n<table><tr><th>Process</th><th>Pool</th><th>State</th><th>Held</th><th>Running ms</th><th>Served</th><th>Age s</th></tr>\n");
     for worker in &pool.workers {
         let _ = writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            worker.pid, worker.state, worker.held, worker.running_ms, worker.served, worker.age_s
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            worker.pid,
+            escaped(pool.host_of(worker)),
+            worker.state, worker.held, worker.running_ms, worker.served, worker.age_s
         );
     }
     page + "</table></body></html>\n"

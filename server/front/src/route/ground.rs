@@ -29,8 +29,10 @@ use way::Way;
 
 /// Folders kept at most; beyond it all starts anew.
 const FOLDERS: usize = 16 * 1024;
-/// Names that routes stand on, over all folders.
+/// Names that routes stand on, over all folders; beyond it all starts anew.
 const PLACES: usize = 512 * 1024;
+/// Beyond so many, those that no route stands on any more are forgotten.
+const TIDY: usize = 64 * 1024;
 
 /// What one route, or the way to one folder, stands on: it holds until something of that changes.
 #[derive(Debug, Default)]
@@ -67,6 +69,8 @@ pub struct Ground {
     watched: RefCell<HashMap<i32, Watched>>,
     ways: RefCell<HashMap<Box<[u8]>, Rc<Way>>>,
     places: Cell<usize>,
+    /// How many of them there may be before they are tidied.
+    tidied_at: Cell<usize>,
     /// Since somebody last asked.
     fell: Cell<bool>,
     /// The log has been told that there are no watches left.
@@ -88,6 +92,7 @@ impl Ground {
             watched: RefCell::default(),
             ways: RefCell::default(),
             places: Cell::new(0),
+            tidied_at: Cell::new(TIDY),
             fell: Cell::new(false),
             complained: Cell::new(false),
         }
@@ -225,9 +230,30 @@ impl Ground {
     }
 
     fn make_room(&self) {
+        if self.places.get() >= self.tidied_at.get() {
+            self.tidy();
+            self.tidied_at.set(TIDY.max(2 * self.places.get()));
+        }
         if self.ways.borrow().len() >= FOLDERS || self.places.get() >= PLACES {
             self.clear();
         }
+    }
+}
+
+impl Ground {
+    /// Forgets the names that no route stands on: routes that are kept are few, files may be many.
+    fn tidy(&self) {
+        let mut left = 0;
+        for watched in self.watched.borrow_mut().values_mut() {
+            watched.names.retain(|_, who| {
+                who.retain(|footing| footing.strong_count() > 0);
+                left += who.len();
+                !who.is_empty()
+            });
+            watched.own.retain(|footing| footing.strong_count() > 0);
+            left += watched.own.len();
+        }
+        self.places.set(left);
     }
 }
 

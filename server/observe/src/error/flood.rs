@@ -30,7 +30,7 @@ pub struct Guard {
 #[derive(Default)]
 struct State {
     seen: HashMap<u64, Seen>,
-    keys: HashMap<&'static str, Instant>,
+    keys: HashMap<String, Instant>,
     /// What the spool's thread has to say about the log itself.
     notes: Vec<String>,
 }
@@ -104,14 +104,14 @@ impl Guard {
     }
 
     /// True once within `pause` for a key.
-    pub fn is_due(&self, key: &'static str, pause: Duration, now: Instant) -> bool {
+    pub fn is_due(&self, key: &str, pause: Duration, now: Instant) -> bool {
         let mut state = self.lock();
         let due = state
             .keys
             .get(key)
             .map_or(true, |last| now >= *last + pause);
         if due {
-            state.keys.insert(key, now);
+            state.keys.insert(key.to_owned(), now);
         }
         due
     }

@@ -14,6 +14,9 @@ use Errno ();
 # Seconds for a connection to stand, and for a reply to come.
 use constant { CONNECT => 5, REPLY => 10 };
 
+# What a reply may have: bytes of a line and of a string (Redis' own limit), parts of a list, lists within lists.
+use constant { LINE => 65_536, STRING => 512 << 20, PARTS => 10_000_000, DEPTH => 4 };
+
 sub new {
     my ($class, $url) = @_;
     my %part;
@@ -107,7 +110,9 @@ sub exchange {
         $request .= '$' . length($bytes) . "\r\n$bytes\r\n";
     }
     $self->send($request);
-    return $self->reply;
+    my $reply = $self->reply;
+    $self->strange if length $self->{buffer}; # it would pass for the next reply
+    return $reply;
 }
 
 sub send {
@@ -149,23 +154,40 @@ sub more {
 sub line {
     my ($self) = @_;
     my $end;
-    $self->more while ($end = index $self->{buffer}, "\r\n") < 0;
+    while (($end = index $self->{buffer}, "\r\n") < 0) {
+        $self->strange if length $self->{buffer} > LINE;
+        $self->more;
+    }
     my $line = substr $self->{buffer}, 0, $end + 2, '';
     return substr $line, 0, -2;
 }
 
 sub reply {
-    my ($self) = @_;
+    my ($self, $depth) = @_;
     my $line = $self->line;
     my $kind = substr $line, 0, 1, '';
-    return $line if $kind eq '+' || $kind eq ':';
+    return $line if $kind eq '+';
     return bless \$line, 'Mehari::State::Redis::Error' if $kind eq '-';
-    $self->broken('says what is not its protocol') unless ($kind eq '$' || $kind eq '*') && $line =~ /\A(?:-1|[0-9]{1,10})\z/;
+    $self->strange unless $line =~ /\A-?[0-9]{1,19}\z/;
+    return $line if $kind eq ':';
+    return $self->bytes($line) if $kind eq '$';
+    $self->strange if $kind ne '*' || $line > PARTS || ($depth // 0) == DEPTH;
     return undef if $line < 0;
-    return [map { $self->reply } 1 .. $line] if $kind eq '*';
-    $self->more while length $self->{buffer} < $line + 2;
-    my $bytes = substr $self->{buffer}, 0, $line + 2, '';
-    return substr $bytes, 0, -2;
+    my @parts;
+    push @parts, $self->reply(($depth // 0) + 1) while @parts < $line;
+    return \@parts;
 }
+
+sub bytes {
+    my ($self, $length) = @_;
+    return undef if $length < 0;
+    $self->strange if $length > STRING;
+    $self->more while length $self->{buffer} < $length + 2;
+    my $bytes = substr $self->{buffer}, 0, $length + 2, '';
+    $self->strange unless "\r\n" eq substr $bytes, -2, 2, '';
+    return $bytes;
+}
+
+sub strange { $_[0]->broken('says what is not its protocol') }
 
 1;

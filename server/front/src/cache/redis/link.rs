@@ -7,8 +7,9 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// A longer reply is none of ours.
 const LONGEST: usize = 64 << 20;
-/// Lists within lists.
+/// Lists within lists, and replies in one reply: each costs more memory here than on its way.
 const DEEPEST: usize = 4;
+const MOST: usize = 100_000;
 const ROOM: usize = 16 * 1024;
 
 trait Socket: AsyncRead + AsyncWrite + Unpin {}
@@ -95,7 +96,7 @@ impl Link {
         let mut replies = Vec::with_capacity(commands.len());
         while replies.len() < commands.len() {
             let mut rest = &self.come[..];
-            match parse(&mut rest, 0)? {
+            match parse(&mut rest, 0, &mut MOST.clone())? {
                 Some(reply) => {
                     let used = self.come.len() - rest.len();
                     self.come.drain(..used);
@@ -104,7 +105,11 @@ impl Link {
                 None => self.more().await?,
             }
         }
-        Ok(replies)
+        // It would pass for the reply to the next command.
+        match self.come.is_empty() {
+            true => Ok(replies),
+            false => Err(strange("more replies than commands")),
+        }
     }
 
     async fn more(&mut self) -> io::Result<()> {
@@ -123,8 +128,11 @@ fn strange(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Takes one reply off `rest`. `None`: it has not all come.
-fn parse(rest: &mut &[u8], depth: usize) -> io::Result<Option<Reply>> {
+/// Takes one reply off `rest`, of `left` that there may be. `None`: it has not all come.
+fn parse(rest: &mut &[u8], depth: usize, left: &mut usize) -> io::Result<Option<Reply>> {
+    *left = left
+        .checked_sub(1)
+        .ok_or_else(|| strange("a reply of too many parts"))?;
     let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else {
         return match rest.len() > ROOM {
             true => Err(strange("a reply without an end")),
@@ -149,17 +157,20 @@ fn parse(rest: &mut &[u8], depth: usize) -> io::Result<Option<Reply>> {
             if length > LONGEST {
                 return Err(strange("a reply too long"));
             }
-            let Some(text) = after.get(..length + 2) else {
+            let Some((text, behind)) = after.split_at_checked(length + 2) else {
                 return Ok(None);
             };
-            *rest = &after[length + 2..];
+            if !text.ends_with(b"\r\n") {
+                return Err(strange("a text that is longer than it says"));
+            }
+            *rest = behind;
             return Ok(Some(Reply::Text(text[..length].to_vec())));
         }
         b'*' if depth < DEEPEST => {
             let (count, mut behind) = (number()?, after);
             let mut all = Vec::new();
             for _ in 0..count {
-                match parse(&mut behind, depth + 1)? {
+                match parse(&mut behind, depth + 1, left)? {
                     Some(reply) => all.push(reply),
                     None => return Ok(None),
                 }
@@ -189,24 +200,46 @@ mod tests {
         let length = bytes.len() - 5;
         for end in 0..length {
             let mut rest = &bytes[..end];
-            assert_eq!(parse(&mut rest, 0).expect("so far"), None, "{end}");
+            assert_eq!(read(&mut rest).expect("so far"), None, "{end}");
             assert_eq!(rest.len(), end, "nothing was taken");
         }
         let mut rest = &bytes[..];
-        assert_eq!(parse(&mut rest, 0).expect("a list"), Some(list));
-        assert_eq!(parse(&mut rest, 0).expect("a word"), Some(text(b"OK")));
+        assert_eq!(read(&mut rest).expect("a list"), Some(list));
+        assert_eq!(read(&mut rest).expect("a word"), Some(text(b"OK")));
         for wrong in [
             &b"?\r\n"[..],
             b"$x\r\n",
             b"\r\n",
             b"-ERR no\r\n",
             b"$99999999999\r\n",
+            b"$2\r\nabcd",
+            b"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
         ] {
-            assert!(
-                parse(&mut &wrong[..], 0).is_err(),
-                "{}",
-                wrong.escape_ascii()
-            );
+            assert!(read(&mut &wrong[..]).is_err(), "{}", wrong.escape_ascii());
         }
+    }
+
+    fn read(rest: &mut &[u8]) -> io::Result<Option<Reply>> {
+        parse(rest, 0, &mut MOST.clone())
+    }
+
+    #[test]
+    fn a_reply_of_more_parts_than_ours_ever_have_is_refused_before_it_has_all_come() {
+        let few = [&b"*99999\r\n"[..], &b":1\r\n".repeat(99_999)].concat();
+        assert!(matches!(read(&mut &few[..]), Ok(Some(Reply::List(all))) if all.len() == 99_999));
+        let many = [&b"*4000000000\r\n"[..], &b":1\r\n".repeat(100_001)].concat();
+        assert!(read(&mut &many[..]).is_err());
+    }
+
+    #[tokio::test]
+    async fn what_nobody_asked_for_does_not_pass_for_the_next_reply() {
+        let (ours, mut theirs) = tokio::io::duplex(1024);
+        let mut link = Link {
+            socket: Box::new(ours),
+            come: Vec::new(),
+        };
+        theirs.write_all(b"+OK\r\n+OK\r\n").await.expect("room");
+        let ping = [vec![&b"PING"[..]]];
+        assert!(link.exchange(&ping).await.is_err());
     }
 }

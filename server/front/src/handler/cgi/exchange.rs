@@ -5,7 +5,7 @@ use super::reader::{Arrival, Reader};
 use super::ScriptHead;
 use mehari_observe::{ErrorLog, LogLevel, Origin};
 use mehari_pool::script_head::{self, Form};
-use mehari_pool::{Fault, Head};
+use mehari_pool::{held_open, Fault, Head};
 use std::fmt::Display;
 use std::future::Future;
 use std::path::PathBuf;
@@ -91,7 +91,9 @@ impl Exchange {
                     }
                     match ready!(reader.poll_read(cx, bytes, READ)) {
                         Ok(Arrival::Bytes) => {}
-                        Ok(Arrival::End(_)) => return Poll::Ready(Err(self.premature())),
+                        Ok(Arrival::End(_) | Arrival::Held(_)) => {
+                            return Poll::Ready(Err(self.premature()))
+                        }
                         Err(fault) => return Poll::Ready(Err(self.fail(fault))),
                     }
                 }
@@ -137,6 +139,10 @@ impl Exchange {
                 Ok(true)
             }
             (Ok(Arrival::End(exit)), left) => self.end(exit, left),
+            (Ok(Arrival::Held(exit)), left) => {
+                self.log(LogLevel::Warn, held_open(&self.about.file, self.timeout));
+                self.end(exit, left)
+            }
             (Err(fault), _) => Err(self.fail(fault)),
         })
     }

@@ -11,8 +11,6 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::time::{sleep_until, Instant, Sleep};
 
-/// After the program has ended, how long others that hold its stdout may be silent before the response counts as complete.
-const SILENCE: Duration = Duration::from_secs(2);
 /// After stdout is closed, how long the program's own end is waited for, to know whether it was killed.
 const EXIT: Duration = Duration::from_millis(50);
 
@@ -22,6 +20,8 @@ pub enum Arrival {
     Bytes,
     /// Nothing more will come; how the program ended, if it has.
     End(Option<Exit>),
+    /// The program has ended, and what it started has held its stdout in silence for the whole time limit.
+    Held(Option<Exit>),
 }
 
 pub struct Reader {
@@ -30,6 +30,8 @@ pub struct Reader {
     exit: Result<Exit, oneshot::Receiver<Exit>>,
     /// Time the program may still keep us waiting. Time in which nobody reads is not charged.
     budget: Duration,
+    /// How long others that hold its stdout may be silent once it has ended.
+    timeout: Duration,
     wait: Option<Wait>,
 }
 
@@ -53,6 +55,7 @@ impl Reader {
             closed: false,
             exit: Err(started.exit),
             budget: timeout,
+            timeout,
             wait: None,
         }
     }
@@ -94,7 +97,8 @@ impl Reader {
         ready!(self.poll_wait(reason, cx));
         Poll::Ready(match reason {
             Reason::Budget => Err(Fault::TimedOut),
-            Reason::Silence | Reason::Exit => Ok(Arrival::End(exit)),
+            Reason::Silence => Ok(Arrival::Held(exit)),
+            Reason::Exit => Ok(Arrival::End(exit)),
         })
     }
 
@@ -120,7 +124,7 @@ impl Reader {
             self.settle();
             let length = match reason {
                 Reason::Budget => self.budget,
-                Reason::Silence => SILENCE,
+                Reason::Silence => self.timeout,
                 Reason::Exit => EXIT,
             };
             let begun = Instant::now();

@@ -134,6 +134,7 @@ impl Rig {
             access_status: 0,
             known: 0,
             server: 0,
+            team: Default::default(),
             parse_headers: true,
             cgi_world: true,
             timeout: request.timeout,

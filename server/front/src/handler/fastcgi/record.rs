@@ -35,9 +35,9 @@ pub fn header(bytes: [u8; HEADER]) -> Option<Header> {
 }
 
 impl Header {
-    /// Of our request, or of the connection itself.
-    pub fn is_expected(&self) -> bool {
-        self.id == ID || self.id == 0
+    /// Part of the answer to our request. Records of the connection itself answer what we never ask.
+    pub fn is_answer(&self) -> bool {
+        self.id == ID && matches!(self.kind, STDOUT | STDERR | END_REQUEST)
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
         while at < bytes.len() {
             let head: [u8; HEADER] = bytes[at..at + HEADER].try_into().expect("eight bytes");
             let head = header(head).expect("version 1");
-            assert_eq!((head.kind, head.is_expected()), (PARAMS, true));
+            assert_eq!((head.kind, head.id), (PARAMS, ID));
             lengths.push(head.length);
             at += HEADER + head.length + head.padding;
         }
@@ -184,6 +184,26 @@ mod tests {
         assert!(lengths[..lengths.len() - 1]
             .iter()
             .all(|&length| length > 0));
+    }
+
+    #[test]
+    fn only_records_of_an_answer_to_our_request_are_taken() {
+        const MANAGEMENT: [u8; 3] = [9, 10, 11];
+        let is_answer = |kind, id: u16| {
+            let [high, low] = id.to_be_bytes();
+            let head = header([VERSION, kind, high, low, 0, 0, 0, 0]);
+            head.expect("version 1").is_answer()
+        };
+        for kind in [STDOUT, STDERR, END_REQUEST] {
+            assert!(is_answer(kind, ID), "{kind}");
+            assert!(!is_answer(kind, 0) && !is_answer(kind, 2), "{kind}");
+        }
+        for kind in [0, BEGIN_REQUEST, PARAMS, STDIN, 255]
+            .into_iter()
+            .chain(MANAGEMENT)
+        {
+            assert!(!is_answer(kind, ID) && !is_answer(kind, 0), "{kind}");
+        }
     }
 
     #[test]

@@ -3,15 +3,16 @@
 use super::record::{self, Header, HEADER};
 use crate::handler::proxy::{Asked, Step};
 use crate::handler::Said;
+use crate::status::has_no_body;
 use mehari_config::LogLevel;
 use mehari_pool::script_head::{self, Form};
 use mehari_upstream::{Fault, Input};
 
 /// Bytes of one program's errors that reach the log for one request.
 const MOST_ERRORS: usize = 64 * 1024;
-/// Protocol statuses of END_REQUEST.
-/// Bytes of its content.
+/// Bytes of END_REQUEST's content.
 const END: usize = 8;
+/// Protocol statuses in it.
 const COMPLETE: u8 = 0;
 const CANNOT_MULTIPLEX: u8 = 1;
 const OVERLOADED: u8 = 2;
@@ -28,6 +29,8 @@ pub struct Reply {
     has_head: bool,
     /// Output that came with the head.
     early: Vec<u8>,
+    /// Bytes of the body that the head promised and that have not come; none where there is no body.
+    promised: u64,
     errors: Vec<u8>,
     logged: usize,
     /// Of END_REQUEST, and how much of it has come.
@@ -70,7 +73,12 @@ impl Reply {
         })?;
         self.early = self.head.split_off(end);
         self.has_head = true;
-        Ok(Said::from(parsed))
+        let said = Said::from(parsed);
+        if let Said::Response(head) = &said {
+            let bodiless = asked.is_head || has_no_body(head.status);
+            self.promised = head.content_length.filter(|_| !bodiless).unwrap_or(0);
+        }
+        Ok(said)
     }
 
     pub fn body(
@@ -80,11 +88,16 @@ impl Reply {
         into: &mut Vec<u8>,
         room: usize,
     ) -> Result<Step, Fault> {
+        let before = into.len();
         if !self.early.is_empty() {
             into.append(&mut self.early);
         }
         let full = into.len().saturating_add(room);
         self.advance(input, asked, into, room)?;
+        self.promised = self.promised.saturating_sub((into.len() - before) as u64);
+        if self.ended && self.promised > 0 {
+            return Err(Fault::CutOff);
+        }
         // What is left of the input otherwise is the beginning of a record.
         Ok(match self.ended {
             true => Step::Done(input.bytes().is_empty()),
@@ -142,8 +155,9 @@ impl Reply {
                     return Ok(());
                 };
                 let header = record::header(*bytes);
-                let header = header.filter(Header::is_expected);
-                let header = header.ok_or(Fault::Malformed("a record that is not FastCGI's"))?;
+                let header = header.filter(Header::is_answer);
+                let header =
+                    header.ok_or(Fault::Malformed("a record that is no part of an answer"))?;
                 input.consume(HEADER);
                 self.touched = true;
                 (self.kind, self.content, self.padding) =

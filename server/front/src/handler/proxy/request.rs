@@ -65,8 +65,8 @@ pub fn head(
         upgrades,
     };
     let mut lines = Vec::with_capacity(1024);
-    let connection = request.field("connection");
-    for (name, value) in visible_fields(request).filter(|field| goes_on(field, connection)) {
+    let options = options(request);
+    for (name, value) in visible_fields(request).filter(|field| goes_on(field, &options)) {
         if forwarded::is_ours(name, settings) {
             continue;
         }
@@ -88,7 +88,7 @@ pub fn head(
 
 /// Host and the body's length are written anew; Expect was answered here, and what `Connection` names
 /// was for us alone. That cannot take away what says who the client is.
-fn goes_on(field: &Field<'_>, connection: Option<&[u8]>) -> bool {
+fn goes_on(field: &Field<'_>, options: &[&[u8]]) -> bool {
     let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
     let ours = match field.0.len() {
         4 => is("host"),
@@ -97,18 +97,30 @@ fn goes_on(field: &Field<'_>, connection: Option<&[u8]>) -> bool {
         19 => is("proxy-authorization"),
         _ => false,
     };
-    !ours && !connection.is_some_and(|options| is_named(field.0, options))
+    !ours && !is_named(field.0, options)
 }
 
-fn is_named(name: &[u8], options: &[u8]) -> bool {
+/// The Connection fields, of which there may be several, that may name another field.
+fn options<'a>(request: &Request<'a>) -> Vec<&'a [u8]> {
+    let usual = |value: &[u8]| [&b"keep-alive"[..], b"close"].contains(&value);
+    let all = request.fields.iter();
+    all.filter(|(name, value)| name.eq_ignore_ascii_case(b"connection") && !usual(value))
+        .map(|(_, value)| *value)
+        .collect()
+}
+
+fn is_named(name: &[u8], options: &[&[u8]]) -> bool {
     const KEPT: [&str; 4] = ["cookie", "authorization", "content-type", "forwarded"];
     let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
     let about_client = name.len() > 2 && name[..2].eq_ignore_ascii_case(b"x-");
-    if about_client || KEPT.into_iter().any(is) {
-        return false;
-    }
+    let named = options.iter().any(|options| names(options, name));
+    named && !about_client && !KEPT.into_iter().any(is)
+}
+
+/// Whether a field is among the options of a Connection field.
+pub fn names(options: &[u8], field: &[u8]) -> bool {
     let mut options = options.split(|&byte| byte == b',');
-    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
+    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(field))
 }
 
 /// The body has come whole, so it has a length.

@@ -21,6 +21,7 @@ pub struct Survey<'g> {
 
 impl<'g> Survey<'g> {
     pub fn new(ground: &'g Ground) -> Survey<'g> {
+        ground.make_room();
         Survey {
             ground,
             places: RefCell::default(),

@@ -184,6 +184,26 @@ fn all_falls_when_the_ground_is_cleared_and_paths_that_lead_nowhere_take_no_room
     assert!(again.holds());
 }
 
+/// One folder, and far more files than routes are kept.
+#[test]
+fn names_that_no_route_stands_on_are_forgotten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    furnish(folder.path());
+    let ground = ground();
+    let kept = footing(&ground, &folder.path().join("deep/real/file"));
+    ground.tidied_at.set(1000);
+    for number in 0..1500 {
+        footing(&ground, &folder.path().join(format!("deep/real/{number}")));
+    }
+    let places = ground.places.get();
+    assert!(places < 1000, "{places}");
+    ground.hear();
+    assert!(kept.holds());
+    fs::write(folder.path().join("deep/real/file"), "TEXT").expect("written");
+    ground.hear();
+    assert!(!kept.holds());
+}
+
 #[test]
 fn what_others_can_change_is_not_believed() {
     let ground = ground();

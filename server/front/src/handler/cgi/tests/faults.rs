@@ -207,7 +207,7 @@ async fn a_client_that_wants_no_more_lets_the_program_finish() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_keeps_stdout_does_not_keep_the_response() {
+async fn a_daemon_that_keeps_stdout_keeps_the_response_no_longer_than_the_time_limit() {
     let rig = Rig::new();
     let pid = rig.path("pid");
     let script = rig.perl(
@@ -218,7 +218,12 @@ async fn a_daemon_that_keeps_stdout_does_not_keep_the_response() {
             pid.display()
         ),
     );
-    let response = rig.get(&script).await.expect("a response");
+    let limit = Duration::from_secs(1);
+    let request = Request {
+        timeout: limit,
+        ..Request::default()
+    };
+    let response = rig.ask(&script, request).await.expect("a response");
     assert_eq!((response.text().as_str(), response.end), ("whole", Ok(())));
     rig.quiet().await;
     // It left the group on purpose: it lives on. It is this test's to end.

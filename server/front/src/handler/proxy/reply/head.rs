@@ -1,6 +1,6 @@
 //! The head of an answer: what concerns the connection is taken out, what names the back end is rewritten.
 
-use crate::handler::proxy::reverse;
+use crate::handler::proxy::{request, reverse};
 use mehari_config::{BackEnd, ProxySettings};
 use mehari_pool::Head;
 use mehari_upstream::Fault;
@@ -59,7 +59,8 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
         ..Head::default()
     };
     for field in response.headers.iter() {
-        if !is_connections(field.name) && !notes.names(field.name) {
+        let is_named = notes.names_fields && is_named(response.headers, field.name);
+        if !is_connections(field.name) && !is_named {
             reverse::push_line(field.name, field.value, settings, member, &mut head.lines);
         }
     }
@@ -75,7 +76,8 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
     Ok(Parsed {
         head,
         chunked: notes.chunked,
-        keeps: notes.keeps,
+        // A body where none may be is in the way of the next answer.
+        keeps: notes.keeps && !notes.closes && !(status == 204 && notes.has_body()),
     })
 }
 
@@ -85,11 +87,12 @@ struct Notes<'b> {
     length: Option<u64>,
     chunked: bool,
     keeps: bool,
+    closes: bool,
     has_date: bool,
     has_server: bool,
     upgrade: Option<&'b [u8]>,
-    /// Of the Connection field.
-    options: Option<&'b [u8]>,
+    /// A Connection field says more than whether the connection is kept.
+    names_fields: bool,
 }
 
 impl<'b> Notes<'b> {
@@ -120,27 +123,31 @@ impl<'b> Notes<'b> {
         Ok(())
     }
 
-    fn connection(&mut self, value: &'b [u8]) {
-        self.options = Some(value);
+    fn has_body(&self) -> bool {
+        self.chunked || self.length.is_some_and(|length| length > 0)
+    }
+
+    fn connection(&mut self, value: &[u8]) {
         for option in value.split(|&byte| byte == b',') {
             let option = option.trim_ascii();
             if option.eq_ignore_ascii_case(b"close") {
-                self.keeps = false;
+                self.closes = true;
             } else if option.eq_ignore_ascii_case(b"keep-alive") {
                 self.keeps = true;
+            } else {
+                self.names_fields = true;
             }
         }
     }
+}
 
-    /// The Connection field names it: it was for us.
-    fn names(&self, name: &str) -> bool {
-        let Some(options) = self.options else {
-            return false;
-        };
-        let mut options = options.split(|&byte| byte == b',');
-        let named = |option: &[u8]| option.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
-        options.any(named) && !name.eq_ignore_ascii_case("set-cookie")
-    }
+/// A Connection field, of which there may be several, names it: it was for us.
+fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
+    let mut connection = fields
+        .iter()
+        .filter(|field| field.name.eq_ignore_ascii_case("connection"));
+    !name.eq_ignore_ascii_case("set-cookie")
+        && connection.any(|field| request::names(field.value, name.as_bytes()))
 }
 
 fn is_connections(name: &str) -> bool {
@@ -155,4 +162,50 @@ fn is_connections(name: &str) -> bool {
         "proxy-authenticate",
     ];
     NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mehari_config::{BackEndAddress, Site, Speech};
+
+    fn parsed(block: &str) -> Result<Parsed, Fault> {
+        let address = BackEndAddress::Tcp("127.0.0.1".into(), 8080);
+        let member = BackEnd::new(Speech::Http, address, "localhost".into());
+        parse(block.as_bytes(), &Site::defaults().main.base.proxy, &member)
+    }
+
+    #[test]
+    fn connection_is_kept_unless_something_speaks_against_it() {
+        for (block, keeps) in [
+            ("HTTP/1.1 200 OK\r\n\r\n", true),
+            ("HTTP/1.0 200 OK\r\n\r\n", false),
+            ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", false),
+            (
+                "HTTP/1.1 200 OK\r\nConnection: close, keep-alive\r\n\r\n",
+                false,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n",
+                false,
+            ),
+            ("HTTP/1.1 204 No\r\nContent-Length: 0\r\n\r\n", true),
+            ("HTTP/1.1 204 No\r\nContent-Length: 3\r\n\r\n", false),
+            (
+                "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n",
+                false,
+            ),
+            ("HTTP/1.1 304 Same\r\nContent-Length: 3\r\n\r\n", true),
+        ] {
+            assert_eq!(parsed(block).expect(block).keeps, keeps, "{block}");
+        }
+    }
+
+    #[test]
+    fn fields_that_any_connection_field_names_stay_behind() {
+        let block = "HTTP/1.1 200 OK\r\nA: 1\r\nConnection: b, C\r\nB: 2\r\nC: 3\r\nD: 4\r\nConnection: d\r\nSet-Cookie: e\r\nConnection: Set-Cookie\r\n\r\n";
+        let lines = parsed(block).expect("a head").head.lines;
+        assert_eq!(String::from_utf8_lossy(&lines), "A: 1\r\nSet-Cookie: e\r\n");
+    }
 }

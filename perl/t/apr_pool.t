@@ -1,0 +1,114 @@
+# APR::Pool as mod_perl has it, with no server around. The same file passes with mod_perl's own: `perl -MAPR t/apr_pool.t`.
+
+use strict;
+use warnings;
+use Test::More;
+use APR::Pool  ();
+use APR::Table ();
+
+my @seen;
+sub note_it { my ($word) = @_; push @seen, $word; return 1 }
+
+sub seen { my @now = splice @seen; return "@now" }
+
+# Generations above a pool; each knows the one below.
+sub generations {
+    my ($pool) = @_;
+    my $count = 0;
+    while (my $parent = $pool->parent_get) {
+        $parent != $pool && $parent->is_ancestor($pool) or die 'a parent that is none';
+        $pool = $parent;
+        $count++;
+    }
+    return $count;
+}
+
+sub family {
+    my $parent = APR::Pool->new;
+    my $child  = $parent->new;
+    $parent->cleanup_register(\&note_it, 'parent');
+    $child->cleanup_register(\&note_it, 'child');
+    return ($parent, $child);
+}
+
+{
+    my ($parent, $child) = family();
+    is(generations($parent), 1, 'above a new pool is the one that all are of');
+    is(generations($child),  2, 'above its child are two');
+}
+is(seen(), 'child parent', 'both go with their scope, the child first');
+{
+    my ($parent, $child) = family();
+    $parent->destroy;
+    is(seen(), 'child parent', 'a parent takes its children along');
+    $child->destroy;
+    is(seen(), '', 'a pool ends once');
+    ok(!eval { $child->parent_get; 1 }, 'a dead pool is of no use');
+    like($@, qr/invalid pool object/, 'and says so');
+    is(generations($child->new), 1, 'a pool made of it is of nobody');
+}
+{
+    my ($parent, $child) = family();
+    $child->destroy;
+    $parent->destroy;
+    is(seen(), 'child parent', 'the child first, by hand');
+}
+{
+    my ($parent, $child) = family();
+    my $above = $parent->parent_get;
+    my $again = $child->parent_get;
+    ok($again->is_ancestor($child), 'another object of the same pool');
+    $parent->destroy;
+    $above->destroy;
+    $again->destroy;
+    is(seen(), 'child parent', 'what all pools are of does not end');
+}
+{
+    my ($parent, $child) = family();
+    $parent->clear;
+    is(seen(), 'child parent', 'clear ends children and calls cleanups');
+    ok(!eval { $child->parent_get; 1 }, 'the child is gone');
+    $parent->cleanup_register(\&note_it, 'again');
+    $parent->destroy;
+    is(seen(), 'again', 'the pool can be used again');
+}
+{
+    my $copy;
+    {
+        my $pool = APR::Pool->new;
+        $pool->cleanup_register(\&note_it, 'late');
+        $copy = $pool;
+    }
+    is(seen(), '', 'the last reference counts');
+    undef $copy;
+    is(seen(), 'late', 'and ends it');
+}
+is(generations(APR::Pool->new->new), 2, 'a parent that nobody names lives as long as its child');
+{
+    my $pool = APR::Pool->new;
+    $pool->cleanup_register('note_it', 'by name');
+    $pool->cleanup_register(sub { &note_it }, 'anonymous');
+    undef $pool;
+    is(seen(), 'anonymous by name', 'the last registered is called first');
+}
+{
+    my $pool = APR::Pool->new;
+    $pool->cleanup_register('No::such_sub', 1);
+    $pool->cleanup_register(sub { die "1\n" });
+    $pool->cleanup_register(sub { die "2\n" });
+    my @warnings;
+    local $SIG{__WARN__} = sub { push @warnings, @_ };
+    local $@ = 'kept';
+    undef $pool;
+    is(shift @warnings, "APR::Pool: cleanup died: 2\n", 'a cleanup that dies is a warning');
+    is(shift @warnings, "APR::Pool: cleanup died: 1\n", 'and keeps no other from its turn');
+    like(shift @warnings, qr/Undefined subroutine/, 'nor does a sub that is not there');
+    is($@, 'kept', '$@ is left alone');
+}
+{
+    my $table;
+    { my $pool = APR::Pool->new; $pool->cleanup_register(sub { }); $table = APR::Table::make($pool, 2) }
+    $table->set(one => 1);
+    is($table->get('one'), 1, 'a table outlives the object of its pool');
+}
+done_testing;

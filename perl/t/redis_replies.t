@@ -1,0 +1,64 @@
+# Mehari::State::Redis::Connection: what a server may say, and what is refused before it has cost anything.
+
+use strict;
+use warnings;
+use Test::More;
+use File::Temp qw(tempdir);
+use IO::Socket::UNIX ();
+use POSIX ();
+use Mehari::State::Redis::Connection ();
+
+my $folder = tempdir(CLEANUP => 1);
+
+# What a call gives when the server answers every connection's first command with a number and its second with `$said`.
+sub ask {
+    my ($said) = @_;
+    my $path = "$folder/" . ++our $count;
+    my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 5) or die "$path: $!";
+    my $server = fork // die "fork: $!";
+    unless ($server) {
+        $SIG{PIPE} = 'IGNORE';
+        for (1 .. 2) { # a connection that was closed is opened once more
+            my $client = $listener->accept or last;
+            sysread $client, my $asked, 4096;
+            syswrite $client, ":1\r\n";
+            sysread $client, $asked, 4096;
+            my $sent = 0;
+            while ($sent < length $said) { $sent += syswrite($client, $said, length($said) - $sent, $sent) // last }
+            last unless $said eq '';
+        }
+        POSIX::_exit(0);
+    }
+    close $listener;
+    my $reply = eval { [Mehari::State::Redis::Connection->new("unix://$path")->call('PING')] };
+    my $problem = $@;
+    kill 'KILL', $server;
+    waitpid $server, 0;
+    return $reply ? $reply->[0] : \$problem;
+}
+
+is ask("+PONG\r\n"), 'PONG', 'a word';
+is ask(":-7\r\n"), -7, 'a number';
+is ask("\$3\r\na\r\n\r\n"), "a\r\n", 'a string with the end of a line in it';
+is ask("\$-1\r\n"), undef, 'nothing';
+is_deeply ask("*2\r\n\$1\r\na\r\n*1\r\n:2\r\n"), ['a', [2]], 'a list in a list';
+is ${ ask("-ERR no\r\n") }, 'ERR no', 'an error of the server';
+
+my @strange = (
+    ['another protocol' => "HTTP/1.1 400 Bad Request\r\n\r\n"],
+    ['a number that is none' => ":one\r\n"],
+    ['a string longer than Redis keeps' => "\$9999999999\r\nabc"],
+    ['a string longer than it says' => "\$1\r\nabc\r\n"],
+    ['a list of billions' => "*9999999999\r\n"],
+    ['lists without end' => "*1\r\n" x 10_000],
+    ['a line without end' => 'x' x 200_000],
+    ['more replies than commands' => "+PONG\r\n+PONG\r\n"],
+);
+for my $case (@strange) {
+    my ($name, $said) = @$case;
+    my $reply = ask($said);
+    like ref $reply eq 'SCALAR' ? $$reply : 'taken for a reply', qr/\AMehari::State: Redis at \S+ says what is not its protocol\n\z/, $name;
+}
+like ${ ask('') }, qr/closed the connection/, 'no reply';
+
+done_testing;

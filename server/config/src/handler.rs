@@ -1,0 +1,163 @@
+//! What answers a request: the handlers, and the rungs that Perl is run on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::Proxied;
+
+/// How a piece of Perl is run. See DESIGN "The ladder".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rung {
+    /// A process of its own for each request: any executable, CGI/1.1.
+    Cgi,
+    /// A fork of a warmed interpreter, run once.
+    Fork,
+    /// Compiled, run and its namespace flushed, in a worker.
+    PerlRun,
+    /// Compiled once, called for each request, in a worker.
+    Registry,
+    /// Registry's speed where it is proved clean, `Fork` where it is not.
+    Auto,
+}
+
+impl Rung {
+    pub const ALL: [Rung; 5] = [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::PerlRun,
+        Rung::Registry,
+        Rung::Auto,
+    ];
+
+    /// As the command line and `PerlPreloadScript` write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rung::Cgi => "cgi",
+            Rung::Fork => "fork",
+            Rung::PerlRun => "perlrun",
+            Rung::Registry => "registry",
+            Rung::Auto => "auto",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Rung> {
+        let mut all = Rung::ALL.into_iter();
+        all.find(|rung| rung.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The rung a `PerlResponseHandler` stands for; `None`: the site's own handler.
+    pub fn of_handler(name: &str) -> Option<Rung> {
+        let name = name.trim_start_matches(['+', '-']);
+        let name = name.strip_suffix("::handler").unwrap_or(name);
+        let name = name.strip_suffix("->handler").unwrap_or(name);
+        Some(match name {
+            "ModPerl::Registry"
+            | "ModPerl::RegistryBB"
+            | "ModPerl::RegistryPrefork"
+            | "Apache::Registry"
+            | "Apache::RegistryNG"
+            | "Apache::RegistryBB"
+            | "Mehari::Registry" => Rung::Registry,
+            "ModPerl::PerlRun"
+            | "ModPerl::PerlRunPrefork"
+            | "Apache::PerlRun"
+            | "Mehari::PerlRun" => Rung::PerlRun,
+            "Mehari::Fork" => Rung::Fork,
+            "Mehari::Auto" => Rung::Auto,
+            _ => return None,
+        })
+    }
+}
+
+/// What answers a request.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handler {
+    /// The file itself.
+    File,
+    /// The file is a program, run on this rung.
+    Script(Rung),
+    /// `PerlResponseHandler My::Module` under `SetHandler modperl` or `perl-script`.
+    Perl {
+        /// As written: `My::Module`, `My::Module::sub`, `My::Module->method`.
+        name: String,
+        /// `perl-script` (true) gives %ENV, STDIN and STDOUT; `modperl` (false) does not.
+        perl_script: bool,
+    },
+    /// The server itself, about itself.
+    Report(Report),
+    /// `SetHandler psgi` with this application file.
+    Psgi(PathBuf),
+    /// A back end.
+    Proxy(Arc<Proxied>),
+}
+
+impl Handler {
+    pub(crate) fn perl(name: &str, perl_script: bool) -> Handler {
+        Handler::Perl {
+            name: name.to_string(),
+            perl_script,
+        }
+    }
+}
+
+/// What the server says about itself, by its `SetHandler`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// `server-status`: Apache's page, and its `?auto`.
+    Status,
+    /// `server-info`: what stands in for modules, and the configuration as it was read.
+    Info,
+    /// `metrics`: for Prometheus and OpenMetrics collectors.
+    Metrics,
+    /// `health-live`: it answers.
+    Live,
+    /// `health-ready`: there are workers, and it is not stopping.
+    Ready,
+    /// `upload-progress`, `upload-progress-xml`, `upload-progress-json`.
+    Uploads(UploadFormat),
+}
+
+/// How progress is written: as lighttpd 1.5 and nginx's module did, as lighttpd 1.4 did, as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UploadFormat {
+    Script,
+    Xml,
+    Json,
+}
+
+impl Report {
+    pub fn name(self) -> &'static str {
+        match self {
+            Report::Status => "server-status",
+            Report::Info => "server-info",
+            Report::Metrics => "metrics",
+            Report::Live => "health-live",
+            Report::Ready => "health-ready",
+            Report::Uploads(UploadFormat::Script) => "upload-progress",
+            Report::Uploads(UploadFormat::Xml) => "upload-progress-xml",
+            Report::Uploads(UploadFormat::Json) => "upload-progress-json",
+        }
+    }
+}
+
+/// `registry`, `perl-script My::Module`, `psgi /srv/app.psgi`, `file`.
+impl std::fmt::Display for Handler {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Handler::File => out.write_str("file"),
+            Handler::Report(report) => out.write_str(report.name()),
+            Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
+            Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
+            Handler::Proxy(proxied) => proxied.fmt(out),
+            Handler::Perl {
+                name,
+                perl_script: true,
+            } => write!(out, "perl-script {name}"),
+            Handler::Perl { name, .. } => write!(out, "modperl {name}"),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Which hosts have workers or a Perl of their own: known when everything has been read.
+
+use super::{Draft, Reader};
+use crate::directive::Place;
+use crate::preload::PreloadStage;
+use crate::problem::{At, Fault};
+use crate::team::{Own, TeamDraft};
+use crate::{Directive, PerlSettings, Preloaded, Problem, Team, TeamMark};
+
+/// A line of a host that only one with something of its own may say.
+pub(super) struct OwnLine {
+    row: &'static Directive,
+    file: std::path::PathBuf,
+    at: At,
+}
+
+/// What the preloads of a reading are, with the time each is due.
+type Preloads = Vec<(PreloadStage, Preloaded)>;
+
+impl Reader<'_> {
+    /// Remembers a line of a virtual host that asks for workers or a Perl of its own.
+    pub(super) fn note_own_line(&mut self, row: &'static Directive, at: At) {
+        if let (Place::Team | Place::Perl, Some(host)) = (row.place, &mut self.host) {
+            host.own_lines.push(OwnLine {
+                row,
+                file: self.file.clone(),
+                at,
+            });
+        }
+    }
+
+    /// `+Parent` behind a line whose Perl has run already would leave it in the main server's.
+    pub(super) fn check_own_perl(&self, had: Own, at: At) -> Result<(), Fault> {
+        let own = self.host.as_ref().map_or(had, |host| host.team.own);
+        let number = self.host_number();
+        let ran = self.environment.preloads.iter();
+        let mut ran = ran.take(self.environment.loaded_here);
+        match had < Own::Perl && own == Own::Perl && ran.any(|(_, one)| one.host == number) {
+            true => {
+                let message = "expected `PerlOptions +Parent` before the lines of this <VirtualHost> that run Perl";
+                Err(Fault::new(at, message))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// As the finished site will number the host that is open.
+    pub(super) fn host_number(&self) -> u32 {
+        match self.host {
+            Some(_) => self.hosts.len() as u32 + 1,
+            None => 0,
+        }
+    }
+
+    /// The host whose Perl a host's lines run in: itself with `+Parent`, else the main server.
+    pub(super) fn perl_of(&self, number: u32) -> (u32, PerlSettings) {
+        let main = &self.main.team.perl;
+        let closed = (number as usize).checked_sub(1);
+        let host = closed.and_then(|index| self.hosts.get(index).or(self.host.as_ref()));
+        match host.filter(|host| host.team.own == Own::Perl) {
+            Some(host) => (number, host.team.perl_beside(main, Vec::new())),
+            None => (0, main.clone()),
+        }
+    }
+
+    /// Lines that stand in a host which has nothing of its own.
+    pub(super) fn check_own_lines(&mut self) {
+        for host in &self.hosts {
+            let own = host.team.own;
+            for OwnLine { row, file, at } in &host.own_lines {
+                let missing = match row.place {
+                    Place::Perl if own < Own::Perl => "`PerlOptions +Parent`",
+                    Place::Team if own < Own::Workers => "`PerlOptions +Clone` or `+Parent`",
+                    _ => continue,
+                };
+                self.problems.push(Problem {
+                    file: file.clone(),
+                    line: at.line,
+                    column: at.column,
+                    message: format!(
+                        "{} says nothing for a <VirtualHost> that shares the main server's workers; expected {missing} in it",
+                        row.name
+                    ),
+                });
+            }
+        }
+    }
+}
+
+/// The Perls and the teams of the site; each host is told which are its own.
+pub(super) fn muster(
+    main: &mut Draft,
+    hosts: &mut [Draft],
+    mut preloads: Preloads,
+) -> (Vec<PerlSettings>, Vec<Team>) {
+    preloads.sort_by_key(|(stage, _)| *stage);
+    let TeamDraft { perl, workers, .. } = std::mem::take(&mut main.team);
+    // What a host without a Perl of its own says is added to the main server's for the main server's alone.
+    let mut perls = vec![perl.clone()];
+    let mut teams = vec![Team {
+        workers,
+        ..Team::default()
+    }];
+    for (number, draft) in (1..).zip(hosts) {
+        let team = &draft.team;
+        if team.own == Own::Perl {
+            let mut mine = Vec::new();
+            preloads.retain(|(_, one)| {
+                let is_mine = one.host == number;
+                if is_mine {
+                    mine.push(one.clone());
+                }
+                !is_mine
+            });
+            draft.host.perl = perls.len();
+            perls.push(team.perl_beside(&perl, mine));
+        } else {
+            perls[0].pass_env.extend(team.perl.pass_env.iter().cloned());
+            perls[0].set_env.extend(team.perl.set_env.iter().cloned());
+        }
+        if team.own > Own::Nothing {
+            let name = draft.host.name();
+            let mark = TeamMark::beside(&teams, &name);
+            draft.host.team = mark;
+            teams.push(Team {
+                mark,
+                name,
+                perl: draft.host.perl,
+                workers: team.workers.clone(),
+            });
+        }
+    }
+    for (_, one) in preloads {
+        if !perls[0].preloads.iter().any(|known| known.what == one.what) {
+            perls[0].preloads.push(one);
+        }
+    }
+    (perls, teams)
+}

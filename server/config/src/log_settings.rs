@@ -1,0 +1,79 @@
+//! Where the logs go, in which format, and from which level on.
+
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogTarget {
+    Stderr,
+    Off,
+    File(PathBuf),
+    /// A program that is given the lines on its standard input.
+    Pipe(LogProgram),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LogProgram {
+    pub command: String,
+    /// `|$command`: the shell reads it.
+    pub by_shell: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessFormat {
+    Combined,
+    Json,
+    Custom(
+        #[serde(serialize_with = "crate::log_format::as_text")] std::sync::Arc<crate::LogFormat>,
+    ),
+}
+
+impl AccessFormat {
+    pub fn needs(&self) -> crate::LogNeeds {
+        match self {
+            AccessFormat::Custom(format) => format.needs(),
+            _ => crate::LogNeeds::default(),
+        }
+    }
+}
+
+/// One `CustomLog`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct AccessLogSettings {
+    pub target: LogTarget,
+    pub format: AccessFormat,
+    /// `env=NAME` (true: it is set) or `env=!NAME`.
+    pub condition: Option<(bool, String)>,
+}
+
+impl AccessLogSettings {
+    pub fn combined(target: LogTarget) -> AccessLogSettings {
+        AccessLogSettings {
+            target,
+            format: AccessFormat::Combined,
+            condition: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct LogSettings {
+    /// Each is given every request; empty: there is no access log.
+    pub access: Vec<AccessLogSettings>,
+    pub error: LogTarget,
+    pub level: LogLevel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    Emerg,
+    Alert,
+    Crit,
+    Error,
+    Warn,
+    Notice,
+    Info,
+    Debug,
+}

@@ -1,0 +1,64 @@
+//! Who may ask.
+
+use super::*;
+
+#[test]
+fn access_words_of_both_ages_decide_and_the_inner_section_wins() {
+    for (words, denied) in [
+        ("Require all granted", false),
+        ("Require all denied", true),
+        ("Require all denied\nRequire all granted", false),
+        ("Order deny,allow\nDeny from all", true),
+        ("Order deny,allow\nDeny from all\nAllow from all", false),
+        ("Order allow,deny\nAllow from all", false),
+        ("Order allow,deny\nAllow from all\nDeny from all", true),
+        ("Order allow,deny", true),
+        ("Order Deny, Allow", false),
+    ] {
+        let site = site(&format!("<Location /x>\n{words}\n</Location>\n"));
+        assert_eq!(at(&site, "/x").denied, denied, "{words}");
+    }
+    let site = site("Require all denied\n<Location /open>\nRequire all granted\n</Location>\n");
+    assert!(at(&site, "/x").denied && !at(&site, "/open/x").denied);
+}
+
+#[test]
+fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
+    for words in [
+        "Require host example.com",
+        "Require ldap-user ann",
+        "Require ip example.com",
+        "Deny from example.com",
+        "AuthBasicProvider ldap",
+        "Require expr %{HTTP_HOST}",
+        "<Limit>\nRequire all denied\n</Limit>",
+    ] {
+        let found = problems(words);
+        assert_eq!(found.len(), 1, "{words}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_always_denied_is_known_at_once_and_the_rest_is_asked() {
+    let site = site(
+        "<Location /a>\nRequire all denied\n</Location>\n\
+         <Location /b>\nRequire valid-user\n</Location>\n\
+         <Location /c>\nOrder Deny,Allow\nDeny from all\nAllow from 10.0.0.0/8\n</Location>\n\
+         <Location /d>\n<RequireAll>\nRequire all granted\nRequire not ip 10.0.0.1\n</RequireAll>\n</Location>\n\
+         <Location /e>\n<Limit POST>\nRequire all denied\n</Limit>\n</Location>\n\
+         <Location /a/again>\nRequire all granted\n</Location>\n",
+    );
+    for (url, denied, asked) in [
+        ("/", false, false),
+        ("/a", true, false),
+        ("/a/again", false, false),
+        ("/b", false, true),
+        ("/c", false, true),
+        ("/d", false, true),
+        ("/e", false, true),
+    ] {
+        let settings = at(&site, url);
+        assert_eq!(settings.denied, denied, "{url}");
+        assert_eq!(settings.rules.look_first(), asked, "{url}");
+    }
+}

@@ -1,0 +1,154 @@
+//! What is for Perl: handlers, what is loaded first, options, variables.
+
+use super::*;
+
+#[test]
+fn perl_handlers_stand_for_rungs_or_for_themselves() {
+    for (name, rung) in [
+        ("ModPerl::Registry", Rung::Registry),
+        ("ModPerl::RegistryPrefork", Rung::Registry),
+        ("ModPerl::RegistryBB", Rung::Registry),
+        ("Apache::Registry", Rung::Registry),
+        ("ModPerl::Registry::handler", Rung::Registry),
+        ("ModPerl::PerlRun", Rung::PerlRun),
+        ("ModPerl::PerlRunPrefork", Rung::PerlRun),
+        ("Apache::PerlRun", Rung::PerlRun),
+        ("Mehari::Fork", Rung::Fork),
+        ("Mehari::Auto", Rung::Auto),
+    ] {
+        let site = site(&format!(
+            "SetHandler perl-script\nPerlResponseHandler {name}\n"
+        ));
+        assert_eq!(
+            at(&site, "/x").handler,
+            Some(Handler::Script(rung)),
+            "{name}"
+        );
+    }
+    for (set, perl_script) in [("perl-script", true), ("modperl", false)] {
+        let site = site(&format!("SetHandler {set}\nPerlHandler My::App->run\n"));
+        let name = "My::App->run".to_string();
+        assert_eq!(
+            at(&site, "/x").handler,
+            Some(Handler::Perl { name, perl_script })
+        );
+    }
+    let site = site("SetHandler perl-script\n");
+    assert_eq!(at(&site, "/x").handler, Some(Handler::Script(Rung::Auto)));
+}
+
+#[test]
+fn a_response_handler_and_an_application_reach_the_sections_inside() {
+    let site = site(
+        "PerlResponseHandler My::App\nPSGIApp /srv/app.psgi\n\
+         <Location /a>\nSetHandler modperl\n</Location>\n<Location /b>\nSetHandler psgi\n</Location>\n\
+         <Location /b/own>\nPSGIApp /srv/own.psgi\n</Location>\n\
+         <Location /b/files>\nSetHandler None\n</Location>\n\
+         <Location /c>\nAddHandler perl-script .pl\nPerlResponseHandler ModPerl::PerlRun\n</Location>\n",
+    );
+    let handler = |url| at(&site, url).handler.clone();
+    assert!(
+        matches!(handler("/a"), Some(Handler::Perl { name, perl_script: false }) if name == "My::App")
+    );
+    assert_eq!(handler("/b"), Some(Handler::Psgi("/srv/app.psgi".into())));
+    assert_eq!(
+        handler("/b/own"),
+        Some(Handler::Psgi("/srv/own.psgi".into()))
+    );
+    assert_eq!(handler("/b/files/x"), None);
+    assert_eq!(
+        at(&site, "/c").add_handler,
+        [("pl".to_string(), Handler::Script(Rung::PerlRun))]
+    );
+    let apps = [
+        Preload::Psgi("/srv/app.psgi".into()),
+        Preload::Psgi("/srv/own.psgi".into()),
+    ];
+    assert_eq!(preloads(&site)[1..], apps);
+}
+
+#[test]
+fn handlers_are_loaded_first_but_for_rungs_objects_and_those_that_wait() {
+    let site = site(
+        "PerlTransHandler My::Trans +My::Other::look\n<Location /a>\nSetHandler modperl\n\
+         PerlResponseHandler My::App->answer ModPerl::Registry $My::object->answer -My::Late\n\
+         PerlLogHandler My::Trans 'sub { 0 }'\n</Location>\nPerlModule First\n",
+    );
+    let handler = |name: &str| Preload::Handler(name.to_string());
+    assert_eq!(
+        preloads(&site),
+        [
+            Preload::Module("First".into()),
+            handler("My::Trans"),
+            handler("+My::Other::look"),
+            handler("My::App->answer"),
+            handler("sub { 0 }"),
+        ]
+    );
+    let place = &site.perl().preloads[3].place;
+    assert_eq!((place.line, place.column), (4, 1));
+}
+
+#[test]
+fn preloads_come_in_mod_perls_order_and_once() {
+    let site = site(
+        "PSGIApp /srv/a.psgi\nPerlPostConfigRequire /srv/last.pl\nPerlModule A B\nPerlRequire /srv/start.pl\n\
+         PerlPreloadScript registry /srv/x.pl\nPerlConfigRequire /srv/first.pl\nPerlModule B\n",
+    );
+    assert_eq!(
+        preloads(&site),
+        [
+            Preload::Require("/srv/first.pl".into()),
+            Preload::Require("/srv/start.pl".into()),
+            Preload::Module("A".into()),
+            Preload::Module("B".into()),
+            Preload::Require("/srv/last.pl".into()),
+            Preload::Psgi("/srv/a.psgi".into()),
+            Preload::Script(Rung::Registry, "/srv/x.pl".into()),
+        ]
+    );
+}
+
+#[test]
+fn variables_of_the_request_are_set_added_and_wiped_as_in_mod_perl() {
+    let site = site(
+        "PerlSetVar Colour red\nPerlAddVar Colour green blue\nSetEnv A outer\nSetEnv B outer\n\
+         <Location /in>\nPerlAddVar Colour white\nSetEnv A inner\nUnsetEnv B\n</Location>\n\
+         <Location /own>\nPerlSetVar Colour black\n</Location>\n",
+    );
+    let colours = |url| at(&site, url).set_var[0].1.join(" ");
+    assert_eq!(colours("/"), "red green blue");
+    assert_eq!(colours("/in"), "red green blue white");
+    assert_eq!(colours("/own"), "black");
+    assert_eq!(
+        at(&site, "/in").set_env,
+        [("A".to_string(), "inner".to_string())]
+    );
+}
+
+#[test]
+fn options_with_signs_change_and_without_signs_replace() {
+    let site = site(
+        "Options ExecCGI\n<Location /plus>\nOptions +Indexes\n</Location>\n<Location /minus>\nOptions -ExecCGI\n</Location>\n\
+         <Location /list>\nOptions Indexes\n</Location>\n<Location /all>\nOptions All\n</Location>\n",
+    );
+    let allowed = |url| at(&site, url).exec_cgi;
+    assert_eq!(
+        [
+            allowed("/plus"),
+            allowed("/minus"),
+            allowed("/list"),
+            allowed("/all")
+        ],
+        [true, false, false, true]
+    );
+}
+
+#[test]
+fn perl_options_turn_header_parsing_on_and_off_and_cgi_rungs_always_parse() {
+    let site = site("PerlOptions +ParseHeaders +GlobalRequest\n<Location /x>\nPerlOptions SetupEnv\n</Location>\n");
+    assert!(at(&site, "/").parse_headers);
+    let replaced = at(&site, "/x");
+    assert!(!replaced.parse_headers && !replaced.parses_headers(Rung::Registry));
+    assert!(replaced.parses_headers(Rung::Auto) && replaced.parses_headers(Rung::Cgi));
+}

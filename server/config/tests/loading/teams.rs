@@ -1,0 +1,111 @@
+//! Virtual hosts with workers and with a Perl of their own.
+
+use super::*;
+
+const HOSTS: &str = "\
+StartServers 3\nMaxClients 9\nPerlSwitches -w -I/main\nPerlModule Shared\nPerlSetEnv WHO main\n\
+<VirtualHost *>\nServerName a.example\nPerlModule OfA Shared\nPerlSetEnv A 1\n</VirtualHost>\n\
+<VirtualHost *>\nServerName b.example\nPerlOptions +Clone\nPerlInterpMax 2\nPerlModule OfB\n</VirtualHost>\n\
+<VirtualHost *>\nServerName c.example\nPerlOptions +Parent\nPerlSwitches -Mlib=/c\nPerlModule OfC Shared\nPerlSetEnv C 1\nMaxRequestsPerChild 7\n</VirtualHost>\n\
+<VirtualHost 10.0.0.1:80 [::1]:80>\nPerlOptions +Parent +InheritSwitches\n</VirtualHost>\n";
+
+#[test]
+fn a_host_has_what_it_asks_for_and_the_rest_is_the_main_servers() {
+    let site = site(HOSTS);
+    let preloads = |perl: usize| -> Vec<String> {
+        let all = site.perls[perl].preloads.iter();
+        all.map(|one| one.what.to_string()).collect()
+    };
+    assert_eq!(site.perls.len(), 3);
+    assert_eq!(preloads(0), ["module Shared", "module OfA", "module OfB"]);
+    assert_eq!(preloads(1), ["module OfC", "module Shared"]);
+    assert!(preloads(2).is_empty());
+    let switches = |perl: usize| site.perls[perl].switches.join(" ");
+    assert_eq!(
+        [0, 1, 2].map(switches),
+        ["-w -I/main", "-Mlib=/c", "-w -I/main"]
+    );
+    let environment = |perl: usize| -> Vec<&str> {
+        let all = site.perls[perl].set_env.iter();
+        all.map(|(name, _)| name.as_str()).collect()
+    };
+    assert_eq!(environment(0), ["WHO", "A"]);
+    assert_eq!(environment(1), ["WHO", "C"]);
+    let teams: Vec<_> = (site.teams.iter())
+        .map(|team| {
+            let policy = site.policy(team);
+            (
+                team.name.as_str(),
+                team.perl,
+                policy.start,
+                policy.max,
+                policy.max_requests,
+            )
+        })
+        .collect();
+    assert_eq!(
+        teams,
+        [
+            ("", 0, Some(3), Some(9), Some(0)),
+            ("b.example", 0, Some(3), Some(2), Some(0)),
+            ("c.example", 1, Some(3), Some(9), Some(7)),
+            ("10.0.0.1:80 [::1]:80", 2, Some(3), Some(9), Some(0)),
+        ]
+    );
+    let served: Vec<_> = site.all_hosts().map(|host| host.team).collect();
+    let marks: Vec<_> = site.teams.iter().map(|team| team.mark).collect();
+    assert_eq!(served, [marks[0], marks[0], marks[1], marks[2], marks[3]]);
+}
+
+#[test]
+fn a_mark_is_of_the_host_whatever_stands_before_it() {
+    let of = |text: &str| site(text).teams.last().map(|team| team.mark);
+    let host = "<VirtualHost *>\nServerName c.example\nPerlOptions +Clone\n</VirtualHost>\n";
+    let other = "<VirtualHost *>\nServerName d.example\nPerlOptions +Parent\n</VirtualHost>\n";
+    assert_eq!(of(host), of(&format!("{other}{host}")));
+    let twice = site(&format!("{host}{host}"));
+    assert_ne!(twice.teams[1].mark, twice.teams[2].mark);
+}
+
+#[test]
+fn lines_about_workers_want_a_host_that_has_some() {
+    let inside = |lines: &str| format!("<VirtualHost *>\n{lines}</VirtualHost>\n");
+    let told = problems(&inside("MaxClients 3\nPerlSwitches -w\n"));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].starts_with("2:1: MaxRequestWorkers says nothing"),
+        "{told:?}"
+    );
+    assert!(
+        told[0].ends_with("expected `PerlOptions +Clone` or `+Parent` in it"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].ends_with("expected `PerlOptions +Parent` in it"),
+        "{told:?}"
+    );
+    let told = problems(&inside(
+        "PerlOptions +Clone\nPerlSwitches -w\nMaxClients 3\n",
+    ));
+    assert_eq!(told.len(), 1, "{told:?}");
+    // The order does not matter, and what is taken back was not asked for.
+    site(&inside(
+        "PerlSwitches -w\nPerlModule A\nPerlOptions +Parent\n",
+    ));
+    let told = problems(&inside(
+        "PerlOptions +Parent\nPerlOptions -Parent\nStartServers 1\n",
+    ));
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn spare_workers_of_a_host_are_held_against_each_other_too() {
+    let told = problems(
+        "MinSpareServers 4\n<VirtualHost *>\nPerlOptions +Clone\nMaxSpareServers 2\n</VirtualHost>\n",
+    );
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("4:1: expected MaxSpareServers to be at least"),
+        "{told:?}"
+    );
+}

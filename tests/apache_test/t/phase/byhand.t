@@ -1,0 +1,11 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(GET GET_BODY);
+plan tests => 2, need_lwp;
+Apache::TestRequest::module('TestPhase::byhand');
+my $hostport = Apache::TestRequest::hostport(Apache::Test::config());
+ok t_cmp(GET("http://$hostport/TestPhase__byhand?die")->code, 500, 'die');
+my $expected = join '', map { "Perl${_}Handler 1\n" } qw(PostReadRequest Trans MapToStorage HeaderParser Access Authen Authz Type Fixup);
+ok t_cmp(GET_BODY("http://$hostport/TestPhase__byhand?all"), $expected, 'each phase has run');

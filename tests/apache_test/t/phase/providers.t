@@ -1,0 +1,18 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(GET_RC POST);
+plan tests => 11, need_lwp;
+my $path = '/TestPhase__providers';
+ok t_cmp(GET_RC($path), 401, 'nobody');
+ok t_cmp(GET_RC($path, username => 'ann', password => 'wrong'), 401, 'a wrong password');
+ok t_cmp(GET_RC($path, username => 'ann', password => 'annsword'), 200, 'a user of the line');
+ok t_cmp(GET_RC($path, username => 'bob', password => 'bobsword'), 200, 'another');
+ok t_cmp(GET_RC($path, username => 'eve', password => 'evesword'), 401, 'a user of no line');
+ok t_cmp(POST($path, username => 'eve', password => 'any', content => 'a')->code, 200, 'any user, by method');
+ok t_cmp(POST($path, content => 'a')->code, 401, 'but nobody');
+ok t_cmp(GET_RC('/own-words'), 401, 'a provider of passwords: nobody');
+ok t_cmp(GET_RC('/own-words', username => 'eve', password => 'wrong'), 401, 'a wrong password');
+ok t_cmp(GET_RC('/own-words', username => 'zoe', password => 'any'), 401, 'an unknown user');
+ok t_cmp(GET_RC('/own-words', username => 'eve', password => 'evesword'), 200, 'right');

@@ -1,0 +1,10 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(GET_BODY);
+plan tests => 1, need_lwp;
+Apache::TestRequest::module('TestPhase::stacked');
+my $hostport = Apache::TestRequest::hostport(Apache::Test::config());
+my $expected = join '', map { "$_\n" } 'PostReadRequest 2', 'Trans 1', 'MapToStorage 1', 'HeaderParser 4', 'Access 2', 'Authen 2', 'Authz 2', 'Type 1', 'Fixup 2', 'Response 2';
+ok t_cmp(GET_BODY("http://$hostport/TestPhase__stacked"), $expected . "filters 2\n", 'each phase runs as many as it should');
