@@ -1,5 +1,8 @@
 //! Edge Lua: scripts decide about requests before, beside and behind the handlers, and cost nobody else anything.
 
+#[path = "lua/together.rs"]
+mod together;
+
 use mehari_harness::scripts::{plain, simple};
 use mehari_harness::{eventually, Builder, Request, PATIENCE};
 use std::time::{Duration, Instant};

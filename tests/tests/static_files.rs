@@ -209,6 +209,38 @@ fn events_that_are_lost_let_everything_be_looked_at_again() {
 }
 
 #[test]
+fn files_are_copied_where_sendfile_is_off() {
+    let large: Vec<u8> = (0..900_000_u32).map(|at| (at / 7) as u8).collect();
+    let server = site()
+        .file("htdocs/copied/small.txt", "")
+        .file("htdocs/sent/small.txt", "")
+        .conf("<Location /copied>\nEnableSendfile Off\n</Location>\n")
+        .start();
+    for place in ["copied", "sent"] {
+        let path = server.site.path(&format!("htdocs/{place}/large.bin"));
+        fs::write(path, &large).expect("written");
+    }
+    let mut connection = server.connect();
+    let mut sends = |place: &str| {
+        let target = format!("/{place}/large.bin");
+        let calls = trace::calls(&server, "file,sendfile", || {
+            assert!(
+                fetch(&mut connection, &target) == large,
+                "{place}: other bytes"
+            );
+            let range = Request::get(&target).field("Range", "bytes=70000-799999");
+            let part = connection.send(&range).expect("an answer");
+            assert_eq!(part.status, 206);
+            assert!(part.body == large[70_000..800_000], "{place}: another part");
+        });
+        let is_sent = |line: &&String| line.contains("sendfile(");
+        calls.iter().filter(is_sent).count()
+    };
+    assert_eq!(sends("copied"), 0);
+    assert!(sends("sent") > 0);
+}
+
+#[test]
 fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
     let size = 64 << 20;
     let server = site().start();

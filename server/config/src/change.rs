@@ -76,9 +76,11 @@ pub enum Change {
     DefaultCharset(Option<String>),
     ForceType(Option<String>),
     DirectorySlash(bool),
+    CopyFiles(bool),
     FallbackResource(Option<String>),
     /// `None` is Default.
     AcceptPathInfo(Option<bool>),
+    PassAuthorization(bool),
     /// Media type or handler, and the URL path of the program that is given it.
     Action(String, String),
     ParseHeaders(bool),

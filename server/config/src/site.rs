@@ -41,10 +41,14 @@ pub struct Settings {
     /// `Options MultiViews`.
     pub multi_views: bool,
     pub directory_slash: bool,
+    /// Large files are read and written instead of sent from the page cache.
+    pub copy_files: bool,
     /// `FallbackResource`: the URL path that answers where no file does.
     pub fallback: Option<String>,
     /// `None`: scripts take what lies behind them in the path, files do not.
     pub accept_path_info: Option<bool>,
+    /// `CGIPassAuth`: programs see the client's password, or token, in HTTP_AUTHORIZATION.
+    pub pass_authorization: bool,
     pub media: crate::Media,
     pub rules: crate::Rules,
     /// Which sections these are of, where `<If>` may change them further.

@@ -26,13 +26,12 @@ type Area = fn(&Lua, &Table, &Rc<Current>) -> Result<()>;
 
 /// Makes what scripts see. The function that makes of one what runs it.
 pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<Function> {
-    const AREAS: [Area; 7] = [
+    const AREAS: [Area; 6] = [
         attributes::install,
         fields::install,
         body::install,
         text::install,
         codec::install,
-        digest::install,
         files::install,
     ];
     let lua = interpreter.lua();
@@ -41,6 +40,7 @@ pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<F
         area(lua, &host, current)?;
     }
     counters(lua, &host, current)?;
+    digest::install(lua, &host, interpreter)?;
     finish::install(lua, &host, current, interpreter)?;
     patterns::install(lua, &host, interpreter)?;
     host.set("is_fenced", interpreter.is_fenced())?;

@@ -68,11 +68,10 @@ impl Fields {
     }
 
     /// As new, with the memory it has.
-    pub fn emptied(mut self) -> Fields {
+    pub fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
         self.changed = false;
-        self
     }
 
     /// A script has had its say.

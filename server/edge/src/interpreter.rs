@@ -2,9 +2,11 @@
 //!
 //! A hook counts instructions and yields from within the running coroutine, so that the thread has something else
 //! to do between two slices; the allocator counts bytes, and calls the hook early when many are moved, for a few
-//! instructions can copy megabytes. LuaJIT's compiler is off: compiled loops call no hooks.
+//! instructions can copy megabytes. Where instructions take long all the same, `pace` has the hook called sooner.
+//! LuaJIT's compiler is off: compiled loops call no hooks.
 #![allow(unsafe_code)] // the hook and the allocator are C's; mlua has no yield from a hook of LuaJIT
 
+use crate::pace::Pace;
 use mlua::ffi::{self, lua_Debug, lua_State};
 use mlua::{Lua, Result, Table};
 use std::ffi::{c_int, c_void};
@@ -12,6 +14,8 @@ use std::ptr;
 
 /// Instructions after which others have their turn.
 const SLICE: i64 = 10_000;
+/// Instructions until the hook is called for the first time. Most scripts are done by then.
+const BEGINNING: i64 = 100;
 /// Bytes that may be allocated, whatever is freed meanwhile, before others have their turn.
 const SLICE_BYTES: usize = 1024 * 1024;
 /// Bytes that are few for a run.
@@ -32,6 +36,7 @@ pub struct Allowance {
     /// Bytes it began with: what others left behind is collected to nobody's credit.
     most: isize,
     begun: bool,
+    pace: Pace,
 }
 
 impl Allowance {
@@ -42,6 +47,7 @@ impl Allowance {
             bytes,
             most: bytes,
             begun: false,
+            pace: Pace::new(BEGINNING),
         }
     }
 
@@ -69,9 +75,11 @@ struct Meter {
     used: isize,
     /// Beyond this there is no memory.
     most: isize,
-    /// Instructions left, and those until the hook is called.
+    /// Instructions left, those left in the slice, and those until the hook is called.
     left: i64,
+    slice: i64,
     step: i64,
+    pace: Pace,
     /// Bytes until the hook is called early; 0: that is why it is.
     until_hook: usize,
     broke: Break,
@@ -116,7 +124,9 @@ impl Interpreter {
                 used: 0,
                 most: isize::MAX,
                 left: 0,
+                slice: 0,
                 step: 0,
+                pace: Pace::new(BEGINNING),
                 until_hook: usize::MAX,
                 broke: Break::None,
                 is_first: false,
@@ -171,6 +181,7 @@ impl Interpreter {
             meter.left = meter.left.saturating_sub(instructions as i64);
             if instructions >= MUCH || meter.left <= 0 {
                 meter.step = 1;
+                meter.slice = 0;
                 ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, 1);
             }
         }
@@ -181,12 +192,15 @@ impl Interpreter {
         if !self.is_fenced {
             return (resume(), Break::None);
         }
-        let step = SLICE.min(allowance.instructions.max(1));
+        let step = allowance.pace.step().min(allowance.instructions.max(1));
         // SAFETY: the meter lives for ever; what runs in `resume` reaches it by the same pointer only, and
         // no reference is held across it.
         let before = unsafe {
             let meter = &mut *self.meter;
             meter.left = allowance.instructions;
+            meter.slice = SLICE;
+            meter.pace = allowance.pace;
+            meter.pace.pause();
             meter.step = step;
             meter.most = meter.used.saturating_add(allowance.bytes.max(0));
             meter.until_hook = SLICE_BYTES;
@@ -202,6 +216,7 @@ impl Interpreter {
             // The hook stays, as taking it away and back costs more than a call of it; it finds nothing to do.
             meter.most = isize::MAX;
             allowance.instructions = std::mem::replace(&mut meter.left, i64::MAX);
+            allowance.pace = meter.pace;
             if meter.until_hook == 0 {
                 // LuaJIT collects by the number of allocations, not by their size.
                 ffi::lua_gc(meter.state, ffi::LUA_GCSTEP, COLLECTED);
@@ -234,6 +249,7 @@ unsafe extern "C" fn allocate(
             meter.until_hook = rest.saturating_sub(new);
         }
         if rest > 0 && meter.until_hook == 0 {
+            meter.slice = 0;
             // SAFETY: LuaJIT lets the hook be set at any time, from signal handlers even.
             unsafe { ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, 1) };
         }
@@ -254,18 +270,25 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
     unsafe {
         ffi::lua_getallocf(state, &mut data);
         let meter = data.cast::<Meter>();
-        (*meter).left -= (*meter).step;
+        (*meter).slice -= (*meter).step;
+        (*meter).left -= (*meter).pace.charge((*meter).step);
         let exhausted = (*meter).left <= 0;
         let may_yield = lua_isyieldable(state) != 0;
         if exhausted {
             // From here on each instruction ends here, so that no pcall can go on.
+            (*meter).step = 1;
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, 1);
             (*meter).broke = Break::Exhausted;
         } else {
-            (*meter).step = SLICE.min((*meter).left);
+            let is_over = (*meter).slice <= 0 || (*meter).pace.is_over();
+            (*meter).step = (*meter).pace.step().min((*meter).left);
             let step = (*meter).step as c_int;
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, step);
+            if !is_over {
+                return;
+            }
             if !may_yield {
+                (*meter).slice = SLICE;
                 (*meter).until_hook = SLICE_BYTES;
                 (*meter).is_first = false;
             }

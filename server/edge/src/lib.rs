@@ -12,6 +12,7 @@ mod failure;
 mod fields;
 mod interpreter;
 mod native;
+mod pace;
 mod patterns;
 mod runner;
 mod scripts;

@@ -6,6 +6,7 @@ use crate::attribute::{Attribute, COUNT, NAMES};
 use crate::fields::Fields;
 use std::borrow::Cow;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// When a script is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,8 +93,8 @@ pub struct Visit {
     pub(crate) room: usize,
     /// Requests on this connection before this one.
     pub request_count: u64,
-    /// Seconds since the epoch.
-    pub start_time: u64,
+    /// When the request came.
+    pub began: Option<SystemTime>,
 }
 
 impl Visit {
@@ -106,15 +107,17 @@ impl Visit {
 
     /// As new, with the memory it has.
     pub fn reset(&mut self, stage: Stage) {
-        let before = std::mem::take(self);
-        *self = Visit {
-            stage,
-            texts: emptied(before.texts),
-            request: before.request.emptied(),
-            environment: before.environment.emptied(),
-            response: before.response.emptied(),
-            ..Visit::default()
-        };
+        self.stage = stage;
+        self.texts.clear();
+        self.spans = [(0, 0); COUNT];
+        (self.changed, self.told, self.knows_fields) = (0, 0, false);
+        for fields in [&mut self.request, &mut self.environment, &mut self.response] {
+            fields.clear();
+        }
+        (self.body, self.request_body) = (None, None);
+        self.printed.clear();
+        (self.status, self.room, self.request_count) = (0, 0, 0);
+        self.began = None;
     }
 
     pub fn attribute(&self, attribute: Attribute) -> Option<&[u8]> {
@@ -185,9 +188,4 @@ impl Visit {
             None => false,
         }
     }
-}
-
-fn emptied(mut texts: Vec<u8>) -> Vec<u8> {
-    texts.clear();
-    texts
 }

@@ -57,6 +57,17 @@ pub const GROUP: Group = Group {
         .htaccess(INDEXES)
         .default("On"),
         Directive::everywhere(
+            "EnableSendfile",
+            Shape::Flag,
+            "Whether large files go to clients straight from the page cache; `Off` reads and writes them, for file systems whose files others change while they are sent.",
+            |target, arguments| {
+                target.changes.push(Change::CopyFiles(!arguments.flag()?));
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .default("On"),
+        Directive::everywhere(
             "FallbackResource",
             words("/URL-PATH|disabled", 1, 1),
             "What answers where no file does.",

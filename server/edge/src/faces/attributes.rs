@@ -6,6 +6,7 @@ use crate::native::{function, said, Answer};
 use crate::visit::{Stage, Visit};
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
+use std::time::UNIX_EPOCH;
 
 pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     let get = function(lua, current, |visit, arguments| {
@@ -63,7 +64,10 @@ fn item(visit: &Visit, name: &[u8]) -> Option<u64> {
     match name {
         b"http_status" => Some(u64::from(visit.status)),
         b"req_count" => Some(visit.request_count),
-        b"start_time" => Some(visit.start_time),
+        b"start_time" => {
+            let since = visit.began?.duration_since(UNIX_EPOCH);
+            since.ok().map(|since| since.as_secs())
+        }
         b"req_header_len" => u64::try_from(visit.request.size()).ok(),
         b"resp_header_len" => u64::try_from(visit.response.size()).ok(),
         _ => None,

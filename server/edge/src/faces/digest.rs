@@ -1,6 +1,7 @@
 //! `lighty.c.md`, `hmac`, and comparisons whose time says nothing.
 
-use super::{refused, Current};
+use super::refused;
+use crate::interpreter::Interpreter;
 use hmac::{Hmac, Mac};
 use md5::Md5;
 use mlua::{Lua, Result, String as LuaString, Table};
@@ -12,11 +13,18 @@ use std::rc::Rc;
 
 const KNOWN: &str = "md5, sha1, sha224, sha256, sha384 or sha512";
 
-pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
+/// Bytes that take as long as an instruction does.
+const BYTES_AN_INSTRUCTION: usize = 4;
+
+pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {
+    let charged = interpreter.clone();
+    let charge = move |bytes: usize| charged.charge(bytes / BYTES_AN_INSTRUCTION);
+    let charged = charge.clone();
     host.set(
         "md",
-        lua.create_function(|_, (name, data): (LuaString, LuaString)| {
+        lua.create_function(move |_, (name, data): (LuaString, LuaString)| {
             let data = data.as_bytes();
+            charged(data.len());
             Ok(hex(
                 &match name.to_string_lossy().to_ascii_lowercase().as_str() {
                     "md5" => Md5::digest(data).to_vec(),
@@ -30,22 +38,26 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
             ))
         })?,
     )?;
+    let charged = charge.clone();
     host.set(
         "hmac",
-        lua.create_function(|_, (name, key, data): (LuaString, LuaString, LuaString)| {
-            let (key, data) = (key.as_bytes(), data.as_bytes());
-            let made = match name.to_string_lossy().to_ascii_lowercase().as_str() {
-                "md5" => tag::<Hmac<Md5>>(&key, &data),
-                "sha1" | "sha" => tag::<Hmac<Sha1>>(&key, &data),
-                "sha224" => tag::<Hmac<Sha224>>(&key, &data),
-                "sha256" => tag::<Hmac<Sha256>>(&key, &data),
-                "sha384" => tag::<Hmac<Sha384>>(&key, &data),
-                "sha512" => tag::<Hmac<Sha512>>(&key, &data),
-                other => return Err(unknown(other)),
-            };
-            made.map(|bytes| hex(&bytes))
-                .ok_or_else(|| refused("hmac cannot use this key"))
-        })?,
+        lua.create_function(
+            move |_, (name, key, data): (LuaString, LuaString, LuaString)| {
+                let (key, data) = (key.as_bytes(), data.as_bytes());
+                charged(key.len() + data.len());
+                let made = match name.to_string_lossy().to_ascii_lowercase().as_str() {
+                    "md5" => tag::<Hmac<Md5>>(&key, &data),
+                    "sha1" | "sha" => tag::<Hmac<Sha1>>(&key, &data),
+                    "sha224" => tag::<Hmac<Sha224>>(&key, &data),
+                    "sha256" => tag::<Hmac<Sha256>>(&key, &data),
+                    "sha384" => tag::<Hmac<Sha384>>(&key, &data),
+                    "sha512" => tag::<Hmac<Sha512>>(&key, &data),
+                    other => return Err(unknown(other)),
+                };
+                made.map(|bytes| hex(&bytes))
+                    .ok_or_else(|| refused("hmac cannot use this key"))
+            },
+        )?,
     )?;
     host.set(
         "digest_eq",
@@ -56,7 +68,8 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     )?;
     host.set(
         "secret_eq",
-        lua.create_function(|_, (one, other): (LuaString, LuaString)| {
+        lua.create_function(move |_, (one, other): (LuaString, LuaString)| {
+            charge(one.as_bytes().len() + other.as_bytes().len());
             Ok(same(
                 &Sha256::digest(one.as_bytes()),
                 &Sha256::digest(other.as_bytes()),

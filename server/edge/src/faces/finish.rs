@@ -23,32 +23,86 @@ pub fn install(
 ) -> Result<()> {
     let (interpreter, shared) = (interpreter.clone(), current.clone());
     let finish = function(lua, current, move |visit, arguments| {
+        let result = arguments.at(4).number();
+        let answers = !interpreter.is_fenced() || result.is_some_and(|result| result >= 200.0);
         let given = Given {
             environment: arguments.at(1),
             lighty: arguments.at(2),
             header: arguments.at(3),
+            answers,
+            // What a process's own globals have may be known to others.
+            keeps: interpreter.is_fenced() && interpreter.is_first_and_small(),
         };
-        let result = arguments.at(4).number();
-        given
-            .lighty
-            .member("header", |left| take_fields(visit, left))?;
-        let answers = !interpreter.is_fenced() || result.is_some_and(|result| result >= 200.0);
-        if answers {
-            given.lighty.member("content", |left| match left.kind() {
-                Kind::Nil => Ok(()),
-                _ => add_all(visit, left),
-            })?;
-        }
-        // What has been in a process's own globals may be known to others.
-        let is_small = interpreter.is_fenced() && interpreter.is_first_and_small();
-        shared.note_clean(is_small && given.clear());
+        shared.note_clean(given.take(visit)?);
         Ok(result.map_or(Answer::Nil, Answer::Number))
     })?;
     host.set("finish", finish)
 }
 
-/// `lighty.header`, as the script leaves it.
-fn take_fields(visit: &mut Visit, header: Item<'_>) -> Done {
+/// What a script was given for itself.
+struct Given<'v> {
+    environment: Item<'v>,
+    lighty: Item<'v>,
+    header: Item<'v>,
+    /// What it wants sent counts.
+    answers: bool,
+    /// It may be used again.
+    keeps: bool,
+}
+
+impl Given<'_> {
+    /// Takes what the script has left, out of its tables if they are to be used again. True: they are as new.
+    fn take(&self, visit: &mut Visit) -> std::result::Result<bool, Refusal> {
+        let (mut has_own_header, mut left) = (false, 0);
+        self.lighty.each(|name, value| {
+            let name_text = name.as_text();
+            if name_text == Some(b"header") {
+                has_own_header = value.is_same(&self.header);
+                return take_fields(visit, value, self.keeps && has_own_header);
+            }
+            if self.answers && name_text == Some(b"content") && value.kind() != Kind::Nil {
+                add_all(visit, value)?;
+            }
+            left += 1;
+            if self.keeps && left <= LEFT {
+                self.lighty.set(name, None);
+            }
+            Ok(())
+        })?;
+        Ok(self.keeps
+            && has_own_header
+            && left <= LEFT
+            && !self.header.has_metatable()
+            && self.clear_environment())
+    }
+
+    /// False: there is too much in it, or what was there is gone.
+    fn clear_environment(&self) -> bool {
+        let environment = &self.environment;
+        let (mut there, mut left) = (0, 0);
+        let cleared = environment.each(|name, value| {
+            let is_own = match name.as_text() {
+                Some(b"lighty") => value.is_same(&self.lighty),
+                Some(b"_G") => value.is_same(environment),
+                _ => false,
+            };
+            if is_own {
+                there += 1;
+                return Ok(());
+            }
+            environment.set(name, None);
+            left += 1;
+            match left <= LEFT {
+                true => Ok(()),
+                false => Err(()),
+            }
+        });
+        cleared.is_ok() && there == 2
+    }
+}
+
+/// `lighty.header`, as the script leaves it; and takes it out of there, if it is to be empty.
+fn take_fields(visit: &mut Visit, header: Item<'_>, empties: bool) -> Done {
     match header.kind() {
         Kind::Nil => return Ok(()),
         Kind::Table => {}
@@ -58,24 +112,27 @@ fn take_fields(visit: &mut Visit, header: Item<'_>) -> Done {
             return Err(Refusal::SaidOfAll(text));
         }
     }
-    header.each(|name, value| match (name.kind(), value.kind()) {
-        (Kind::Text, Kind::Text | Kind::Number) => {
-            let set = fields::set(visit, Which::Response, name.text()?, Some(value.text()?));
-            set.map_err(of_all)
+    header.each(|name, value| {
+        match (name.as_text(), value.bytes()) {
+            (Some(name), Some(value)) => {
+                fields::set(visit, Which::Response, name, Some(value)).map_err(of_all)?;
+            }
+            (Some(name), None) => {
+                let (name, described) = (name.escape_ascii(), value.described());
+                return Err(wrong(&format!("`{name}` = {described}")));
+            }
+            _ => return Err(wrong(&format!("{} for a name", name.described()))),
         }
-        (Kind::Text, _) => {
-            let (name, described) = (name.text()?.escape_ascii(), value.described());
-            Err(Refusal::SaidOfAll(format!(
-                "lighty.header has `{name}` = {described}; expected names and strings"
-            )))
+        if empties {
+            header.set(name, None);
         }
-        _ => {
-            let described = name.described();
-            Err(Refusal::SaidOfAll(format!(
-                "lighty.header has {described} for a name; expected names and strings"
-            )))
-        }
+        Ok(())
     })
+}
+
+fn wrong(what: &str) -> Refusal {
+    let text = format!("lighty.header has {what}; expected names and strings");
+    Refusal::SaidOfAll(text)
 }
 
 fn of_all(refusal: Refusal) -> Refusal {
@@ -83,45 +140,4 @@ fn of_all(refusal: Refusal) -> Refusal {
         Refusal::Said(text) => Refusal::SaidOfAll(text),
         other => other,
     }
-}
-
-/// What a script was given for itself.
-struct Given<'v> {
-    environment: Item<'v>,
-    lighty: Item<'v>,
-    header: Item<'v>,
-}
-
-impl Given<'_> {
-    /// Takes away what the script has put there. False: it is not as new.
-    fn clear(&self) -> bool {
-        let (environment, lighty, header) = (&self.environment, &self.lighty, &self.header);
-        !header.has_metatable()
-            && cleared(environment, &[("lighty", lighty), ("_G", environment)])
-            && cleared(lighty, &[("header", header)])
-            && cleared(header, &[])
-    }
-}
-
-/// Takes everything but these out of a table. False: there is too much, or one of these is gone.
-fn cleared(table: &Item<'_>, kept: &[(&str, &Item<'_>)]) -> bool {
-    let (mut there, mut left) = (0, 0);
-    let looked = table.each(|name, value| {
-        let is_kept = |(known, item): &(&str, &Item<'_>)| {
-            value.is_same(item)
-                && name.kind() == Kind::Text
-                && name.bytes() == Some(known.as_bytes())
-        };
-        if kept.iter().any(is_kept) {
-            there += 1;
-            return Ok(());
-        }
-        table.set(name, None);
-        left += 1;
-        match left <= LEFT {
-            true => Ok(()),
-            false => Err(()),
-        }
-    });
-    looked.is_ok() && there == kept.len()
 }

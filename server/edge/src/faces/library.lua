@@ -6,7 +6,9 @@ local error, select, tonumber, tostring, type = error, select, tonumber, tostrin
 local concat = table.concat
 
 -- Searching by patterns, in steps that are counted.
-local search, charge = host.search, host.charge
+local search, find_plain, charge = host.search, host.find_plain, host.charge
+-- A text this long is looked through by Lua itself, which may begin anew at each byte.
+local SHORT = 256
 local plain_find, native_gsub, sub, byte = string.find, string.gsub, string.sub, string.byte
 local pack, unpack = table.pack, table.unpack
 
@@ -27,7 +29,10 @@ local function captured(text, from, to, ...)
 end
 
 local function find(text, pattern, init, plain)
-    if plain or is_plain(pattern) then return plain_find(text, pattern, init, true) end
+    if plain or is_plain(pattern) then
+        if type(text) ~= "string" or #text <= SHORT then return plain_find(text, pattern, init, true) end
+        return find_plain(text, pattern, offset(text, init))
+    end
     return search(text, pattern, offset(text, init))
 end
 
@@ -118,12 +123,19 @@ local function merged(from, to, low, middle, high, less)
     end
 end
 
+-- Where nothing is called, as many are sorted at once.
+local FEW = 1000
 local native_sort, native_insert, native_remove = table.sort, table.insert, table.remove
+
+local function is_less(one, other) return one < other end
 
 local function sort(list, less)
     local count = #list
     charge(count)
-    if less == nil then return native_sort(list) end
+    if less == nil then
+        if count <= FEW then return native_sort(list) end
+        less = is_less
+    end
     local from, to, width = list, {}, 1
     while width < count do
         for low = 1, count, 2 * width do

@@ -9,6 +9,8 @@ use std::rc::Rc;
 /// Steps one search may take, and how many count as an instruction.
 const STEPS: usize = 1_000_000;
 const STEPS_AN_INSTRUCTION: usize = 8;
+/// Bytes looked through for a text, as long as an instruction takes.
+const BYTES_AN_INSTRUCTION: usize = 64;
 
 /// `search(text, pattern, from)`: the offsets of the first match behind `from`, and its captures.
 pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {
@@ -28,6 +30,21 @@ pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result
                     None => Ok(MultiValue::new()),
                     Some(found) => values(lua, &text, found),
                 }
+            },
+        )?,
+    )?;
+    let charged = interpreter.clone();
+    host.set(
+        "find_plain",
+        lua.create_function(
+            move |_, (text, part, from): (LuaString, LuaString, usize)| {
+                let (text, part) = (text.as_bytes(), part.as_bytes());
+                let Some(behind) = text.get(from..) else {
+                    return Ok((None, None));
+                };
+                charged.charge(behind.len() / BYTES_AN_INSTRUCTION);
+                let at = memchr::memmem::find(behind, &part).map(|at| from + at);
+                Ok((at.map(|at| at + 1), at.map(|at| at + part.len())))
             },
         )?,
     )?;

@@ -66,7 +66,15 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The same, where nothing else will do.
+    /// The bytes of a string; `None`: it is none.
+    pub fn as_text(&self) -> Option<&'i [u8]> {
+        match self.kind() {
+            Kind::Text => self.bytes(),
+            _ => None,
+        }
+    }
+
+    /// The bytes, where nothing else will do.
     pub fn text(&self) -> Result<&'i [u8], Refusal> {
         self.bytes()
             .ok_or_else(|| said(format!("expected a string, not {}", self.described())))

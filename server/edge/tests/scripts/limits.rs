@@ -91,3 +91,90 @@ fn a_pattern_that_takes_for_ever_is_refused() {
     let insert = "local t = {} for i = 1, 1e9 do table.insert(t, 1, i) end";
     assert_eq!(bench.failure(insert).0, 503);
 }
+
+/// Few instructions that take long: others have their turn all the same, and it counts.
+#[test]
+fn slow_instructions_end_a_slice_sooner() {
+    let mut bench = Bench::new();
+    for source in [
+        // Two long texts that differ in the end.
+        "local a, b = ('x'):rep(1e6) .. 'a', ('x'):rep(1e6) .. 'b' while a < b do end",
+        // A long text that might be a number.
+        "local a = (' '):rep(2e6) while true do tonumber(a) end",
+        // A large table that is empty.
+        "local t = {} for i = 1, 1e4 do t[i .. ''] = i end for n in pairs(t) do t[n] = nil end while true do next(t) end",
+        "local a = ('x'):rep(2e6) while true do lighty.c.md('sha512', a) end",
+        "local a = ('x'):rep(2e6) while true do a:find('y', 1, true) end",
+        "local a = ('a'):rep(1e6) .. 'x' while true do a:find(('a'):rep(5e5) .. 'b', 1, true) end",
+    ] {
+        let (done, _, steps) = bench.run(source);
+        let failure = done.expect_err(source);
+        assert_eq!(failure.status, 503, "{source}: {failure}");
+        assert!(steps > 3, "{source}: {steps} steps");
+    }
+}
+
+#[test]
+fn tricks_around_the_limits_cost_their_own_request_only() {
+    let mut bench = Bench::new();
+    for (source, status) in [
+        ("error(setmetatable({}, { __tostring = function() while true do end end }))", 500),
+        ("xpcall(error, function() while true do end end)", 503),
+        ("xpcall(function() while true do end end, function() while true do end end)", 503),
+        ("local function f() local ok, e = pcall(f) return f() end f()", 503),
+        ("local c = coroutine.wrap(function() while true do pcall(coroutine.yield) end end) while true do c() end", 503),
+        ("local t = {} while true do t[#t + 1] = coroutine.create(function() end) end", 503),
+        ("local t = setmetatable({}, { __index = function(t, k) return t[k] end }) return t.x", 500),
+        ("local t = setmetatable({}, {}) getmetatable(t).__index = t return t.x", 500),
+        ("local t = {} for i = 1, 2e4 do t[i] = i end while true do table.sort(t) end", 503),
+        ("return ('x'):rep(1e5):rep(1e5)", 503),
+        ("return ('%s'):rep(1e5):format(1)", 500),
+        ("return (('a?'):rep(2e4) .. ('a'):rep(2e4)):match(('a?'):rep(2e4))", 0),
+        ("return string.char(27, 76, 74) .. load(string.char(27, 76, 74))", 500),
+        ("getmetatable('').__index = nil", 500),
+        ("string.find = nil", 500),
+        ("setmetatable(_G, {})", 500),
+        ("setmetatable(lighty, {})", 500),
+        ("for i = 1, 1000 do lighty.header['X-' .. i] = 'x' end return 200", 500),
+        ("lighty.content = setmetatable({}, { __index = function() while true do end end, __len = function() return 9 end }) return 200", 0),
+    ] {
+        let (done, ..) = bench.run(source);
+        match status {
+            0 => assert!(done.is_ok(), "{source}: {done:?}"),
+            _ => assert_eq!(done.map_err(|failure| failure.status), Err(status), "{source}"),
+        }
+        assert_eq!(bench.text(&expression("('ab'):find('b') + #table.concat({ 1, 2 })")), "4", "{source}");
+    }
+}
+
+#[test]
+fn lines_of_a_header_are_the_servers_to_end() {
+    let mut bench = Bench::new();
+    for (name, value) in [
+        ("X-A", "a\\r\\nX-B: b"),
+        ("X-A", "a\\nb"),
+        ("X-A", "a\\0b"),
+        ("X-A\\r\\nX-B", "b"),
+        ("X-A: b", "b"),
+        ("X\\0A", "b"),
+        ("", "b"),
+        ("Transfer-Encoding", "chunked"),
+        ("content-length", "1"),
+    ] {
+        for set in [
+            "lighty.header",
+            "lighty.r.resp_header",
+            "lighty.r.req_header",
+        ] {
+            let source = format!("{set}['{name}'] = '{value}' return 200");
+            assert_eq!(bench.failure(&source).0, 500, "{source}");
+        }
+    }
+    for source in [
+        "lighty.req_env['A=B'] = 'c'",
+        "lighty.req_env['A'] = 'b\\0c'",
+        "lighty.req_env[''] = 'c'",
+    ] {
+        assert_eq!(bench.failure(source).0, 500, "{source}");
+    }
+}

@@ -49,8 +49,8 @@ pub fn answer(
     match conditions.verdict(&resource) {
         Verdict::Failed => Ok(bare(412, &resource)),
         Verdict::Unchanged => Ok(bare(304, &resource)),
-        Verdict::Whole => whole(resource, files),
-        Verdict::Ranges(ranges) => partial(resource, ranges, files),
+        Verdict::Whole => whole(resource, settings, files),
+        Verdict::Ranges(ranges) => partial(resource, ranges, settings, files),
     }
 }
 
@@ -66,7 +66,7 @@ pub fn bare(status: u16, resource: &Resource) -> Answer {
     Answer::new(status, resource.validators())
 }
 
-fn whole(resource: Rc<Resource>, files: &Files) -> Result<Answer, Problem> {
+fn whole(resource: Rc<Resource>, settings: &Settings, files: &Files) -> Result<Answer, Problem> {
     if resource.is_cached() {
         return Ok(Answer {
             status: 200,
@@ -77,13 +77,14 @@ fn whole(resource: Rc<Resource>, files: &Files) -> Result<Answer, Problem> {
     Ok(Answer {
         status: 200,
         lines: resource.lines().to_vec(),
-        content: Content::File(resource.whole(files)?),
+        content: Content::File(resource.whole(files)?.copied(settings.copy_files)),
     })
 }
 
 fn partial(
     resource: Rc<Resource>,
     ranges: Vec<range::Range>,
+    settings: &Settings,
     files: &Files,
 ) -> Result<Answer, Problem> {
     if ranges.is_empty() {
@@ -95,9 +96,10 @@ fn partial(
     }
     let file = resource.open(files)?;
     let (lines, parts) = range::parts(&resource, &ranges);
+    let body = FileBody::new(file, parts, Some(resource), files);
     Ok(Answer {
         status: 206,
         lines,
-        content: Content::File(FileBody::new(file, parts, Some(resource), files)),
+        content: Content::File(body.copied(settings.copy_files)),
     })
 }

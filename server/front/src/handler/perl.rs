@@ -81,6 +81,12 @@ pub fn with_call<T>(
     {
         variables.push((b"TRACEPARENT", parent));
     }
+    if settings.pass_authorization {
+        let given = request.field("authorization");
+        given
+            .into_iter()
+            .for_each(|value| variables.push((b"HTTP_AUTHORIZATION", value)));
+    }
     let host = site.host(route.host);
     let admin = host.server_admin.as_deref();
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {

@@ -49,6 +49,8 @@ pub struct FileBody {
     /// A small file that was not in memory, and will be.
     fills: bool,
     disk: Disk,
+    /// It is read and written, whatever the socket can do.
+    copied: bool,
 }
 
 /// What is known of the disk's part in a body. To look whether a piece is in the page cache is no harm where it was asked for; elsewhere the look
@@ -79,6 +81,7 @@ impl FileBody {
             },
             resource,
             fills: false,
+            copied: false,
         }
     }
 
@@ -98,6 +101,10 @@ impl FileBody {
                 files,
             )
         }
+    }
+
+    pub fn copied(self, copied: bool) -> FileBody {
+        FileBody { copied, ..self }
     }
 
     /// Bytes still to come.
@@ -164,7 +171,7 @@ impl FileBody {
     /// from the page cache.
     pub fn is_long(&mut self, into: &mut Vec<u8>) -> bool {
         match self.parts.front_mut() {
-            Some(part) if part.length >= SHORT && !self.fills => {
+            Some(part) if part.length >= SHORT && !self.fills && !self.copied => {
                 into.append(&mut part.text);
                 true
             }

@@ -10,9 +10,10 @@ use crate::request::{Redirect, Request, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, LuaScripts, Settings};
+use mehari_config::{Host, LogLevel, Settings};
 use mehari_edge::{Ended, Source, Stage, Visit};
 use outcome::Led;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Asks the gate, and the scripts before and behind it. `ask` and `look` know the request: the one asks
@@ -33,14 +34,15 @@ pub async fn admit<D: Dispatch>(
     let base = shared.lua.base(host);
     let mut attraction = Attraction {
         shared,
+        host,
         asked,
         look,
         restarts: 0,
     };
     loop {
-        let scripts = host.rules.lua.clone().unwrap_or_default();
+        let scripts = host.rules.lua.as_deref().unwrap_or_default();
         match attraction
-            .ask(turn, Stage::RawUrl, &scripts, &base, None)
+            .ask(turn, Stage::RawUrl, scripts, &base, None)
             .await
         {
             Asked::GoOn => {}
@@ -92,6 +94,7 @@ enum Asked {
 
 struct Attraction<'a, D: Dispatch, L> {
     shared: &'a Shared<D>,
+    host: &'a Host,
     asked: &'a [u8],
     look: L,
     restarts: u32,
@@ -103,7 +106,7 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         &mut self,
         turn: &mut Turn,
         stage: Stage,
-        scripts: &LuaScripts,
+        scripts: &[PathBuf],
         settings: &Arc<Settings>,
         route: Option<&Route>,
     ) -> Asked {
@@ -146,14 +149,12 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
     fn visit(&self, turn: &Turn, stage: Stage) -> Box<Visit> {
         let mut visit = self.shared.lua.new_visit(stage);
         visit.request_count = turn.kept;
-        let since = turn.time.duration_since(std::time::UNIX_EPOCH);
-        visit.start_time = since.map_or(0, |since| since.as_secs());
+        visit.began = Some(turn.time);
         visit
     }
 
     fn show(&self, turn: &Turn, route: Option<&Route>, what: &mut dyn FnMut(&dyn Source)) {
-        let site = self.shared.site();
-        let host = site.host(turn.host);
+        let host = self.host;
         (self.look)(turn, &mut |request| {
             what(&Seen {
                 request,

@@ -91,24 +91,55 @@ async fn take(
     ended: Ended,
     visit: &mut Visit,
 ) -> Result<(), mehari_edge::Failure> {
+    let pieces = visit.body.take();
+    if pieces.is_some() {
+        forget_body(response, visit);
+    }
     if let Ended::Answer(status) = ended {
         response.status = status;
     }
     if visit.response.is_changed() {
         response.lines = outcome::lines(visit);
     }
-    if let Some(pieces) = visit.body.take() {
+    if let Some(pieces) = pieces {
         response.instead = Some(content::answer(files, response.status, pieces).await?);
     }
     Ok(())
 }
 
+/// What the handler said of its body is not true of another one. What the script said itself stays.
+fn forget_body(response: &mut Response, visit: &mut Visit) {
+    const OF_BODY: [&[u8]; 6] = [
+        b"content-encoding",
+        b"content-range",
+        b"accept-ranges",
+        b"etag",
+        b"last-modified",
+        b"content-md5",
+    ];
+    if response.status == 206 {
+        response.status = 200;
+    }
+    for line in response.lines.split(|byte| *byte == b'\n') {
+        let Some((name, value)) = name_and_value(line) else {
+            continue;
+        };
+        let is_of_body = OF_BODY.iter().any(|known| known.eq_ignore_ascii_case(name));
+        if is_of_body && visit.response.get(name) == Some(value) {
+            visit.response.unset(name);
+        }
+    }
+}
+
+fn name_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b':', line)?;
+    Some((&line[..at], line[at + 1..].trim_ascii()))
+}
+
 fn push_fields(visit: &mut Visit, lines: &[u8]) {
     for line in lines.split(|byte| *byte == b'\n') {
-        if let Some(at) = memchr::memchr(b':', line) {
-            visit
-                .response
-                .push(&line[..at], line[at + 1..].trim_ascii());
+        if let Some((name, value)) = name_and_value(line) {
+            visit.response.push(name, value);
         }
     }
 }

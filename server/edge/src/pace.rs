@@ -1,0 +1,135 @@
+//! How often the hook is to look, by how long instructions take: most take nanoseconds, but comparing two long texts,
+//! or finding the next member of a large table that was emptied, may take a thousand times as long.
+
+#![allow(unsafe_code)] // the processor's time
+
+use std::time::{Duration, Instant};
+
+/// Others have their turn after this long, whatever was done meanwhile.
+const SLICE: Duration = Duration::from_millis(1);
+/// Instructions between two looks, at most.
+const MOST: i64 = 1000;
+/// What takes longer than an instruction should counts as several: by this time of the processor.
+const INSTRUCTION: Duration = Duration::from_nanos(100);
+
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    step: i64,
+    /// When the slice was looked at for the first time, and for the last.
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// Instructions took long lately.
+    is_slow: bool,
+    /// If so, the processor's time at the last look.
+    worked: Option<Duration>,
+}
+
+impl Pace {
+    /// `step`: instructions until the first look.
+    pub fn new(step: i64) -> Pace {
+        Pace {
+            step,
+            first: None,
+            last: None,
+            is_slow: false,
+            worked: None,
+        }
+    }
+
+    pub fn step(&self) -> i64 {
+        self.step
+    }
+
+    /// Others have had their turn.
+    pub fn pause(&mut self) {
+        (self.first, self.last, self.worked) = (None, None, None);
+    }
+
+    /// A look, so many instructions after the last: what they count as.
+    pub fn charge(&mut self, instructions: i64) -> i64 {
+        let now = Instant::now();
+        let took = self.last.replace(now).map(|last| now - last);
+        self.first.get_or_insert(now);
+        match took {
+            None => {}
+            Some(took) if took < SLICE / 4 => {
+                self.step = (self.step * 4).min(MOST);
+                self.is_slow = false;
+            }
+            Some(_) => {
+                self.step = (self.step / 4).max(1);
+                self.is_slow = true;
+            }
+        }
+        // The machine may have been doing something else: only the processor's time counts.
+        let worked = self.is_slow.then(work);
+        let before = std::mem::replace(&mut self.worked, worked);
+        let (Some(before), Some(worked)) = (before, worked) else {
+            return instructions;
+        };
+        let as_many = worked.saturating_sub(before).as_nanos() / INSTRUCTION.as_nanos();
+        instructions.max(i64::try_from(as_many).unwrap_or(i64::MAX))
+    }
+
+    /// The slice has taken its time.
+    pub fn is_over(&self) -> bool {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => last - first >= SLICE,
+            _ => false,
+        }
+    }
+}
+
+/// The processor's time this thread has had.
+fn work() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel writes what it is given room for. Every thread has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_instructions_are_looked_at_seldom_and_slow_ones_often() {
+        let mut pace = Pace::new(100);
+        assert_eq!(pace.charge(100), 100);
+        pace.last = Some(Instant::now() - SLICE * 2);
+        assert_eq!(pace.charge(100), 100, "nobody knows whose time that was");
+        assert_eq!(pace.step(), 25);
+        assert!(pace.worked.is_some());
+        pace.last = Some(Instant::now() - SLICE * 2);
+        while work() < pace.worked.unwrap_or_default() + SLICE {}
+        assert!(pace.charge(25) > 5_000, "they count as more");
+        for _ in 0..10 {
+            pace.last = Some(Instant::now() - SLICE * 2);
+            pace.charge(1);
+        }
+        assert_eq!(pace.step(), 1);
+        pace.pause();
+        assert_eq!(pace.charge(7), 7, "nobody knows how long those took");
+        pace.last = Some(Instant::now() + SLICE);
+        pace.charge(1);
+        assert_eq!(pace.step(), 4);
+    }
+
+    #[test]
+    fn a_slice_is_over_after_its_time() {
+        let mut pace = Pace::new(1);
+        pace.charge(1);
+        assert!(!pace.is_over());
+        pace.first = Some(Instant::now() - SLICE);
+        pace.charge(1);
+        assert!(pace.is_over());
+        pace.pause();
+        assert!(!pace.is_over());
+    }
+}
