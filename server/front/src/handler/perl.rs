@@ -80,6 +80,12 @@ pub fn with_call<T>(
     {
         variables.push((b"TRACEPARENT", parent));
     }
+    if settings.pass_authorization {
+        let given = request.field("authorization");
+        given
+            .into_iter()
+            .for_each(|value| variables.push((b"HTTP_AUTHORIZATION", value)));
+    }
     let admin = site.host(route.host).server_admin.as_deref();
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
