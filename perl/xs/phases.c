@@ -53,6 +53,19 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
   return true;
 }
 
+/* Those that Apache has a line for: a handler that answers another one does not mean a status. */
+static bool is_status(int status)
+{
+  static const struct { short from, to; } known[] = {
+    {200, 208}, {226, 226}, {300, 305}, {307, 308}, {400, 418}, {421, 426}, {428, 429}, {431, 431}, {451, 451}, {500, 508}, {510, 511},
+  };
+  for (size_t i = 0; i < C_ARRAY_LENGTH(known); i++) {
+    if (status >= known[i].from && status <= known[i].to)
+      return true;
+  }
+  return false;
+}
+
 /* As Apache's ap_die: what was printed goes out as it is; else the front has a page for the status. */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
 {
@@ -66,7 +79,7 @@ void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
       mehari_output_end(aTHX);
     return;
   }
-  if (status < 200 || status > 599) {
+  if (!is_status(status)) {
     mehari_logf(MEHARI_LOG_ERROR, "a handler answered %d, which is no status: 500", status);
     status = 500;
     died = true;

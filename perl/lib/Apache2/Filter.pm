@@ -2,7 +2,9 @@ package Apache2::Filter;
 
 # Streaming filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK }`.
 # What a handler flushes goes through the chain at once, the rest at its end or when it is much, in pieces of 8 KiB, as
-# mod_perl's own buffer gives them; the last call has no piece and `seen_eos`.
+# mod_perl's own buffer gives them; the last call has no piece and `seen_eos`. Where APR::Brigade is loaded a filter gets a
+# brigade as well: `$f->next->get_brigade` fills that of an input filter, `$f->next->pass_brigade` takes that of an output
+# filter (Apache2::Filter::Next).
 
 use strict;
 use warnings;
@@ -13,22 +15,26 @@ use Mehari::Handler    ();
 
 my $PIECE = 8192;
 
+# By their code: what is to be called before a filter's first piece, and filters that are none of requests.
+my (%init, %of_connections);
+
 # A part of the body as the handlers of a phase leave it, one after the other; dies when one of them does.
 sub run {
     my ($r, $handlers, $body, $phase, $is_last) = @_;
     my $chain  = $r->_slots->{"filters of $phase"} ||= [];
     my @pieces = unpack "(a$PIECE)*", $body;
     for my $at (0 .. $#$handlers) {
-        $chain->[$at] ||= _begun($r, $handlers->[$at]);
+        $chain->[$at] ||= _begun($r, $handlers->[$at], $phase);
         @pieces = $chain->[$at]->_through($is_last, @pieces);
     }
     return join '', @pieces;
 }
 
 sub _begun {
-    my ($r, $handler) = @_;
+    my ($r, $handler, $phase) = @_;
     my ($code, @invocant) = ref $handler eq 'CODE' ? $handler : @{ Mehari::Handler::resolve($handler) };
-    my $self = bless { r => $r, name => ref $handler ? 'CODE' : $handler, ctx => undef, code => $code, invocant => \@invocant }, __PACKAGE__;
+    die 'the filter ', (ref $handler ? 'of this request' : $handler), " is one of connections, which do not exist here: use FilterRequestHandler\n" if $of_connections{$code};
+    my $self = bless { r => $r, is_input => $phase =~ /Input/ ? 1 : 0, name => ref $handler ? 'CODE' : $handler, ctx => undef, code => $code, invocant => \@invocant }, __PACKAGE__;
     _init($code, $self);
     return $self;
 }
@@ -48,10 +54,33 @@ sub _through {
 sub _call {
     my ($self, $code, $invocant, $piece, $eos) = @_;
     @$self{qw(piece at eos made)} = ($piece, 0, $eos, '');
-    my $answer   = $code->(@$invocant, $self);
+    my @brigade = $INC{'APR/Brigade.pm'} ? $self->_brigade : ();
+    my $answer   = $code->(@$invocant, $self, @brigade);
+    if (@brigade && $self->{is_input}) {
+        $brigade[0]->flatten(my $text);
+        $self->{made} .= $text;
+    }
     my $declined = defined $answer && $answer eq Apache2::Const::DECLINED();
     $self->{made} .= substr $self->{piece}, $self->{at} if $declined || $self->{removed};
     return $self->{made};
+}
+
+# What a filter that works on brigades is called with: the piece, or for input an empty one, its mode and size.
+sub _brigade {
+    my ($self) = @_;
+    my $brigade = APR::Brigade->new($self->{r}->pool, APR::BucketAlloc->new);
+    return ($brigade, Apache2::Const::MODE_READBYTES(), 0, $PIECE) if $self->{is_input};
+    $self->_fill($brigade);
+    # It is the brigade's now.
+    return $brigade;
+}
+
+sub _fill {
+    my ($self, $brigade) = @_;
+    my $piece = substr $self->{piece}, $self->{at};
+    $brigade->insert_tail(APR::Bucket->new($brigade->bucket_alloc, $piece)) if length $piece;
+    $brigade->insert_tail(APR::Bucket::eos_create($brigade->bucket_alloc)) if $self->{eos};
+    return;
 }
 
 # ---- for the filter ----
@@ -88,8 +117,8 @@ sub c { return $_[0]{r}->connection }
 sub remove { $_[0]{removed} = 1; return }
 
 sub frec { my ($self) = @_; return Apache2::FilterRec->new($self->{name}) }
-sub next { return undef }
-sub fflush { return 0 }
+sub next { require Apache2::Filter::Next; return Apache2::Filter::Next->of($_[0]) }
+sub fflush { my ($self, $brigade) = @_; return $self->next->pass_brigade($brigade) }
 
 sub TIEHANDLE { my ($class, $self) = @_; return $self }
 sub PRINT  { my $self = shift; return $self->print(@_) }
@@ -97,15 +126,13 @@ sub PRINTF { my $self = shift; return $self->printf(@_) }
 
 # ---- attributes: `sub handler : FilterRequestHandler FilterHasInitHandler(\&init)` ----
 
-my %init;
-
 sub MODIFY_CODE_ATTRIBUTES {
     my ($package, $code, @attributes) = @_;
     my @unknown;
     for my $attribute (@attributes) {
         if ($attribute =~ /\AFilter(?:Request|Init)Handler\z/) { next }
         elsif ($attribute =~ /\AFilterHasInitHandler\((.*)\)\z/s) { $init{$code} = eval "package $package; no strict; $1" or die "FilterHasInitHandler($1): $@" }
-        elsif ($attribute eq 'FilterConnectionHandler') { die "$package: filters of connections do not exist here; use FilterRequestHandler\n" }
+        elsif ($attribute eq 'FilterConnectionHandler') { $of_connections{$code} = 1 }
         else { push @unknown, $attribute }
     }
     return @unknown;
@@ -114,7 +141,7 @@ sub MODIFY_CODE_ATTRIBUTES {
 sub _init { my ($code, $self) = @_; my $init = $init{$code} or return; $init->($self); return }
 
 Mehari::Absent::methods(
-    __PACKAGE__, 'there are no bucket brigades here: use $f->read and $f->print',
+    __PACKAGE__, 'a filter asks the next one: $f->next->get_brigade, $f->next->pass_brigade; or use $f->read and $f->print',
     qw(get_brigade pass_brigade filter_flush),
 );
 

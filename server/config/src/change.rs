@@ -80,6 +80,7 @@ pub enum Change {
     FallbackResource(Option<String>),
     /// `None` is Default.
     AcceptPathInfo(Option<bool>),
+    PassAuthorization(bool),
     /// Media type or handler, and the URL path of the program that is given it.
     Action(String, String),
     ParseHeaders(bool),

@@ -135,6 +135,7 @@ fn nothing() -> Settings {
         copy_files: false,
         fallback: None,
         accept_path_info: None,
+        pass_authorization: false,
         media: Media::default(),
         rules: Rules::default(),
         matching: Default::default(),

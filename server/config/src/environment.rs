@@ -46,6 +46,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_access_compat.c", "access_compat_module"),
     ("mod_version.c", "version_module"),
     ("mod_reqtimeout.c", "reqtimeout_module"),
+    ("mod_fcgid.c", "fcgid_module"),
     ("mod_macro.c", "macro_module"),
     ("mod_unixd.c", "unixd_module"),
     ("mod_logio.c", "logio_module"),

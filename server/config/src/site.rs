@@ -47,6 +47,8 @@ pub struct Settings {
     pub fallback: Option<String>,
     /// `None`: scripts take what lies behind them in the path, files do not.
     pub accept_path_info: Option<bool>,
+    /// `CGIPassAuth`: programs see the client's password, or token, in HTTP_AUTHORIZATION.
+    pub pass_authorization: bool,
     pub media: crate::Media,
     pub rules: crate::Rules,
     /// Which sections these are of, where `<If>` may change them further.

@@ -198,6 +198,8 @@ pub struct Program {
     pub arguments: Vec<String>,
     pub processes: usize,
     pub environment: Vec<(String, String)>,
+    /// Where it runs; `None`: where the server does.
+    pub folder: Option<PathBuf>,
 }
 
 impl Program {
@@ -242,6 +244,9 @@ impl Upstream {
 
 /// The name of the upstream that runs scripts of `SetHandler lua`.
 pub const LUA_POOL: &str = "lua:";
+
+/// The name of the upstream that says how scripts of `SetHandler fcgid-script` are run: each is a program of its own.
+pub const FCGID: &str = "fcgid:";
 
 impl crate::Site {
     /// The upstream of this name.

@@ -63,6 +63,13 @@ impl Group {
         }
     }
 
+    /// Nobody waits for members that fail before they ever answered.
+    pub(crate) fn has_never_answered(&self) {
+        if let Some(long_ago) = Instant::now().checked_sub(self.queue_timeout()) {
+            self.answered.set(long_ago);
+        }
+    }
+
     pub fn settings(&self) -> Rc<Upstream> {
         self.settings.borrow().clone()
     }

@@ -15,6 +15,7 @@ mod lease;
 mod member;
 mod program;
 mod queue;
+mod scripts;
 mod socket;
 mod status;
 mod trust;

@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::Stdio;
 use std::rc::Rc;
 use std::time::Duration;
@@ -23,10 +24,37 @@ const SOON: Duration = Duration::from_secs(1);
 /// The pause after a failed start; each further one doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long the end of a process's errors is waited for when it has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Longest line of a program's errors.
 const LONGEST_LINE: u64 = 8 * 1024;
 /// Makes the kernel end a program whose parent has died (util-linux).
 const TIED: &str = "/usr/bin/setpriv";
+
+/// What becomes of a process that ended as soon as it was started.
+#[derive(Clone)]
+pub enum Restart {
+    /// It is started again, after a pause.
+    Always,
+    /// It is started again if somebody got an answer since the time given to this. If not it stays away, and with the
+    /// last of them goes the socket, so that nobody waits for it.
+    WhileItWorks(Rc<dyn Fn(Instant) -> bool>),
+}
+
+impl Restart {
+    /// Asked twice: what a process said last may not have been read yet when its end is noticed.
+    async fn is_wanted(&self, since: Instant) -> bool {
+        match self {
+            Restart::Always => true,
+            Restart::WhileItWorks(works) => {
+                if !works(since) {
+                    tokio::time::sleep(FIRST_PAUSE).await;
+                }
+                works(since)
+            }
+        }
+    }
+}
 
 /// The processes of one program; dropped, they end.
 pub struct Fleet {
@@ -38,14 +66,14 @@ pub struct Fleet {
 
 impl Fleet {
     /// Must run inside a `LocalSet`, on the thread that lives as long as the server.
-    pub fn start(program: &Program, report: &Report) -> io::Result<Fleet> {
+    pub fn start(program: &Program, report: &Report, restart: Restart) -> io::Result<Fleet> {
         rustix::fs::access(&program.file, rustix::fs::Access::EXEC_OK)?;
         let folder = tempfile::Builder::new().prefix("mehari-fcgi-").tempdir()?;
         let socket = folder.path().join("socket");
         let listener = Rc::new(OwnedFd::from(UnixListener::bind(&socket)?));
         let keep = |_| {
             let (program, listener) = (program.clone(), listener.clone());
-            spawn_local(keep(program, listener, report.clone()))
+            spawn_local(keep(program, listener, report.clone(), restart.clone()))
         };
         Ok(Fleet {
             program: program.clone(),
@@ -53,6 +81,11 @@ impl Fleet {
             tasks: (0..program.processes).map(keep).collect(),
             _folder: folder,
         })
+    }
+
+    /// None of its processes runs, and none will.
+    pub fn is_over(&self) -> bool {
+        self.tasks.iter().all(JoinHandle::is_finished)
     }
 }
 
@@ -63,7 +96,7 @@ impl Drop for Fleet {
 }
 
 /// Keeps one process running.
-async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report) {
+async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report, restart: Restart) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = Instant::now();
@@ -75,6 +108,14 @@ async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report) {
         if began.elapsed() >= SOON {
             (report)(LogLevel::Info, &format!("{name} {ended}; started again"));
             pause = FIRST_PAUSE;
+            continue;
+        }
+        if !restart.is_wanted(began).await {
+            let text = format!("{name} {ended} as soon as it was started");
+            (report)(LogLevel::Error, &text);
+            return;
+        }
+        if matches!(restart, Restart::WhileItWorks(_)) {
             continue;
         }
         let text = format!("{name} {ended}; started again in {pause:?}");
@@ -110,6 +151,9 @@ fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<Chi
     // This server is php-cgi's manager: it need not have children, or retire every 500 requests.
     command.env("PHP_FCGI_MAX_REQUESTS", "10000");
     command.envs(program.environment.iter().cloned());
+    if let Some(folder) = &program.folder {
+        command.current_dir(folder);
+    }
     let mut child = command
         .stdin(Stdio::from(listener.try_clone()?))
         .stdout(Stdio::null())
@@ -131,29 +175,41 @@ async fn attend(
     report: &Report,
 ) -> String {
     let pid = child.id().unwrap_or_default();
-    let told = async {
-        let Some(stderr) = stderr else { return };
-        let mut lines = BufReader::new(stderr);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let mut bounded = (&mut lines).take(LONGEST_LINE);
-            let read = bounded.read_until(b'\n', &mut line).await;
-            if !matches!(read, Ok(count) if count > 0) {
-                return std::future::pending().await;
+    let mut told = pin!(tell(stderr, pid, file, report));
+    let mut is_silent = false;
+    loop {
+        tokio::select! {
+            () = &mut told, if !is_silent => is_silent = true,
+            ended = child.wait() => {
+                if !is_silent {
+                    // Others may hold the other end for long.
+                    let _ = tokio::time::timeout(LAST_WORDS, &mut told).await;
+                }
+                return match ended {
+                    Ok(status) => format!("[{pid}] ended ({status})"),
+                    Err(error) => format!("[{pid}] cannot be watched: {error}"),
+                };
             }
-            let text = String::from_utf8_lossy(line.trim_ascii());
-            (report)(
-                LogLevel::Error,
-                &format!("{} [{pid}]: {text}", file.display()),
-            );
         }
-    };
-    tokio::select! {
-        () = told => String::new(),
-        ended = child.wait() => match ended {
-            Ok(status) => format!("[{pid}] ended ({status})"),
-            Err(error) => format!("[{pid}] cannot be watched: {error}"),
-        },
+    }
+}
+
+/// Logs each line of a process's errors, until nobody can write there any more.
+async fn tell(stderr: Option<ChildStderr>, pid: u32, file: &Path, report: &Report) {
+    let Some(stderr) = stderr else { return };
+    let mut lines = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = (&mut lines).take(LONGEST_LINE);
+        let read = bounded.read_until(b'\n', &mut line).await;
+        if !matches!(read, Ok(count) if count > 0) {
+            return;
+        }
+        let text = String::from_utf8_lossy(line.trim_ascii());
+        (report)(
+            LogLevel::Error,
+            &format!("{} [{pid}]: {text}", file.display()),
+        );
     }
 }

@@ -3,12 +3,15 @@
 use crate::group::Group;
 use crate::health;
 use crate::member::Member;
-use crate::program::Fleet;
+use crate::program::{Fleet, Restart};
+use crate::scripts::Scripts;
 use crate::status::GroupStatus;
 use crate::trust::Trust;
-use mehari_config::{BackEndAddress, LogLevel, ProxyTls, Upstream};
+use mehari_config::{BackEndAddress, LogLevel, ProxyTls, Upstream, FCGID};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::io;
+use std::path::Path;
 use std::rc::Rc;
 use tokio::time::Instant;
 
@@ -20,6 +23,7 @@ pub struct Upstreams {
     report: Report,
     checks: RefCell<Vec<health::Checks>>,
     fleets: RefCell<Vec<Fleet>>,
+    scripts: Scripts,
     /// Programs the configuration has no more, and who may still be at work in them.
     retired: RefCell<Vec<(Fleet, Vec<Rc<Member>>)>>,
 }
@@ -31,6 +35,7 @@ impl Upstreams {
             report,
             checks: RefCell::default(),
             fleets: RefCell::default(),
+            scripts: Scripts::default(),
             retired: RefCell::default(),
         };
         all.renew(upstreams, tls);
@@ -43,6 +48,9 @@ impl Upstreams {
         let trust = self.trust(upstreams, tls);
         let mut groups = self.groups.borrow_mut();
         let mut old = std::mem::take(&mut *groups);
+        let (scripts, upstreams): (Vec<_>, Vec<_>) =
+            upstreams.iter().partition(|one| one.name == FCGID);
+        self.scripts.renew(scripts.first().copied());
         for settings in upstreams {
             let before = old.remove(&settings.name);
             let group = match before {
@@ -107,7 +115,7 @@ impl Upstreams {
             let known = old.iter().position(|fleet| fleet.program == program);
             let fleet = match known {
                 Some(index) => old.swap_remove(index),
-                None => match Fleet::start(&program, &self.report) {
+                None => match Fleet::start(&program, &self.report, Restart::Always) {
                     Ok(fleet) => fleet,
                     Err(error) => {
                         let text = format!("{}: cannot be started: {error}", group.name);
@@ -137,17 +145,23 @@ impl Upstreams {
         members.flatten().collect()
     }
 
+    /// The processes of a FastCGI script, started if need be.
+    pub fn script(&self, file: &Path) -> io::Result<Rc<Group>> {
+        self.scripts.group(file, &self.report)
+    }
+
     pub fn group(&self, name: &str) -> Option<Rc<Group>> {
         self.groups.borrow().get(name).cloned()
     }
 
     /// Called a few times a second: closes connections that were idle for too long, or are closed.
     pub fn sweep(&self) {
+        let now = Instant::now();
+        self.scripts.sweep(now);
         let groups = self.groups.borrow();
         if groups.is_empty() {
             return;
         }
-        let now = Instant::now();
         let busy = |member: &Rc<Member>| member.in_flight.get() > 0;
         let mut retired = self.retired.borrow_mut();
         retired.retain(|(_, members)| members.iter().any(busy));

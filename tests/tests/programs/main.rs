@@ -6,6 +6,7 @@ mod asp;
 mod authcookie;
 mod cgi_pm;
 mod dbi;
+mod fcgid;
 mod gitweb;
 mod mason;
 mod nineties;

@@ -13,7 +13,7 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "SetHandler",
-            words("cgi-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
+            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
                 let name = handler_name(target, arguments, true)?;
@@ -26,7 +26,7 @@ pub const GROUP: Group = Group {
         .example("perl-script", "perl-scrip"),
         Directive::everywhere(
             "AddHandler",
-            words("cgi-script|perl-script|modperl|psgi|lua|proxy:URL SUFFIX...", 2, ANY),
+            words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL SUFFIX...", 2, ANY),
             "What runs files with these suffixes.",
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
@@ -68,6 +68,18 @@ pub const GROUP: Group = Group {
         .otherwise("Mehari::Auto")
         .example("ModPerl::Registry", "ModPerl:Registry"),
         Directive::everywhere(
+            "CGIPassAuth",
+            Shape::Flag,
+            "Programs see the client's Authorization field as HTTP_AUTHORIZATION; every process they start could read it.",
+            |target, arguments| {
+                target.changes.push(Change::PassAuthorization(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .htaccess(crate::overrides::AUTH)
+        .default("Off")
+        .example("On", "Yes"),
+        Directive::everywhere(
             "PSGIApp",
             Shape::Path,
             "The application `SetHandler psgi` runs. It is loaded before the workers are forked.",
@@ -108,6 +120,7 @@ pub(super) fn named(
 ) -> Result<HandlerName, Fault> {
     const NAMES: &[&str] = &[
         "cgi-script",
+        "fcgid-script",
         "perl-script",
         "modperl",
         "psgi",
@@ -129,6 +142,10 @@ pub(super) fn named(
     }
     if text.eq_ignore_ascii_case("lua") {
         let proxied = super::proxy::programs::lua_handler(target.site);
+        return Ok(HandlerName::Proxy(Arc::new(proxied)));
+    }
+    if ["fcgid-script", "fastcgi-script"].contains(&text.to_ascii_lowercase().as_str()) {
+        let proxied = super::proxy::programs::script_handler(target.site);
         return Ok(HandlerName::Proxy(Arc::new(proxied)));
     }
     Ok(match text.to_ascii_lowercase().as_str() {

@@ -12,6 +12,10 @@ const KERNEL: &str = "buffers are the kernel's choice";
 const BY_ADDRESS: &str = "hosts of one address are told apart by name in any case";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
 const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
+const LIMIT_REQUEST_BODY: &str = "LimitRequestBody says how long a body may be";
+const PROXY_TIMEOUT: &str = "ProxyTimeout says how long a program may be silent";
+const BY_PROCESSES: &str = "FcgidMaxProcessesPerClass says how many processes a script has";
+const WHILE_ASKED_FOR: &str = "a script's processes end five minutes after its last request";
 const NOT_LISTED: &str = "folders are not listed";
 
 pub const GROUP: Group = Group {
@@ -42,11 +46,33 @@ pub const GROUP: Group = Group {
             "HostnameLookups",
             "addresses are never looked up while a request waits",
         ),
-        Directive::ignored("UseCanonicalName", "ServerName is used where it is set"),
+        Directive::ignored("FcgidMaxRequestLen", LIMIT_REQUEST_BODY),
+        Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB are in a file"),
+        Directive::ignored("FcgidIOTimeout", PROXY_TIMEOUT),
+        Directive::ignored("FcgidBusyTimeout", PROXY_TIMEOUT),
         Directive::ignored(
-            "UseCanonicalPhysicalPort",
-            "the port is the one the request came to",
+            "FcgidConnectTimeout",
+            "requests wait for a program that starts",
         ),
+        Directive::ignored("FcgidMaxProcesses", BY_PROCESSES),
+        Directive::ignored("FcgidMinProcessesPerClass", BY_PROCESSES),
+        Directive::ignored("FcgidIdleTimeout", WHILE_ASKED_FOR),
+        Directive::ignored("FcgidIdleScanInterval", WHILE_ASKED_FOR),
+        Directive::ignored("FcgidProcessLifeTime", WHILE_ASKED_FOR),
+        Directive::ignored(
+            "FcgidZombieScanInterval",
+            "a process that ended is noticed at once",
+        ),
+        Directive::ignored(
+            "FcgidOutputBufferSize",
+            "what a program says goes on as it comes",
+        ),
+        Directive::ignored(
+            "FcgidFixPathinfo",
+            "PATH_INFO is what lies behind the script",
+        ),
+        Directive::ignored("FcgidIPCDir", OWN_FILES),
+        Directive::ignored("FcgidProcessTableFile", OWN_FILES),
         Directive::ignored("NameVirtualHost", BY_ADDRESS),
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),

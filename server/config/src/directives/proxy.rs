@@ -159,6 +159,24 @@ pub const GROUP: Group = Group {
         .aliases(&["FcgidServer"])
         .example("/usr/bin/php-cgi -processes 4", "/usr/bin/php-cgi -processs 4"),
         Directive::everywhere(
+            "FcgidInitialEnv",
+            words("NAME [VALUE]", 1, 2),
+            "A variable of the environment that scripts of `SetHandler fcgid-script` are started with; without a value the server's own.",
+            programs::initial_environment,
+        )
+        .example("RT_SITE_CONFIG /etc/rt/RT_SiteConfig.pm", "\"\" value"),
+        Directive::everywhere(
+            "FcgidMaxProcessesPerClass",
+            Shape::Number { least: 1, most: 1000 },
+            "Processes of each script of `SetHandler fcgid-script`; they are started with its first request.",
+            |target, arguments| {
+                let processes = arguments.number_usize()?;
+                programs::scripts(target.site, |program| program.processes = processes);
+                Ok(())
+            },
+        )
+        .default("3"),
+        Directive::everywhere(
             "XSendFile",
             Shape::Flag,
             "A program's X-Sendfile, X-LIGHTTPD-send-file or X-Accel-Redirect is answered with the file or path it names.",

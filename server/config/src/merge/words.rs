@@ -103,6 +103,7 @@ impl Settings {
             Change::CopyFiles(on) => self.copy_files = *on,
             Change::FallbackResource(path) => self.fallback.clone_from(path),
             Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
+            Change::PassAuthorization(pass) => self.pass_authorization = *pass,
             Change::PreserveHost(on) => self.proxy.preserve_host = *on,
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
             Change::ProxyAddForwarded(on) => self.proxy.add_forwarded = *on,

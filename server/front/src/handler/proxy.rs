@@ -26,11 +26,19 @@ use crate::request::Request;
 use crate::route::Route;
 use crate::shared::Shared;
 pub use asked::Asked;
-use mehari_config::{Handler, Site, Speech};
+use mehari_config::{Handler, LogLevel, Site, Speech, FCGID};
 use mehari_pool::Body;
-use mehari_upstream::Wish;
+use mehari_upstream::{Group, Wish};
 use outgoing::Outgoing;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
 
+const NO_SCRIPT: Problem = Problem::refused(404, "there is no such FastCGI script");
+const NOT_EXECUTABLE: Problem = Problem::refused(403, "a FastCGI script that may not be executed");
+const NOT_STARTED: Problem = Problem::refused(503, "a FastCGI script that cannot be started");
 const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
 
 /// Gives a complete request to the back ends of its route. `path`: what is asked of them.
@@ -45,8 +53,11 @@ pub fn start<D: Dispatch>(
     let Handler::Proxy(proxied) = &route.handler else {
         return Err(UNKNOWN);
     };
-    let group = shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?;
     let asked = Asked::new(shared, request, route);
+    let group = match proxied.upstream == FCGID {
+        true => script(shared, &asked, route)?,
+        false => shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?,
+    };
     let wish = Wish {
         key: match group.wants_key() {
             true => Wish::key_of(request.host, request.path()),
@@ -79,4 +90,22 @@ pub fn start<D: Dispatch>(
         }
     };
     Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))
+}
+
+/// The processes of the script that the route leads to.
+fn script<D: Dispatch>(
+    shared: &Shared<D>,
+    asked: &Asked,
+    route: &Route,
+) -> Result<Rc<Group>, Problem> {
+    let file = Path::new(OsStr::from_bytes(&route.file));
+    shared.upstreams.script(file).map_err(|error| {
+        let text = format!("{}: cannot be started: {error}", file.display());
+        asked.log(LogLevel::Error, &text);
+        match error.kind() {
+            ErrorKind::NotFound => NO_SCRIPT,
+            ErrorKind::PermissionDenied => NOT_EXECUTABLE,
+            _ => NOT_STARTED,
+        }
+    })
 }

@@ -3,7 +3,7 @@
 use super::walk::Found;
 use crate::handler::file::{media_type, suffix, suffixes};
 use crate::problem::Problem;
-use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site};
+use mehari_config::{Change, Handler, Host, Rung, Scope, Section, Settings, Site, FCGID};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -18,9 +18,6 @@ pub fn choose(
     found: &Found,
     alias_script: bool,
 ) -> Result<Handler, Problem> {
-    if alias_script && settings.handler.is_none() {
-        return Ok(Handler::Script(Rung::Cgi));
-    }
     let suffix = suffix(&found.file).unwrap_or_default();
     // As in Apache any suffix of the name counts, and the last that is known most.
     let by_suffix = || {
@@ -31,10 +28,22 @@ pub fn choose(
         known.map(|(_, handler)| handler.clone())
     };
     match settings.handler.clone().or_else(by_suffix) {
-        Some(Handler::Script(_)) if !settings.exec_cgi && !alias_script => Err(NOT_HERE),
+        Some(handler) if is_program(&handler) && !settings.exec_cgi && !alias_script => {
+            Err(NOT_HERE)
+        }
+        None if alias_script => Ok(Handler::Script(Rung::Cgi)),
         Some(Handler::File) if has_script_suffix(suffix) => Err(SOURCE),
         Some(handler) => Ok(handler),
         None => by_name(site.by_name, found, suffix),
+    }
+}
+
+/// It runs the file, which has to be allowed.
+fn is_program(handler: &Handler) -> bool {
+    match handler {
+        Handler::Script(_) => true,
+        Handler::Proxy(proxied) => proxied.upstream == FCGID,
+        _ => false,
     }
 }
 

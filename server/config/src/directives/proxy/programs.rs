@@ -3,9 +3,9 @@
 use super::super::row::*;
 use super::members;
 use crate::{
-    BackEnd, BackEndAddress, PassFrom, Program, Proxied, Site, Speech, Upstream, LUA_POOL,
+    BackEnd, BackEndAddress, PassFrom, Program, Proxied, Site, Speech, Upstream, FCGID, LUA_POOL,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The upstream of a program.
 pub fn name(file: &Path) -> String {
@@ -19,6 +19,7 @@ pub fn program(target: &mut Target, arguments: &Arguments) -> Applied {
         arguments: Vec::new(),
         processes: 2,
         environment: Vec::new(),
+        folder: None,
     };
     let mut index = 1;
     while index < arguments.words.len() {
@@ -64,6 +65,7 @@ pub fn lua_pool(site: &mut Site, processes: Option<usize>) {
         arguments: vec!["lua-pool".into()],
         processes: processes.or(known).unwrap_or(PROCESSES),
         environment: Vec::new(),
+        folder: None,
     };
     keep(upstream, program);
 }
@@ -77,6 +79,47 @@ pub fn lua_handler(site: &mut Site) -> Proxied {
         to: None,
         raw: false,
     }
+}
+
+/// How scripts of `SetHandler fcgid-script` are run.
+pub fn scripts(site: &mut Site, change: impl FnOnce(&mut Program)) {
+    /// As mod_fcgid's FcgidMinProcessesPerClass.
+    const PROCESSES: usize = 3;
+    let upstream = members::upstream(site, FCGID);
+    let mut program = upstream.program.take().unwrap_or(Program {
+        file: PathBuf::new(),
+        arguments: Vec::new(),
+        processes: PROCESSES,
+        environment: Vec::new(),
+        folder: None,
+    });
+    change(&mut program);
+    keep(upstream, program);
+}
+
+/// What `SetHandler fcgid-script` leads to.
+pub fn script_handler(site: &mut Site) -> Proxied {
+    scripts(site, |_| ());
+    Proxied {
+        upstream: FCGID.into(),
+        from: PassFrom::Prefix("/".into()),
+        to: None,
+        raw: false,
+    }
+}
+
+/// `FcgidInitialEnv NAME [VALUE]`: without a value the server's own.
+pub fn initial_environment(target: &mut Target, arguments: &Arguments) -> Applied {
+    let name = arguments.filled(0)?.to_string();
+    let value = match arguments.words.get(1) {
+        Some(word) => word.text.clone(),
+        None => std::env::var(&name).unwrap_or_default(),
+    };
+    scripts(target.site, |program| {
+        program.environment.retain(|(known, _)| *known != name);
+        program.environment.push((name, value));
+    });
+    Ok(())
 }
 
 fn option(program: &mut Program, arguments: &Arguments, index: usize) -> Applied {

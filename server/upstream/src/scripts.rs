@@ -1,0 +1,131 @@
+//! FastCGI scripts (`SetHandler fcgid-script`): each file is a program of its own.
+//!
+//! Its first request starts it. It is started anew when the file or the configuration has changed, ends when nobody has
+//! asked for it for a while, and one that fails at its start is not tried again before the next request. What it is
+//! replaced by does not wait for it: those at work in it finish.
+
+use crate::group::Group;
+use crate::member::Member;
+use crate::program::{Fleet, Restart};
+use crate::upstreams::Report;
+use mehari_config::{BackEndAddress, Upstream};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+
+/// What mod_fcgid calls FcgidIdleTimeout.
+const IDLE: Duration = Duration::from_secs(300);
+
+/// The scripts that run now, and how they are run.
+#[derive(Default)]
+pub struct Scripts {
+    settings: RefCell<Option<Upstream>>,
+    running: RefCell<HashMap<PathBuf, Running>>,
+    /// Replaced, and with somebody at work in them yet.
+    retired: RefCell<Vec<Running>>,
+}
+
+struct Running {
+    group: Rc<Group>,
+    fleet: Fleet,
+    /// When the file was written that is run.
+    written: SystemTime,
+    used: Cell<Instant>,
+}
+
+impl Running {
+    fn start(
+        file: &Path,
+        settings: &Upstream,
+        written: SystemTime,
+        report: &Report,
+    ) -> io::Result<Running> {
+        let mut settings = settings.clone();
+        settings.name = format!("fcgid://{}", file.display());
+        let Some(program) = settings.program.as_mut() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        program.file = file.to_path_buf();
+        program.folder = file.parent().map(Path::to_path_buf);
+        let answering: Rc<RefCell<Weak<Group>>> = Rc::default();
+        let group = answering.clone();
+        let works = move |since| {
+            let group = group.borrow().upgrade();
+            group.is_some_and(|group| group.answered.get() >= since)
+        };
+        let restart = Restart::WhileItWorks(Rc::new(works));
+        let fleet = Fleet::start(program, report, restart)?;
+        for back_end in &mut settings.members {
+            back_end.address = BackEndAddress::Unix(fleet.socket.clone());
+        }
+        let members = settings
+            .members
+            .iter()
+            .cloned()
+            .map(Member::new)
+            .map(Rc::new);
+        let members = members.collect();
+        let group = Group::new(settings, members, report.clone());
+        group.has_never_answered();
+        let group = Rc::new(group);
+        answering.replace(Rc::downgrade(&group));
+        Ok(Running {
+            group,
+            fleet,
+            written,
+            used: Cell::new(Instant::now()),
+        })
+    }
+
+    fn is_busy(&self) -> bool {
+        let members = self.group.members.borrow();
+        self.group.queue.length() > 0 || members.iter().any(|member| member.in_flight.get() > 0)
+    }
+}
+
+impl Scripts {
+    /// How scripts are run from now on; `None`: there are none.
+    pub fn renew(&self, settings: Option<&Upstream>) {
+        if self.settings.borrow().as_ref() == settings {
+            return;
+        }
+        self.settings.replace(settings.cloned());
+        let all = self.running.take().into_values();
+        self.retired.borrow_mut().extend(all);
+    }
+
+    /// The processes of this script, started if need be.
+    pub fn group(&self, file: &Path, report: &Report) -> io::Result<Rc<Group>> {
+        let written = std::fs::metadata(file)?.modified()?;
+        let mut running = self.running.borrow_mut();
+        if let Some(known) = running.get(file) {
+            if known.written == written && !known.fleet.is_over() {
+                known.used.set(Instant::now());
+                return Ok(known.group.clone());
+            }
+        }
+        let settings = self.settings.borrow();
+        let settings = settings.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let fresh = Running::start(file, settings, written, report)?;
+        let group = fresh.group.clone();
+        if let Some(old) = running.insert(file.to_path_buf(), fresh) {
+            self.retired.borrow_mut().push(old);
+        }
+        Ok(group)
+    }
+
+    /// Ends what nobody needs any more.
+    pub fn sweep(&self, now: Instant) {
+        self.retired.borrow_mut().retain(Running::is_busy);
+        let mut running = self.running.borrow_mut();
+        running.retain(|_, one| one.is_busy() || now - one.used.get() < IDLE);
+        for one in running.values() {
+            let members = one.group.members.borrow();
+            members.iter().for_each(|member| member.sweep(now));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(POST_BODY);
+plan tests => 4, need_lwp;
+my $path = '/TestPass__brigades';
+ok t_cmp(POST_BODY("$path/in", content => 'SOME Text'), 'some text1', 'an input filter');
+my $long = join '', map { "LINE $_\n" } 1 .. 4000;
+ok t_cmp(POST_BODY("$path/in", content => $long), lc($long) . '1', 'of much');
+ok t_cmp(POST_BODY("$path/out", content => 'some text'), 'txet emos.', 'an output filter');
+ok t_cmp(POST_BODY("$path/declined", content => $long), $long, 'filters that decline');

@@ -1,0 +1,69 @@
+//! FastCGI scripts under `SetHandler fcgid-script`, beside Apache's mod_fcgid.
+
+use mehari_harness::{Builder, Pair, Request, Server};
+use std::path::Path;
+
+const NEEDED: &[&str] = &[
+    "/usr/lib/apache2/modules/mod_fcgid.so",
+    "/usr/share/perl5/CGI/Fast.pm",
+];
+
+fn is_installed() -> bool {
+    let there = NEEDED.iter().all(|file| Path::new(file).exists());
+    if !there {
+        eprintln!("SKIPPED: libapache2-mod-fcgid or libcgi-fast-perl is not installed (packaging/needs/programs)");
+    }
+    there
+}
+
+fn site() -> Builder {
+    Server::builder().program_site("fcgid").folder("run")
+}
+
+#[test]
+fn scripts_are_programs_that_stay_and_see_what_they_see_under_mod_fcgid() {
+    if !is_installed() {
+        return;
+    }
+    let mut user = Pair::start(site).mask(&[("(?:first|again)", "(call)")]);
+    user.get("/f/echo.fcgi").expect(200);
+    // The program and the socket it is asked by stay.
+    user.may_keep_what_it_has();
+    user.get("/f/echo.fcgi/a/b?name=x").expect(200);
+    user.form("/f/echo.fcgi", "name=posted").expect(200);
+    user.get("/app/deep/er?name=y").expect(200);
+    user.get("/app").expect(200);
+    let signed = |path: &str| Request::get(path).field("Authorization", "Basic YTpi");
+    user.send(&signed("/f/echo.fcgi")).expect(200);
+    let page = user.send(&signed("/f/knows.fcgi")).expect(200);
+    assert!(page.contains("HTTP_AUTHORIZATION=Basic YTpi"), "{page}");
+    for (path, status) in [("/f/none.fcgi", 404), ("/forbidden/echo.fcgi", 403)] {
+        user.get(path).expect(status);
+    }
+    user.may_keep_what_it_has();
+}
+
+#[test]
+fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
+    if !is_installed() {
+        return;
+    }
+    let mut server = site().start();
+    let begun = std::time::Instant::now();
+    let status = server.get("/f/fails.fcgi").status;
+    assert!([502, 503].contains(&status), "{status}");
+    assert!(begun.elapsed() < mehari_harness::PATIENCE);
+    server.log.expect("nothing to serve");
+    server.log.expect("as soon as it was started");
+    assert_eq!(server.get("/f/plain.fcgi").status, 403);
+    let working = server.site.read("cgi/echo.fcgi");
+    server.site.write("cgi/fails.fcgi", &working);
+    let answer = server.get("/f/fails.fcgi?name=z&warn=1");
+    assert!(answer.expect(200).contains("name=z"));
+    server.log.expect("asked to warn");
+    // One that leaves after a request is started again, the request is not lost.
+    for _ in 0..12 {
+        server.get("/f/fails.fcgi?leave=1").expect(200);
+    }
+    server.may_keep_what_it_has();
+}
