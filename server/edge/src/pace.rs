@@ -54,7 +54,9 @@ impl Pace {
             None => {}
             Some(took) if took < SLICE / 4 => {
                 self.step = (self.step * 4).min(MOST);
-                self.is_slow = false;
+                // A few that are slow take little time, too.
+                let each = took.as_nanos() / u128::from(instructions.unsigned_abs().max(1));
+                self.is_slow = self.is_slow && each > 10 * INSTRUCTION.as_nanos();
             }
             Some(_) => {
                 self.step = (self.step / 4).max(1);
