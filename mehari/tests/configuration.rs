@@ -28,6 +28,35 @@ fn check_tells_what_a_configuration_means() {
 }
 
 #[test]
+fn check_tells_what_is_compressed_and_cached_and_whose_workers_serve() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let conf = folder.path().join("httpd.conf");
+    let lines = "DocumentRoot .\nAddOutputFilterByType DEFLATE text/html\nCacheEnable disk /pages\n\
+        <VirtualHost *>\nServerName a.example\nDocumentRoot .\nPerlOptions +Parent\nPerlModule strict\nMaxClients 3\n\
+        SetOutputFilter BROTLI_COMPRESS\nCacheDisable /pages/own\n</VirtualHost>\n";
+    std::fs::write(&conf, lines).expect("written");
+    let conf = conf.display().to_string();
+    let told = text(&mehari(&["check", "--text-only", "-f", &conf]).stdout);
+    let (main, host) = told.split_once("<VirtualHost *>").expect("a host");
+    let line = |label: &str, value: &str| format!("  {label:<16} {value}\n");
+    for line in [
+        line("compressed", "text/html: gzip"),
+        line("cached", "/pages"),
+    ] {
+        assert!(main.contains(&line), "{line}{told}");
+    }
+    for line in [
+        line("workers", "its own, of a Perl of its own"),
+        line("loaded first", "module strict"),
+        line("workers at most", "3"),
+        line("compressed", "everything: br"),
+        line("cached", "not /pages/own"),
+    ] {
+        assert!(host.contains(&line), "{line}{told}");
+    }
+}
+
+#[test]
 fn check_tells_every_problem_on_stderr_and_fails() {
     let told = mehari(&["check", "-f", "problems.conf"]);
     assert_eq!(text(&told.stdout), "");

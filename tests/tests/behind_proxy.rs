@@ -16,7 +16,7 @@ fn start(conf: &str) -> Server {
 #[test]
 fn proxy_headers_of_both_versions_say_who_asks() {
     let server = start(
-        "RemoteIPProxyProtocol On\nRequestReadTimeout header=1\nCustomLog logs/access.log \"%a\"\n",
+        "RemoteIPProxyProtocol On\nUseCanonicalPhysicalPort On\nRequestReadTimeout header=1\nCustomLog logs/access.log \"%a\"\n",
     );
     let mut v2 = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".to_vec();
     v2.extend_from_slice(&[192, 0, 2, 7, 198, 51, 100, 1, 0x10, 0, 0, 80]);

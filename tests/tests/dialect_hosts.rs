@@ -70,7 +70,7 @@ fn name_decides_and_what_a_host_does_not_say_is_the_main_servers() {
     );
     assert_eq!(
         get("x.one.example", "/scripts/who.pl").expect(200),
-        format!("main one.example {root}/one")
+        format!("main x.one.example {root}/one")
     );
     assert_eq!(get("two.example", "/nowhere").expect(404), "nothing at two");
     assert_ne!(get("one.example", "/nowhere").expect(404), "nothing at two");

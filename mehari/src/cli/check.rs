@@ -12,6 +12,7 @@ use clap::Parser;
 use mehari_config::{Note, NoteKind, Problems, Site};
 
 mod meaning;
+mod output;
 mod settings;
 
 #[derive(Parser)]

@@ -20,6 +20,12 @@ pub struct Host {
     pub addresses: Vec<HostAddress>,
     /// `ServerName`; `None`: the request's Host, else the local address.
     pub server_name: Option<String>,
+    /// The port behind it.
+    pub server_port: Option<u16>,
+    /// `UseCanonicalName On`: that is what the server calls itself, whatever a client asked for.
+    pub(crate) canonical: Option<bool>,
+    /// `UseCanonicalPhysicalPort On`: the port of the connection counts more than `ServerName`'s.
+    pub(crate) physical_port: Option<bool>,
     /// `ServerAlias`, in lower case: further names, which may have wildcards.
     pub names: Vec<String>,
     pub server_admin: Option<String>,
@@ -72,6 +78,9 @@ impl Host {
             number: 0,
             addresses,
             server_name: None,
+            server_port: None,
+            canonical: None,
+            physical_port: None,
             names: Vec::new(),
             server_admin: None,
             document_root: PathBuf::new(),
@@ -99,6 +108,8 @@ impl Host {
         if self.server_admin.is_none() {
             self.server_admin.clone_from(&main.server_admin);
         }
+        self.canonical = self.canonical.or(main.canonical);
+        self.physical_port = self.physical_port.or(main.physical_port);
         self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
         self.rules.inherit(&main.rules);
@@ -107,6 +118,14 @@ impl Host {
         self.sections.extend(own);
         self.base = main.base.clone();
         self.base_handlers = main.base_handlers.clone();
+    }
+
+    pub fn is_canonical(&self) -> bool {
+        self.canonical.unwrap_or(false)
+    }
+
+    pub fn is_port_physical(&self) -> bool {
+        self.physical_port.unwrap_or(false)
     }
 
     /// What logs and reports call it: its `ServerName`, else its addresses.

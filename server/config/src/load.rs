@@ -6,16 +6,15 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::arguments::Arguments;
-use crate::directive::{Directive, Place, Target};
 use crate::environment::{Environment, IncludeRequest};
 use crate::include::{self, MOST_FILES};
 use crate::line::{self, Character, Lines};
 use crate::problem::{At, Fault};
 use crate::team::TeamDraft;
-use crate::{Change, Host, Interpreter, Note, NoteKind, Problem, Problems, Site};
+use crate::{Change, Host, Interpreter, Note, Problem, Problems, Site};
 
 mod custom;
+mod directive_line;
 mod finish;
 mod htaccess;
 mod macros;
@@ -266,139 +265,6 @@ impl<'a> Reader<'a> {
     fn is_skipping(&self) -> bool {
         let innermost = self.open.last();
         innermost.is_some_and(|open| matches!(open.kind, OpenKind::Skip))
-    }
-
-    fn directive_line(&mut self, content: &[Character]) -> Result<(), Fault> {
-        let name = line::first_word(content);
-        let row = match Directive::named(&name.text) {
-            Some(row) => row,
-            None => match self.custom(&name.text) {
-                Some(directive) => return self.custom_line(directive, &name, content),
-                None => return Err(unknown::fault(&name, &self.environment.custom)),
-            },
-        };
-        if let Some(may) = self.htaccess.as_ref().filter(|may| !may.allow(row)) {
-            return Err(Fault::new(name.at, htaccess::refusal(row, may)));
-        }
-        if let Some(section) = self.misplaced(row) {
-            let message = format!(
-                "{} cannot stand in <{section}>; expected it outside of sections",
-                row.name
-            );
-            return Err(Fault::new(name.at, message));
-        }
-        if row.name == "Perl" {
-            return self.perl_line(&name, content);
-        }
-        let words = line::words(content)?;
-        let rest = words.get(1..).unwrap_or_default();
-        let end = content.last().map_or(name.at, |(_, at)| At {
-            line: at.line,
-            column: at.column + 1,
-        });
-        let arguments = Arguments {
-            name: row.name,
-            shape: &row.shape,
-            words: rest,
-            end,
-        };
-        row.shape.check(&arguments)?;
-        if row.place == Place::Shared && self.host.is_some() {
-            let message = "the main server's holds for all hosts".to_string();
-            self.add_note(row.name, name.at, NoteKind::Ignored, message);
-            return Ok(());
-        }
-        let preloads = self.environment.preloads.len();
-        let own = self.host.as_ref().map(|host| host.team.own);
-        self.apply(row, &arguments)?;
-        self.check_own_perl(own.unwrap_or_default(), name.at)?;
-        self.note_own_line(row, name.at);
-        self.note(row, name.at);
-        self.record(row.name, content);
-        let is_maker = row.name == "PerlLoadModule";
-        if is_maker || self.environment.preloads.len() > preloads {
-            self.place_preloads(preloads, name.at);
-            self.preload_was_read(name.at, is_maker);
-        }
-        for (upstream, at) in self.environment.named.drain(..) {
-            self.named.push((upstream, self.file.clone(), at));
-        }
-        if let Some(request) = self.environment.used.take() {
-            return self.use_macro(request);
-        }
-        if let Some(name) = self.environment.forgotten.take() {
-            self.forget_macro(&name);
-        }
-        match self.environment.include.take() {
-            Some(request) => self.include(request),
-            None => Ok(()),
-        }
-    }
-
-    /// The section a directive must not stand in.
-    fn misplaced(&self, row: &Directive) -> Option<&str> {
-        let mut around = self.open.iter().rev();
-        let section = around.find(|open| match open.kind {
-            OpenKind::Scoped(_) | OpenKind::Part(..) | OpenKind::Proxy(_) => {
-                row.place != Place::Everywhere
-            }
-            OpenKind::Host => row.place == Place::Server,
-            OpenKind::Read | OpenKind::Skip => false,
-        });
-        section.map(|open| open.name.as_str())
-    }
-
-    fn apply(&mut self, row: &Directive, arguments: &Arguments) -> Result<(), Fault> {
-        self.environment.note = None;
-        self.environment.host = self.host_number();
-        let mut scope = None;
-        let innermost = self
-            .open
-            .iter_mut()
-            .rev()
-            .find_map(|open| match &mut open.kind {
-                OpenKind::Scoped(section) => {
-                    scope = Some(section.scope.clone());
-                    Some(&mut section.changes)
-                }
-                OpenKind::Part(_, changes) | OpenKind::Proxy(changes) => Some(changes),
-                _ => None,
-            });
-        let in_section = innermost.is_some();
-        let in_host = self.host.is_some();
-        let draft = self.host.as_mut().unwrap_or(&mut self.main);
-        let mut target = Target {
-            site: &mut self.site,
-            host: &mut draft.host,
-            team: &mut draft.team,
-            changes: innermost.unwrap_or(&mut draft.base),
-            in_section,
-            scope,
-            in_host,
-            environment: &mut self.environment,
-        };
-        (row.apply)(&mut target, arguments)
-    }
-
-    fn note(&mut self, row: &'static Directive, at: At) {
-        let said = self.environment.note.take();
-        let (kind, message) = match (row.ignored, said) {
-            (Some(reason), _) => (NoteKind::Ignored, reason.to_string()),
-            (None, Some(said)) => said,
-            (None, None) => (NoteKind::Honoured, String::new()),
-        };
-        self.add_note(row.name, at, kind, message);
-    }
-
-    fn add_note(&mut self, directive: &'static str, at: At, kind: NoteKind, message: String) {
-        self.notes.push(Note {
-            file: self.file.clone(),
-            line: at.line,
-            column: at.column,
-            kind,
-            directive,
-            message,
-        });
     }
 
     fn include(&mut self, request: IncludeRequest) -> Result<(), Fault> {

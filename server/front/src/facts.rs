@@ -1,6 +1,6 @@
 //! What a request answers when an expression, a rewrite rule or a header rule asks.
 
-use crate::handler::perl::server_name;
+use crate::canonical;
 use crate::maps::MapTable;
 use crate::notes::Notes;
 use crate::request::Request;
@@ -105,7 +105,7 @@ impl<'a> RequestFacts<'a> {
                 .and_then(|notes| notes.user_name())
                 .unwrap_or_default(),
             "AUTH_TYPE" if self.notes.is_some_and(|notes| notes.user.is_some()) => b"Basic",
-            "SERVER_NAME" => server_name(request, self.host),
+            "SERVER_NAME" => return into.extend_from_slice(&canonical::name(request, self.host)),
             "SERVER_ADDR" => peer.server_addr.as_bytes(),
             "SERVER_ADMIN" => self
                 .host
@@ -129,7 +129,7 @@ impl<'a> RequestFacts<'a> {
             "API_VERSION" => b"20120211:130",
             "HTTP_HOST" => request.host,
             "REMOTE_PORT" => return push(into, u64::from(peer.remote_port)),
-            "SERVER_PORT" => return push(into, u64::from(peer.server_port)),
+            "SERVER_PORT" => return push(into, u64::from(canonical::port(request, self.host))),
             "REQUEST_STATUS" if self.status > 0 => return push(into, u64::from(self.status)),
             "REQUEST_LOG_ID" | "CONN_LOG_ID" => return push(into, request.id),
             "THE_REQUEST" => {

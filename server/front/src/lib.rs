@@ -9,6 +9,7 @@ mod address;
 mod answer;
 mod backlog;
 mod cache;
+mod canonical;
 mod clock;
 mod crew;
 mod deadline;

@@ -17,9 +17,11 @@
 //! | `/cookie` | sets a cookie |
 //! | `/bare` | heads with bare line feeds |
 
+use rustix::fd::OwnedFd;
+use rustix::net::{bind_v4, getsockname, socket, AddressFamily, SocketAddrAny, SocketType};
 use rustls::pki_types::PrivateKeyDer;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,8 +29,9 @@ use std::time::Duration;
 pub struct Server {
     pub port: u16,
     pub tls_port: u16,
-    /// Nobody listens here.
+    /// Nobody listens here, nor ever will: it is taken.
     pub refused_port: u16,
+    _taken: OwnedFd,
     state: Arc<State>,
 }
 
@@ -46,12 +49,16 @@ impl Server {
         let tls_port = listen(state.clone(), move |stream, state| {
             serve_tls(stream, &state, configuration.clone());
         });
-        let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-        let refused_port = closed.local_addr().unwrap().port();
+        let taken = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind_v4(&taken, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let Ok(SocketAddrAny::V4(address)) = getsockname(&taken) else {
+            panic!("its address")
+        };
         Server {
             port,
             tls_port,
-            refused_port,
+            refused_port: address.port(),
+            _taken: taken,
             state,
         }
     }

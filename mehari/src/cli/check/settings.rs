@@ -2,7 +2,7 @@
 
 use mehari_config::{Phase, Settings, Site};
 
-use super::meaning::Page;
+use super::{meaning::Page, output};
 
 /// The settings outside of sections, in full.
 pub(super) fn base(page: &mut Page, site: &Site) {
@@ -95,6 +95,7 @@ fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settin
     for (status, document) in fresh!(error_documents) {
         page.line("error page", format!("{status}: {document}"));
     }
+    output::lines(page, settings, base);
     phases(page, settings, base);
     if let Some(base) = base {
         rules(page, settings, base);

@@ -46,11 +46,6 @@ pub const GROUP: Group = Group {
             "HostnameLookups",
             "addresses are never looked up while a request waits",
         ),
-        Directive::ignored("UseCanonicalName", "ServerName is used where it is set"),
-        Directive::ignored(
-            "UseCanonicalPhysicalPort",
-            "the port is the one the request came to",
-        ),
         Directive::ignored("FcgidMaxRequestLen", LIMIT_REQUEST_BODY),
         Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB are in a file"),
         Directive::ignored("FcgidIOTimeout", PROXY_TIMEOUT),

@@ -34,6 +34,32 @@ pub const GROUP: Group = Group {
         )
         .otherwise("the request's Host")
         .example("www.example.com", "\"two words\""),
+        Directive::everywhere(
+            "UseCanonicalName",
+            Shape::Choice(&["Off", "On", "DNS"]),
+            "What the server calls itself in SERVER_NAME, SERVER_PORT and links: what the client asked for (Off), or ServerName with its port (On). DNS is On: addresses are not looked up for it.",
+            |target, arguments| {
+                let canonical = arguments.choice()? != "Off";
+                if of_the_host(target) {
+                    target.host.canonical = Some(canonical);
+                }
+                Ok(())
+            },
+        )
+        .otherwise("Off"),
+        Directive::everywhere(
+            "UseCanonicalPhysicalPort",
+            Shape::Flag,
+            "Whether the port of the connection stands in where the client named none, before ServerName's.",
+            |target, arguments| {
+                let physical = arguments.flag()?;
+                if of_the_host(target) {
+                    target.host.physical_port = Some(physical);
+                }
+                Ok(())
+            },
+        )
+        .otherwise("Off"),
         Directive::host(
             "ServerAlias",
             words("HOST...", 1, ANY),
@@ -206,13 +232,28 @@ fn server_name(target: &mut Target, arguments: &Arguments) -> Applied {
     if !name.chars().all(fits) || name.is_empty() {
         return Err(arguments.fault(0, format!("expected a host name, not `{text}`")));
     }
-    // The port is the one the request came to.
-    let name = match name.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => name,
+    let (name, port) = match name.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let number = port.parse::<u16>().ok().filter(|port| *port > 0);
+            let expected = || format!("expected a port from 1 to 65535, not `{port}`");
+            let number = number.ok_or_else(|| arguments.fault(0, expected()))?;
+            (host, Some(number))
+        }
+        _ => (name, None),
     };
     target.host.server_name = Some(name.to_string());
+    target.host.server_port = port;
     Ok(())
+}
+
+/// A setting of the whole host: in a section it is noted that it does nothing.
+fn of_the_host(target: &mut Target) -> bool {
+    if target.in_section {
+        target
+            .environment
+            .ignore("what the host says outside of sections holds");
+    }
+    !target.in_section
 }
 
 fn server_alias(target: &mut Target, arguments: &Arguments) -> Applied {

@@ -143,7 +143,8 @@ impl Host {
         say("server_admin", self.server_admin.as_deref().unwrap_or(""));
         say("document_root", &self.document_root.to_string_lossy());
         say("names", &self.names.join(" "));
-        let port = self.addresses.iter().find_map(|address| address.port);
+        let of_addresses = || self.addresses.iter().find_map(|address| address.port);
+        let port = self.server_port.or_else(of_addresses);
         let port = port.or(listened);
         say("port", &port.map_or(String::new(), |port| port.to_string()));
         text.0

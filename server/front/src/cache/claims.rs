@@ -26,11 +26,14 @@ const FORWARDED: &[u8] = b"x-forwarded-";
 /// Who the client is: no page may depend on that and be for all.
 const CLIENT: &str = "x-forwarded-for";
 
-/// Empty for most requests. Begins with NUL and 1, which nothing before it in a key does.
+/// How a claim begins in a key; nothing before it there does.
+pub const BEGIN: &[u8] = b"\0\x01";
+
+/// Empty for most requests.
 pub fn of(request: &Request<'_>) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, value) in request.fields.iter().filter(|(name, _)| is_claim(name)) {
-        all.extend_from_slice(b"\0\x01");
+        all.extend_from_slice(BEGIN);
         all.extend_from_slice(&name.to_ascii_lowercase());
         all.push(b'=');
         match name.eq_ignore_ascii_case(b"forwarded") {

@@ -57,10 +57,12 @@ fn target_of(rest: &[u8]) -> &[u8] {
     memchr::memchr(0, rest).map_or(rest, |end| &rest[..end])
 }
 
-/// The same host's key for another target.
+/// The same host's key for another target, for who claims the same: behind a proxy all do.
 pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
-    Some([&key[..=at], target].concat())
+    let claimed = memchr::memmem::find(&key[at..], claims::BEGIN);
+    let claimed = claimed.map_or(&[][..], |start| &key[at + start..]);
+    Some([&key[..=at], target, claimed].concat())
 }
 
 /// Which pages are to be forgotten.
@@ -172,6 +174,11 @@ mod tests {
         assert_eq!(
             beside(key, b"/c").as_deref(),
             Some(&b"\0\0\0\0-host\0/c"[..])
+        );
+        let key = b"\0\0\0\0-host\0/a?b\0registry\0/srv/a.pl\0\x01x-forwarded-host=h";
+        assert_eq!(
+            beside(key, b"/c").as_deref(),
+            Some(&b"\0\0\0\0-host\0/c\0\x01x-forwarded-host=h"[..])
         );
     }
 }

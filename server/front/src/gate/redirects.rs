@@ -1,7 +1,7 @@
 //! `Redirect` and what else sends a client to another address.
 
 use crate::answer::Answer;
-use crate::handler::perl::server_name;
+use crate::canonical;
 use crate::request::Request;
 use crate::rewrite::has_scheme;
 use mehari_config::{
@@ -76,13 +76,5 @@ pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> 
     if has_scheme(&target) || !target.starts_with(b"/") {
         return target;
     }
-    let scheme: &[u8] = match request.peer.tls {
-        Some(_) => b"https://",
-        None => b"http://",
-    };
-    let name = match request.host.is_empty() {
-        true => server_name(request, host),
-        false => request.host,
-    };
-    [scheme, name, &target].concat()
+    [canonical::origin(request, host), target].concat()
 }

@@ -1,10 +1,11 @@
 //! Requests for Perl: which header fields a program may see, and the call the pool gets.
 
+use crate::canonical;
 use crate::dispatch::Dispatch;
 use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
 use crate::trace;
-use mehari_config::{Handler, Host, Rung, Site};
+use mehari_config::{Handler, Rung, Site};
 use mehari_pool::{Body, Call, Task};
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
@@ -86,7 +87,8 @@ pub fn with_call<T>(
             .into_iter()
             .for_each(|value| variables.push((b"HTTP_AUTHORIZATION", value)));
     }
-    let admin = site.host(route.host).server_admin.as_deref();
+    let host = site.host(route.host);
+    let admin = host.server_admin.as_deref();
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
     }
@@ -110,15 +112,15 @@ pub fn with_call<T>(
         query: request.query(),
         protocol: request.protocol.name(),
         scheme: scheme(request),
-        server_name: server_name(request, site.host(route.host)),
-        server_port: request.peer.server_port,
+        server_name: &canonical::name(request, host),
+        server_port: canonical::port(request, host),
         media_type: media_type(route).as_bytes(),
         server_addr: request.peer.server_addr.as_bytes(),
         remote_addr: request.peer.remote_addr.as_bytes(),
         remote_port: request.peer.remote_port,
         connection: request.peer.connection,
         kept: request.peer.kept.get(),
-        document_root: site.host(route.host).document_root.as_os_str().as_bytes(),
+        document_root: host.document_root.as_os_str().as_bytes(),
         fields: fields.as_slice(),
         variables: variables.as_slice(),
         settings: told(route),
@@ -128,7 +130,7 @@ pub fn with_call<T>(
         },
         known: request.notes.map_or(0, |notes| notes.known),
         server: u16::try_from(route.host).unwrap_or(0),
-        team: site.host(route.host).team,
+        team: host.team,
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
         timeout: settings.request_timeout,
@@ -209,15 +211,6 @@ fn task(route: &Route) -> Task<'_> {
         Handler::Psgi(file) => Task::Psgi {
             file: file.as_os_str().as_bytes(),
         },
-    }
-}
-
-/// `ServerName`, else the host the client asked for, else the address it reached.
-pub fn server_name<'a>(request: &Request<'a>, host: &'a Host) -> &'a [u8] {
-    match &host.server_name {
-        Some(name) => name.as_bytes(),
-        None if !request.host.is_empty() => request.host_name(),
-        None => request.peer.server_addr.as_bytes(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a script sees of a request: what it asks for, when it does.
 
-use crate::handler::perl::{scheme, server_name};
+use crate::canonical;
+use crate::handler::perl::scheme;
 use crate::path::Path;
 use crate::request::Request;
 use crate::route::Route;
@@ -33,7 +34,7 @@ impl Source for Seen<'_> {
             Attribute::RemotePort => return Some(number(peer.remote_port)),
             Attribute::ServerAddress => peer.server_addr.as_bytes(),
             Attribute::ServerPort => return Some(number(peer.server_port)),
-            Attribute::ServerName => server_name(request, self.host),
+            Attribute::ServerName => return Some(canonical::name(request, self.host)),
             Attribute::PhysicalDocRoot | Attribute::PhysicalBaseDir => self.root(),
             Attribute::PhysicalPath => &self.route?.file,
             Attribute::PhysicalRelPath => self.rel_path()?,

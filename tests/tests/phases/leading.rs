@@ -1,0 +1,138 @@
+//! Requests that Perl leads on within its worker: sub-requests and internal redirects.
+
+use super::*;
+
+#[test]
+fn requests_lead_on_within_the_worker() {
+    let module = r#"
+use Apache2::SubRequest ();
+use Apache2::Response ();
+sub trans { my $r = shift; $r->uri($1) if $r->uri =~ m{^/moved(/.*)}; -1 }
+sub file  { my $r = shift; return -1 unless $r->uri eq '/chosen'; $r->filename($r->document_root . '/plain.txt'); 0 }
+sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('[', $r->uri, ' ', $r->args // '', ']'); 0 }
+sub redirect { my $r = shift; $r->internal_redirect('/say?from=' . substr $r->uri, 1); 0 }
+sub loop  { my $r = shift; $r->internal_redirect('/loop'); 0 }
+sub tofile { my $r = shift; $r->internal_redirect('/plain.txt'); 0 }
+sub sub_request {
+    my $r = shift;
+    $r->content_type('text/plain');
+    $r->print('before ');
+    my $status = $r->lookup_uri($r->args)->run;
+    $r->print(" after $status");
+    0;
+}
+sub look {
+    my $r = shift;
+    my $subr = $r->lookup_uri($r->args);
+    $r->content_type('text/plain');
+    $r->print(join ' ', ref $subr, $subr->uri, $subr->filename =~ m{([^/]*)$}, $subr->status, $subr->handler, $subr->main->uri);
+    0;
+}
+sub deep { my $r = shift; $r->print('.'); my $status = $r->lookup_uri('/deep')->run; $r->print($status) if $status; 0 }
+sub forbid { 403 }
+sub missing { my $r = shift; $r->custom_response(404, '/document?for=404'); 404 }
+sub fails { die "as told\n" }
+sub document { my $r = shift; $r->content_type('text/plain'); my $prev = $r->prev; $r->print('document for ', $prev->uri, ' ', $prev->notes->get('error-notes') // '', $ENV{REDIRECT_STATUS} // ''); 0 }
+"#;
+    let conf = r#"PerlModule Lead
+PerlTransHandler Lead::trans Lead::file
+ErrorDocument 500 /document
+<Location /say>
+SetHandler modperl
+PerlHandler Lead::say
+</Location>
+<Location /redirect>
+SetHandler modperl
+PerlHandler Lead::redirect
+</Location>
+<Location /deep>
+SetHandler modperl
+PerlHandler Lead::deep
+</Location>
+<Location /loop>
+SetHandler modperl
+PerlHandler Lead::loop
+</Location>
+<Location /tofile>
+SetHandler modperl
+PerlHandler Lead::tofile
+</Location>
+<Location /sub>
+SetHandler modperl
+PerlHandler Lead::sub_request
+</Location>
+<Location /look>
+SetHandler modperl
+PerlHandler Lead::look
+</Location>
+<Location /forbidden>
+PerlAccessHandler Lead::forbid
+</Location>
+<Location /missing>
+SetHandler modperl
+PerlHandler Lead::missing
+</Location>
+<Location /fails>
+SetHandler modperl
+PerlHandler Lead::fails
+</Location>
+<Location /document>
+SetHandler perl-script
+PerlHandler Lead::document
+</Location>
+Alias /scripts @ROOT@/scripts
+<Directory @ROOT@/scripts>
+SetHandler perl-script
+PerlHandler ModPerl::Registry
+PerlOptions +ParseHeaders
+Options +ExecCGI
+</Directory>
+"#;
+    let server = one_worker(&[("Lead", module)], conf)
+        .file("htdocs/plain.txt", "plain\n")
+        .file(
+            "scripts/hello.pl",
+            "print qq{Content-Type: text/html\\n\\nhello from a script};\n",
+        )
+        .start();
+    for (target, status, text) in [
+        ("/moved/say?a=1", 200, "[/say a=1]"),
+        ("/moved/plain.txt", 200, "plain\n"),
+        ("/moved/none.txt", 404, ""),
+        ("/chosen", 200, "plain\n"),
+        ("/redirect", 200, "[/say from=redirect]"),
+        ("/tofile", 200, "plain\n"),
+        ("/sub?/say", 200, "before [/say ] after 0"),
+        ("/sub?/plain.txt", 200, "before plain\n after 0"),
+        (
+            "/sub?/scripts/hello.pl",
+            200,
+            "before hello from a script after 0",
+        ),
+        ("/sub?/none.txt", 200, "before  after 404"),
+        ("/deep", 200, "...........500"),
+        ("/sub?/forbidden/x", 200, "before  after 403"),
+        (
+            "/look?/plain.txt",
+            200,
+            "Apache2::SubRequest /plain.txt plain.txt 200 default-handler /look",
+        ),
+        (
+            "/look?/forbidden/x",
+            200,
+            "Apache2::SubRequest /forbidden/x x 403 default-handler /look",
+        ),
+        ("/missing", 404, "document for /missing 404"),
+        ("/fails", 500, "document for /fails as told\n500"),
+    ] {
+        let answer = server.get(target);
+        assert_eq!(answer.status, status, "{target}: {}", answer.text());
+        assert!(
+            answer.text().starts_with(text),
+            "{target}: {}",
+            answer.text()
+        );
+    }
+    assert_eq!(server.get("/loop").status, 500);
+    assert_eq!(server.get("/say").expect(200), "[/say ]");
+}

@@ -1,0 +1,28 @@
+//! Perl's handlers in the phases of a request: their order, what their answers mean, what follows the response.
+//!
+//! Where mod_perl does the same, the expectation was checked against it (`MEHARI_TESTS_AGAINST=apache2`).
+
+use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
+
+mod access;
+mod handlers;
+mod leading;
+mod order;
+mod server_life;
+mod streams;
+
+/// A site with one worker, `lib` in @INC and these modules.
+fn one_worker(modules: &[(&str, &str)], conf: &str) -> Builder {
+    let mut builder = Server::builder().conf(ONE_WORKER);
+    for (name, text) in modules {
+        let head = format!(
+            "package {};\nuse strict;\nuse warnings;\n{USES}",
+            name.replace('/', "::")
+        );
+        builder = builder.file(&format!("lib/{name}.pm"), &format!("{head}{text}\n1;\n"));
+    }
+    builder.conf(conf)
+}
+
+const ONE_WORKER: &str = "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\nPerlSwitches -I@ROOT@/lib\n";
+const USES: &str = "use Apache2::RequestRec ();\nuse Apache2::RequestIO ();\nuse Apache2::RequestUtil ();\nuse Apache2::Response ();\nuse APR::Pool ();\nuse APR::Table ();\n";
