@@ -41,6 +41,7 @@ void mehari_subrequest_boot(pTHX); /* api_subrequest.c */
 void mehari_layers_boot(pTHX);     /* layers.c */
 PerlIO_funcs *mehari_output_layer(void); /* stdout.c */
 extern PerlIO_funcs mehari_input_layer;  /* input.c */
+mehari_rec *mehari_rec_answering(void);  /* request.c: the record whose head is the answer's */
 
 /* environment.c */
 void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */

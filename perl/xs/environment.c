@@ -1,25 +1,9 @@
-/* %ENV: the CGI variables of a request, stored in place in pinned elements.
+/* %ENV: the CGI variables of a request, stored in place in pinned elements (environment_names.c).
  *
  * Our stores do not touch C's environ (that costs a microsecond each); before a child process
- * starts, environ is rebuilt from %ENV as it then is.
+ * starts, environ is rebuilt from %ENV as it then is (environment_system.c).
  */
-#include "api.h"
-#include <unistd.h>
-
-extern char **environ;
-
-typedef struct pin {
-  SV *key;
-  U32 hash;
-  U32 request; /* the last request that set it */
-} pin;
-
-/* A spelling of a field's name, and the variable it becomes: other spellings share the variable. */
-typedef struct {
-  pin *variable;
-  U8 length; /* 0: the place is free */
-  char name[55];
-} spelling;
+#include "environment.h"
 
 enum {
   GATEWAY_INTERFACE, SERVER_SOFTWARE, SERVER_PROTOCOL, SERVER_NAME, SERVER_ADDR, SERVER_PORT, REMOTE_ADDR, REMOTE_PORT,
@@ -29,13 +13,9 @@ static const char *const fixed_names[FIXED] = {
   "GATEWAY_INTERFACE", "SERVER_SOFTWARE", "SERVER_PROTOCOL", "SERVER_NAME", "SERVER_ADDR", "SERVER_PORT", "REMOTE_ADDR", "REMOTE_PORT",
   "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
 };
-static pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
+static mehari_pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
 
-#define SPELLINGS 256 /* a power of two; half of it is used */
-static spelling spellings[SPELLINGS];
-static pin field_pins[SPELLINGS / 2];
-static int spelling_count, field_pin_count;
-static pin *live[SPELLINGS / 2 + 5]; /* the optional variables that %ENV has now */
+static mehari_pin *live[MEHARI_FIELD_PINS + 5]; /* the optional variables that %ENV has now */
 static int live_count;
 
 static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
@@ -43,13 +23,6 @@ static int base_count;
 static STRLEN own_base; /* of them, those no request sets */
 static AV *loose; /* names of this request without a pin */
 static U32 request;
-
-static void make_pin(pTHX_ pin *this, const char *name, STRLEN length)
-{
-  this->request = 0;
-  PERL_HASH(this->hash, name, length);
-  this->key = newSVpvn_share(name, length, this->hash);
-}
 
 static bool is_plain(SV *value)
 {
@@ -69,7 +42,7 @@ static void store(pTHX_ HV *env, SV *key, U32 hash, const char *value, STRLEN le
     SvTAINTED_on(HeVAL(entry));
 }
 
-static void set(pTHX_ HV *env, pin *this, const char *value, STRLEN length)
+static void set(pTHX_ HV *env, mehari_pin *this, const char *value, STRLEN length)
 {
   this->request = request;
   store(aTHX_ env, this->key, this->hash, value, length);
@@ -92,77 +65,6 @@ static void set_number(pTHX_ HV *env, int which, unsigned number)
   set(aTHX_ env, &fixed[which], at, digits + sizeof digits - at);
 }
 
-/* The variable a header field becomes. */
-static STRLEN variable_name(char *into, const char *name, STRLEN length)
-{
-  STRLEN at = 0;
-  if ((length == 12 && !strncasecmp(name, "Content-Type", 12)) || (length == 14 && !strncasecmp(name, "Content-Length", 14)))
-    ;
-  else {
-    memcpy(into, "HTTP_", 5);
-    at = 5;
-  }
-  for (STRLEN i = 0; i < length; i++)
-    into[at++] = name[i] == '-' ? '_' : toUPPER(name[i]);
-  return at;
-}
-
-static pin *pin_of_variable(pTHX_ const char *name, STRLEN length)
-{
-  SV *key;
-  U32 hash;
-  PERL_HASH(hash, name, length);
-  key = newSVpvn_share(name, length, hash);
-  for (int i = 0; i < field_pin_count; i++)
-    if (SvPVX(field_pins[i].key) == SvPVX(key)) { /* shared strings are equal when they are the same */
-      SvREFCNT_dec(key);
-      return &field_pins[i];
-    }
-  pin *this = &field_pins[field_pin_count++];
-  *this = (pin){key, hash, 0};
-  return this;
-}
-
-/* NULL: too many different names have been seen, or this one is too long. */
-static pin *field_pin(pTHX_ const char *name, STRLEN length)
-{
-  if (length > sizeof spellings[0].name)
-    return NULL;
-  U32 at = (U32)length * 31;
-  for (STRLEN i = 0; i < length; i += 3)
-    at = at * 33 + (U8)name[i];
-  at = (at * 33 + (U8)name[length - 1]) & (SPELLINGS - 1);
-  while (spellings[at].length) {
-    if (spellings[at].length == length && memEQ(spellings[at].name, name, length))
-      return spellings[at].variable;
-    at = (at + 1) & (SPELLINGS - 1);
-  }
-  if (spelling_count >= SPELLINGS / 2)
-    return NULL;
-  char variable[64];
-  STRLEN variable_length = variable_name(variable, name, length);
-  spelling_count++;
-  memcpy(spellings[at].name, name, length);
-  spellings[at].length = length;
-  spellings[at].variable = pin_of_variable(aTHX_ variable, variable_length);
-  return spellings[at].variable;
-}
-
-SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash)
-{
-  pin *this = field_pin(aTHX_ name, length);
-  if (this) {
-    *hash = this->hash;
-    return this->key;
-  }
-  char variable[512];
-  if (length > sizeof variable - 6)
-    return NULL;
-  *hash = 0;
-  STRLEN variable_length = variable_name(variable, name, length);
-  return newSVpvn_flags(variable, variable_length, SVs_TEMP);
-}
-
 static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari_text more)
 {
   sv_catpvn(value, name_length == 6 && !strncasecmp(name, "Cookie", 6) ? "; " : ", ", 2);
@@ -174,7 +76,7 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
   char variable[512];
   if (name.length > sizeof variable - 6)
     return;
-  SV *key = newSVpvn(variable, variable_name(variable, name.at, name.length));
+  SV *key = newSVpvn(variable, mehari_variable_name(variable, name.at, name.length));
   HE *entry = hv_fetch_ent(env, key, 0, 0);
   if (entry)
     append(aTHX_ HeVAL(entry), name.at, name.length, value);
@@ -184,7 +86,7 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
 }
 
 /* An optional variable: gone again when the next request has none. */
-static void set_optional(pTHX_ HV *env, pin *this, const char *value, STRLEN length)
+static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STRLEN length)
 {
   set(aTHX_ env, this, value, length);
   live[live_count++] = this;
@@ -202,7 +104,7 @@ static void set_fields(pTHX_ HV *env)
     mehari_text name = mehari_span_text(mehari_now.fields[i].name), value = mehari_span_text(mehari_now.fields[i].value);
     if (!name.length || is_credential(name))
       continue;
-    pin *this = field_pin(aTHX_ name.at, name.length);
+    mehari_pin *this = mehari_field_pin(aTHX_ name.at, name.length);
     if (!this)
       set_loose(aTHX_ env, name, value);
     else if (this->request == request) {
@@ -218,9 +120,9 @@ static void set_fields(pTHX_ HV *env)
 static void set_content_length(pTHX_ HV *env)
 {
   const char *const name = "CONTENT_LENGTH";
-  static pin *length;
+  static mehari_pin *length;
   if (!length)
-    length = pin_of_variable(aTHX_ name, strlen(name));
+    length = mehari_pin_of_variable(aTHX_ name, strlen(name));
   if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || length->request == request)
     return;
   char digits[24];
@@ -246,7 +148,7 @@ static void set_variables(pTHX_ HV *env)
 }
 
 /* The optional variables of the last request that this one has not. */
-static void drop_optional(pTHX_ HV *env, pin **before, int count)
+static void drop_optional(pTHX_ HV *env, mehari_pin **before, int count)
 {
   for (int i = 0; i < count; i++)
     if (before[i]->request != request)
@@ -371,7 +273,7 @@ void mehari_environment_begin(pTHX)
   if (++request == 0)
     request = 1;
   drop_loose(aTHX_ env);
-  pin *before[C_ARRAY_LENGTH(live)];
+  mehari_pin *before[C_ARRAY_LENGTH(live)];
   int before_count = live_count;
   memcpy(before, live, live_count * sizeof *live);
   live_count = 0;
@@ -443,45 +345,6 @@ void mehari_environment_without_request(pTHX)
   is_bare = false;
 }
 
-/* Between export and restore `environ` is ours; perl and C libraries change theirs in between at no time. */
-static char **built, **kept;
-
-void mehari_environment_export(pTHX)
-{
-  if (built)
-    return;
-  HV *env = GvHVn(PL_envgv);
-  Newx(built, HvUSEDKEYS(env) + 1, char *);
-  int count = 0;
-  hv_iterinit(env);
-  HE *entry;
-  while ((entry = hv_iternext(env))) {
-    STRLEN name_length, value_length;
-    const char *name = HePV(entry, name_length), *value = SvOK(HeVAL(entry)) ? SvPV_nomg(HeVAL(entry), value_length) : (value_length = 0, "");
-    char *line;
-    Newx(line, name_length + value_length + 2, char);
-    memcpy(line, name, name_length);
-    line[name_length] = '=';
-    memcpy(line + name_length + 1, value, value_length);
-    line[name_length + 1 + value_length] = '\0';
-    built[count++] = line;
-  }
-  built[count] = NULL;
-  kept = environ;
-  environ = built;
-}
-
-void mehari_environment_restore(void)
-{
-  if (!built || mehari_in_child)
-    return;
-  environ = kept;
-  for (char **each = built; *each; each++)
-    Safefree(*each);
-  Safefree(built);
-  built = NULL;
-}
-
 /* In a template: its children then write into what is there instead of each making it anew. */
 void mehari_environment_reserve(pTHX)
 {
@@ -495,7 +358,7 @@ void mehari_environment_reserve(pTHX)
   }
   SvFLAGS(env) |= magic;
   for (size_t i = 0; i < C_ARRAY_LENGTH(usual); i++)
-    field_pin(aTHX_ usual[i], strlen(usual[i]));
+    mehari_field_pin(aTHX_ usual[i], strlen(usual[i]));
 }
 
 /* Called once a worker, after the fork: %ENV holds only what is to be passed on. */
@@ -503,12 +366,12 @@ void mehari_environment_open(pTHX)
 {
   HV *env = GvHVn(PL_envgv);
   for (int i = 0; i < FIXED; i++)
-    make_pin(aTHX_ &fixed[i], fixed_names[i], strlen(fixed_names[i]));
-  make_pin(aTHX_ &path_info, "PATH_INFO", 9);
-  make_pin(aTHX_ &path_translated, "PATH_TRANSLATED", 15);
-  make_pin(aTHX_ &https, "HTTPS", 5);
-  make_pin(aTHX_ &mod_perl, "MOD_PERL", 8);
-  make_pin(aTHX_ &mod_perl_version, "MOD_PERL_API_VERSION", 20);
+    mehari_pin_make(aTHX_ &fixed[i], fixed_names[i], strlen(fixed_names[i]));
+  mehari_pin_make(aTHX_ &path_info, "PATH_INFO", 9);
+  mehari_pin_make(aTHX_ &path_translated, "PATH_TRANSLATED", 15);
+  mehari_pin_make(aTHX_ &https, "HTTPS", 5);
+  mehari_pin_make(aTHX_ &mod_perl, "MOD_PERL", 8);
+  mehari_pin_make(aTHX_ &mod_perl_version, "MOD_PERL_API_VERSION", 20);
   loose = newAV();
   hv_iterinit(env);
   HE *entry;

@@ -20,7 +20,8 @@ pub enum Content {
     Cached(Rc<Resource>),
     /// Bytes that others send too.
     Shared(Bytes),
-    File(FileBody),
+    /// In a box, as all the others are small and an answer is handed on many times.
+    File(Box<FileBody>),
 }
 
 impl Content {

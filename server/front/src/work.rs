@@ -372,7 +372,7 @@ fn file_of_error<D: Dispatch>(
     let media_type = resource.media_type().unwrap_or("text/html");
     let content = match resource.is_cached() {
         true => Content::Bytes(resource.body().to_vec()),
-        false => Content::File(resource.whole(files).ok()?),
+        false => Content::File(Box::new(resource.whole(files).ok()?)),
     };
     Some(Work::Answer(Answer {
         status,

@@ -115,6 +115,10 @@ fn whole(variant: &Variant, files: &Files) -> Result<Answer, Problem> {
     Ok(Answer {
         status: 200,
         lines: variant.resource.lines().to_vec(),
-        content: Content::File(FileBody::whole(Arc::new(file), variant.length, files)),
+        content: Content::File(Box::new(FileBody::whole(
+            Arc::new(file),
+            variant.length,
+            files,
+        ))),
     })
 }

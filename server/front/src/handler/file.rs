@@ -77,7 +77,7 @@ fn whole(resource: Rc<Resource>, settings: &Settings, files: &Files) -> Result<A
     Ok(Answer {
         status: 200,
         lines: resource.lines().to_vec(),
-        content: Content::File(resource.whole(files)?.copied(settings.copy_files)),
+        content: Content::File(Box::new(resource.whole(files)?.copied(settings.copy_files))),
     })
 }
 
@@ -100,6 +100,6 @@ fn partial(
     Ok(Answer {
         status: 206,
         lines,
-        content: Content::File(body.copied(settings.copy_files)),
+        content: Content::File(Box::new(body.copied(settings.copy_files))),
     })
 }

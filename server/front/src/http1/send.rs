@@ -112,7 +112,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Content::Bytes(bytes) => self.push_body(turn, &bytes),
             Content::Cached(resource) => self.push_body(turn, resource.body()),
             Content::Shared(bytes) => self.push_body(turn, &bytes),
-            Content::File(body) => return self.send_file(turn, body).await,
+            Content::File(body) => return self.send_file(turn, *body).await,
         }
         self.flush_if_large().await
     }

@@ -99,12 +99,8 @@ async fn mixed(files: &Files, pieces: Vec<Piece>) -> Result<Content, Failure> {
         start: 0,
         length: 0,
     };
-    Ok(Content::File(FileBody::new(
-        file,
-        vec![part, behind],
-        None,
-        files,
-    )))
+    let body = FileBody::new(file, vec![part, behind], None, files);
+    Ok(Content::File(Box::new(body)))
 }
 
 fn open(piece: Piece) -> Result<Open, Failure> {
