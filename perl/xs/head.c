@@ -92,7 +92,7 @@ static bool parse_status(mehari_head *head, const char *value, STRLEN length)
 }
 
 /* Of what can be said once the last word counts, as in Apache: the line of the one before goes. */
-static void replace_line(mehari_head *head, const char *name, STRLEN length)
+void mehari_head_replace(mehari_head *head, const char *name, STRLEN length)
 {
   STRLEN start = 0;
   while (start < head->length) {
@@ -134,7 +134,7 @@ static bool parse_line(mehari_head *head, const char *line, STRLEN length)
     return false;
   }
   if (head->length && is_said_once(line, colon - line))
-    replace_line(head, line, colon - line);
+    mehari_head_replace(head, line, colon - line);
   return mehari_head_add(head, line, colon - line, value, end - value);
 }
 

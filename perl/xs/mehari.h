@@ -76,6 +76,8 @@ typedef struct {
   bool refused; /* a line that must not be sent; already logged */
 } mehari_head;
 void mehari_head_clear(mehari_head *head);
+/* Drops the lines of that name. */
+void mehari_head_replace(mehari_head *head, const char *name, STRLEN length);
 bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length);
 /* Length of the header block with its blank line at the start of `text`, or 0 when it is not complete. */
 STRLEN mehari_head_measure(const char *text, STRLEN length);

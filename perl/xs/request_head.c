@@ -20,6 +20,23 @@ static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
     mehari_head_add(&mehari_response, name, strlen(name), text, length);
 }
 
+/* What the methods content_type and content_encoding say takes the place of a field of that name, as in Apache. */
+static void add_own_lines(pTHX_ mehari_rec *rec)
+{
+  static const struct {
+    int which;
+    const char *name;
+  } own[] = {{MEHARI_REC_CONTENT_TYPE, "Content-Type"}, {MEHARI_REC_CONTENT_ENCODING, "Content-Encoding"}};
+  for (int i = 0; i < 2; i++) {
+    SV *value = mehari_rec_text(aTHX_ rec, own[i].which);
+    if (!value || !SvOK(value))
+      continue;
+    if (mehari_response.length)
+      mehari_head_replace(&mehari_response, own[i].name, strlen(own[i].name));
+    add_text_line(aTHX_ rec, own[i].which, own[i].name);
+  }
+}
+
 static void add_tables(mehari_rec *rec)
 {
   add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
@@ -30,9 +47,8 @@ void mehari_request_fill_head(pTHX)
 {
   mehari_rec *rec = mehari_rec_answering();
   mehari_response.status = rec->status;
-  add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, "Content-Type");
-  add_text_line(aTHX_ rec, MEHARI_REC_CONTENT_ENCODING, "Content-Encoding");
   add_tables(rec);
+  add_own_lines(aTHX_ rec);
 }
 
 void mehari_request_complete_head(pTHX)

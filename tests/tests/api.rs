@@ -64,6 +64,7 @@ fn requests() -> Vec<Request> {
 const HEADS: &[&str] = &[
     "cgi",
     "length",
+    "two_types",
     "modified",
     "forbidden",
     "redirect",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mehari_config::{
     AccessFormat, AccessLogSettings, Host, NoteKind, PassFrom, PerlSettings, Section, Site,
-    TeamMark, Upstream, WorkerPolicy,
+    TeamMark, Upstream, WorkerPolicy, FCGID,
 };
 use serde_json::json;
 
@@ -165,7 +165,9 @@ fn server(page: &mut Page, site: &Site) {
     page.line("document root", site.main.document_root.display());
     page.list("alias", aliases(&site.main));
     page.list("proxied", passes(&site.main));
-    page.list("back ends", site.upstreams.iter().map(upstream));
+    // What FastCGI scripts are run like is no back end until there is one.
+    let back_ends = site.upstreams.iter().filter(|one| one.name != FCGID);
+    page.list("back ends", back_ends.map(upstream));
     perl(page, site.perl());
     workers(page, site.workers());
     let workers = site.workers();
