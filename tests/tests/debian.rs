@@ -29,6 +29,26 @@ const UNKNOWN: &[(&str, &[&str])] = &[
     ("php8.2-cgi.conf", &["application/x-httpd-php"]),
 ];
 
+/// The packages whose files are known here word by word. What else a machine has may ask for anything: it is to be
+/// named with its place, and that is all.
+const KNOWN: &[&str] = &[
+    "apache2",
+    "gitweb",
+    "javascript-common",
+    "libapache2-mod-fcgid",
+    "libapache2-mod-perl2",
+    "php8.2-cgi",
+];
+
+fn is_of_a_known_package(file: &Path) -> bool {
+    let output = Command::new("dpkg-query").arg("-S").arg(file).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    // Without dpkg's word the file is held to the strict rule.
+    text.ok()
+        .and_then(|text| Some(text.split_once(':')?.0.to_owned()))
+        .map_or(true, |package| KNOWN.contains(&package.as_str()))
+}
+
 fn check(site: &Site, conf: &Path) -> serde_json::Value {
     let mut command = Command::new(binary::mehari());
     command.args(["check", "--json", "-f"]).arg(conf);
@@ -142,12 +162,13 @@ fn every_file_debian_brings_is_honoured_passed_over_or_named() {
         let unknown = UNKNOWN.iter().find(|(known, _)| *known == name);
         let words = unknown.map_or(&[][..], |(_, words)| words);
         let problems = rows(&said, "problems");
+        let is_known = is_of_a_known_package(file);
         for problem in problems {
             let message = text(problem, "message");
             assert_eq!(text(problem, "file"), file.to_string_lossy(), "{problem}");
             assert!(problem["line"].as_u64() > Some(0), "{problem}");
             assert!(
-                words.iter().any(|word| message.contains(word)),
+                !is_known || words.iter().any(|word| message.contains(word)),
                 "{}: {message}",
                 file.display()
             );
