@@ -28,6 +28,7 @@ mod lines;
 mod log;
 mod maps;
 mod meters;
+mod names;
 mod notes;
 mod oracle;
 mod pace;
