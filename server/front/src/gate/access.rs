@@ -1,6 +1,7 @@
 //! Who may come: `Require`, `Allow` and `Deny`, `Satisfy`, and who the user is.
 
 use crate::dispatch::Dispatch;
+use crate::names::Question;
 use crate::notes::{Checked, User};
 use crate::passwords::{self, Credentials};
 use crate::route::Route;
@@ -8,6 +9,7 @@ use mehari_config::{Phase, Settings, Verdict, Visitor};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::names::{ruling, Ruling};
 use super::{Gate, Passage, Remarks};
 
 impl<D: Dispatch> Gate<'_, D> {
@@ -40,14 +42,16 @@ impl<D: Dispatch> Gate<'_, D> {
             notes.recall_user(settings);
         }
         let status = |status| Some(Passage::Status(Some(settings.clone()), status));
-        let allowed = rules.allow_deny.is_some().then(|| {
-            self.visit(route, settings, remarks, None, |visitor| {
-                rules
-                    .allow_deny
-                    .as_ref()
-                    .is_some_and(|rules| rules.grants(visitor))
-            })
-        });
+        let allowed = match &rules.allow_deny {
+            None => None,
+            Some(rules) => {
+                let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
+                match self.visit(route, settings, remarks, None, grants) {
+                    Ok(allowed) => Some(allowed == Some(true)),
+                    Err(question) => return Some(Passage::Resolve(question)),
+                }
+            }
+        };
         let by_perl = |phases: &[Phase]| {
             phases
                 .iter()
@@ -67,9 +71,11 @@ impl<D: Dispatch> Gate<'_, D> {
         // Who the user is is for the site's Perl where that has a say; the worker is told what is required, and
         // what is known of it already.
         if requirement.asks_user() && by_perl(&[Phase::Authen, Phase::Authz]) {
-            let known = self.visit(route, settings, remarks, None, |visitor| {
-                requirement.known(visitor)
-            });
+            let known = |visitor: &Visitor<'_>| requirement.known(visitor);
+            let known = match self.visit(route, settings, remarks, None, known) {
+                Ok(known) => known,
+                Err(question) => return Some(Passage::Resolve(question)),
+            };
             remarks.get_or_insert_with(Default::default).known = known;
         }
         if requirement.asks_user() && by_perl(&[Phase::Authen]) {
@@ -82,9 +88,10 @@ impl<D: Dispatch> Gate<'_, D> {
         // Who need not be asked is let in without a look at a password.
         let user = remarks.as_ref().and_then(|notes| notes.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
-        let verdict = self.visit(route, settings, remarks, name, |visitor| {
-            requirement.verdict(visitor)
-        });
+        let verdict = match self.verdict(route, settings, remarks, name) {
+            Ok(verdict) => verdict,
+            Err(question) => return Some(Passage::Resolve(question)),
+        };
         match verdict {
             Verdict::Granted | Verdict::Silent => None,
             Verdict::Denied | Verdict::Neutral if user.is_some() && requirement.asks_user() => {
@@ -94,7 +101,7 @@ impl<D: Dispatch> Gate<'_, D> {
                 remarks.get_or_insert_with(Default::default).access_status = 403;
                 None
             }
-            Verdict::Denied | Verdict::Neutral => status(403),
+            Verdict::Denied | Verdict::Neutral | Verdict::NeedsName => status(403),
             Verdict::NeedsUser => self.ask(route, settings, credentials, remarks),
         }
     }
@@ -137,12 +144,9 @@ impl<D: Dispatch> Gate<'_, D> {
             known_by: settings.clone(),
         });
         // Once more, with a user.
-        let requirement = settings.rules.require.as_ref()?;
-        let verdict = self.visit(route, settings, remarks, Some(&name), |visitor| {
-            requirement.verdict(visitor)
-        });
-        match verdict {
-            Verdict::Granted | Verdict::Silent => None,
+        match self.verdict(route, settings, remarks, Some(&name)) {
+            Err(question) => Some(Passage::Resolve(question)),
+            Ok(Verdict::Granted | Verdict::Silent) => None,
             // The worker asks Perl's handlers, and holds what they leave open against the requirement.
             _ if !settings.perl.of(Phase::Authz).is_empty() => None,
             _ => Some(self.challenge(settings)),
@@ -157,35 +161,47 @@ impl<D: Dispatch> Gate<'_, D> {
         Credentials::of(self.request.field("authorization")?)
     }
 
-    /// Asks `what` of the request as these settings see it.
-    fn visit<R>(
+    /// What is required of the request, which is nothing where nothing is said.
+    fn verdict(
         &self,
         route: &Route,
         settings: &Settings,
-        remarks: &Remarks,
+        remarks: &mut Remarks,
         user: Option<&[u8]>,
-        what: impl FnOnce(&Visitor<'_>) -> R,
-    ) -> R {
-        let notes = remarks.as_deref();
-        let facts = self.facts(route, settings, notes);
+    ) -> Result<Verdict, Question> {
+        let requirement = settings.rules.require.as_ref();
+        self.visit(route, settings, remarks, user, |visitor| {
+            requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
+        })
+    }
+
+    /// Asks `what` of the request as these settings see it, or comes to a name that has to be asked for.
+    fn visit<R: Ruling>(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+        user: Option<&[u8]>,
+        what: impl Fn(&Visitor<'_>) -> R,
+    ) -> Result<R, Question> {
         let groups = settings.rules.authentication.group_file.as_deref();
-        let peer = self.request.peer;
-        what(&Visitor {
-            address: peer
-                .remote_addr
-                .parse()
-                .ok()
-                .filter(|_| peer.server_ip.is_some()),
-            own_address: peer.server_ip,
-            method: self.request.method,
-            facts: &facts,
-            has_variable: &|name| {
-                notes.is_some_and(|notes| notes.variable(name.as_bytes()).is_some())
-            },
-            user,
-            is_member: &|user, group| {
-                groups.is_some_and(|file| passwords::is_member(file, user, group))
-            },
+        ruling(remarks, |remarks, asked| {
+            let notes = remarks.as_deref();
+            let facts = self.facts(route, settings, notes);
+            what(&Visitor {
+                address: self.client(),
+                own_address: self.request.peer.server_ip,
+                method: self.request.method,
+                facts: &facts,
+                has_variable: &|name| {
+                    notes.is_some_and(|notes| notes.variable(name.as_bytes()).is_some())
+                },
+                user,
+                is_member: &|user, group| {
+                    groups.is_some_and(|file| passwords::is_member(file, user, group))
+                },
+                is_named: &|test| self.is_named(test, remarks, asked),
+            })
         })
     }
 }

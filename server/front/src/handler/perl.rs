@@ -69,7 +69,7 @@ pub fn with_call<T>(
             variables.push((name, value));
         }
         notes
-            .user_variables()
+            .client_variables()
             .for_each(|field| variables.push(field));
         if notes.user.is_some() {
             variables.push((b"AUTH_TYPE", b"Basic"));
