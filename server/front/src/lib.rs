@@ -21,6 +21,7 @@ mod front;
 mod gate;
 mod handed_back;
 pub mod handler;
+mod hands;
 mod header_rules;
 mod http1;
 mod http2;
