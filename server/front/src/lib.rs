@@ -13,6 +13,7 @@ mod canonical;
 mod clock;
 mod crew;
 mod deadline;
+mod digest;
 mod dispatch;
 mod facts;
 mod filter;

@@ -4,6 +4,7 @@ use crate::cache::Cache;
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::deadline::Registry;
+use crate::digest::Digests;
 use crate::dispatch::Dispatch;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
@@ -50,6 +51,7 @@ pub struct Shared<D: Dispatch> {
     pub maps: MapTable,
     pub passwords: Passwords,
     pub names: Names,
+    pub digests: Digests,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
     /// Bytes of programs' responses in memory that clients have not taken yet.
@@ -128,6 +130,7 @@ impl<D: Dispatch> Shared<D> {
             maps: MapTable::default(),
             passwords: Passwords::default(),
             names: Names::default(),
+            digests: Digests::default(),
             scratch: RefCell::default(),
             held: Rc::default(),
             stopping: Cell::new(false),
