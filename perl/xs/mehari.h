@@ -98,7 +98,8 @@ void mehari_output_detach(void);  /* children that live on are not waited for */
 bool mehari_output_is_complete(void); /* the response is: nothing more can be added */
 /* A response within the response: its body goes where the one around it goes, its head nowhere. */
 void mehari_output_enter(pTHX_ bool parse_headers);
-int mehari_output_leave(pTHX); /* 0, or the status it ended with */
+struct mehari_rec;
+int mehari_output_leave(pTHX_ struct mehari_rec *sub); /* 0, or the status it ended with */
 bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
 size_t mehari_output_bytes(void);
 bool mehari_output_has_body(pTHX); /* something of the body was printed */
@@ -335,6 +336,7 @@ struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
   mehari_rec *main; /* of a sub-request: what it is part of */
   mehari_rec *prev, *next; /* internal redirects */
+  int filtered_from; /* of a sub-request: the place of its main request's filter that its answer goes through first, and 1; 0: through none */
   mehari_rec *older; /* all that live, the newest first */
   SV *object; /* its `$r`; NULL: nobody asked */
   mehari_job job; /* the frame it came with; of the current one it is mehari_now */
