@@ -1,10 +1,11 @@
 //! Who may come: `Require`, `Allow` and `Deny`, `Satisfy`, and who the user is.
 
 use crate::dispatch::Dispatch;
-use crate::notes::{Checked, User};
+use crate::notes::Checked;
 use crate::passwords::{self, Credentials};
 use crate::route::Route;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
+use mehari_pool::Login;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,10 +26,45 @@ impl<D: Dispatch> Gate<'_, D> {
                 notes.leave_place();
             }
         }
-        self.refuses(route, &route.settings, remarks)
+        match route.settings.runs_phases() {
+            true => self.inform(route, remarks),
+            false => self.refuses(route, &route.settings, remarks),
+        }
     }
 
-    /// `None`: these settings let the request in.
+    /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Some`: a
+    /// password is to be looked at first.
+    fn inform(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Passage> {
+        let settings = &route.settings;
+        let requirement = settings.rules.require.as_ref();
+        let is_refused = !self.allows(route, settings, remarks);
+        let known = requirement.map_or(0, |requirement| {
+            self.visit(route, settings, remarks, None, |visitor| {
+                requirement.known(visitor)
+            })
+        });
+        let login = match requirement.is_some_and(|requirement| requirement.asks_user()) {
+            true => match self.log_in(settings, remarks) {
+                Ok(login) => login,
+                Err(passage) => return Some(passage),
+            },
+            false => Login::Unasked,
+        };
+        if !is_refused && known == 0 && login == Login::Unasked {
+            return None;
+        }
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.access_status = if is_refused { 403 } else { 0 };
+        notes.known = known;
+        // The access log has no other way to hear of it.
+        if settings.perl.of(Phase::Authen).is_empty() {
+            notes.note_user(settings, &login);
+        }
+        notes.login = login;
+        None
+    }
+
+    /// `None`: these settings let the request in, and Perl is not asked.
     fn refuses(
         &self,
         route: &Rc<Route>,
@@ -40,84 +76,73 @@ impl<D: Dispatch> Gate<'_, D> {
             notes.recall_user(settings);
         }
         let status = |status| Some(Passage::Status(Some(settings.clone()), status));
-        let allowed = rules.allow_deny.is_some().then(|| {
-            self.visit(route, settings, remarks, None, |visitor| {
-                rules
-                    .allow_deny
-                    .as_ref()
-                    .is_some_and(|rules| rules.grants(visitor))
-            })
-        });
-        let by_perl = |phases: &[Phase]| {
-            phases
-                .iter()
-                .any(|phase| !settings.perl.of(*phase).is_empty())
-        };
-        let has_requirement = rules.require.is_some();
-        match (allowed, rules.satisfy_any && has_requirement) {
-            (Some(true), true) => return None,
-            (Some(false), false) if by_perl(&[Phase::Access]) => {
-                remarks.get_or_insert_with(Default::default).access_status = 403;
-                return None;
-            }
-            (Some(false), false) => return status(403),
+        match self.allows(route, settings, remarks) {
+            true if rules.satisfy_any => return None,
+            false if !rules.satisfy_any => return status(403),
             _ => {}
         }
-        let requirement = rules.require.as_ref()?;
-        // Who the user is is for the site's Perl where that has a say; the worker is told what is required, and
-        // what is known of it already.
-        if requirement.asks_user() && by_perl(&[Phase::Authen, Phase::Authz]) {
-            let known = self.visit(route, settings, remarks, None, |visitor| {
-                requirement.known(visitor)
-            });
-            remarks.get_or_insert_with(Default::default).known = known;
-        }
-        if requirement.asks_user() && by_perl(&[Phase::Authen]) {
-            return None;
-        }
-        let credentials = match requirement.asks_user() && rules.authentication.is_basic() {
-            true => self.credentials(),
-            false => None,
+        let Some(requirement) = &rules.require else {
+            // How users are known is said, and not who may come: nobody, until that is clear.
+            return rules.authentication.kind.as_ref().and(status(500));
         };
         // Who need not be asked is let in without a look at a password.
         let user = remarks.as_ref().and_then(|notes| notes.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
-        let verdict = self.visit(route, settings, remarks, name, |visitor| {
-            requirement.verdict(visitor)
-        });
-        match verdict {
-            Verdict::Granted | Verdict::Silent => None,
+        let verdict = |remarks: &Remarks, name: Option<&[u8]>| {
+            self.visit(route, settings, remarks, name, |visitor| {
+                requirement.verdict(visitor)
+            })
+        };
+        match verdict(remarks, name) {
+            Verdict::Granted | Verdict::Silent => return None,
             Verdict::Denied | Verdict::Neutral if user.is_some() && requirement.asks_user() => {
-                (!by_perl(&[Phase::Authz])).then(|| self.challenge(settings))
+                return Some(self.challenge(settings))
             }
-            Verdict::Denied | Verdict::Neutral if by_perl(&[Phase::Access]) => {
-                remarks.get_or_insert_with(Default::default).access_status = 403;
-                None
-            }
-            Verdict::Denied | Verdict::Neutral => status(403),
-            Verdict::NeedsUser => self.ask(route, settings, credentials, remarks),
+            Verdict::Denied | Verdict::Neutral => return status(403),
+            Verdict::NeedsUser => {}
+        }
+        let login = match self.log_in(settings, remarks) {
+            Ok(login) => login,
+            Err(passage) => return Some(passage),
+        };
+        let name = match &login {
+            Login::Known(name) => name,
+            Login::Refused => return Some(self.challenge(settings)),
+            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            _ => return status(500),
+        };
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.note_user(settings, &login);
+        match verdict(remarks, Some(name)) {
+            Verdict::Granted | Verdict::Silent => None,
+            _ => Some(self.challenge(settings)),
         }
     }
 
-    /// The requirement depends on the user, who is not known yet.
-    fn ask(
-        &self,
-        route: &Route,
-        settings: &Arc<Settings>,
-        credentials: Option<Credentials>,
-        remarks: &mut Remarks,
-    ) -> Option<Passage> {
-        let authentication = &settings.rules.authentication;
-        let Some(file) = authentication
-            .user_file
-            .as_ref()
-            .filter(|_| authentication.is_basic())
-        else {
-            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
-            return Some(Passage::Status(Some(settings.clone()), 500));
+    /// What `Allow` and `Deny` say.
+    fn allows(&self, route: &Route, settings: &Settings, remarks: &Remarks) -> bool {
+        let rules = settings.rules.allow_deny.as_ref();
+        rules.map_or(true, |rules| {
+            self.visit(route, settings, remarks, None, |visitor| {
+                rules.grants(visitor)
+            })
+        })
+    }
+
+    /// Who it is by basic authentication. `Err`: a password is to be looked at first.
+    fn log_in(&self, settings: &Arc<Settings>, remarks: &Remarks) -> Result<Login, Passage> {
+        let said = &settings.rules.authentication;
+        match said.kind {
+            None => return Ok(Login::Unasked),
+            Some(_) if !said.is_basic() => return Ok(Login::NoSuchType),
+            _ if said.realm.is_none() => return Ok(Login::NoRealm),
+            _ => {}
+        }
+        let Some(credentials) = self.credentials() else {
+            return Ok(Login::Refused);
         };
-        let Some(credentials) = credentials else {
-            return Some(self.challenge(settings));
+        let Some(file) = &said.user_file else {
+            return Ok(Login::NoUserFile);
         };
         let is_this =
             |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
@@ -125,28 +150,12 @@ impl<D: Dispatch> Gate<'_, D> {
         let right = match checked.find(is_this) {
             Some(checked) => checked.right,
             None if self.shared.passwords.are_known(file, &credentials) => true,
-            None => return Some(Passage::Check(settings.clone(), file.clone(), credentials)),
+            None => return Err(Passage::Check(settings.clone(), file.clone(), credentials)),
         };
-        if !right {
-            return Some(self.challenge(settings));
-        }
-        let name: Arc<[u8]> = credentials.user.into();
-        let notes = remarks.get_or_insert_with(Default::default);
-        notes.user = Some(User {
-            name: name.clone(),
-            known_by: settings.clone(),
-        });
-        // Once more, with a user.
-        let requirement = settings.rules.require.as_ref()?;
-        let verdict = self.visit(route, settings, remarks, Some(&name), |visitor| {
-            requirement.verdict(visitor)
-        });
-        match verdict {
-            Verdict::Granted | Verdict::Silent => None,
-            // The worker asks Perl's handlers, and holds what they leave open against the requirement.
-            _ if !settings.perl.of(Phase::Authz).is_empty() => None,
-            _ => Some(self.challenge(settings)),
-        }
+        Ok(match right {
+            true => Login::Known(credentials.user.into()),
+            false => Login::Refused,
+        })
     }
 
     fn challenge(&self, settings: &Arc<Settings>) -> Passage {

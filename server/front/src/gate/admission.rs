@@ -9,7 +9,7 @@ use crate::request::{path_of, query_of, Redirect, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, RewriteMap, Settings};
+use mehari_config::{LogLevel, Phase, RewriteMap, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -92,7 +92,8 @@ pub async fn admit<D: Dispatch>(
                         return Ok(refuse(shared, turn, Some(settings), 500, asked));
                     }
                 };
-                if !right {
+                // A handler of Perl's may know other passwords.
+                if !right && settings.perl.of(Phase::Authen).is_empty() {
                     let user = credentials.user.escape_ascii();
                     let text = format!("user {user}: not in AuthUserFile, or another password");
                     turn.log(shared, LogLevel::Error, asked, &text);
@@ -136,13 +137,13 @@ fn refuse<D: Dispatch>(
         );
     }
     if let (500, Some(settings)) = (status, &settings) {
-        if settings
-            .rules
-            .require
-            .as_ref()
-            .is_some_and(|rule| rule.asks_user())
-        {
-            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic and AuthUserFile";
+        let require = settings.rules.require.as_ref();
+        if require.is_none() {
+            let text = "AuthType says how users are known, and no Require who of them may come";
+            turn.log(shared, LogLevel::Error, asked, text);
+        }
+        if require.is_some_and(|rule| rule.asks_user()) {
+            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic, AuthName and AuthUserFile";
             turn.log(shared, LogLevel::Error, asked, text);
         }
     }
