@@ -66,8 +66,8 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   PERL_UNUSED_ARG(handle);
   if (silent)
     return length;
-  if (!mehari_serving || mehari_in_child)
-    return write(2, bytes, length);
+  if (!mehari_serving || mehari_in_child || descriptor_replaced)
+    return write(2, bytes, length); /* C code writes here still when the script has its STDERR elsewhere */
   const char *next = bytes, *end = next + length;
   while (next < end) {
     const char *feed = memchr(next, '\n', end - next);

@@ -31,15 +31,16 @@ sub local_ip    { return $_[0]{local} }
 sub local_addr  { my ($self) = @_; return APR::SockAddr->new(@$self{qw(local local_port)}) }
 sub local_host  { return $_[0]{local} }
 
-# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3: no name is looked up here, as
-# with HostnameLookups Off.
+# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3: no name is looked up here, but
+# the server may have done so before (HostnameLookups, Require host).
 sub get_remote_host {
     my ($self, $type) = @_;
-    return $type && ($type == 1 || $type == 2) ? $self->{remote} : undef if defined $type;
-    return $self->{remote};
+    my $name = $self->remote_host;
+    return $name // $self->{remote} if !defined $type || $type == 1 || $type == 2;
+    return $name;
 }
 
-sub remote_host { return undef }
+sub remote_host { return scalar $_[0]{r}->subprocess_env('REMOTE_HOST') }
 
 sub aborted    { return 0 }
 # Apache2::Const::CONN_CLOSE 1, CONN_KEEPALIVE 2, as the client asks.

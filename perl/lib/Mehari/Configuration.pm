@@ -22,6 +22,7 @@ sub section {
     my ($file, $line) = $name =~ /\A(.*):(\d+)\z/s or die "`$name` is not FILE:LINE\n";
     my $package = "Apache2::ReadConfig::" . _package($file) . "::line_$line";
     require Apache2::PerlSections;
+    require Apache if $code =~ /\bApache->/; # a class that mod_perl 1 had without asking
     my %before = map { ($_ => _snapshot($_)) } qw(Apache2::ReadConfig Apache::ReadConfig);
     {
         no strict;

@@ -97,6 +97,7 @@ pub enum Change {
     /// `Satisfy Any` (true) or `All`.
     SatisfyAny(bool),
     Auth(AuthWord),
+    NameLookups(crate::NameLookups),
     Variables(Arc<VariableRule>),
     Redirect(Arc<RedirectRule>),
     Header(Arc<HeaderRule>),

@@ -99,7 +99,11 @@ impl<'a> RequestFacts<'a> {
             "DOCUMENT_ROOT" => self.host.document_root.as_os_str().as_encoded_bytes(),
             "QUERY_STRING" => self.query,
             "PATH_INFO" => self.path_info,
-            "REMOTE_ADDR" | "REMOTE_HOST" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
+            "REMOTE_HOST" => {
+                let name = self.notes.and_then(Notes::client_name);
+                name.unwrap_or_else(|| peer.remote_addr.as_bytes())
+            }
+            "REMOTE_ADDR" | "CONN_REMOTE_ADDR" => peer.remote_addr.as_bytes(),
             "REMOTE_USER" => self
                 .notes
                 .and_then(|notes| notes.user_name())

@@ -5,6 +5,7 @@
 
 mod access;
 mod admission;
+mod names;
 mod redirects;
 mod rewriting;
 mod variables;
@@ -13,6 +14,7 @@ use crate::answer::Answer;
 use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::header_rules;
+use crate::names::Question;
 use crate::notes::{Checked, Destination, Notes};
 use crate::passwords::Credentials;
 use crate::path::Path;
@@ -42,6 +44,8 @@ pub enum Passage {
         map: String,
         key: Vec<u8>,
     },
+    /// Have the resolver asked, note what it says, and ask again.
+    Resolve(Question),
     /// Have the system learn what is at this path, and ask again.
     Fetch(Vec<u8>),
     /// Have a thread go ahead to the folder of this file, which is to be watched, and ask again.
@@ -66,8 +70,14 @@ pub fn pass<D: Dispatch>(
 ) -> Result<Passage, Problem> {
     let site = shared.site();
     let host = site.host(request.virtual_host);
+    let gate = Gate {
+        shared,
+        request,
+        site: &site,
+        host,
+    };
     if !host.rules.is_empty() {
-        if let Some(passage) = before_mapping(shared, request, host, remarks)? {
+        if let Some(passage) = gate.before_mapping(remarks)? {
             return Ok(passage);
         }
     }
@@ -84,12 +94,6 @@ pub fn pass<D: Dispatch>(
     if !route.settings.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
     }
-    let gate = Gate {
-        shared,
-        request,
-        site: &site,
-        host,
-    };
     gate.look(route, remarks)
 }
 
@@ -214,36 +218,6 @@ pub fn look_within<D: Dispatch>(
     Ok((route, status))
 }
 
-/// Rules of the host: they see the path before it stands for a file, once for each resource.
-fn before_mapping<D: Dispatch>(
-    shared: &Shared<D>,
-    request: &Request<'_>,
-    host: &Host,
-    remarks: &mut Remarks,
-) -> Result<Option<Passage>, Problem> {
-    let path = Path::decode(request.path())?;
-    let decided = |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
-    if decided(remarks).is_none() {
-        set_variables(&host.rules.variables, shared, request, host, None, remarks);
-        if let Some(passage) = rewriting::of_host(shared, request, host, &path, remarks) {
-            return Ok(Some(passage));
-        }
-    }
-    // What is a file's or a back end's by now is no path of `Redirect`'s any more.
-    if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(remarks) {
-        return Ok(None);
-    }
-    let settings = host.base_settings();
-    let rules = &host.rules.redirects;
-    Ok(redirects::first_met(
-        rules,
-        &path.bytes,
-        request,
-        host,
-        &settings,
-    ))
-}
-
 struct Gate<'a, D: Dispatch> {
     shared: &'a Shared<D>,
     request: &'a Request<'a>,
@@ -252,7 +226,41 @@ struct Gate<'a, D: Dispatch> {
 }
 
 impl<D: Dispatch> Gate<'_, D> {
+    /// Rules of the host: they see the path before it stands for a file, once for each resource.
+    fn before_mapping(&self, remarks: &mut Remarks) -> Result<Option<Passage>, Problem> {
+        let (shared, request, host) = (self.shared, self.request, self.host);
+        let path = Path::decode(request.path())?;
+        let settings = host.base_settings();
+        let decided =
+            |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
+        if decided(remarks).is_none() {
+            if let Some(question) = self.looks_up(&settings, remarks) {
+                return Ok(Some(question));
+            }
+            set_variables(&host.rules.variables, shared, request, host, None, remarks);
+            if let Some(passage) = rewriting::of_host(shared, request, host, &path, remarks) {
+                return Ok(Some(passage));
+            }
+        }
+        // What is a file's or a back end's by now is no path of `Redirect`'s any more.
+        if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(remarks) {
+            return Ok(None);
+        }
+        let rules = &host.rules.redirects;
+        Ok(redirects::first_met(
+            rules,
+            &path.bytes,
+            request,
+            host,
+            &settings,
+        ))
+    }
+
     fn look(&self, route: Rc<Route>, remarks: &mut Remarks) -> Result<Passage, Problem> {
+        // Variables may be about the name.
+        if let Some(question) = self.looks_up(&route.settings, remarks) {
+            return Ok(question);
+        }
         let route = self.settle(route, remarks)?;
         let settings = route.settings.clone();
         if let Some(refusal) = self.stops(&route, remarks) {

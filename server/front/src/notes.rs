@@ -1,6 +1,7 @@
 //! What the configuration's rules have found out about one request, and changed in it. A request that no
 //! rule is about has none.
 
+use crate::names::{self, Question};
 use crate::passwords::Credentials;
 use crate::request::Redirect;
 use mehari_config::{Forced, Phase, Proxied, Settings};
@@ -39,6 +40,10 @@ pub struct Notes {
     pub forced: Vec<Arc<Forced>>,
     /// What programs of `RewriteMap` have said: map, key and value.
     pub looked_up: Vec<LookedUp>,
+    /// What the resolver said of names that rules asked about.
+    pub names: Vec<(Question, Arc<names::Answer>)>,
+    /// `HostnameLookups Double`.
+    pub confirmed_only: bool,
     pub edge: EdgeNotes,
 }
 
@@ -124,13 +129,14 @@ impl Notes {
         self.user.as_ref().map(|user| &*user.name)
     }
 
-    /// The user at the place that answers, or REDIRECT_REMOTE_USER: who it was on the way there.
-    pub fn user_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
+    /// REMOTE_HOST, and the user at the place that answers, or REDIRECT_REMOTE_USER: who it was on the way there.
+    pub fn client_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
         let here = self.user.as_ref();
         let before = self.earlier_user.as_ref().filter(|_| here.is_none());
         let here = here.map(|user| (&b"REMOTE_USER"[..], &*user.name));
         let before = before.map(|user| (&b"REDIRECT_REMOTE_USER"[..], &*user.name));
-        here.into_iter().chain(before)
+        let name = self.client_name().map(|name| (&b"REMOTE_HOST"[..], name));
+        here.into_iter().chain(before).chain(name)
     }
 
     /// The request goes to another place: what the rules of the last one granted does not hold there.
@@ -202,6 +208,29 @@ impl Notes {
                 known_by: known_by.clone(),
             });
         }
+    }
+
+    pub fn learn(&mut self, question: Question, answer: Arc<names::Answer>) {
+        if self.learned(&question).is_none() {
+            self.names.push((question, answer));
+        }
+    }
+
+    pub fn learned(&self, question: &Question) -> Option<&Arc<names::Answer>> {
+        let mut known = self.names.iter();
+        known
+            .find(|(known, _)| known == question)
+            .map(|(_, answer)| answer)
+    }
+
+    /// The client's, where somebody asked for it: REMOTE_HOST.
+    pub fn client_name(&self) -> Option<&[u8]> {
+        let name = self.names.iter().find_map(|(_, answer)| match &**answer {
+            names::Answer::Name(name) => name.as_ref(),
+            _ => None,
+        });
+        name.filter(|name| name.is_confirmed || !self.confirmed_only)
+            .map(|name| name.text.as_bytes())
     }
 
     /// The user of the place before is one here if the same is asked here.

@@ -93,6 +93,10 @@ fn give_call(
         }
         if access_status != 0 {
             call.access_status = access_status;
+            // The front has refused it without all that handlers would have to know: none is asked.
+            if route.settings.runs_phases() {
+                call.settings = (0, b"");
+            }
         }
         give(call);
     });

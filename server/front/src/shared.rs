@@ -12,6 +12,7 @@ use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
+use crate::names::Names;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
@@ -48,6 +49,7 @@ pub struct Shared<D: Dispatch> {
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
     pub passwords: Passwords,
+    pub names: Names,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
     /// Bytes of programs' responses in memory that clients have not taken yet.
@@ -122,6 +124,7 @@ impl<D: Dispatch> Shared<D> {
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
             passwords: Passwords::default(),
+            names: Names::default(),
             scratch: RefCell::default(),
             held: Rc::default(),
             stopping: Cell::new(false),

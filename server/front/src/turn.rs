@@ -218,6 +218,7 @@ impl Turn {
         let handler = route.map(|route| route.handler.to_string());
         let backend = self.head_after.unwrap_or_default();
         let more = More {
+            name: self.notes.as_ref().and_then(|notes| notes.client_name()),
             peer: peer.remote_addr.as_bytes(),
             peer_port: peer.remote_port,
             server_addr: peer.server_addr.as_bytes(),

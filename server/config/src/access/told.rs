@@ -56,7 +56,7 @@ impl Requirement {
         let bits = verdicts.take(MOST).enumerate().map(|(number, verdict)| {
             let bits: u64 = match verdict {
                 Verdict::Granted => 0,
-                Verdict::Denied | Verdict::NeedsUser => 1,
+                Verdict::Denied | Verdict::NeedsUser | Verdict::NeedsName => 1,
                 Verdict::Neutral => 2,
                 Verdict::Silent => 3,
             };

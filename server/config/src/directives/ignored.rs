@@ -42,10 +42,6 @@ pub const GROUP: Group = Group {
         Directive::ignored("SendBufferSize", KERNEL),
         Directive::ignored("ReceiveBufferSize", KERNEL),
         Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
-        Directive::ignored(
-            "HostnameLookups",
-            "addresses are never looked up while a request waits",
-        ),
         Directive::ignored("FcgidMaxRequestLen", LIMIT_REQUEST_BODY),
         Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB are in a file"),
         Directive::ignored("FcgidIOTimeout", PROXY_TIMEOUT),

@@ -1,6 +1,7 @@
 //! Who may come: `Require`, `Allow` and `Deny`, `Satisfy`, and who the user is.
 
 use crate::dispatch::Dispatch;
+use crate::names::Question;
 use crate::notes::Checked;
 use crate::passwords::{self, Credentials};
 use crate::route::Route;
@@ -9,6 +10,7 @@ use mehari_pool::Login;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::names::{ruling, Ruling};
 use super::{Gate, Passage, Remarks};
 
 impl<D: Dispatch> Gate<'_, D> {
@@ -19,39 +21,41 @@ impl<D: Dispatch> Gate<'_, D> {
             if settings.is_guarded_by_perl() {
                 return Some(Passage::Status(Some(settings.clone()), 403));
             }
-            if let Some(refusal) = self.refuses(route, settings, remarks) {
+            if let Err(refusal) = self.lets_in(route, settings, remarks) {
                 return Some(refusal);
             }
             if let Some(notes) = remarks {
                 notes.leave_place();
             }
         }
-        match route.settings.runs_phases() {
+        let settings = &route.settings;
+        let passed = match settings.runs_phases() {
             true => self.inform(route, remarks),
-            false => self.refuses(route, &route.settings, remarks),
-        }
+            false => self.lets_in(route, settings, remarks),
+        };
+        passed.err()
     }
 
-    /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Some`: a
-    /// password is to be looked at first.
-    fn inform(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Passage> {
+    /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Err`:
+    /// something is to be looked at first.
+    fn inform(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Result<(), Passage> {
         let settings = &route.settings;
         let requirement = settings.rules.require.as_ref();
-        let is_refused = !self.allows(route, settings, remarks);
-        let known = requirement.map_or(0, |requirement| {
-            self.visit(route, settings, remarks, None, |visitor| {
-                requirement.known(visitor)
-            })
-        });
+        let is_refused = !self.allows(route, settings, remarks)?;
+        let known = match requirement {
+            None => 0,
+            Some(requirement) => self
+                .visit(route, settings, remarks, None, |visitor| {
+                    requirement.known(visitor)
+                })
+                .map_err(Passage::Resolve)?,
+        };
         let login = match requirement.is_some_and(|requirement| requirement.asks_user()) {
-            true => match self.log_in(settings, remarks) {
-                Ok(login) => login,
-                Err(passage) => return Some(passage),
-            },
+            true => self.log_in(settings, remarks)?,
             false => Login::Unasked,
         };
         if !is_refused && known == 0 && login == Login::Unasked {
-            return None;
+            return Ok(());
         }
         let notes = remarks.get_or_insert_with(Default::default);
         notes.access_status = if is_refused { 403 } else { 0 };
@@ -61,72 +65,71 @@ impl<D: Dispatch> Gate<'_, D> {
             notes.note_user(settings, &login);
         }
         notes.login = login;
-        None
+        Ok(())
     }
 
-    /// `None`: these settings let the request in, and Perl is not asked.
-    fn refuses(
+    /// Whether these settings let the request in, where Perl is not asked.
+    fn lets_in(
         &self,
         route: &Rc<Route>,
         settings: &Arc<Settings>,
         remarks: &mut Remarks,
-    ) -> Option<Passage> {
+    ) -> Result<(), Passage> {
         let rules = &settings.rules;
         if let Some(notes) = remarks {
             notes.recall_user(settings);
         }
-        let status = |status| Some(Passage::Status(Some(settings.clone()), status));
-        match self.allows(route, settings, remarks) {
-            true if rules.satisfy_any => return None,
-            false if !rules.satisfy_any => return status(403),
+        let refused = |status| Err(Passage::Status(Some(settings.clone()), status));
+        match self.allows(route, settings, remarks)? {
+            true if rules.satisfy_any => return Ok(()),
+            false if !rules.satisfy_any => return refused(403),
             _ => {}
         }
-        let Some(requirement) = &rules.require else {
+        match &rules.require {
+            Some(_) => {}
+            None if rules.authentication.kind.is_none() => return Ok(()),
             // How users are known is said, and not who may come: nobody, until that is clear.
-            return rules.authentication.kind.as_ref().and(status(500));
-        };
+            None => return refused(500),
+        }
         // Who need not be asked is let in without a look at a password.
         let user = remarks.as_ref().and_then(|notes| notes.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
-        let verdict = |remarks: &Remarks, name: Option<&[u8]>| {
-            self.visit(route, settings, remarks, name, |visitor| {
-                requirement.verdict(visitor)
-            })
-        };
-        match verdict(remarks, name) {
-            Verdict::Granted | Verdict::Silent => return None,
-            Verdict::Denied | Verdict::Neutral if user.is_some() && requirement.asks_user() => {
-                return Some(self.challenge(settings))
-            }
-            Verdict::Denied | Verdict::Neutral => return status(403),
+        match self.verdict(route, settings, remarks, name)? {
+            Verdict::Granted | Verdict::Silent => return Ok(()),
             Verdict::NeedsUser => {}
+            _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
+            _ => return refused(403),
         }
-        let login = match self.log_in(settings, remarks) {
-            Ok(login) => login,
-            Err(passage) => return Some(passage),
-        };
+        let login = self.log_in(settings, remarks)?;
         let name = match &login {
             Login::Known(name) => name,
-            Login::Refused => return Some(self.challenge(settings)),
+            Login::Refused => return Err(self.challenge(settings)),
             // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
-            _ => return status(500),
+            _ => return refused(500),
         };
         let notes = remarks.get_or_insert_with(Default::default);
         notes.note_user(settings, &login);
-        match verdict(remarks, Some(name)) {
-            Verdict::Granted | Verdict::Silent => None,
-            _ => Some(self.challenge(settings)),
+        match self.verdict(route, settings, remarks, Some(name))? {
+            Verdict::Granted | Verdict::Silent => Ok(()),
+            _ => Err(self.challenge(settings)),
         }
     }
 
     /// What `Allow` and `Deny` say.
-    fn allows(&self, route: &Route, settings: &Settings, remarks: &Remarks) -> bool {
-        let rules = settings.rules.allow_deny.as_ref();
-        rules.map_or(true, |rules| {
-            self.visit(route, settings, remarks, None, |visitor| {
-                rules.grants(visitor)
-            })
-        })
+    fn allows(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+    ) -> Result<bool, Passage> {
+        let Some(rules) = &settings.rules.allow_deny else {
+            return Ok(true);
+        };
+        let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
+        let allowed = self.visit(route, settings, remarks, None, grants);
+        allowed
+            .map(|allowed| allowed == Some(true))
+            .map_err(Passage::Resolve)
     }
 
     /// Who it is by basic authentication. `Err`: a password is to be looked at first.
@@ -166,35 +169,48 @@ impl<D: Dispatch> Gate<'_, D> {
         Credentials::of(self.request.field("authorization")?)
     }
 
-    /// Asks `what` of the request as these settings see it.
-    fn visit<R>(
+    /// What is required of the request, which is nothing where nothing is said.
+    fn verdict(
         &self,
         route: &Route,
         settings: &Settings,
-        remarks: &Remarks,
+        remarks: &mut Remarks,
         user: Option<&[u8]>,
-        what: impl FnOnce(&Visitor<'_>) -> R,
-    ) -> R {
-        let notes = remarks.as_deref();
-        let facts = self.facts(route, settings, notes);
+    ) -> Result<Verdict, Passage> {
+        let requirement = settings.rules.require.as_ref();
+        self.visit(route, settings, remarks, user, |visitor| {
+            requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
+        })
+        .map_err(Passage::Resolve)
+    }
+
+    /// Asks `what` of the request as these settings see it, or comes to a name that has to be asked for.
+    fn visit<R: Ruling>(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+        user: Option<&[u8]>,
+        what: impl Fn(&Visitor<'_>) -> R,
+    ) -> Result<R, Question> {
         let groups = settings.rules.authentication.group_file.as_deref();
-        let peer = self.request.peer;
-        what(&Visitor {
-            address: peer
-                .remote_addr
-                .parse()
-                .ok()
-                .filter(|_| peer.server_ip.is_some()),
-            own_address: peer.server_ip,
-            method: self.request.method,
-            facts: &facts,
-            has_variable: &|name| {
-                notes.is_some_and(|notes| notes.variable(name.as_bytes()).is_some())
-            },
-            user,
-            is_member: &|user, group| {
-                groups.is_some_and(|file| passwords::is_member(file, user, group))
-            },
+        ruling(remarks, |remarks, asked| {
+            let notes = remarks.as_deref();
+            let facts = self.facts(route, settings, notes);
+            what(&Visitor {
+                address: self.client(),
+                own_address: self.request.peer.server_ip,
+                method: self.request.method,
+                facts: &facts,
+                has_variable: &|name| {
+                    notes.is_some_and(|notes| notes.variable(name.as_bytes()).is_some())
+                },
+                user,
+                is_member: &|user, group| {
+                    groups.is_some_and(|file| passwords::is_member(file, user, group))
+                },
+                is_named: &|test| self.is_named(test, remarks, asked),
+            })
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
+use crate::names;
 use crate::notes::{Checked, LookedUp};
 use crate::passwords::Outcome;
 use crate::problem::Problem;
@@ -41,7 +42,11 @@ pub async fn admit<D: Dispatch>(
         turn.notes = match &passage {
             // All is asked again: what it noted would be there twice.
             Ok(
-                Passage::Check(..) | Passage::LookUp { .. } | Passage::Fetch(_) | Passage::Scout(_),
+                Passage::Check(..)
+                | Passage::LookUp { .. }
+                | Passage::Resolve(_)
+                | Passage::Fetch(_)
+                | Passage::Scout(_),
             ) => before,
             _ => remarks,
         };
@@ -70,6 +75,15 @@ pub async fn admit<D: Dispatch>(
                     turn.log(shared, LogLevel::Error, asked, &text);
                     return Ok(Admission::Status(500));
                 }
+            }
+            Passage::Resolve(question) => {
+                let answer = shared.names.ask(&question).await;
+                if *answer == names::Answer::Failed {
+                    let text = format!("no answer from the resolver about {question}");
+                    turn.log(shared, LogLevel::Warn, asked, &text);
+                }
+                let notes = turn.notes.get_or_insert_with(Default::default);
+                notes.learn(question, answer);
             }
             Passage::Fetch(file) => {
                 shared.files.readers.look_at(file).await;

@@ -71,7 +71,7 @@ pub fn with_call<T>(
         // Where Perl has a say in who the user is, the worker sees to these itself.
         let is_known = !settings.runs_phases();
         notes
-            .user_variables()
+            .client_variables()
             .filter(|(name, _)| is_known || *name != b"REMOTE_USER")
             .for_each(|field| variables.push(field));
         if is_known && notes.user.is_some() {
