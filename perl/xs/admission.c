@@ -21,18 +21,21 @@ static int follow_translation(pTHX_ mehari_rec *rec, int answered)
   return OK;
 }
 
-/* Who is not let in is asked who else he may be. */
+/* Who is not let in is asked who else he may be: in the front's words, a line for each way. */
 static void challenge(pTHX_ mehari_rec *rec)
 {
-  mehari_text type = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "auth_type"));
-  if (type.length != 5 || strncasecmp(type.at, "basic", 5))
-    return;
-  SV *line = newSVpvs_flags("Basic realm=\"", SVs_TEMP);
-  mehari_text name = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "auth_name"));
-  for (STRLEN at = 0; at < name.length; at++)
-    sv_catpvf(line, strchr("\"\\", name.at[at]) ? "\\%c" : "%c", name.at[at]);
-  sv_catpvs(line, "\"");
-  mehari_table_set(mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT), (mehari_text){"WWW-Authenticate", 16}, mehari_text_of(aTHX_ line));
+  static const mehari_text field = {"WWW-Authenticate", 16};
+  mehari_text lines = mehari_job_text(&rec->job, rec->job.frame->text[MEHARI_TEXT_CHALLENGE]);
+  mehari_table *head = mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT);
+  mehari_table_unset(head, field);
+  while (lines.length > field.length + 2) {
+    const char *stop = memchr(lines.at, '\r', lines.length);
+    STRLEN length = stop ? stop - lines.at : lines.length, start = field.length + 2;
+    if (length > start)
+      mehari_table_add(head, field, (mehari_text){lines.at + start, length - start});
+    length = length + 2 > lines.length ? lines.length : length + 2;
+    lines = (mehari_text){lines.at + length, lines.length - length};
+  }
 }
 
 static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
@@ -45,26 +48,29 @@ static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
 static int log_in(pTHX_ mehari_rec *rec)
 {
   const mehari_request *frame = rec->job.frame;
-  mehari_text user;
+  mehari_text user, type;
+  bool is_digest;
   switch (frame->login) {
   case MEHARI_LOGIN_UNASKED:
     return OK;
   case MEHARI_LOGIN_KNOWN:
     user = mehari_job_text(&rec->job, frame->text[MEHARI_TEXT_USER]);
     mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, newSVpvn_flags(user.at, user.length, SVs_TEMP));
-    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, newSVpvs_flags("Basic", SVs_TEMP));
+    type = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "auth_type"));
+    is_digest = type.length == 6 && strncasecmp(type.at, "digest", 6) == 0;
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, newSVpvn_flags(is_digest ? "Digest" : "Basic", is_digest ? 6 : 5, SVs_TEMP));
     return OK;
   case MEHARI_LOGIN_REFUSED:
     challenge(aTHX_ rec);
     return 401;
   case MEHARI_LOGIN_NO_REALM:
-    log_refusal(aTHX_ rec, "AuthType Basic needs an AuthName");
+    log_refusal(aTHX_ rec, "this AuthType needs an AuthName");
     return 500;
   case MEHARI_LOGIN_NO_USER_FILE:
-    log_refusal(aTHX_ rec, "AuthType Basic needs an AuthUserFile, or a PerlAuthenHandler that says who the user is");
+    log_refusal(aTHX_ rec, "this AuthType needs an AuthUserFile that can be read, or a PerlAuthenHandler that says who the user is");
     return 500;
   default:
-    log_refusal(aTHX_ rec, "nobody knows the users of this AuthType; expected Basic, or a PerlAuthenHandler that says who the user is");
+    log_refusal(aTHX_ rec, "nobody knows the users of this AuthType; expected Basic or Digest, or a PerlAuthenHandler that says who the user is");
     return 500;
   }
 }

@@ -7,6 +7,7 @@ use crate::directive::Group;
 
 mod access;
 mod cache;
+mod digest;
 mod environment;
 mod files;
 mod filter;
@@ -35,6 +36,7 @@ pub const DIRECTIVES: &[Group] = &[
     remote::GROUP,
     files::GROUP,
     access::GROUP,
+    digest::GROUP,
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,

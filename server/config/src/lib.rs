@@ -55,8 +55,8 @@ mod upstream;
 mod zero;
 
 pub use access::{
-    AllowDeny, Authentication, Authorizer, From, Methods, NameLookups, NameTest, Order,
-    Requirement, Verdict, Visitor,
+    AllowDeny, Authentication, Authorizer, DigestAlgorithm, DigestWord, DigestWords, From, Methods,
+    NameLookups, NameTest, Order, Requirement, Verdict, Visitor,
 };
 pub use cache::*;
 pub use change::{AuthWord, Change, HandlerName};

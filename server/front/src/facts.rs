@@ -108,7 +108,7 @@ impl<'a> RequestFacts<'a> {
                 .notes
                 .and_then(|notes| notes.user_name())
                 .unwrap_or_default(),
-            "AUTH_TYPE" if self.notes.is_some_and(|notes| notes.user.is_some()) => b"Basic",
+            "AUTH_TYPE" => self.notes.and_then(Notes::auth_type).unwrap_or_default(),
             "SERVER_NAME" => return into.extend_from_slice(&canonical::name(request, self.host)),
             "SERVER_ADDR" => peer.server_addr.as_bytes(),
             "SERVER_ADMIN" => self

@@ -5,6 +5,8 @@
 
 mod access;
 mod admission;
+mod digest;
+mod login;
 mod names;
 mod redirects;
 mod rewriting;
@@ -44,6 +46,8 @@ pub enum Passage {
         map: String,
         key: Vec<u8>,
     },
+    /// Read this file of users, and ask again.
+    ReadUsers(PathBuf),
     /// Have the resolver asked, note what it says, and ask again.
     Resolve(Question),
     /// Have the system learn what is at this path, and ask again.
@@ -213,6 +217,7 @@ pub fn look_within<D: Dispatch>(
     let status = match stop {
         None => 0,
         Some(Passage::Status(_, status)) => status,
+        Some(Passage::ReadUsers(_)) => 401,
         Some(_) => 403,
     };
     Ok((route, status))

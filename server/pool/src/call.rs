@@ -26,6 +26,9 @@ pub enum Task<'a> {
         /// It is a program, and the front answers with what that prints.
         is_program: bool,
     },
+    /// No request: the worker speaks on the client's socket, which is given as [`Body::File`]. What it answers here
+    /// says only that the connection is over.
+    Connection,
 }
 
 /// What the front's own look at who the user is comes to.
@@ -94,6 +97,8 @@ pub struct Call<'a> {
     pub known: u64,
     /// Who it is, where Perl's handlers say nothing of it.
     pub login: &'a Login,
+    /// Header lines that ask who it is.
+    pub challenge: &'a [u8],
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     /// Whose workers serve that host.

@@ -77,6 +77,7 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::Settings, call.settings.1),
         (Text::MediaType, call.media_type),
         (Text::User, login(call.login).1),
+        (Text::Challenge, call.challenge),
     ]
 }
 
@@ -179,6 +180,7 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         Task::Handler { name, .. } => (TaskKind::Handler, name),
         Task::Psgi { file } => (TaskKind::Psgi, file),
         Task::Front { file, .. } => (TaskKind::Front, file),
+        Task::Connection => (TaskKind::Connection, b""),
     }
 }
 

@@ -92,8 +92,10 @@ pub enum Text {
     MediaType,
     /// Whose password the front has found right; empty: nobody's.
     User,
+    /// Header lines that ask who it is.
+    Challenge,
 }
-pub const TEXT_COUNT: usize = 16;
+pub const TEXT_COUNT: usize = 17;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -105,6 +107,8 @@ pub enum TaskKind {
     Psgi,
     /// The front answers, once the Perl handlers of the phases before have run.
     Front,
+    /// No request: the descriptor beside it is the client's socket, which the worker speaks on.
+    Connection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

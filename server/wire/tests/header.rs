@@ -91,6 +91,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
             offset_of!(Request, known),
         ),
         ("MEHARI_TEXT_USER", layout::Text::User as usize),
+        ("MEHARI_TEXT_CHALLENGE", layout::Text::Challenge as usize),
         (
             "MEHARI_LOGIN_NO_USER_FILE",
             layout::login::NO_USER_FILE.into(),

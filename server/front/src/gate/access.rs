@@ -2,14 +2,14 @@
 
 use crate::dispatch::Dispatch;
 use crate::names::Question;
-use crate::notes::Checked;
-use crate::passwords::{self, Credentials};
+use crate::passwords;
 use crate::route::Route;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
 use mehari_pool::Login;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::login::challenge;
 use super::names::{ruling, Ruling};
 use super::{Gate, Passage, Remarks};
 
@@ -51,7 +51,7 @@ impl<D: Dispatch> Gate<'_, D> {
                 .map_err(Passage::Resolve)?,
         };
         let login = match requirement.is_some_and(|requirement| requirement.asks_user()) {
-            true => self.log_in(settings, remarks)?,
+            true => self.log_in(settings, remarks)?.0,
             false => Login::Unasked,
         };
         if !is_refused && known == 0 && login == Login::Unasked {
@@ -63,6 +63,10 @@ impl<D: Dispatch> Gate<'_, D> {
         // The access log has no other way to hear of it.
         if settings.perl.of(Phase::Authen).is_empty() {
             notes.note_user(settings, &login);
+        }
+        if login != Login::Unasked {
+            let said = &settings.rules.authentication;
+            notes.challenge = challenge(self.shared, said, notes.stale).into();
         }
         notes.login = login;
         Ok(())
@@ -100,7 +104,7 @@ impl<D: Dispatch> Gate<'_, D> {
             _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
             _ => return refused(403),
         }
-        let login = self.log_in(settings, remarks)?;
+        let (login, line) = self.log_in(settings, remarks)?;
         let name = match &login {
             Login::Known(name) => name,
             Login::Refused => return Err(self.challenge(settings)),
@@ -110,7 +114,11 @@ impl<D: Dispatch> Gate<'_, D> {
         let notes = remarks.get_or_insert_with(Default::default);
         notes.note_user(settings, &login);
         match self.verdict(route, settings, remarks, Some(name))? {
-            Verdict::Granted | Verdict::Silent => Ok(()),
+            Verdict::Granted | Verdict::Silent => {
+                let notes = remarks.as_mut().filter(|_| !line.is_empty());
+                notes.into_iter().for_each(|notes| notes.say_once(&line));
+                Ok(())
+            }
             _ => Err(self.challenge(settings)),
         }
     }
@@ -132,41 +140,8 @@ impl<D: Dispatch> Gate<'_, D> {
             .map_err(Passage::Resolve)
     }
 
-    /// Who it is by basic authentication. `Err`: a password is to be looked at first.
-    fn log_in(&self, settings: &Arc<Settings>, remarks: &Remarks) -> Result<Login, Passage> {
-        let said = &settings.rules.authentication;
-        match said.kind {
-            None => return Ok(Login::Unasked),
-            Some(_) if !said.is_basic() => return Ok(Login::NoSuchType),
-            _ if said.realm.is_none() => return Ok(Login::NoRealm),
-            _ => {}
-        }
-        let Some(credentials) = self.credentials() else {
-            return Ok(Login::Refused);
-        };
-        let Some(file) = &said.user_file else {
-            return Ok(Login::NoUserFile);
-        };
-        let is_this =
-            |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
-        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
-        let right = match checked.find(is_this) {
-            Some(checked) => checked.right,
-            None if self.shared.passwords.are_known(file, &credentials) => true,
-            None => return Err(Passage::Check(settings.clone(), file.clone(), credentials)),
-        };
-        Ok(match right {
-            true => Login::Known(credentials.user.into()),
-            false => Login::Refused,
-        })
-    }
-
     fn challenge(&self, settings: &Arc<Settings>) -> Passage {
         Passage::Status(Some(settings.clone()), 401)
-    }
-
-    fn credentials(&self) -> Option<Credentials> {
-        Credentials::of(self.request.field("authorization")?)
     }
 
     /// What is required of the request, which is nothing where nothing is said.

@@ -74,8 +74,8 @@ pub fn with_call<T>(
             .client_variables()
             .filter(|(name, _)| is_known || *name != b"REMOTE_USER")
             .for_each(|field| variables.push(field));
-        if is_known && notes.user.is_some() {
-            variables.push((b"AUTH_TYPE", b"Basic"));
+        if let Some(kind) = notes.auth_type().filter(|_| is_known) {
+            variables.push((b"AUTH_TYPE", kind));
         }
     }
     if let Some(parent) = request
@@ -133,6 +133,7 @@ pub fn with_call<T>(
         },
         known: request.notes.map_or(0, |notes| notes.known),
         login: request.notes.map_or(&Login::Unasked, |notes| &notes.login),
+        challenge: request.notes.map_or(b"", |notes| &notes.challenge),
         server: u16::try_from(route.host).unwrap_or(0),
         team: host.team,
         parse_headers: parses_headers(route),

@@ -134,6 +134,7 @@ impl Rig {
             access_status: 0,
             known: 0,
             login: &Login::Unasked,
+            challenge: b"",
             server: 0,
             team: Default::default(),
             parse_headers: true,
