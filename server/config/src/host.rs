@@ -165,6 +165,12 @@ impl Host {
         self.settings("", None)
     }
 
+    /// A PerlProcessConnectionHandler speaks with clients: their connections are given to workers.
+    pub fn gives_connections(&self) -> bool {
+        let settings = self.base_settings();
+        !settings.perl.of(crate::Phase::ProcessConnection).is_empty()
+    }
+
     /// Whether a request for this name (in lower case, without port) is for this host.
     fn is_called(&self, name: &str) -> bool {
         let own = self.server_name.as_deref();
@@ -215,6 +221,11 @@ impl Site {
             0 => &self.main,
             number => self.hosts.get(number as usize - 1).unwrap_or(&self.main),
         }
+    }
+
+    /// Some host speaks with its clients itself.
+    pub fn gives_connections(&self) -> bool {
+        self.all_hosts().any(Host::gives_connections)
     }
 
     /// The main server, then the virtual hosts.

@@ -19,6 +19,7 @@ mod facts;
 mod filter;
 mod front;
 mod gate;
+mod given;
 mod handed_back;
 pub mod handler;
 mod hands;
