@@ -122,7 +122,7 @@ void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
 
 void mehari_mailbox_map_body(void)
 {
-  if (mehari_now.frame->body_kind != MEHARI_BODY_FILE)
+  if (mehari_now.frame->body_kind != MEHARI_BODY_FILE || mehari_now.frame->task == MEHARI_TASK_CONNECTION)
     return;
   size_t length = mehari_now.frame->body_length;
   void *mapped = mehari_now.body_file < 0 ? MAP_FAILED : mmap(NULL, length, PROT_READ, MAP_PRIVATE, mehari_now.body_file, 0);

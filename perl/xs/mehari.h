@@ -215,7 +215,8 @@ extern volatile bool mehari_running_perl;
 enum {
   MEHARI_PHASE_POST_READ_REQUEST, MEHARI_PHASE_TRANS, MEHARI_PHASE_MAP_TO_STORAGE, MEHARI_PHASE_HEADER_PARSER, MEHARI_PHASE_ACCESS,
   MEHARI_PHASE_AUTHEN, MEHARI_PHASE_AUTHZ, MEHARI_PHASE_TYPE, MEHARI_PHASE_FIXUP, MEHARI_PHASE_INPUT_FILTER, MEHARI_PHASE_OUTPUT_FILTER,
-  MEHARI_PHASE_RESPONSE, MEHARI_PHASE_LOG, MEHARI_PHASE_CLEANUP, MEHARI_PHASE_CHILD_INIT, MEHARI_PHASE_CHILD_EXIT, MEHARI_PHASE_OPEN_LOGS,
+  MEHARI_PHASE_RESPONSE, MEHARI_PHASE_LOG, MEHARI_PHASE_CLEANUP,
+  MEHARI_PHASE_PRE_CONNECTION, MEHARI_PHASE_PROCESS_CONNECTION, MEHARI_PHASE_CHILD_INIT, MEHARI_PHASE_CHILD_EXIT, MEHARI_PHASE_OPEN_LOGS,
   MEHARI_PHASE_POST_CONFIG, MEHARI_PHASE_COUNT
 };
 typedef struct {
@@ -331,6 +332,7 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status);
 SV *mehari_handler_code(pTHX_ SV *handler); /* what a handler's name stands for; the name when that is not to be found */
 void mehari_rec_fail(pTHX_ int status); /* the current request answers this status instead of what was printed */
 int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
+SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; belongs to the record */
 /* Runs the handlers of every server; NULL, or why one of them objects. */
 const char *mehari_run_server_phase(pTHX_ int phase);
 

@@ -213,6 +213,7 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         Task::Handler { name, .. } => (TaskKind::Handler, name),
         Task::Psgi { file } => (TaskKind::Psgi, file),
         Task::Front { file, .. } => (TaskKind::Front, file),
+        Task::Connection => (TaskKind::Connection, b""),
     }
 }
 
