@@ -241,7 +241,9 @@ bool mehari_phases_serve(pTHX)
 {
   mehari_rec *rec = mehari_rec_begin(aTHX);
   bool begun = true;
-  int status = rec->settings && rec->settings->runs_phases ? mehari_rec_prepare(aTHX_ rec) : DECLINED;
+  int status = mehari_connection_serve(aTHX_ rec);
+  if (status == DECLINED && rec->settings && rec->settings->runs_phases)
+    status = mehari_rec_prepare(aTHX_ rec);
   if (status == DECLINED)
     begun = mehari_rec_respond(aTHX_ rec);
   else

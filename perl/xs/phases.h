@@ -29,6 +29,9 @@ int mehari_rec_admit(pTHX_ mehari_rec *rec);
 bool mehari_requires_user(pTHX_ mehari_rec *rec);
 bool mehari_is_let_in(pTHX_ mehari_rec *rec, SV *user);
 
+/* connections.c. DECLINED: go on to the request's phases. DONE: there is no request, and the connection is over. Else a status. */
+int mehari_connection_serve(pTHX_ mehari_rec *rec);
+
 /* phases.c */
 bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: not begun */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status);

@@ -85,7 +85,8 @@ enum {
 };
 
 enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI,
-       MEHARI_TASK_FRONT /* the front answers, once the Perl handlers of the phases before have run */ };
+       MEHARI_TASK_FRONT, /* the front answers, once the Perl handlers of the phases before have run */
+       MEHARI_TASK_CONNECTION /* no request: the body's file is the client's socket, which the worker speaks on */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16 };
 

@@ -5,6 +5,7 @@
 
 mod access;
 mod admission;
+mod digest;
 mod names;
 mod redirects;
 mod rewriting;
@@ -44,6 +45,8 @@ pub enum Passage {
         map: String,
         key: Vec<u8>,
     },
+    /// Read this file of users, and ask again.
+    ReadUsers(PathBuf),
     /// Have the resolver asked, note what it says, and ask again.
     Resolve(Question),
     /// Have the system learn what is at this path, and ask again.
@@ -203,7 +206,7 @@ pub fn look_within<D: Dispatch>(
     let status = match gate.stops(&route, remarks) {
         None => remarks.as_ref().map_or(0, |notes| notes.access_status),
         Some(Passage::Status(_, status)) => status,
-        Some(Passage::Check(..)) => 401,
+        Some(Passage::Check(..) | Passage::ReadUsers(_)) => 401,
         Some(_) => 403,
     };
     Ok((route, status))

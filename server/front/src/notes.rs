@@ -39,6 +39,8 @@ pub struct Notes {
     pub looked_up: Vec<LookedUp>,
     /// What the resolver said of names that rules asked about.
     pub names: Vec<(Question, Arc<names::Answer>)>,
+    /// The proof was for a nonce that is not taken any more: the challenge says so.
+    pub stale: bool,
     /// `HostnameLookups Double`.
     pub confirmed_only: bool,
     pub edge: EdgeNotes,
@@ -181,12 +183,25 @@ impl Notes {
         }
     }
 
+    pub fn say_once(&mut self, line: &[u8]) {
+        if memchr::memmem::find(&self.lines, line).is_none() {
+            self.lines.extend_from_slice(line);
+        }
+    }
+
+    /// AUTH_TYPE, where the front knows the user.
+    pub fn auth_type(&self) -> Option<&'static [u8]> {
+        let said = &self.user.as_ref()?.known_by.rules.authentication;
+        Some(match said.is_digest() {
+            true => b"Digest",
+            false => b"Basic",
+        })
+    }
+
     /// The answer depends on this field of the request.
     pub fn vary(&mut self, field: &str) {
         let line = [b"Vary: ", field.as_bytes(), b"\r\n"].concat();
-        if memchr::memmem::find(&self.lines, &line).is_none() {
-            self.lines.extend_from_slice(&line);
-        }
+        self.say_once(&line);
     }
 
     /// What a program said of a key, if it has been asked.

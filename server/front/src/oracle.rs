@@ -44,7 +44,7 @@ pub fn answer<D: Dispatch>(
         .find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
     let mut request = Request {
         method: b"GET",
-        asked_method: b"GET",
+        asked_method: question.asker.method,
         target: question.target,
         resource: question.target,
         redirect: None,

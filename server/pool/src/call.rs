@@ -25,6 +25,9 @@ pub enum Task<'a> {
         /// It is a program, and the front answers with what that prints.
         is_program: bool,
     },
+    /// No request: the worker speaks on the client's socket, which is given as [`Body::File`]. What it answers here
+    /// says only that the connection is over.
+    Connection,
 }
 
 /// The body of a request, complete.

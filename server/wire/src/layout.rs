@@ -103,6 +103,8 @@ pub enum TaskKind {
     Psgi,
     /// The front answers, once the Perl handlers of the phases before have run.
     Front,
+    /// No request: the descriptor beside it is the client's socket, which the worker speaks on.
+    Connection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

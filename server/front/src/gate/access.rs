@@ -12,6 +12,12 @@ use std::sync::Arc;
 use super::names::{ruling, Ruling};
 use super::{Gate, Passage, Remarks};
 
+/// A user, and the header line that answers to the proof.
+pub(super) struct Known {
+    pub name: Arc<[u8]>,
+    pub line: Vec<u8>,
+}
+
 impl<D: Dispatch> Gate<'_, D> {
     /// Every place on the way has to let it in. `None`: the request may go on.
     pub(super) fn stops(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Passage> {
@@ -114,30 +120,14 @@ impl<D: Dispatch> Gate<'_, D> {
         credentials: Option<Credentials>,
         remarks: &mut Remarks,
     ) -> Option<Passage> {
-        let authentication = &settings.rules.authentication;
-        let Some(file) = authentication
-            .user_file
-            .as_ref()
-            .filter(|_| authentication.is_basic())
-        else {
-            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
-            return Some(Passage::Status(Some(settings.clone()), 500));
+        let name = match settings.rules.authentication.is_digest() {
+            true => self.user_by_digest(settings, remarks),
+            false => self.user_by_password(settings, credentials, remarks),
         };
-        let Some(credentials) = credentials else {
-            return Some(self.challenge(settings));
+        let Known { name, line } = match name {
+            Ok(known) => known,
+            Err(passage) => return Some(passage),
         };
-        let is_this =
-            |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
-        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
-        let right = match checked.find(is_this) {
-            Some(checked) => checked.right,
-            None if self.shared.passwords.are_known(file, &credentials) => true,
-            None => return Some(Passage::Check(settings.clone(), file.clone(), credentials)),
-        };
-        if !right {
-            return Some(self.challenge(settings));
-        }
-        let name: Arc<[u8]> = credentials.user.into();
         let notes = remarks.get_or_insert_with(Default::default);
         notes.user = Some(User {
             name: name.clone(),
@@ -146,10 +136,53 @@ impl<D: Dispatch> Gate<'_, D> {
         // Once more, with a user.
         match self.verdict(route, settings, remarks, Some(&name)) {
             Err(question) => Some(Passage::Resolve(question)),
-            Ok(Verdict::Granted | Verdict::Silent) => None,
+            Ok(Verdict::Granted | Verdict::Silent) => {
+                let notes = remarks.as_mut().filter(|_| !line.is_empty());
+                notes.into_iter().for_each(|notes| notes.say_once(&line));
+                None
+            }
             // The worker asks Perl's handlers, and holds what they leave open against the requirement.
             _ if !settings.perl.of(Phase::Authz).is_empty() => None,
             _ => Some(self.challenge(settings)),
+        }
+    }
+
+    /// The user of these credentials, or what is done about it that there is none yet.
+    fn user_by_password(
+        &self,
+        settings: &Arc<Settings>,
+        credentials: Option<Credentials>,
+        remarks: &Remarks,
+    ) -> Result<Known, Passage> {
+        let authentication = &settings.rules.authentication;
+        let Some(file) = authentication
+            .user_file
+            .as_ref()
+            .filter(|_| authentication.is_basic())
+        else {
+            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            return Err(Passage::Status(Some(settings.clone()), 500));
+        };
+        let Some(credentials) = credentials else {
+            return Err(self.challenge(settings));
+        };
+        let is_this =
+            |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
+        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
+        let right = match checked.find(is_this) {
+            Some(checked) => checked.right,
+            None if self.shared.passwords.are_known(file, &credentials) => true,
+            None => {
+                let file = file.clone();
+                return Err(Passage::Check(settings.clone(), file, credentials));
+            }
+        };
+        match right {
+            true => Ok(Known {
+                name: credentials.user.into(),
+                line: Vec::new(),
+            }),
+            false => Err(self.challenge(settings)),
         }
     }
 

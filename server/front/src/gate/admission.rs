@@ -14,6 +14,7 @@ use mehari_config::{LogLevel, RewriteMap, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::digest;
 use super::redirects::joined;
 use super::{Lead, Passage, Remarks};
 
@@ -43,6 +44,7 @@ pub async fn admit<D: Dispatch>(
             // All is asked again: what it noted would be there twice.
             Ok(
                 Passage::Check(..)
+                | Passage::ReadUsers(_)
                 | Passage::LookUp { .. }
                 | Passage::Resolve(_)
                 | Passage::Fetch(_)
@@ -76,6 +78,7 @@ pub async fn admit<D: Dispatch>(
                     return Ok(Admission::Status(500));
                 }
             }
+            Passage::ReadUsers(file) => shared.digests.users.read(&file).await,
             Passage::Resolve(question) => {
                 let answer = shared.names.ask(&question).await;
                 if *answer == names::Answer::Failed {
@@ -130,16 +133,20 @@ fn refuse<D: Dispatch>(
     asked: &[u8],
 ) -> Admission {
     if let (401, Some(settings)) = (status, &settings) {
-        let realm = settings
-            .rules
-            .authentication
-            .realm
-            .as_deref()
-            .unwrap_or("restricted");
-        let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
-        let line = format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n");
+        let said = &settings.rules.authentication;
         let notes = turn.notes.get_or_insert_with(Default::default);
-        notes.lines.extend_from_slice(line.as_bytes());
+        let lines = match (said.is_digest(), &said.realm) {
+            (true, Some(realm)) => {
+                let nonce = shared.digests.nonces.make(realm);
+                digest::challenge(said, &nonce, notes.stale)
+            }
+            (_, realm) => {
+                let realm = realm.as_deref().unwrap_or("restricted");
+                let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
+                format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n")
+            }
+        };
+        notes.lines.extend_from_slice(lines.as_bytes());
     }
     if status == 403 {
         turn.log(
@@ -156,7 +163,7 @@ fn refuse<D: Dispatch>(
             .as_ref()
             .is_some_and(|rule| rule.asks_user())
         {
-            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic and AuthUserFile";
+            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic or Digest, AuthName and AuthUserFile";
             turn.log(shared, LogLevel::Error, asked, text);
         }
     }

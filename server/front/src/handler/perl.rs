@@ -71,8 +71,8 @@ pub fn with_call<T>(
         notes
             .client_variables()
             .for_each(|field| variables.push(field));
-        if notes.user.is_some() {
-            variables.push((b"AUTH_TYPE", b"Basic"));
+        if let Some(kind) = notes.auth_type() {
+            variables.push((b"AUTH_TYPE", kind));
         }
     }
     if let Some(parent) = request
