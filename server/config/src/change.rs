@@ -37,6 +37,7 @@ pub enum AuthWord {
     Realm(String),
     UserFile(PathBuf),
     GroupFile(PathBuf),
+    Digest(crate::DigestWord),
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

@@ -84,13 +84,13 @@ pub const GROUP: Group = Group {
         .otherwise("Off"),
         Directive::everywhere(
             "AuthType",
-            words("Basic|None|NAME", 1, 1),
-            "How a user is known. Basic is the front's; other names are for Perl handlers.",
+            words("Basic|Digest|None|NAME", 1, 1),
+            "How a user is known. Basic and Digest are the front's; other names are for Perl handlers.",
             |target, arguments| {
                 let kind = arguments.filled(0)?;
                 let fits = |c: char| c.is_alphanumeric() || "-_:".contains(c);
                 if kind.eq_ignore_ascii_case("form") || !kind.chars().all(fits) {
-                    return Err(arguments.fault(0, format!("expected Basic, or a name for a Perl handler, not `{kind}`")));
+                    return Err(arguments.fault(0, format!("expected Basic, Digest, or a name for a Perl handler, not `{kind}`")));
                 }
                 auth(target, AuthWord::Kind(kind.to_string()))
             },
@@ -112,7 +112,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthUserFile",
             Shape::Path,
-            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt.",
+            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt; with AuthType Digest, as `htdigest` does.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 auth(target, AuthWord::UserFile(file))
@@ -157,7 +157,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-fn auth(target: &mut Target, word: AuthWord) -> Applied {
+pub(super) fn auth(target: &mut Target, word: AuthWord) -> Applied {
     target.changes.push(Change::Auth(word));
     Ok(())
 }
