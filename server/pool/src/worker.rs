@@ -80,7 +80,8 @@ impl Worker {
 
     /// Whether it has taken the first of what it holds, by what it says itself.
     pub fn has_begun(&self) -> bool {
-        (self.mailbox.waiting() as usize) < self.held.len()
+        let waiting = self.mailbox.waiting();
+        waiting.is_ok_and(|waiting| (waiting as usize) < self.held.len())
     }
 
     /// The request it runs has run this long; zero when it holds none.
