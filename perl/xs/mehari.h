@@ -284,6 +284,7 @@ struct mehari_rec {
   U32 changed; /* a bit for each text that a handler set */
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
+  bool is_admitted; /* whoever asks may */
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
   int status; /* 0: nobody set it, 200 */
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
@@ -297,9 +298,14 @@ struct mehari_rec {
 extern mehari_rec *mehari_rec_now; /* what Apache2::RequestUtil->request answers; NULL: no request is served */
 void mehari_request_boot(pTHX);
 mehari_rec *mehari_rec_begin(pTHX); /* for mehari_now */
-/* What would answer `target` (path and query), or `file` for it if that is not NULL; like that request otherwise. NULL:
- * nothing can be said. `is_same`: it is the same request, under another path. Free it, or give it to a record. */
-mehari_request *mehari_lookup(mehari_rec *like, mehari_text target, const mehari_text *file, bool is_same);
+typedef struct {
+  mehari_text method; /* empty: GET */
+  mehari_text target; /* path and query */
+  const mehari_text *file; /* that a handler chose for it, or NULL */
+  bool is_same; /* it is the same request, under another path */
+} mehari_question;
+/* What would answer that; like this request otherwise. NULL: nothing can be said. Free it, or give it to a record. */
+mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame); /* the record is from now on of this frame */
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* a further one */
 void mehari_rec_enter(mehari_rec *rec); /* it is the current one */
