@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 /// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
 pub const SLOW: Duration = Duration::from_micros(200);
 
-/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed.
-const HANDED_BACK_MOST: u8 = 16;
+/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed, and each one there is,
+/// as all may be without their zygote.
+const HANDED_BACK_MOST: usize = 16;
 
 /// What a worker wrote whose mailbox says what cannot be of its requests.
 pub const BAD_POSITION: &str = "a position that cannot be";
@@ -323,7 +324,8 @@ impl Inner {
     /// The frame stood where a worker can write: it goes to nobody else unless it is what it was made as.
     fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
-        if !is_sound || held.handed_back >= HANDED_BACK_MOST {
+        let most = HANDED_BACK_MOST + self.workers.len();
+        if !is_sound || usize::from(held.handed_back) >= most {
             self.fail(held.ticket, Fault::WorkerDied);
             return;
         }

@@ -39,7 +39,7 @@ pub(crate) struct Queued {
     pub timeout: Duration,
     pub since: Instant,
     /// Workers that had it and, as they or their mailboxes say, did not begin it.
-    pub handed_back: u8,
+    pub handed_back: u16,
 }
 
 pub(crate) struct Inner {

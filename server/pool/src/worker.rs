@@ -16,7 +16,7 @@ pub struct Held {
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     /// See [`crate::inner::Queued::handed_back`].
-    pub handed_back: u8,
+    pub handed_back: u16,
     /// Whether the response is complete and only the worker's own cleanup is left.
     pub answered: bool,
     pub head_seen: bool,
