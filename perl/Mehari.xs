@@ -19,6 +19,7 @@ BOOT:
     mehari_io_boot(aTHX);
     mehari_api_request_boot(aTHX);
     mehari_server_boot(aTHX);
+    mehari_connections_boot(aTHX);
     mehari_filter_boot(aTHX);
     mehari_layers_boot(aTHX);
 

@@ -2,6 +2,7 @@
 package H2load;
 use strict;
 use warnings;
+use Distance;
 
 # The streams of one connection already keep a server busy: an eighth of the connections is enough of them.
 my $FEWER = 8;
@@ -9,7 +10,9 @@ my $FEWER = 8;
 sub installed { return grep { -x "$_/h2load" } split /:/, $ENV{PATH} // '' }
 
 # url, connections, streams, seconds. Returns what Wrk::run returns; h2load tells no percentiles.
-sub run {
+sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
+
+sub load {
     my (%run) = @_;
     my $connections = int($run{connections} / $FEWER) || 1;
     open my $output, '-|', 'h2load', '-t1', "-c$connections", "-m$run{streams}", "-D$run{seconds}", $run{url}

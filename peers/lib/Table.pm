@@ -7,6 +7,7 @@ my @COLUMNS = (
     ['matchup',        sub { $_[0]{name} }],
     ['page',           sub { $_[0]{page} }],
     ['server',         sub { $_[0]{title} }],
+    ['cores',          \&cores],
     ['requests/s',     sub { grouped($_[0]{rate}) }],
     ['lowest..highest', sub { join '..', map { grouped($_) } @{$_[0]{spread}} }],
     ['p50 us',         sub { grouped($_[0]{p50}) }],
@@ -16,6 +17,9 @@ my @COLUMNS = (
     ['Mehari x',       sub { defined $_[0]{ratio} ? sprintf '%.2f', $_[0]{ratio} : '' }],
     ['faults',         sub { $_[0]{faults} }],
 );
+
+# How far apart the cores were, and how many samples that holds of.
+sub cores { my ($row) = @_; return join ' ', grep { length } $row->{distance}, "x$row->{rounds}" }
 
 # rows: of row(). Columns are as wide as what they hold; figures stand to the right.
 sub text {
@@ -27,14 +31,15 @@ sub text {
 
 sub aligned {
     my ($cell, $width, $column) = @_;
-    my $left = $column < 3 || $column == $#COLUMNS;
+    my $left = $column < 4 || $column == $#COLUMNS;
     return sprintf $left ? '%-*s' : '%*s', $width, $cell;
 }
 
-# A row from the rounds of one contender and those of Mehari in the same contest (undef for Mehari's own row).
+# A row from the rounds of one contender and those of Mehari in the same contest (undef for Mehari's own row), all taken with the
+# cores at one distance.
 sub row {
-    my ($contest, $title, $rounds, $ours) = @_;
-    my %row = (name => $contest->{name}, page => $contest->{page}, title => $title);
+    my ($contest, $title, $distance, $rounds, $ours) = @_;
+    my %row = (name => $contest->{name}, page => $contest->{page}, title => $title, distance => $distance, rounds => scalar @$rounds);
     for my $measure (qw(rate p50 p99 cpu_us private_kib)) {
         $row{$measure} = median(map { $_->{$measure} } @$rounds);
     }

@@ -2,6 +2,7 @@
 package Wrk;
 use strict;
 use warnings;
+use Distance;
 
 # A slow answer is one that took long, not a fault.
 my $PATIENCE = '30s';
@@ -10,8 +11,11 @@ my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), faults}: faults is a text, '' when there were none.
-sub run {
+# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), distance, faults}: distance as Distance
+# says it, faults is a text, '' when there were none.
+sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
+
+sub load {
     my (%run) = @_;
     my @close = $run{keep_alive} ? () : ('-H', 'Connection: close');
     push @close, '-s', $run{script} if $run{script};

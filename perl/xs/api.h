@@ -62,6 +62,7 @@ void mehari_filter_boot(pTHX);
 /* api_request.c, api_server.c, api_io.c */
 void mehari_api_request_boot(pTHX);
 void mehari_server_boot(pTHX);
+void mehari_connections_boot(pTHX);
 void mehari_io_boot(pTHX);
 
 /* A string argument; the bytes live as long as the argument. */

@@ -189,21 +189,28 @@ static SV *make(pTHX_ int which, SV *r)
   return made;
 }
 
+static SV *belonging_of(pTHX_ mehari_rec *rec, int which)
+{
+  HV *slots = slots_of(rec);
+  const char *slot = belongings[which].slot;
+  SV **held = hv_fetch(slots, slot, strlen(slot), 0);
+  if (!held) {
+    SV *made = make(aTHX_ which, sv_2mortal(newSVsv(mehari_rec_object(aTHX_ rec))));
+    held = hv_store(slots, slot, strlen(slot), made, 0);
+  }
+  return *held;
+}
+
+SV *mehari_rec_connection(pTHX_ mehari_rec *rec) { return belonging_of(aTHX_ rec, 0); }
+
 XS_INTERNAL(belonging)
 {
   dXSARGS;
   dXSI32;
   if (items < 1)
     croak_xs_usage(cv, "r");
-  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  HV *slots = slots_of(rec);
-  const char *slot = belongings[ix].slot;
-  SV **held = hv_fetch(slots, slot, strlen(slot), 0);
-  if (!held) {
-    SV *made = make(aTHX_ ix, sv_2mortal(newSVsv(mehari_rec_object(aTHX_ rec))));
-    held = hv_store(slots, slot, strlen(slot), made, 0);
-  }
-  ST(0) = sv_mortalcopy(*held);
+  SV *found = belonging_of(aTHX_ mehari_rec_of(aTHX_ ST(0)), ix);
+  ST(0) = sv_mortalcopy(found);
   XSRETURN(1);
 }
 

@@ -11,6 +11,7 @@ static HV *resolved; /* handler as configured => [code] or [code, invocant] */
 typedef struct {
   SV *handler; /* a name, or code */
   mehari_rec *rec;
+  bool of_connection; /* which is what it is called with */
   IV returned;
 } handler_call;
 
@@ -80,13 +81,14 @@ static void call_handler(pTHX_ void *argument)
     code = AvARRAY(pair)[0];
     invocant = av_top_index(pair) > 0 ? AvARRAY(pair)[1] : NULL;
   }
+  SV *subject = this->of_connection ? mehari_rec_connection(aTHX_ this->rec) : mehari_rec_object(aTHX_ this->rec);
   dSP;
   ENTER;
   SAVETMPS;
   PUSHMARK(SP);
   if (invocant)
     XPUSHs(invocant);
-  XPUSHs(mehari_rec_object(aTHX_ this->rec));
+  XPUSHs(subject);
   PUTBACK;
   int count = call_sv(code, G_SCALAR | G_EVAL);
   SPAGAIN;
@@ -121,7 +123,8 @@ int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
     SV **handler = av_fetch(mehari_rec_handlers(rec, phase), i, 0);
     if (!handler)
       continue;
-    handler_call this = {SvREFCNT_inc_NN(*handler), rec, OK};
+    bool of_connection = phase == MEHARI_PHASE_PRE_CONNECTION || phase == MEHARI_PHASE_PROCESS_CONNECTION;
+    handler_call this = {SvREFCNT_inc_NN(*handler), rec, of_connection, OK};
     int exit_status = 0;
     mehari_guard(aTHX_ call_handler, &this, &exit_status);
     if (mehari_in_child)

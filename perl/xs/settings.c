@@ -16,6 +16,8 @@ const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
   [MEHARI_PHASE_RESPONSE] = {"PerlResponseHandler", false},
   [MEHARI_PHASE_LOG] = {"PerlLogHandler", true},
   [MEHARI_PHASE_CLEANUP] = {"PerlCleanupHandler", true},
+  [MEHARI_PHASE_PRE_CONNECTION] = {"PerlPreConnectionHandler", true},
+  [MEHARI_PHASE_PROCESS_CONNECTION] = {"PerlProcessConnectionHandler", false},
   [MEHARI_PHASE_CHILD_INIT] = {"PerlChildInitHandler", true},
   [MEHARI_PHASE_CHILD_EXIT] = {"PerlChildExitHandler", true},
   [MEHARI_PHASE_OPEN_LOGS] = {"PerlOpenLogsHandler", true},
@@ -62,7 +64,7 @@ static void add_record(pTHX_ mehari_settings *into, char kind, mehari_text name,
     phase = mehari_phase_named(name.at, name.length);
     if (phase >= 0) {
       add(aTHX_ &into->handlers[phase], value);
-      into->runs_phases |= phase <= MEHARI_PHASE_FIXUP || phase == MEHARI_PHASE_LOG || phase == MEHARI_PHASE_CLEANUP;
+      into->runs_phases |= phase <= MEHARI_PHASE_FIXUP || phase == MEHARI_PHASE_LOG || phase == MEHARI_PHASE_CLEANUP || phase == MEHARI_PHASE_PRE_CONNECTION;
     }
     break;
   case 'v':

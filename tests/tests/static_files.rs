@@ -265,14 +265,14 @@ fn file_that_is_cut_while_it_is_sent_ends_the_connection() {
     assert!(eventually(PATIENCE, || server.get("/hot.txt").status == 200));
 }
 
-/// The system marks every name it remembers of a folder when it is first watched: not on the loop's time.
-#[test]
-fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
-    let server = site().file("htdocs/full/page.html", "page").start();
-    let calls = trace::calls(&server, "file,inotify_add_watch", || {
-        server.get("/full/page.html").expect(200);
+/// The system marks every name it remembers of a folder when it is first watched: not on the loop's time, above all not
+/// where that is a hundred thousand. `folder`: below the document root, not asked for yet.
+fn assert_first_watch_is_a_threads(server: &Server, folder: &str, page: &str) {
+    let calls = trace::calls(server, "file,inotify_add_watch", || {
+        server.get(&format!("/{folder}/{page}")).expect(200);
     });
-    let is_watch = |line: &&String| line.contains("inotify_add_watch") && line.contains("/full\"");
+    let end = format!("/{folder}\"");
+    let is_watch = |line: &&String| line.contains("inotify_add_watch") && line.contains(&end);
     let watches: Vec<&String> = calls.iter().filter(is_watch).collect();
     let of_loop = format!("{} ", server.pid());
     let first = watches.first().expect("a watch");
@@ -294,6 +294,33 @@ fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
     }
 }
 
+#[test]
+fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
+    let server = site().file("htdocs/full/page.html", "page").start();
+    assert_first_watch_is_a_threads(&server, "full", "page.html");
+}
+
+/// Who acknowledges what waits in a socket sends it as well, and on one host that is the client.
+#[test]
+fn a_large_file_for_a_client_on_this_host_waits_with_us_and_not_in_the_socket() {
+    let large = "0123456789abcdef".repeat(100_000);
+    let server = site()
+        .file("htdocs/large.bin", &large)
+        .file("htdocs/small.txt", "small")
+        .start();
+    let mut connection = server.connect();
+    let mut options = |target: &str| {
+        let calls = trace::calls(&server, "file,setsockopt", || {
+            fetch(&mut connection, target);
+        });
+        let is_ours = |line: &&String| line.contains("TCP_NOTSENT_LOWAT");
+        calls.iter().filter(is_ours).count()
+    };
+    assert_eq!(options("/small.txt"), 0);
+    assert_eq!(options("/large.bin"), 1);
+    assert_eq!(options("/large.bin"), 0, "once a connection");
+}
+
 /// More files than anything that is kept has room for, in one folder.
 #[test]
 fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
@@ -303,6 +330,7 @@ fn a_folder_of_a_hundred_thousand_files_is_served_and_watched() {
     for number in 0..FILES {
         fs::write(folder.join(format!("{number}.txt")), number.to_string()).expect("written");
     }
+    assert_first_watch_is_a_threads(&server, "many", "1.txt");
     let mut connection = server.connect();
     let mut check = |number: usize, expected: &str| {
         let body = fetch(&mut connection, &format!("/many/{number}.txt"));

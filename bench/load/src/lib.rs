@@ -15,6 +15,7 @@
 
 mod arrivals;
 pub mod compat;
+mod crossing;
 mod driver;
 pub mod live;
 mod measure;
@@ -34,6 +35,7 @@ mod verdict;
 mod words;
 
 pub use arrivals::Timetable;
+pub use crossing::nanoseconds_between_cores;
 pub use driver::address::Address;
 pub use driver::{run, Control};
 pub use measure::{measure, Measurement};

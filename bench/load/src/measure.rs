@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
-use mehari_record::{Latency, Machine, Record};
+use mehari_record::{Judgement, Latency, Machine, Record};
 
+use crate::crossing::nanoseconds_between_cores;
 use crate::driver::address::Address;
 use crate::driver::{run, Control};
 use crate::live::Watched;
@@ -37,10 +38,12 @@ pub fn measure(
         false => None,
     };
     let end = crate::arrivals::planned_end(plan);
+    let crossing_before = nanoseconds_between_cores();
     let before = Counters::read();
     let outcome = run(plan, control, |thread| observer(thread, Recorder::new(end)))?;
     let counted = Counters::read().since(&before);
     let mut record = record(plan, &outcome);
+    note_crossing(&mut record, [crossing_before, nanoseconds_between_cores()]);
     verdict::judge(
         &mut record,
         &verdict::Evidence::new(plan, &outcome, counted, ceiling),
@@ -107,6 +110,25 @@ fn note_ceiling(record: &mut Record, plan: &Plan, measurement: Measurement) {
         record.verdict.note(format!(
             "The generator's own ceiling was not taken: there is none for {what}; its processor time is the check.",
         ));
+    }
+}
+
+/// How far apart the cores were, and whether that changed.
+fn note_crossing(record: &mut Record, measured: [Option<u64>; 2]) {
+    let Some(machine) = record.machines.first_mut() else {
+        return;
+    };
+    machine.core_crossing_ns = measured.map(Option::unwrap_or_default);
+    let [before, after] = machine.core_crossing_ns;
+    if machine.cores_moved() {
+        record.verdict.add(
+            "cores moved",
+            Judgement::Suspect,
+            format!(
+                "the host moved this machine's cores: a cache line took {before} ns from one to another before the run \
+                 and {after} ns after it, so the load before and after that is not one load"
+            ),
+        );
     }
 }
 

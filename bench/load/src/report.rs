@@ -45,6 +45,9 @@ fn heading(record: &Record) -> String {
     if !record.server.is_empty() {
         let _ = write!(text, ", server {}", record.server);
     }
+    if let Some(machine) = record.machines.first() {
+        text.push_str(&machine.crossing_words());
+    }
     for (name, address) in addresses(record) {
         let _ = write!(text, ", {name} at {address}");
     }

@@ -12,6 +12,8 @@ pub struct Machine {
     pub processors: u64,
     pub memory_bytes: u64,
     pub kernel: String,
+    /// What a cache line takes from one core to another, before the run and after it; zero where it is not known.
+    pub core_crossing_ns: [u64; 2],
     /// The program that generated the load: `mehari 0.1.0`.
     pub generator: String,
     pub cost: GeneratorCost,
@@ -31,7 +33,27 @@ pub struct GeneratorCost {
     pub peak_memory_bytes: u64,
 }
 
+/// Cores that come apart or together by this much were moved: noise is far less.
+const MOVED: u64 = 2;
+
 impl Machine {
+    /// Whether the host moved this machine's cores towards or away from one another during the run.
+    pub fn cores_moved(&self) -> bool {
+        let [before, after] = self.core_crossing_ns;
+        before > 0 && after > 0 && (before / MOVED >= after || after / MOVED >= before)
+    }
+
+    /// ` (63 ns from core to core)`, or with both figures where they differ in kind; nothing where it is not known.
+    pub fn crossing_words(&self) -> String {
+        match self.core_crossing_ns {
+            [0, 0] => String::new(),
+            [before, after] if self.cores_moved() => {
+                format!(" ({before} ns from core to core, {after} ns at the end)")
+            }
+            [before, after] => format!(" ({} ns from core to core)", before.max(after)),
+        }
+    }
+
     /// This machine, from /proc; `generator` names the program and its version.
     pub fn here(generator: &str) -> Machine {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -41,6 +63,7 @@ impl Machine {
             processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
             memory_bytes: memory_bytes(&read("/proc/meminfo")),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            core_crossing_ns: [0; 2],
             generator: generator.to_owned(),
             cost: GeneratorCost::default(),
         }

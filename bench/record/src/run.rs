@@ -9,7 +9,7 @@ use crate::{wall_clock, Latency, Machine, Plan, Quantile, Timeline, Verdict};
 /// The value of `format` by which a record is known.
 pub const FORMAT: &str = "mehari-record";
 /// Major and minor: a reader refuses another major version, and ignores fields of a later minor one.
-pub const VERSION: &str = "1.1";
+pub const VERSION: &str = "1.2";
 
 /// What was asked, what happened, and how far it can be trusted.
 ///

@@ -24,6 +24,7 @@ fn example(second: u64, answers: &[(u64, u16)]) -> Record {
         processors: 2,
         memory_bytes: 8 << 30,
         kernel: "6.1.0".into(),
+        core_crossing_ns: [60, 70],
         generator: "mehari 0.1.0".into(),
         cost: GeneratorCost::default(),
     };

@@ -2,6 +2,7 @@
 
 pub(super) mod arguments;
 mod live;
+mod machine;
 pub(super) mod parse;
 pub(super) mod plan;
 
@@ -20,6 +21,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     match arguments.first().and_then(|word| word.to_str()) {
         Some("merge") => return records::run_merge(arguments.split_off(1)),
         Some("export") => return records::run_export(arguments.split_off(1)),
+        Some("machine") => return machine::run(arguments.split_off(1)),
         _ => {}
     }
     let words = std::iter::once(OsString::from("mehari bench")).chain(arguments);

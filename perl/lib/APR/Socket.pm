@@ -1,27 +1,120 @@
 package APR::Socket;
 
-# The client's connection as a socket. The server owns it: what a worker may say of it is how long to wait.
+# The client's connection as a socket. A worker has it where a PerlProcessConnectionHandler speaks with the client;
+# elsewhere the server owns it, and what a worker may say of it is how long to wait.
 
 use strict;
 use warnings;
 use Mehari::Absent ();
 use APR::Error     ();
+use Errno          ();
+use Socket         ();
+
+my $TIMED_OUT = 70007;                         # APR::Const::TIMEUP
+my ($READABLE, $WRITABLE, $FAILED) = (1, 4, 0x10);
+my $NON_BLOCKING = 8;                          # APR::Const::SO_NONBLOCK: whether it waits is the timeout's matter
+my %OPTION = (
+    2   => [Socket::SOL_SOCKET(),  Socket::SO_KEEPALIVE()],
+    4   => [Socket::SOL_SOCKET(),  Socket::SO_DEBUG()],
+    16  => [Socket::SOL_SOCKET(),  Socket::SO_REUSEADDR()],
+    64  => [Socket::SOL_SOCKET(),  Socket::SO_SNDBUF()],
+    128 => [Socket::SOL_SOCKET(),  Socket::SO_RCVBUF()],
+    512 => [Socket::IPPROTO_TCP(), Socket::TCP_NODELAY()],
+);
+
+my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
 sub of_connection { my ($class, $connection) = @_; return bless { connection => $connection }, $class }
 
-# Microseconds.
+# A handle of our own on the socket, which never blocks: who waits does so here. Dies where the server owns it.
+sub _handle {
+    my ($self, $method) = @_;
+    return $self->{handle} ||= do {
+        my $number = Mehari::Server::client_socket($self->{connection}{r});
+        die "APR::Socket::$method: $INSTEAD\n" unless defined $number;
+        open my $handle, '+<&', $number or APR::Error::throw($!, "APR::Socket::$method");
+        binmode $handle;
+        $handle;
+    };
+}
+
+sub fileno { my ($self) = @_; return CORE::fileno $self->_handle('fileno') }
+
+# Microseconds; below 0 for ever.
 sub timeout_get { my ($self) = @_; return $self->{connection}{timeout} // 1_000_000 * $self->{connection}->base_server->timeout }
 sub timeout_set { my ($self, $microseconds) = @_; $self->{connection}{timeout} = $microseconds; return 0 }
 
-my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print';
-
-# Who will not wait is told that nothing is there (APR::Const::EAGAIN).
-sub recv {
-    my ($self) = @_;
-    APR::Error::throw(11, 'APR::Socket::recv') unless $self->timeout_get;
-    die "APR::Socket::recv: $INSTEAD\n";
+sub opt_get {
+    my ($self, $option) = @_;
+    return $self->{connection}{non_blocking} // 1 if $option == $NON_BLOCKING;
+    my $known = $OPTION{$option} or APR::Error::throw(70023, 'APR::Socket::opt_get');
+    return unpack 'i', getsockopt($self->_handle('opt_get'), $known->[0], $known->[1]) // APR::Error::throw($!, 'APR::Socket::opt_get');
 }
 
-Mehari::Absent::methods(__PACKAGE__, $INSTEAD, qw(bind close connect fileno listen opt_get opt_set poll recvfrom send sendto));
+sub opt_set {
+    my ($self, $option, $value) = @_;
+    if ($option == $NON_BLOCKING) { $self->{connection}{non_blocking} = $value ? 1 : 0; return 0 }
+    my $known = $OPTION{$option} or APR::Error::throw(70023, 'APR::Socket::opt_set');
+    setsockopt $self->_handle('opt_set'), $known->[0], $known->[1], pack 'i', $value or APR::Error::throw($!, 'APR::Socket::opt_set');
+    return 0;
+}
+
+# poll($pool, $microseconds, APR::Const::POLLIN and the like): 0, or a status.
+sub poll {
+    my ($self, undef, $microseconds, $events) = @_;
+    my $handle = $self->_handle('poll');
+    return $self->_wait($handle, $events & ($READABLE | $FAILED), $events & $WRITABLE, $microseconds) ? 0 : $TIMED_OUT;
+}
+
+# Answers whether the socket became ready in time.
+sub _wait {
+    my ($self, $handle, $reads, $writes, $microseconds) = @_;
+    my $bits = '';
+    vec($bits, CORE::fileno $handle, 1) = 1;
+    my $seconds = $microseconds < 0 ? undef : $microseconds / 1_000_000;
+    while (1) {
+        my ($readable, $writable) = ($reads ? $bits : undef, $writes ? $bits : undef);
+        my $found = select $readable, $writable, undef, $seconds;
+        return $found > 0 if $found >= 0;
+        APR::Error::throw($!, 'APR::Socket::poll') unless $!{EINTR};
+    }
+}
+
+# A call of the system that would have to wait is made again when it can be, or dies as APR's does.
+sub _patiently {
+    my ($self, $method, $writes, $call) = @_;
+    my $handle = $self->_handle($method);
+    while (1) {
+        my $done = $call->($handle);
+        return $done if defined $done;
+        next if $!{EINTR};
+        my $patience = $self->timeout_get;
+        APR::Error::throw($!, "APR::Socket::$method") if !$!{EAGAIN} || !$patience;
+        $self->_wait($handle, !$writes, $writes, $patience) or APR::Error::throw($TIMED_OUT, "APR::Socket::$method");
+    }
+}
+
+# recv($buffer, $length): bytes read; 0 at the end.
+sub recv {
+    my ($self, undef, $length) = @_;
+    # Who will not wait is told that nothing is there, whoever owns the socket.
+    APR::Error::throw(Errno::EAGAIN(), 'APR::Socket::recv') if !$self->timeout_get && !defined Mehari::Server::client_socket($self->{connection}{r});
+    my $got = $self->_patiently('recv', 0, sub { my $read; return defined sysread($_[0], $read, $length) ? $read : undef });
+    $_[1] = $got;
+    return length $got;
+}
+
+# send($bytes, $length): bytes sent, all of them.
+sub send {
+    my ($self, $bytes, $length) = @_;
+    $length = length $bytes unless defined $length && $length <= length $bytes;
+    my $sent = 0;
+    while ($sent < $length) {
+        $sent += $self->_patiently('send', 1, sub { CORE::send $_[0], substr($bytes, $sent, $length - $sent), Socket::MSG_NOSIGNAL() });
+    }
+    return $sent;
+}
+
+Mehari::Absent::methods(__PACKAGE__, $INSTEAD, qw(bind close connect listen recvfrom sendto));
 
 1;

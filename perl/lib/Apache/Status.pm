@@ -8,7 +8,12 @@ use Apache2::Status ();
 
 our @ISA = ('Apache2::Status');
 
-sub handler { return Apache2::Status::handler(@_) }
+# `?rgysubs`, as mod_perl 1 called the page of scripts.
+sub handler {
+    my ($r) = @_;
+    $r->args($1) if ($r->args // '') =~ s/\Argysubs\b/script/r =~ /\A(script.*)/s;
+    return Apache2::Status::handler($r);
+}
 
 # menu_item(name => title, code)
 sub menu_item { return Apache2::Status->menu_item(@_[1 .. $#_]) }

@@ -1,11 +1,13 @@
 package Apache2::Connection;
 
 # The client's connection, as far as a worker knows it: the addresses at both ends. The front keeps connections and may
-# give each request of one to another worker: notes last while the worker gets requests of the same connection.
+# give each request of one to another worker: notes last while the worker gets requests of the same connection. Where a
+# PerlProcessConnectionHandler speaks with the client the worker has the socket, and filters between.
 
 use strict;
 use warnings;
 use APR::Table    ();
+use Carp          ();
 use APR::SockAddr ();
 use APR::Pool     ();
 use Mehari::Absent ();
@@ -31,15 +33,16 @@ sub local_ip    { return $_[0]{local} }
 sub local_addr  { my ($self) = @_; return APR::SockAddr->new(@$self{qw(local local_port)}) }
 sub local_host  { return $_[0]{local} }
 
-# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3: no name is looked up here, as
-# with HostnameLookups Off.
+# Apache2::Const::REMOTE_HOST 0, REMOTE_NAME 1, REMOTE_NOLOOKUP 2, REMOTE_DOUBLE_REV 3: no name is looked up here, but
+# the server may have done so before (HostnameLookups, Require host).
 sub get_remote_host {
     my ($self, $type) = @_;
-    return $type && ($type == 1 || $type == 2) ? $self->{remote} : undef if defined $type;
-    return $self->{remote};
+    my $name = $self->remote_host;
+    return $name // $self->{remote} if !defined $type || $type == 1 || $type == 2;
+    return $name;
 }
 
-sub remote_host { return undef }
+sub remote_host { return scalar $_[0]{r}->subprocess_env('REMOTE_HOST') }
 
 sub aborted    { return 0 }
 # Apache2::Const::CONN_CLOSE 1, CONN_KEEPALIVE 2, as the client asks.
@@ -53,7 +56,7 @@ sub _wish {
 sub keepalives { return $_[0]{kept} }
 sub id         { return $_[0]{number} }
 sub log_id     { return undef }
-sub fileno     { return undef }
+sub fileno     { return Mehari::Server::client_socket($_[0]{r}) }
 
 sub base_server { return $_[0]{r}->server }
 
@@ -78,9 +81,44 @@ sub pnotes_kill { $_[0]{noted}{pnotes} = {}; return }
 sub user      { my $self = shift; return $self->{r}->user(@_) }
 sub auth_type { my $self = shift; return $self->{r}->ap_auth_type(@_) }
 
-Mehari::Absent::methods(
-    __PACKAGE__, 'the server owns the client\'s socket: use $r->read and $r->print',
-    qw(input_filters output_filters conn_config sbh),
-);
+my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
+
+# The filters of the connection, the first one added nearest to who asks; the last is the network.
+sub input_filters  { return $_[0]->_filters('input') }
+sub output_filters { return $_[0]->_filters('output') }
+
+sub add_input_filter  { return $_[0]->_add_filter('input',  $_[1]) }
+sub add_output_filter { return $_[0]->_add_filter('output', $_[1]) }
+
+sub _filters {
+    my ($self, $way) = @_;
+    defined $self->fileno or Carp::croak("Apache2::Connection::${way}_filters: $INSTEAD");
+    return $self->{chain}{$way} ||= do {
+        require Apache2::Filter::Network;
+        my $filter = $self->{network} ||= Apache2::Filter::Network->of_connection($self);
+        for my $handler (reverse $self->_configured_filters($way), @{ $self->{added}{$way} || [] }) {
+            require Apache2::Filter::OfConnection;
+            $filter = Apache2::Filter::OfConnection->new($self, $handler, $way, $filter);
+        }
+        $filter;
+    };
+}
+
+sub _configured_filters {
+    my ($self, $way) = @_;
+    require Apache2::Filter;
+    my $handlers = $self->{r}->get_handlers('Perl' . ucfirst($way) . 'FilterHandler') || [];
+    return grep { Apache2::Filter::is_of_connections($_) } @$handlers;
+}
+
+sub _add_filter {
+    my ($self, $way, $handler) = @_;
+    defined $self->fileno or Carp::croak("Apache2::Connection::add_${way}_filter: $INSTEAD");
+    push @{ $self->{added}{$way} }, $handler;
+    delete $self->{chain}{$way};
+    return;
+}
+
+Mehari::Absent::methods(__PACKAGE__, $INSTEAD, qw(conn_config sbh));
 
 1;

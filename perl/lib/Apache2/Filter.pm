@@ -30,9 +30,12 @@ sub run {
     return join '', @pieces;
 }
 
+# A filter by its name or code, marked `FilterConnectionHandler`.
+sub is_of_connections { my ($code) = Mehari::Handler::called($_[0]); return $of_connections{$code} ? 1 : 0 }
+
 sub _begun {
     my ($r, $handler, $phase) = @_;
-    my ($code, @invocant) = ref $handler eq 'CODE' ? $handler : @{ Mehari::Handler::resolve($handler) };
+    my ($code, @invocant) = Mehari::Handler::called($handler);
     die 'the filter ', (ref $handler ? 'of this request' : $handler), " is one of connections, which do not exist here: use FilterRequestHandler\n" if $of_connections{$code};
     my $self = bless { r => $r, is_input => $phase =~ /Input/ ? 1 : 0, name => ref $handler ? 'CODE' : $handler, ctx => undef, code => $code, invocant => \@invocant }, __PACKAGE__;
     _init($code, $self);

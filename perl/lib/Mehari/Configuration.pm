@@ -8,6 +8,9 @@ package Mehari::Configuration;
 use strict;
 use warnings;
 
+# True in the process that asks sections for their lines and is gone when the configuration is read.
+our $is_read_only_for_its_lines;
+
 # Lines of `add_config`, in order, until they are taken.
 my @added;
 
@@ -22,6 +25,7 @@ sub section {
     my ($file, $line) = $name =~ /\A(.*):(\d+)\z/s or die "`$name` is not FILE:LINE\n";
     my $package = "Apache2::ReadConfig::" . _package($file) . "::line_$line";
     require Apache2::PerlSections;
+    require Apache if $code =~ /\bApache->/; # a class that mod_perl 1 had without asking
     my %before = map { ($_ => _snapshot($_)) } qw(Apache2::ReadConfig Apache::ReadConfig);
     {
         no strict;
@@ -128,6 +132,7 @@ sub serve {
     require Mehari::Server;
     %Mehari::Server::fact = map { /\A(.*)\z/s } @_, configured => 1;
     @ARGV = ();
+    $is_read_only_for_its_lines = 1;
     open my $errands, '<&', \*STDIN  or die "mehari: $!\n";
     open my $answers, '>&', \*STDOUT or die "mehari: $!\n";
     open STDIN,  '<',  '/dev/null' or die "mehari: $!\n";

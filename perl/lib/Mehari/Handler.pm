@@ -21,12 +21,15 @@ sub resolve {
     return _sub($plain);
 }
 
+# The code of a handler, by its name or itself, and what it is called with first.
+sub called { my ($handler) = @_; return ref $handler ? $handler : @{ resolve($handler) } }
+
 # A handler of the server's own life, for the server of this number. Answers undef, or why the server shall not
 # go on: only PerlOpenLogsHandler and PerlPostConfigHandler may say so.
 sub run_for_server {
     my ($phase, $number, $handler) = @_;
     my $named = ref $handler ? 'a sub' : "`$handler`";
-    my ($code, @invocant) = eval { ref $handler ? $handler : @{ resolve($handler) } } or return "$phase $named: $@";
+    my ($code, @invocant) = eval { called($handler) } or return "$phase $named: $@";
     my $answer = eval { $code->(@invocant, _server_arguments($phase, $number)) };
     return "$phase $named: $@" if $@;
     return undef if $phase =~ /\APerlChild/ || (defined $answer && $answer =~ /\A0/);

@@ -1,9 +1,16 @@
 //! Who may ask: `Require` and its containers, and the older `Order`, `Allow`, `Deny`.
 //!
-//! What a requirement needs to know of a request it asks of a [`Visitor`]. Names of hosts are never
-//! looked up: that would let a slow name server stall the front.
+//! What a requirement needs to know of a request it asks of a [`Visitor`]. Names of hosts are not looked up
+//! here: a verdict that depends on one says so, and is asked for again when it is known.
 
+mod allow_deny;
+mod authentication;
+mod names;
 mod told;
+
+pub use allow_deny::{AllowDeny, From, Order};
+pub use authentication::{Authentication, DigestAlgorithm, DigestWord, DigestWords};
+pub use names::{NameLookups, NameTest};
 
 use std::net::IpAddr;
 
@@ -32,6 +39,7 @@ pub enum Requirement {
     /// `all granted` or `all denied`.
     All(bool),
     Addresses(Vec<Network>),
+    Named(NameTest),
     /// A loopback address, or both ends have the same.
     Local,
     Environment(Vec<String>),
@@ -64,10 +72,26 @@ pub enum Verdict {
     Denied,
     /// It would depend on who it is.
     NeedsUser,
+    /// It depends on a name that is not known.
+    NeedsName,
     /// It cannot grant, and does not deny.
     Neutral,
     /// It is not about requests of this method.
     Silent,
+}
+
+impl Verdict {
+    fn is_open(self) -> bool {
+        matches!(self, Verdict::NeedsUser | Verdict::NeedsName)
+    }
+
+    /// A name is asked for before a password is.
+    fn or_open(self, open: Verdict) -> Verdict {
+        match self {
+            Verdict::NeedsName => self,
+            _ => open,
+        }
+    }
 }
 
 /// Who asks.
@@ -79,6 +103,8 @@ pub struct Visitor<'a> {
     pub has_variable: &'a dyn Fn(&str) -> bool,
     pub user: Option<&'a [u8]>,
     pub is_member: &'a dyn Fn(&[u8], &str) -> bool,
+    /// `None`: nobody knows yet, or the name service does not say.
+    pub is_named: &'a dyn Fn(&NameTest) -> Option<bool>,
 }
 
 impl Requirement {
@@ -94,6 +120,9 @@ impl Requirement {
         match self {
             Requirement::All(granted) => decided(*granted),
             Requirement::Addresses(networks) => decided(visitor.is_within(networks)),
+            Requirement::Named(test) => {
+                (visitor.is_named)(test).map_or(Verdict::NeedsName, decided)
+            }
             Requirement::Local => decided(visitor.is_local()),
             Requirement::Environment(names) => {
                 decided(names.iter().any(|name| (visitor.has_variable)(name)))
@@ -170,8 +199,8 @@ fn any<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>) 
     for requirement in inner {
         match requirement.verdict(visitor) {
             Verdict::Granted => return Verdict::Granted,
-            Verdict::NeedsUser => verdict = Verdict::NeedsUser,
-            Verdict::Denied if verdict != Verdict::NeedsUser => verdict = Verdict::Denied,
+            open if open.is_open() => verdict = verdict.or_open(open),
+            Verdict::Denied if !verdict.is_open() => verdict = Verdict::Denied,
             Verdict::Neutral if verdict == Verdict::Silent => verdict = Verdict::Neutral,
             _ => {}
         }
@@ -184,8 +213,8 @@ fn every<'r>(inner: impl Iterator<Item = &'r Requirement>, visitor: &Visitor<'_>
     for requirement in inner {
         match requirement.verdict(visitor) {
             Verdict::Denied => return Verdict::Denied,
-            Verdict::NeedsUser => verdict = Verdict::NeedsUser,
-            Verdict::Granted if verdict != Verdict::NeedsUser => verdict = Verdict::Granted,
+            open if open.is_open() => verdict = verdict.or_open(open),
+            Verdict::Granted if !verdict.is_open() => verdict = Verdict::Granted,
             Verdict::Neutral if verdict == Verdict::Silent => verdict = Verdict::Neutral,
             _ => {}
         }
@@ -205,108 +234,5 @@ impl Visitor<'_> {
             None => true,
             Some(address) => address.is_loopback() || Some(address) == self.own_address,
         }
-    }
-}
-
-/// Which of `Allow` and `Deny` has the last word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub enum Order {
-    #[default]
-    DenyAllow,
-    AllowDeny,
-}
-
-/// Whom an `Allow` or a `Deny` is about.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum From {
-    All,
-    Addresses(Vec<Network>),
-    /// `env=NAME` or, without it set, `env=!NAME`.
-    Environment {
-        name: String,
-        set: bool,
-    },
-}
-
-/// All `Order`, `Allow` and `Deny` of one section.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct AllowDeny {
-    pub order: Order,
-    pub allow: Vec<(Option<Methods>, From)>,
-    pub deny: Vec<(Option<Methods>, From)>,
-}
-
-impl AllowDeny {
-    pub fn grants(&self, visitor: &Visitor<'_>) -> bool {
-        let about = |rules: &[(Option<Methods>, From)]| {
-            rules.iter().any(|(methods, from)| {
-                let asked = methods.as_ref().map_or(true, |m| m.holds(visitor.method));
-                asked && from.holds(visitor)
-            })
-        };
-        let (allowed, denied) = (about(&self.allow), about(&self.deny));
-        match self.order {
-            Order::DenyAllow => allowed || !denied,
-            Order::AllowDeny => allowed && !denied,
-        }
-    }
-
-    /// The answer, when it is the same for every request.
-    pub fn constant(&self) -> Option<bool> {
-        let all = |rules: &[(Option<Methods>, From)]| {
-            let mut found = Some(false);
-            for (methods, from) in rules {
-                match (methods, from) {
-                    (None, From::All) => return Some(true),
-                    _ => found = None,
-                }
-            }
-            found
-        };
-        match (self.order, all(&self.allow), all(&self.deny)) {
-            (Order::DenyAllow, Some(true), _) | (Order::DenyAllow, _, Some(false)) => Some(true),
-            (Order::DenyAllow, Some(false), Some(true)) => Some(false),
-            (Order::AllowDeny, Some(false), _) | (Order::AllowDeny, _, Some(true)) => Some(false),
-            (Order::AllowDeny, Some(true), Some(false)) => Some(true),
-            _ => None,
-        }
-    }
-}
-
-impl From {
-    fn holds(&self, visitor: &Visitor<'_>) -> bool {
-        match self {
-            From::All => true,
-            From::Addresses(networks) => visitor.is_within(networks),
-            From::Environment { name, set } => (visitor.has_variable)(name) == *set,
-        }
-    }
-}
-
-/// `AuthType` and its family; `None` is not said.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct Authentication {
-    pub kind: Option<String>,
-    /// `AuthName`
-    pub realm: Option<String>,
-    pub user_file: Option<std::path::PathBuf>,
-    pub group_file: Option<std::path::PathBuf>,
-}
-
-impl Authentication {
-    pub(crate) fn hear(&mut self, word: &crate::AuthWord) {
-        match word {
-            crate::AuthWord::Kind(kind) => self.kind = Some(kind.clone()),
-            crate::AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
-            crate::AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
-            crate::AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
-        }
-    }
-
-    /// Whether the front itself can find out who the user is.
-    pub fn is_basic(&self) -> bool {
-        let kind = self.kind.as_deref();
-        kind.is_some_and(|kind| kind.eq_ignore_ascii_case("basic"))
     }
 }

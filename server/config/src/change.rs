@@ -37,6 +37,7 @@ pub enum AuthWord {
     Realm(String),
     UserFile(PathBuf),
     GroupFile(PathBuf),
+    Digest(crate::DigestWord),
 }
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -97,6 +98,7 @@ pub enum Change {
     /// `Satisfy Any` (true) or `All`.
     SatisfyAny(bool),
     Auth(AuthWord),
+    NameLookups(crate::NameLookups),
     Variables(Arc<VariableRule>),
     Redirect(Arc<RedirectRule>),
     Header(Arc<HeaderRule>),

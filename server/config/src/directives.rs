@@ -7,6 +7,7 @@ use crate::directive::Group;
 
 mod access;
 mod cache;
+mod digest;
 mod environment;
 mod files;
 mod filter;
@@ -16,6 +17,7 @@ mod ignored;
 mod limits;
 mod logs;
 mod lua;
+mod paths;
 mod perl;
 mod phases;
 mod providers;
@@ -33,8 +35,10 @@ pub const DIRECTIVES: &[Group] = &[
     tls::GROUP,
     traffic::GROUP,
     remote::GROUP,
+    paths::GROUP,
     files::GROUP,
     access::GROUP,
+    digest::GROUP,
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,

@@ -24,6 +24,8 @@ pub enum LogItem {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogField {
+    /// Its name where that was looked up, else its address.
+    ClientName,
     ClientAddress,
     PeerAddress,
     LocalAddress,
@@ -271,7 +273,7 @@ fn field(letter: &str, argument: Option<&str>) -> Result<LogField, String> {
     };
     Ok(match letter {
         "a" => one_of(&[("", LogField::ClientAddress), ("c", LogField::PeerAddress)])?,
-        "h" => one_of(&[("", LogField::ClientAddress), ("c", LogField::PeerAddress)])?,
+        "h" => one_of(&[("", LogField::ClientName), ("c", LogField::PeerAddress)])?,
         "A" => LogField::LocalAddress,
         "B" => LogField::BodyBytes(true),
         "b" => LogField::BodyBytes(false),
@@ -365,7 +367,7 @@ mod tests {
         assert_eq!(
             format.items,
             [
-                field(LogField::ClientAddress, None, false),
+                field(LogField::ClientName, None, false),
                 LogItem::Text(" \\\"".into()),
                 field(LogField::Status, None, false),
                 LogItem::Text("\t%".into()),

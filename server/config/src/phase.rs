@@ -28,6 +28,10 @@ pub enum Phase {
     Response,
     Log,
     Cleanup,
+    /// Of a connection, before its first request that a worker sees.
+    PreConnection,
+    /// Of a connection: speaks with the client instead of the front.
+    ProcessConnection,
     ChildInit,
     ChildExit,
     OpenLogs,
@@ -35,7 +39,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub const ALL: [Phase; 18] = [
+    pub const ALL: [Phase; 20] = [
         Phase::PostReadRequest,
         Phase::Trans,
         Phase::MapToStorage,
@@ -50,6 +54,8 @@ impl Phase {
         Phase::Response,
         Phase::Log,
         Phase::Cleanup,
+        Phase::PreConnection,
+        Phase::ProcessConnection,
         Phase::ChildInit,
         Phase::ChildExit,
         Phase::OpenLogs,
@@ -73,6 +79,8 @@ impl Phase {
             Phase::Response => "PerlResponseHandler",
             Phase::Log => "PerlLogHandler",
             Phase::Cleanup => "PerlCleanupHandler",
+            Phase::PreConnection => "PerlPreConnectionHandler",
+            Phase::ProcessConnection => "PerlProcessConnectionHandler",
             Phase::ChildInit => "PerlChildInitHandler",
             Phase::ChildExit => "PerlChildExitHandler",
             Phase::OpenLogs => "PerlOpenLogsHandler",
@@ -99,7 +107,7 @@ impl Phase {
 
     /// Runs for every request that has a handler of it, whatever answers.
     fn is_of_a_request(self) -> bool {
-        self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup)
+        self <= Phase::Fixup || matches!(self, Phase::Log | Phase::Cleanup | Phase::PreConnection)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::crew::{self, Guest};
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
+use crate::given;
 use crate::http1::{Connection, Ended, Takeover};
 use crate::http2;
 use crate::log::Origin;
@@ -85,6 +86,10 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         }
         Socket::Tcp(socket, _) => {
             let seat = shared.registry.enter(&shared.clock);
+            if let Some(host) = shared.gives_connections(&peer) {
+                let served = given::serve(shared.clone(), socket, peer, seat, host);
+                return drop(spawn_local(counting(counted, served)));
+            }
             match counted {
                 None => crew::serve(shared, Guest { socket, peer, seat }),
                 counted => {

@@ -5,6 +5,9 @@
 
 mod access;
 mod admission;
+mod digest;
+mod login;
+mod names;
 mod redirects;
 mod rewriting;
 mod variables;
@@ -13,7 +16,8 @@ use crate::answer::Answer;
 use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::header_rules;
-use crate::notes::{Destination, Notes};
+use crate::names::Question;
+use crate::notes::{Checked, Destination, Notes};
 use crate::passwords::Credentials;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -42,6 +46,10 @@ pub enum Passage {
         map: String,
         key: Vec<u8>,
     },
+    /// Read this file of users, and ask again.
+    ReadUsers(PathBuf),
+    /// Have the resolver asked, note what it says, and ask again.
+    Resolve(Question),
     /// Have the system learn what is at this path, and ask again.
     Fetch(Vec<u8>),
     /// Have a thread go ahead to the folder of this file, which is to be watched, and ask again.
@@ -66,8 +74,14 @@ pub fn pass<D: Dispatch>(
 ) -> Result<Passage, Problem> {
     let site = shared.site();
     let host = site.host(request.virtual_host);
+    let gate = Gate {
+        shared,
+        request,
+        site: &site,
+        host,
+    };
     if !host.rules.is_empty() {
-        if let Some(passage) = before_mapping(shared, request, host, remarks)? {
+        if let Some(passage) = gate.before_mapping(remarks)? {
             return Ok(passage);
         }
     }
@@ -81,15 +95,9 @@ pub fn pass<D: Dispatch>(
     if matches!(&route.outcome, Outcome::File(target) if target.waits_for_watch()) {
         return Ok(Passage::Scout(route.file.clone()));
     }
-    if !route.settings.rules.look_first() && route.through.is_empty() {
+    if !route.settings.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
     }
-    let gate = Gate {
-        shared,
-        request,
-        site: &site,
-        host,
-    };
     gate.look(route, remarks)
 }
 
@@ -196,43 +204,23 @@ pub fn look_within<D: Dispatch>(
         host,
     };
     let route = gate.settle(route, remarks)?;
-    let status = match gate.stops(&route, remarks) {
-        None => remarks.as_ref().map_or(0, |notes| notes.access_status),
+    let mut stop = gate.stops(&route, remarks);
+    if let Some(Passage::Check(_, user_file, credentials)) = stop {
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.checked.push(Checked {
+            user_file,
+            credentials,
+            right: false,
+        });
+        stop = gate.stops(&route, remarks);
+    }
+    let status = match stop {
+        None => 0,
         Some(Passage::Status(_, status)) => status,
-        Some(Passage::Check(..)) => 401,
+        Some(Passage::ReadUsers(_)) => 401,
         Some(_) => 403,
     };
     Ok((route, status))
-}
-
-/// Rules of the host: they see the path before it stands for a file, once for each resource.
-fn before_mapping<D: Dispatch>(
-    shared: &Shared<D>,
-    request: &Request<'_>,
-    host: &Host,
-    remarks: &mut Remarks,
-) -> Result<Option<Passage>, Problem> {
-    let path = Path::decode(request.path())?;
-    let decided = |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
-    if decided(remarks).is_none() {
-        set_variables(&host.rules.variables, shared, request, host, None, remarks);
-        if let Some(passage) = rewriting::of_host(shared, request, host, &path, remarks) {
-            return Ok(Some(passage));
-        }
-    }
-    // What is a file's or a back end's by now is no path of `Redirect`'s any more.
-    if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(remarks) {
-        return Ok(None);
-    }
-    let settings = host.base_settings();
-    let rules = &host.rules.redirects;
-    Ok(redirects::first_met(
-        rules,
-        &path.bytes,
-        request,
-        host,
-        &settings,
-    ))
 }
 
 struct Gate<'a, D: Dispatch> {
@@ -243,7 +231,41 @@ struct Gate<'a, D: Dispatch> {
 }
 
 impl<D: Dispatch> Gate<'_, D> {
+    /// Rules of the host: they see the path before it stands for a file, once for each resource.
+    fn before_mapping(&self, remarks: &mut Remarks) -> Result<Option<Passage>, Problem> {
+        let (shared, request, host) = (self.shared, self.request, self.host);
+        let path = Path::decode(request.path())?;
+        let settings = host.base_settings();
+        let decided =
+            |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
+        if decided(remarks).is_none() {
+            if let Some(question) = self.looks_up(&settings, remarks) {
+                return Ok(Some(question));
+            }
+            set_variables(&host.rules.variables, shared, request, host, None, remarks);
+            if let Some(passage) = rewriting::of_host(shared, request, host, &path, remarks) {
+                return Ok(Some(passage));
+            }
+        }
+        // What is a file's or a back end's by now is no path of `Redirect`'s any more.
+        if let Some(Destination::File(_) | Destination::BackEnd(_)) = decided(remarks) {
+            return Ok(None);
+        }
+        let rules = &host.rules.redirects;
+        Ok(redirects::first_met(
+            rules,
+            &path.bytes,
+            request,
+            host,
+            &settings,
+        ))
+    }
+
     fn look(&self, route: Rc<Route>, remarks: &mut Remarks) -> Result<Passage, Problem> {
+        // Variables may be about the name.
+        if let Some(question) = self.looks_up(&route.settings, remarks) {
+            return Ok(question);
+        }
         let route = self.settle(route, remarks)?;
         let settings = route.settings.clone();
         if let Some(refusal) = self.stops(&route, remarks) {

@@ -1,9 +1,11 @@
 //! What the configuration's rules have found out about one request, and changed in it. A request that no
 //! rule is about has none.
 
+use crate::names::{self, Question};
 use crate::passwords::Credentials;
 use crate::request::Redirect;
 use mehari_config::{Forced, Phase, Proxied, Settings};
+use mehari_pool::Login;
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
@@ -22,8 +24,12 @@ pub struct Notes {
     pub lines: Vec<u8>,
     /// The status the front refuses with, where a Perl handler has a say in it.
     pub access_status: u16,
-    /// Verdicts on what asks for no user, for a worker that finds out who the user is.
-    pub known: u8,
+    /// Verdicts on what asks for no user, for a worker that decides who may come.
+    pub known: u64,
+    /// Who the user is, where no handler says so.
+    pub login: Login,
+    /// What a worker asks with who it is.
+    pub challenge: Vec<u8>,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
     /// What is at its path has been asked of the disk.
@@ -36,6 +42,12 @@ pub struct Notes {
     pub forced: Vec<Arc<Forced>>,
     /// What programs of `RewriteMap` have said: map, key and value.
     pub looked_up: Vec<LookedUp>,
+    /// What the resolver said of names that rules asked about.
+    pub names: Vec<(Question, Arc<names::Answer>)>,
+    /// The proof was for a nonce that is not taken any more: the challenge says so.
+    pub stale: bool,
+    /// `HostnameLookups Double`.
+    pub confirmed_only: bool,
     pub edge: EdgeNotes,
 }
 
@@ -121,13 +133,14 @@ impl Notes {
         self.user.as_ref().map(|user| &*user.name)
     }
 
-    /// The user at the place that answers, or REDIRECT_REMOTE_USER: who it was on the way there.
-    pub fn user_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
+    /// REMOTE_HOST, and the user at the place that answers, or REDIRECT_REMOTE_USER: who it was on the way there.
+    pub fn client_variables(&self) -> impl Iterator<Item = (&'static [u8], &[u8])> {
         let here = self.user.as_ref();
         let before = self.earlier_user.as_ref().filter(|_| here.is_none());
         let here = here.map(|user| (&b"REMOTE_USER"[..], &*user.name));
         let before = before.map(|user| (&b"REDIRECT_REMOTE_USER"[..], &*user.name));
-        here.into_iter().chain(before)
+        let name = self.client_name().map(|name| (&b"REMOTE_HOST"[..], name));
+        here.into_iter().chain(before).chain(name)
     }
 
     /// The request goes to another place: what the rules of the last one granted does not hold there.
@@ -136,6 +149,8 @@ impl Notes {
         self.access_status = 0;
         self.fetched = false;
         self.known = 0;
+        self.login = Login::Unasked;
+        self.challenge.clear();
     }
 
     /// The request goes to another resource: what rules have made of the last one does not hold there.
@@ -175,12 +190,25 @@ impl Notes {
         }
     }
 
+    pub fn say_once(&mut self, line: &[u8]) {
+        if memchr::memmem::find(&self.lines, line).is_none() {
+            self.lines.extend_from_slice(line);
+        }
+    }
+
+    /// AUTH_TYPE, where the front knows the user.
+    pub fn auth_type(&self) -> Option<&'static [u8]> {
+        let said = &self.user.as_ref()?.known_by.rules.authentication;
+        Some(match said.is_digest() {
+            true => b"Digest",
+            false => b"Basic",
+        })
+    }
+
     /// The answer depends on this field of the request.
     pub fn vary(&mut self, field: &str) {
         let line = [b"Vary: ", field.as_bytes(), b"\r\n"].concat();
-        if memchr::memmem::find(&self.lines, &line).is_none() {
-            self.lines.extend_from_slice(&line);
-        }
+        self.say_once(&line);
     }
 
     /// What a program said of a key, if it has been asked.
@@ -189,6 +217,38 @@ impl Notes {
         known
             .find(|known| known.map == map && known.key == key)
             .map(|known| &known.value)
+    }
+
+    pub fn note_user(&mut self, known_by: &Arc<Settings>, login: &Login) {
+        if let Login::Known(name) = login {
+            self.user = Some(User {
+                name: name.clone(),
+                known_by: known_by.clone(),
+            });
+        }
+    }
+
+    pub fn learn(&mut self, question: Question, answer: Arc<names::Answer>) {
+        if self.learned(&question).is_none() {
+            self.names.push((question, answer));
+        }
+    }
+
+    pub fn learned(&self, question: &Question) -> Option<&Arc<names::Answer>> {
+        let mut known = self.names.iter();
+        known
+            .find(|(known, _)| known == question)
+            .map(|(_, answer)| answer)
+    }
+
+    /// The client's, where somebody asked for it: REMOTE_HOST.
+    pub fn client_name(&self) -> Option<&[u8]> {
+        let name = self.names.iter().find_map(|(_, answer)| match &**answer {
+            names::Answer::Name(name) => name.as_ref(),
+            _ => None,
+        });
+        name.filter(|name| name.is_confirmed || !self.confirmed_only)
+            .map(|name| name.text.as_bytes())
     }
 
     /// The user of the place before is one here if the same is asked here.

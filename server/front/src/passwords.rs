@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 pub use file::is_member;
+pub use formats::is_same;
 
 /// How long a password that was right stays so without another look.
 const LIFE: Duration = Duration::from_secs(300);

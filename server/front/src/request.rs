@@ -25,6 +25,13 @@ pub struct Peer {
     pub kept: Cell<u64>,
 }
 
+impl Peer {
+    /// Both ends are this machine's.
+    pub fn is_on_this_host(&self) -> bool {
+        *self.remote_addr == *self.server_addr
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Http10,

@@ -4,6 +4,7 @@ use crate::cache::Cache;
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::deadline::Registry;
+use crate::digest::Digests;
 use crate::dispatch::Dispatch;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
@@ -12,6 +13,7 @@ use crate::handler::lua::Lua;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
+use crate::names::Names;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
@@ -43,11 +45,13 @@ pub struct Shared<D: Dispatch> {
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
-    pub ground: Ground,
+    pub ground: Rc<Ground>,
     pub hosts: HostTable,
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
     pub passwords: Passwords,
+    pub names: Names,
+    pub digests: Digests,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
     /// Bytes of programs' responses in memory that clients have not taken yet.
@@ -65,6 +69,8 @@ pub struct Shared<D: Dispatch> {
     pub crew: Crew,
     pub variants: Variants,
     pub cache: Rc<Cache>,
+    /// Some host speaks with its clients itself.
+    gives_connections: Cell<bool>,
 }
 
 /// Totals since the front began, and requests under way.
@@ -104,24 +110,29 @@ impl<D: Dispatch> Shared<D> {
         let cache = Rc::<Cache>::default();
         cache.configure(&site.cache);
         cache.tell(journal.clone());
+        let files = Files::default();
+        let ground = Rc::new(Ground::new(journal.clone()));
         let meters = site.is_metered().then(Meters::default);
+        let gives_connections = Cell::new(site.gives_connections());
         Shared {
             upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
-            lua: Lua::new(&site),
+            lua: Lua::new(&site, &ground, &files),
             site: RefCell::new(site),
             pool,
             cgi,
             journal: journal.clone(),
             clock: Clock::new(),
-            files: Files::default(),
+            files,
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
-            ground: Ground::new(journal.clone()),
+            ground,
             hosts: HostTable::default(),
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
             passwords: Passwords::default(),
+            names: Names::default(),
+            digests: Digests::default(),
             scratch: RefCell::default(),
             held: Rc::default(),
             stopping: Cell::new(false),
@@ -135,6 +146,7 @@ impl<D: Dispatch> Shared<D> {
             crew: Crew::default(),
             variants,
             cache,
+            gives_connections,
         }
     }
 
@@ -168,6 +180,7 @@ impl<D: Dispatch> Shared<D> {
         }
         drop(meters);
         self.lua.renew(&site);
+        self.gives_connections.set(site.gives_connections());
         self.site.replace(site);
         self.routes.clear();
         self.ground.clear();
@@ -204,7 +217,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, || {
-            let ground = (&self.ground, patient);
+            let ground = (&*self.ground, patient);
             route::find_to_keep(&site, &self.htaccess, ground, host, path, None)
         })
     }
@@ -220,7 +233,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let key = Self::mapped_key(path, file);
         self.routes.route(host, &key, self.clock.tick(), || {
-            let ground = (&self.ground, patient);
+            let ground = (&*self.ground, patient);
             route::find_to_keep(&site, &self.htaccess, ground, host, path, Some(file))
         })
     }
@@ -233,6 +246,19 @@ impl<D: Dispatch> Shared<D> {
     /// The number of the host that answers for this name at this end of the connection.
     pub fn host(&self, peer: &Peer, host: &[u8]) -> u32 {
         self.hosts.number(&self.site.borrow(), peer, host)
+    }
+
+    /// The host that the client has come to, where that speaks with its clients itself.
+    pub fn gives_connections(&self, peer: &Peer) -> Option<u32> {
+        if !self.gives_connections.get() {
+            return None;
+        }
+        let host = self.host(peer, b"");
+        self.site
+            .borrow()
+            .host(host)
+            .gives_connections()
+            .then_some(host)
     }
 
     /// Counts a request in; the number is its id.

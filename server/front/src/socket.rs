@@ -1,7 +1,7 @@
 //! Listening sockets, and who is at either end of what they accept.
 
 use crate::request::Peer;
-use crate::watched::{defer_accept, watched};
+use crate::watched::{defer_accept, keep_little_unsent, watched};
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::cell::Cell;
 use std::fs::File;
@@ -72,6 +72,9 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// that this was all. What it has not been sent is lost. Local sockets know no such end.
     fn reset_when_closed(&self);
 
+    /// From now on it takes little more than can be sent at once.
+    fn keep_little_unsent(&self) {}
+
     /// Says that no more will come, where the protocol between has a word for it.
     fn say_goodbye(&mut self, _: &mut Context<'_>) {}
 
@@ -135,6 +138,11 @@ macro_rules! stream {
 
             fn reset_when_closed(&self) {
                 reset_when_closed(self);
+            }
+
+            fn keep_little_unsent(&self) {
+                // A local socket has nothing on its way, and no such option.
+                let _ = keep_little_unsent(self);
             }
         }
     };

@@ -1,5 +1,5 @@
-//! Descriptors the loop watches for being readable: listeners, and processes that may end.
-#![allow(unsafe_code)] // tokio asks for a promise about the descriptor's life
+//! Descriptors the loop watches for being readable: listeners, and processes that may end. Options of TCP that have no name elsewhere.
+#![allow(unsafe_code)] // tokio asks for a promise about the descriptor's life; setsockopt(2)
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -19,15 +19,27 @@ pub fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 /// A connection is accepted once its client has sent something, or a second after it has not: its request is then
 /// read at once, without waiting (tcp(7), `TCP_DEFER_ACCEPT`; Apache's `AcceptFilter http data`).
 pub fn defer_accept(listener: &impl AsFd) -> io::Result<()> {
-    let seconds: libc::c_int = 1;
-    let length = std::mem::size_of_val(&seconds) as libc::socklen_t;
+    const SECONDS: libc::c_int = 1;
+    set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, SECONDS)
+}
+
+/// No more than this waits in the socket for its turn to be sent (`TCP_NOTSENT_LOWAT`): we send what goes, and come back for the rest.
+/// What a socket has taken beyond the client's window is sent by whoever handles the acknowledgement; on one host that is the client,
+/// between two of its reads.
+pub fn keep_little_unsent(socket: &impl AsFd) -> io::Result<()> {
+    const BYTES: libc::c_int = 16 * 1024;
+    set_tcp_option(socket, libc::TCP_NOTSENT_LOWAT, BYTES)
+}
+
+fn set_tcp_option(socket: &impl AsFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let length = std::mem::size_of_val(&value) as libc::socklen_t;
     // SAFETY: the descriptor is open for the call, and the kernel reads one integer of ours.
     let done = unsafe {
         libc::setsockopt(
-            listener.as_fd().as_raw_fd(),
+            socket.as_fd().as_raw_fd(),
             libc::IPPROTO_TCP,
-            libc::TCP_DEFER_ACCEPT,
-            (&raw const seconds).cast(),
+            option,
+            (&raw const value).cast(),
             length,
         )
     };

@@ -275,10 +275,7 @@ fn start<D: Dispatch>(
                 .as_deref()
                 .map(str::as_bytes),
             user: request.notes.and_then(|notes| notes.user_name()),
-            auth_type: request
-                .notes
-                .and_then(|notes| notes.user.as_ref())
-                .map(|_| &b"Basic"[..]),
+            auth_type: request.notes.and_then(|notes| notes.auth_type()),
             authorization: false,
         };
         let exchange = shared.cgi.start(program);

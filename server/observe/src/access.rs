@@ -51,9 +51,18 @@ pub struct Entry<'a> {
     pub total_us: u64,
 }
 
+impl<'a> Entry<'a> {
+    /// Who it was: a name, or the address.
+    pub fn client(&self) -> &'a [u8] {
+        self.more.name.unwrap_or(self.remote)
+    }
+}
+
 /// The rest of an [`Entry`]. What [`mehari_config::LogNeeds`] names is there only when a log asks for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct More<'a> {
+    /// The client's, where it was looked up.
+    pub name: Option<&'a [u8]>,
     /// The address of the other end of the connection, where `remote` is somebody behind it.
     pub peer: &'a [u8],
     pub peer_port: u16,

@@ -1,5 +1,6 @@
 //! What a server under test is given before it starts: files, configuration, arguments.
 
+use crate::hosts;
 use crate::log::Log;
 use crate::server::Server;
 use crate::site::Site;
@@ -22,6 +23,7 @@ pub struct Builder {
     pub(crate) leaves_processes: bool,
     /// Apache and mod_perl get the configuration in Mehari's place.
     pub(crate) on_apache: bool,
+    pub(crate) own_hosts: bool,
 }
 
 impl Builder {
@@ -156,7 +158,21 @@ impl Builder {
         Server::launch(self)
     }
 
+    /// A hosts file of the test's own; see [`hosts::are_possible`].
+    pub fn hosts(mut self, text: &str, others: hosts::Others) -> Builder {
+        hosts::write(&self.site, text, others);
+        self.own_hosts = true;
+        self
+    }
+
     pub(crate) fn command(&self) -> Command {
+        match self.own_hosts {
+            true => hosts::around(self.plain_command(), &self.site),
+            false => self.plain_command(),
+        }
+    }
+
+    fn plain_command(&self) -> Command {
         let root = self.site.root();
         if self.on_apache || crate::against_apache() {
             return crate::apache::command(&self.site, self.conf.as_deref().unwrap_or_default());

@@ -18,6 +18,7 @@ pub mod crowd;
 pub mod database;
 pub mod fresh;
 mod head;
+pub mod hosts;
 mod judge;
 pub mod log;
 pub mod mask;

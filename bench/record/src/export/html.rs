@@ -108,11 +108,12 @@ fn generators(record: &Record) -> String {
         .map(|machine| {
             let cost = &machine.cost;
             escaped(&format!(
-                "{} on {}: {}, {} processors, {} memory, Linux {}. It used {} of processor time in user mode and {} in the kernel.",
+                "{} on {}: {}, {} processors{}, {} memory, Linux {}. It used {} of processor time in user mode and {} in the kernel.",
                 machine.generator,
                 machine.host,
                 machine.processor,
                 machine.processors,
+                machine.crossing_words(),
                 figures::bytes(machine.memory_bytes as f64),
                 machine.kernel,
                 figures::duration(cost.cpu_user_us * 1_000),

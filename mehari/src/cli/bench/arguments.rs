@@ -15,7 +15,8 @@ Examples:
   mehari bench --rate 5000 --arrivals poisson -d 30s --warm-up 5s http://127.0.0.1:8080/
   mehari bench --stage 30s:0/s..1000/s --stage 1m:1000/s http://127.0.0.1:8080/
   mehari bench merge east.json west.json -o both.json
-  mehari bench export run.json -o run.html -o run.csv";
+  mehari bench export run.json -o run.html -o run.csv
+  mehari bench machine";
 
 #[derive(Clone, Debug, Parser)]
 #[command(

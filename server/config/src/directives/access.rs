@@ -2,9 +2,11 @@
 
 use super::row::*;
 use crate::overrides::{AUTH, LIMIT};
-use crate::{AuthWord, Authorizer, Expression, From, Network, Order, Requirement};
+use crate::{
+    AuthWord, Authorizer, Expression, From, NameLookups, NameTest, Network, Order, Requirement,
+};
 
-const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|expr EXPRESSION";
+const USAGE: &str = "[not] all granted|denied|ip ADDRESS...|host NAME...|forward-dns NAME...|local|env NAME...|method NAME...|user NAME...|group NAME...|valid-user|expr EXPRESSION";
 
 pub const GROUP: Group = Group {
     title: "Access",
@@ -12,7 +14,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Require",
             words(USAGE, 1, ANY),
-            "Who may ask. Several in one section: one is enough; `<RequireAll>` and its like say otherwise. Host names are not looked up.",
+            "Who may ask. Several in one section: one is enough; `<RequireAll>` and its like say otherwise. `host` is for clients whose address has a name that ends so and leads back to it; `forward-dns` for the addresses of a name.",
             require,
         )
         .htaccess(AUTH)
@@ -29,7 +31,7 @@ pub const GROUP: Group = Group {
         .example("Allow,Deny", "Allow"),
         Directive::everywhere(
             "Allow",
-            words("from all|ADDRESS...|env=[!]NAME", 2, ANY),
+            words("from all|ADDRESS...|NAME...|env=[!]NAME", 2, ANY),
             "Lets these in.",
             |target, arguments| {
                 for from in sources(arguments)? {
@@ -39,10 +41,10 @@ pub const GROUP: Group = Group {
             },
         )
         .htaccess(LIMIT)
-        .example("from 10.0.0.0/8 env=LET_ME_IN", "from example.com"),
+        .example("from 10.0.0.0/8 .example.org env=LET_ME_IN", "example.com"),
         Directive::everywhere(
             "Deny",
-            words("from all|ADDRESS...|env=[!]NAME", 2, ANY),
+            words("from all|ADDRESS...|NAME...|env=[!]NAME", 2, ANY),
             "Keeps these out.",
             |target, arguments| {
                 for from in sources(arguments)? {
@@ -52,7 +54,7 @@ pub const GROUP: Group = Group {
             },
         )
         .htaccess(LIMIT)
-        .example("from all", "from example.com"),
+        .example("from all", "from exam/ple"),
         Directive::everywhere(
             "Satisfy",
             Shape::Choice(&["All", "Any"]),
@@ -66,14 +68,29 @@ pub const GROUP: Group = Group {
         .htaccess(AUTH)
         .otherwise("All"),
         Directive::everywhere(
+            "HostnameLookups",
+            Shape::Choice(&["Off", "On", "Double"]),
+            "Whether the name of every client is looked up, for REMOTE_HOST and `%h` of logs; Double: only a name that leads back to the address counts. `Require host` looks names up by itself.",
+            |target, arguments| {
+                let lookups = match arguments.choice()? {
+                    "On" => NameLookups::On,
+                    "Double" => NameLookups::Double,
+                    _ => NameLookups::Off,
+                };
+                target.changes.push(Change::NameLookups(lookups));
+                Ok(())
+            },
+        )
+        .otherwise("Off"),
+        Directive::everywhere(
             "AuthType",
-            words("Basic|None|NAME", 1, 1),
-            "How a user is known. Basic is the front's; other names are for Perl handlers.",
+            words("Basic|Digest|None|NAME", 1, 1),
+            "How a user is known. Basic and Digest are the front's; other names are for Perl handlers.",
             |target, arguments| {
                 let kind = arguments.filled(0)?;
                 let fits = |c: char| c.is_alphanumeric() || "-_:".contains(c);
                 if kind.eq_ignore_ascii_case("form") || !kind.chars().all(fits) {
-                    return Err(arguments.fault(0, format!("expected Basic, or a name for a Perl handler, not `{kind}`")));
+                    return Err(arguments.fault(0, format!("expected Basic, Digest, or a name for a Perl handler, not `{kind}`")));
                 }
                 auth(target, AuthWord::Kind(kind.to_string()))
             },
@@ -95,7 +112,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthUserFile",
             Shape::Path,
-            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt.",
+            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt; with AuthType Digest, as `htdigest` does.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 auth(target, AuthWord::UserFile(file))
@@ -140,7 +157,7 @@ pub const GROUP: Group = Group {
     ],
 };
 
-fn auth(target: &mut Target, word: AuthWord) -> Applied {
+pub(super) fn auth(target: &mut Target, word: AuthWord) -> Applied {
     target.changes.push(Change::Auth(word));
     Ok(())
 }
@@ -163,6 +180,8 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
     const KINDS: &[&str] = &[
         "all",
         "ip",
+        "host",
+        "forward-dns",
         "local",
         "env",
         "method",
@@ -193,7 +212,8 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
             _ => return Err(arguments.fault(at + 1, "expected `all granted` or `all denied`")),
         },
         "ip" => Requirement::Addresses(networks(arguments, at + 1)?),
-        "host" => return Err(arguments.fault(at, NAMES)),
+        "host" => Requirement::Named(NameTest::Host(names(arguments, at + 1)?)),
+        "forward-dns" => Requirement::Named(NameTest::ForwardDns(names(arguments, at + 1)?)),
         "local" => Requirement::Local,
         "env" => Requirement::Environment(rest()?),
         "method" => Requirement::Method(
@@ -220,8 +240,29 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
     })
 }
 
-const NAMES: &str =
-    "expected `ip` and addresses: the name of a client is not looked up while its request waits";
+/// A name of a host or the end of one: what could not be a name is a slip, and nobody would fit it.
+fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
+    let name = arguments.filled(index)?;
+    let fits = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    // Only an address ends in a number.
+    let last = name.trim_end_matches('.').rsplit('.').next();
+    let is_number = last.is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    match name.chars().all(fits) && !is_number {
+        true => Ok(name.to_string()),
+        false => {
+            let message =
+                format!("expected an address or a name such as .example.org, not `{name}`");
+            Err(arguments.fault(index, message))
+        }
+    }
+}
+
+fn names(arguments: &Arguments, from: usize) -> Result<Vec<String>, Fault> {
+    arguments.filled(from)?;
+    (from..arguments.words.len())
+        .map(|index| name(arguments, index))
+        .collect()
+}
 
 fn networks(arguments: &Arguments, from: usize) -> Result<Vec<Network>, Fault> {
     arguments.filled(from)?;
@@ -274,15 +315,8 @@ fn sources(arguments: &Arguments) -> Result<Vec<From>, Fault> {
             }
         } else if let Some(network) = Network::parse(text) {
             From::Addresses(vec![network])
-        } else if text == "localhost" {
-            From::Addresses(
-                ["127.0.0.0/8", "::1"]
-                    .into_iter()
-                    .filter_map(Network::parse)
-                    .collect(),
-            )
         } else {
-            return Err(arguments.fault(index, format!("{NAMES} (not `{text}`)")));
+            From::Named(NameTest::Host(vec![name(arguments, index)?]))
         });
     }
     Ok(all)

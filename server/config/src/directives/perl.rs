@@ -252,8 +252,6 @@ fn server_option(
         "None",
         "Enable",
         "Autoload",
-        "PreConnection",
-        "ProcessConnection",
         "Clone",
         "Parent",
         "InheritSwitches",

@@ -1,6 +1,7 @@
 //! Perl beside the phases of a request: what decides a `Require` or knows passwords by a name, and handlers of connections.
 
 use super::handlers::is_package;
+use super::phases::push;
 use super::row::*;
 use crate::preload::PreloadStage;
 use crate::{Phase, Preload};
@@ -36,17 +37,14 @@ pub const GROUP: Group = Group {
             "PerlPreConnectionHandler",
             words("HANDLER...", 1, ANY),
             "Runs before the first request of a connection that a worker sees, with the connection: what is not OK refuses the request.",
-            |target, arguments| of_connection(target, arguments, "before"),
+            |target, arguments| push(target, arguments, Phase::PreConnection),
         )
         .example("My::Gate", "My:Gate"),
         Directive::host(
             "PerlProcessConnectionHandler",
             words("HANDLER...", 1, ANY),
-            "The server owns the sockets and speaks HTTP on them: each request to this host is answered 501, and the log says so.",
-            |target, arguments| {
-                target.environment.remark("connections are the server's: its requests are answered 501");
-                of_connection(target, arguments, "instead")
-            },
+            "Speaks with the client instead of HTTP: a worker gets the accepted socket as `$c->client_socket`. For the host that an address and port belong to; not behind TLS or the PROXY protocol.",
+            |target, arguments| push(target, arguments, Phase::ProcessConnection),
         )
         .example("My::Echo", "My:Echo"),
     ],
@@ -106,22 +104,5 @@ pub(super) fn of_passwords(target: &mut Target, arguments: &Arguments) -> Applie
             .changes
             .push(Change::PerlHandler(Phase::Authen, vec![code]));
     }
-    Ok(())
-}
-
-/// A worker sees requests: what is for connections runs before all other phases.
-fn of_connection(target: &mut Target, arguments: &Arguments, manner: &str) -> Applied {
-    let mut handlers = Vec::new();
-    for index in 0..arguments.words.len() {
-        let name = handler(arguments, index)?;
-        handlers.push(format!("'{name}'"));
-    }
-    let code = format!(
-        "sub {{ require Mehari::Connections; Mehari::Connections::{manner}($_[0], {}) }}",
-        handlers.join(", ")
-    );
-    target
-        .changes
-        .push(Change::PerlHandler(Phase::PostReadRequest, vec![code]));
     Ok(())
 }

@@ -25,10 +25,11 @@ fn access_words_of_both_ages_decide_and_the_inner_section_wins() {
 #[test]
 fn access_that_cannot_be_checked_is_refused_and_never_ignored() {
     for words in [
-        "Require host example.com",
+        "Require host exam/ple.com",
+        "Require forward-dns 10.0.0",
         "Require ldap-user ann",
         "Require ip example.com",
-        "Deny from example.com",
+        "Deny from 10.0.0.300",
         "AuthBasicProvider ldap",
         "Require expr %{HTTP_HOST}",
         "<Limit>\nRequire all denied\n</Limit>",

@@ -3,6 +3,7 @@
 //! A thread reads and compresses; all who ask meanwhile wait for the one that is being made.
 
 use crate::handler::file::resource::{Identity, Resource};
+use crate::hands::Hands;
 use mehari_config::{Coding, VariantStore};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,9 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Poll, Waker};
-use tokio::sync::Semaphore;
 
 mod folder;
 mod making;
@@ -92,11 +91,11 @@ impl Kept {
 /// Files are compressed so many at a time: it takes a processor, and memory of the size of the file.
 const AT_ONCE: usize = 4;
 
-struct Turns(Arc<Semaphore>);
+struct Threads(Hands);
 
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns(Arc::new(Semaphore::new(AT_ONCE)))
+impl Default for Threads {
+    fn default() -> Threads {
+        Threads(Hands::new(AT_ONCE))
     }
 }
 
@@ -108,7 +107,7 @@ struct Inner {
     settings: RefCell<VariantStore>,
     kept: RefCell<HashMap<Key, Kept>>,
     weight: Cell<u64>,
-    turns: Turns,
+    threads: Threads,
     /// Counts looks: who was looked at last is used last.
     looks: Cell<u64>,
 }
@@ -174,15 +173,9 @@ impl Inner {
             settings: self.settings.borrow().clone(),
         };
         let (inner, key) = (self.clone(), key.clone());
-        let turn = self.turns.0.clone().acquire_owned();
         tokio::task::spawn_local(async move {
-            let turn = turn.await;
-            let thread = tokio::task::spawn_blocking(move || {
-                let made = making.make();
-                drop(turn);
-                made
-            });
-            let made = thread.await.ok().and_then(Result::ok).flatten();
+            let made = inner.threads.0.lend(move || making.make());
+            let made = made.await.ok().flatten();
             let state = match made.and_then(|made| made.variant(&resource, key.coding)) {
                 Some(variant) => State::Ready(Rc::new(variant)),
                 None => State::Useless,
@@ -231,5 +224,63 @@ impl Inner {
                 self.weight.set(self.weight.get() - kept.weight());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler::file::Files;
+    use std::io;
+    use std::sync::mpsc;
+    use tokio::task::{spawn_local, yield_now, LocalSet};
+
+    fn resource(path: &std::path::Path) -> Rc<Resource> {
+        let path = std::ffi::CString::new(path.as_os_str().as_bytes()).expect("a path");
+        let files = (&Files::default(), false);
+        let loaded = Resource::load(&path, None, (None, false), Some("text/plain"), files);
+        Rc::new(loaded.expect("a file"))
+    }
+
+    /// As if so many files were being compressed. They are, until what is returned is dropped.
+    async fn keep_busy(variants: &Variants) -> mpsc::Sender<()> {
+        let (end, may_end) = mpsc::channel::<()>();
+        let may_end = std::sync::Arc::new(std::sync::Mutex::new(may_end));
+        for _ in 0..AT_ONCE {
+            let (inner, may_end) = (variants.0.clone(), may_end.clone());
+            let work = move || {
+                may_end
+                    .lock()
+                    .map(|told| told.recv())
+                    .map_err(|_| io::ErrorKind::Other.into())
+            };
+            spawn_local(async move { inner.threads.0.lend(work).await.is_ok() });
+        }
+        yield_now().await;
+        end
+    }
+
+    #[tokio::test]
+    async fn four_files_are_compressed_at_a_time_and_the_fifth_waits() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plain = folder.path().join("page.txt");
+        std::fs::write(&plain, "words ".repeat(1000)).expect("written");
+        let resource = resource(&plain);
+        let key = Key::new(&resource, Coding::Gzip, 6);
+        let test = async {
+            let variants = Variants::default();
+            let busy = keep_busy(&variants).await;
+            let made = spawn_local(variants.make(key.clone(), resource.clone()));
+            // Long enough for a thread that did not wait.
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            assert!(matches!(variants.find(&key), Found::Nothing));
+            assert!(!made.is_finished());
+            drop(busy);
+            let variant = made.await.expect("no panic").expect("smaller");
+            assert!(variant.length < 1000, "{}", variant.length);
+            assert!(matches!(variants.find(&key), Found::Variant(_)));
+        };
+        assert_eq!(AT_ONCE, 4);
+        LocalSet::new().run_until(test).await;
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
+use crate::names;
 use crate::notes::{Checked, LookedUp};
 use crate::passwords::Outcome;
 use crate::problem::Problem;
@@ -9,10 +10,11 @@ use crate::request::{path_of, query_of, Redirect, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, RewriteMap, Settings};
+use mehari_config::{LogLevel, Phase, RewriteMap, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::login::challenge;
 use super::redirects::joined;
 use super::{Lead, Passage, Remarks};
 
@@ -41,7 +43,12 @@ pub async fn admit<D: Dispatch>(
         turn.notes = match &passage {
             // All is asked again: what it noted would be there twice.
             Ok(
-                Passage::Check(..) | Passage::LookUp { .. } | Passage::Fetch(_) | Passage::Scout(_),
+                Passage::Check(..)
+                | Passage::ReadUsers(_)
+                | Passage::LookUp { .. }
+                | Passage::Resolve(_)
+                | Passage::Fetch(_)
+                | Passage::Scout(_),
             ) => before,
             _ => remarks,
         };
@@ -71,6 +78,16 @@ pub async fn admit<D: Dispatch>(
                     return Ok(Admission::Status(500));
                 }
             }
+            Passage::ReadUsers(file) => shared.digests.users.read(&file).await,
+            Passage::Resolve(question) => {
+                let answer = shared.names.ask(&question).await;
+                if *answer == names::Answer::Failed {
+                    let text = format!("no answer from the resolver about {question}");
+                    turn.log(shared, LogLevel::Warn, asked, &text);
+                }
+                let notes = turn.notes.get_or_insert_with(Default::default);
+                notes.learn(question, answer);
+            }
             Passage::Fetch(file) => {
                 shared.files.readers.look_at(file).await;
                 let notes = turn.notes.get_or_insert_with(Default::default);
@@ -92,7 +109,8 @@ pub async fn admit<D: Dispatch>(
                         return Ok(refuse(shared, turn, Some(settings), 500, asked));
                     }
                 };
-                if !right {
+                // A handler of Perl's may know other passwords.
+                if !right && settings.perl.of(Phase::Authen).is_empty() {
                     let user = credentials.user.escape_ascii();
                     let text = format!("user {user}: not in AuthUserFile, or another password");
                     turn.log(shared, LogLevel::Error, asked, &text);
@@ -116,16 +134,10 @@ fn refuse<D: Dispatch>(
     asked: &[u8],
 ) -> Admission {
     if let (401, Some(settings)) = (status, &settings) {
-        let realm = settings
-            .rules
-            .authentication
-            .realm
-            .as_deref()
-            .unwrap_or("restricted");
-        let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
-        let line = format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n");
         let notes = turn.notes.get_or_insert_with(Default::default);
-        notes.lines.extend_from_slice(line.as_bytes());
+        let said = &settings.rules.authentication;
+        let lines = challenge(shared, said, notes.stale);
+        notes.lines.extend_from_slice(lines.as_bytes());
     }
     if status == 403 {
         turn.log(
@@ -136,13 +148,13 @@ fn refuse<D: Dispatch>(
         );
     }
     if let (500, Some(settings)) = (status, &settings) {
-        if settings
-            .rules
-            .require
-            .as_ref()
-            .is_some_and(|rule| rule.asks_user())
-        {
-            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic and AuthUserFile";
+        let require = settings.rules.require.as_ref();
+        if require.is_none() {
+            let text = "AuthType says how users are known, and no Require who of them may come";
+            turn.log(shared, LogLevel::Error, asked, text);
+        }
+        if require.is_some_and(|rule| rule.asks_user()) {
+            let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic or Digest, AuthName and AuthUserFile";
             turn.log(shared, LogLevel::Error, asked, text);
         }
     }

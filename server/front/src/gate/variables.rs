@@ -58,7 +58,8 @@ pub(super) fn set_variables<D: Dispatch>(
 /// What `SetEnvIf` looks at: one of its own names, a field of the request, else a variable.
 fn attribute(name: &str, facts: &RequestFacts) -> Vec<u8> {
     let variable = match name.to_ascii_lowercase().as_str() {
-        "remote_addr" | "remote_host" => "REMOTE_ADDR",
+        "remote_addr" => "REMOTE_ADDR",
+        "remote_host" => "REMOTE_HOST",
         "server_addr" => "SERVER_ADDR",
         "request_method" => "REQUEST_METHOD",
         "request_protocol" => "SERVER_PROTOCOL",

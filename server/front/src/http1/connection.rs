@@ -56,6 +56,8 @@ pub struct Connection<S, D: Dispatch> {
     pub(super) tracked: Option<Rc<Upload>>,
     /// The client sends no more. It may still read: half-closing is legal.
     pub(super) client_ended: bool,
+    /// It has sent a large file.
+    pub(super) sends_much: bool,
 }
 
 /// The request being answered, and what it means for its connection.
@@ -111,6 +113,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             pace: Pace::default(),
             tracked: None,
             client_ended: false,
+            sends_much: false,
         }
     }
 

@@ -8,6 +8,9 @@ use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
 
+/// More than a socket takes at once.
+const MUCH: u64 = 512 * 1024;
+
 impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// A window at a time. A file that shrinks while it is sent cannot be told from within the response, so the
     /// connection ends before the length it promised.
@@ -48,6 +51,12 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// Sends a piece without copying it, after what is gathered. False: that was all.
     async fn send_pages(&mut self, turn: &mut Current, body: &mut FileBody) -> io::Result<bool> {
+        if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
+            // Who is elsewhere is better served by a full socket.
+            if self.peer.is_on_this_host() {
+                self.socket.keep_little_unsent();
+            }
+        }
         while let Some((start, count)) = body.resident_window().await? {
             self.flush_before_more().await.map_err(gone)?;
             let mut left = count;

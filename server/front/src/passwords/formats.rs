@@ -29,7 +29,7 @@ pub fn matches(known: &str, password: &[u8]) -> bool {
 }
 
 /// Takes the same time wherever they differ.
-fn is_same(left: &[u8], right: &[u8]) -> bool {
+pub fn is_same(left: &[u8], right: &[u8]) -> bool {
     let differing = left.iter().zip(right).fold(0, |all, (a, b)| all | (a ^ b));
     left.len() == right.len() && differing == 0
 }

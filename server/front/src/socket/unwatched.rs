@@ -2,6 +2,7 @@
 //! carries one has usually arrived by the time it is accepted, and its answer fits: such a one is never registered.
 
 use super::Stream;
+use crate::watched::keep_little_unsent;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use std::fs::File;
 use std::io;
@@ -153,6 +154,14 @@ impl<S: Watched> Stream for Unwatched<S> {
         match self {
             Unwatched::Not(socket) => super::reset_when_closed(socket),
             Unwatched::Watched(socket) => socket.reset_when_closed(),
+            Unwatched::Lost => {}
+        }
+    }
+
+    fn keep_little_unsent(&self) {
+        match self {
+            Unwatched::Not(socket) => drop(keep_little_unsent(socket)),
+            Unwatched::Watched(socket) => socket.keep_little_unsent(),
             Unwatched::Lost => {}
         }
     }

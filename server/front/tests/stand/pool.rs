@@ -41,6 +41,7 @@ impl Dispatch for StandIn {
             Task::Handler { name, .. } => name,
             Task::Psgi { file } => file,
             Task::Front { .. } => b"front",
+            Task::Connection => b"connection",
         };
         answer(
             std::str::from_utf8(name).unwrap_or(""),

@@ -5,7 +5,7 @@ use crate::escape::{decimal, log_item};
 
 /// `time` is the text between the brackets.
 pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
-    log_item(line, entry.remote);
+    log_item(line, entry.client());
     line.extend_from_slice(b" - ");
     match entry.user {
         None => line.push(b'-'),

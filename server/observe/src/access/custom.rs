@@ -31,6 +31,7 @@ fn applies(statuses: Option<&(bool, Vec<u16>)>, status: u16) -> bool {
 fn value(line: &mut Vec<u8>, field: &LogField, original: bool, entry: &Entry<'_>, time: &[u8]) {
     let more = &entry.more;
     match field {
+        LogField::ClientName => log_item(line, entry.client()),
         LogField::ClientAddress => log_item(line, entry.remote),
         LogField::PeerAddress => log_item(line, more.peer),
         LogField::LocalAddress => log_item(line, more.server_addr),

@@ -29,6 +29,7 @@ fn own_formats_write_what_apache_writes() {
     let entry = Entry {
         status: 404,
         more: More {
+            name: Some(b"client.example.test"),
             peer: b"10.0.0.1",
             peer_port: 4000,
             server_addr: b"127.0.0.2",
@@ -56,7 +57,10 @@ fn own_formats_write_what_apache_writes() {
         ..entry()
     };
     for (format, expected) in [
-        ("%a %{c}a %h %A", "127.0.0.1 10.0.0.1 127.0.0.1 127.0.0.2"),
+        (
+            "%a %{c}a %h %A",
+            "127.0.0.1 10.0.0.1 client.example.test 127.0.0.2",
+        ),
         ("%B %b %I %O %S", "2326 2326 80 2500 2580"),
         ("%{session}C %{none}C", "x\\\"y -"),
         ("%D %T %{ms}T %{us}T", "250 0 0 250"),

@@ -4,27 +4,23 @@
 //! together with it, so that the disk works while the first is being sent.
 
 use super::encoding::Coding;
+use crate::hands::Hands;
 use crate::route::ground::Scout;
 use rustix::fs::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Reads under way at a time. A disk of its own sorts a few dozen; more only wait in another queue.
 const AT_ONCE: usize = 32;
 
 #[derive(Debug)]
-pub struct Readers {
-    turns: Arc<Semaphore>,
-}
+pub struct Readers(Hands);
 
 impl Default for Readers {
     fn default() -> Readers {
-        Readers {
-            turns: Arc::new(Semaphore::new(AT_ONCE)),
-        }
+        Readers(Hands::new(AT_ONCE))
     }
 }
 
@@ -38,11 +34,12 @@ impl Readers {
         ahead: u64,
     ) -> io::Result<()> {
         let file = file.clone();
-        self.aside(move || {
-            ask_for(&file, start, ahead);
-            read_through(&file, start, count)
-        })
-        .await
+        self.0
+            .lend(move || {
+                ask_for(&file, start, ahead);
+                read_through(&file, start, count)
+            })
+            .await
     }
 
     /// Has the disk asked for a piece that will be wanted soon. Nobody waits for that, and where all readers are
@@ -51,14 +48,8 @@ impl Readers {
         if start >= end {
             return;
         }
-        let Ok(turn) = self.turns.clone().try_acquire_owned() else {
-            return;
-        };
         let file = file.clone();
-        drop(tokio::task::spawn_blocking(move || {
-            ask_for(&file, start, end);
-            drop(turn);
-        }));
+        self.0.lend_if_free(move || ask_for(&file, start, end));
     }
 
     /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
@@ -70,26 +61,27 @@ impl Readers {
         ahead: u64,
     ) -> io::Result<Vec<u8>> {
         let file = file.clone();
-        self.aside(move || {
-            ask_for(&file, start, ahead);
-            let mut buffer = vec![0; count];
-            let mut filled = 0;
-            while filled < count {
-                match file.read_at(&mut buffer[filled..], start + filled as u64)? {
-                    0 => break,
-                    read => filled += read,
+        self.0
+            .lend(move || {
+                ask_for(&file, start, ahead);
+                let mut buffer = vec![0; count];
+                let mut filled = 0;
+                while filled < count {
+                    match file.read_at(&mut buffer[filled..], start + filled as u64)? {
+                        0 => break,
+                        read => filled += read,
+                    }
                 }
-            }
-            buffer.truncate(filled);
-            Ok(buffer)
-        })
-        .await
+                buffer.truncate(filled);
+                Ok(buffer)
+            })
+            .await
     }
 
     /// Has the system learn what is at a path, and whether the file has neighbours.
     pub async fn look_at(&self, file: Vec<u8>) {
         let look = |name: &[u8]| crate::route::stat(name);
-        let looked = self.aside(move || {
+        let looked = self.0.lend(move || {
             if look(&file).is_some_and(|(_, stat)| crate::route::is_file(&stat)) {
                 for coding in Coding::ALL {
                     look(&[&file[..], coding.suffix().as_bytes()].concat());
@@ -103,27 +95,12 @@ impl Readers {
 
     /// Has the system get ready for watches on the folder of a file.
     pub async fn go_ahead(&self, scout: Arc<Scout>, file: Vec<u8>) {
-        let went = self.aside(move || {
+        let went = self.0.lend(move || {
             scout.go_ahead(&file);
             Ok(())
         });
         // Without it the watch takes longer.
         let _ = went.await;
-    }
-
-    /// Runs `work` in a thread once it is its turn. A client that goes meanwhile takes its place in the queue along.
-    async fn aside<R: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> io::Result<R> + Send + 'static,
-    ) -> io::Result<R> {
-        let turn = self.turns.clone().acquire_owned().await;
-        let turn = turn.map_err(io::Error::other)?;
-        let work = tokio::task::spawn_blocking(move || {
-            let done = work();
-            drop(turn);
-            done
-        });
-        work.await.map_err(io::Error::other)?
     }
 }
 

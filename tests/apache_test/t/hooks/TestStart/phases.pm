@@ -51,13 +51,8 @@ __DATA__
 <NoAutoConfig>
 <VirtualHost TestStart::phases>
     PerlSetVar Start Host
-    PerlModule TestStart::phases
     PerlPostConfigHandler TestStart::phases::post_config
     PerlOpenLogsHandler   TestStart::phases::open_logs
-    <Location /TestStart__phases>
-        SetHandler modperl
-        PerlResponseHandler TestStart::phases
-    </Location>
 </VirtualHost>
 PerlSetVar Start Main
 PerlModule TestStart::phases

@@ -1,0 +1,138 @@
+//! How far apart the machine's cores are: what it takes a cache line to pass from one of them to another.
+//!
+//! A virtual machine's cores may lie on one chip now and on two a minute later. What runs on two of them, as a
+//! server and its client do, then does the same work at half the speed, so two measurements compare only when
+//! they were taken at the same distance.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{sched_getaffinity, sched_setaffinity, CpuSet};
+
+use crate::moment::nanoseconds;
+
+/// Passes of one batch: short enough to fit between two interruptions.
+const PASSES: u64 = 2_000;
+/// The least of so many batches counts; the others were interrupted.
+const BATCHES: usize = 8;
+/// Cores of a large machine that are tried against the first one.
+const MOST_CORES: usize = 8;
+/// Looks at the line before the clock is asked whether to give up.
+const PATIENCE: u64 = 4_096;
+const MOST_TIME: Duration = Duration::from_millis(500);
+
+/// The time of one pass in nanoseconds between the first core this process may use and the farthest of the others.
+/// `None` with one core, or where the cores were too busy to tell.
+pub fn nanoseconds_between_cores() -> Option<u64> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|core| allowed.is_set(*core))
+        .collect();
+    let (first, others) = cores.split_first()?;
+    let step = others.len().div_ceil(MOST_CORES).max(1);
+    others
+        .iter()
+        .step_by(step)
+        .filter_map(|other| between(*first, *other))
+        .max()
+}
+
+/// One line that two threads write in turn: the first makes it odd, the second even again.
+#[repr(align(128))]
+#[derive(Default)]
+struct Line {
+    passes: AtomicU64,
+}
+
+impl Line {
+    /// Waits until the other side has written `value`; false when that takes too long.
+    fn await_value(&self, value: u64, given_up: &AtomicBool, until: Instant) -> bool {
+        let mut looks = 0u64;
+        while self.passes.load(Ordering::Acquire) != value {
+            looks += 1;
+            if looks % PATIENCE == 0 && (given_up.load(Ordering::Relaxed) || Instant::now() > until)
+            {
+                given_up.store(true, Ordering::Relaxed);
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+}
+
+/// Both sides run on threads of their own, so that the caller keeps the cores it has.
+fn between(one: usize, other: usize) -> Option<u64> {
+    let line = Line::default();
+    let given_up = AtomicBool::new(false);
+    let until = Instant::now() + MOST_TIME;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let answers = (1..).step_by(2).take(BATCHES * PASSES as usize / 2);
+            let pinned = pin(other);
+            given_up.fetch_or(!pinned, Ordering::Relaxed);
+            for value in answers {
+                if !line.await_value(value, &given_up, until) {
+                    return;
+                }
+                line.passes.store(value + 1, Ordering::Release);
+            }
+        });
+        let best = scope.spawn(|| {
+            given_up.fetch_or(!pin(one), Ordering::Relaxed);
+            let batches = 0..BATCHES as u64;
+            batches
+                .map_while(|batch| batch_of_passes(&line, batch * PASSES, &given_up, until))
+                .min()
+        });
+        best.join().ok().flatten()
+    })
+    .map(|batch| nanoseconds(batch) / PASSES)
+}
+
+fn batch_of_passes(
+    line: &Line,
+    first: u64,
+    given_up: &AtomicBool,
+    until: Instant,
+) -> Option<Duration> {
+    let began = Instant::now();
+    for value in (first..first + PASSES).step_by(2) {
+        line.passes.store(value + 1, Ordering::Release);
+        if !line.await_value(value + 2, given_up, until) {
+            return None;
+        }
+    }
+    Some(began.elapsed())
+}
+
+fn pin(core: usize) -> bool {
+    let mut only = CpuSet::new();
+    only.set(core);
+    sched_setaffinity(None, &only).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_takes_time_and_less_than_a_wake_up() {
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
+        let Some(pass) = nanoseconds_between_cores() else {
+            // Another program may hold a core for as long as we wait.
+            return;
+        };
+        assert!(cores > 1, "one core has no other");
+        assert!((1..50_000).contains(&pass), "{pass} ns");
+    }
+
+    #[test]
+    fn the_caller_keeps_its_cores() {
+        let before = sched_getaffinity(None).expect("the cores of this thread");
+        nanoseconds_between_cores();
+        let after = sched_getaffinity(None).expect("the cores of this thread");
+        assert_eq!(before, after);
+    }
+}

@@ -1,0 +1,58 @@
+//! `mehari bench machine`: what of this machine decides what a measurement on it is worth.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use mehari_load::nanoseconds_between_cores;
+use mehari_record::{figures, Machine};
+
+use super::super::arguments;
+
+#[derive(Parser)]
+#[command(
+    name = "mehari bench machine",
+    about = "Tells what of this machine decides what a measurement on it is worth",
+    after_help = "A virtual machine's cores may be moved between two measurements. Only those compare that were taken\n\
+                  with the cores at the same distance: within a factor of two."
+)]
+struct Options {
+    /// Print JSON, with the names of a record's `machines`
+    #[arg(long)]
+    json: bool,
+}
+
+/// `mehari bench machine`, without those two words.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options: Options = match arguments::parse("mehari bench machine", arguments) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    let mut machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
+    machine.core_crossing_ns = [nanoseconds_between_cores().unwrap_or_default(); 2];
+    match options.json {
+        true => println!("{}", serde_json::json!(machine)),
+        false => print!("{}", text(&machine)),
+    }
+    ExitCode::SUCCESS
+}
+
+fn text(machine: &Machine) -> String {
+    let crossing = match machine.core_crossing_ns {
+        [0, _] => "not known (one core, or all of them busy)".to_owned(),
+        [nanoseconds, _] => format!("{nanoseconds} ns for a cache line"),
+    };
+    format!(
+        "host              {}\n\
+         processor         {}\n\
+         cores             {}\n\
+         core to core      {crossing}\n\
+         memory            {}\n\
+         kernel            Linux {}\n",
+        machine.host,
+        machine.processor,
+        machine.processors,
+        figures::bytes(machine.memory_bytes as f64),
+        machine.kernel,
+    )
+}

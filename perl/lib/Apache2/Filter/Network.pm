@@ -1,0 +1,55 @@
+package Apache2::Filter::Network;
+
+# The end of a connection's filters, where a PerlProcessConnectionHandler speaks with the client: brigades come from the
+# client's socket and go to it.
+
+use strict;
+use warnings;
+use APR::Brigade       ();
+use APR::Error         ();
+use Apache2::Const     ();
+use Apache2::FilterRec ();
+
+my ($END, $TIMED_OUT, $AGAIN) = (70014, 70007, 11);
+my $PIECE = 8192;
+
+sub of_connection { my ($class, $connection) = @_; return bless { socket => $connection->client_socket, early => '' }, $class }
+
+# get_brigade($brigade, $mode, $block, $bytes): a line, or what there is of so many bytes; 0, or a status.
+sub get_brigade {
+    my ($self, $brigade, $mode, $block, $bytes) = @_;
+    my ($is_line, $most) = (($mode // 0) == Apache2::Const::MODE_GETLINE(), $bytes || $PIECE);
+    my $status = 0;
+    $status = $self->_read_more($block) while !$status && !length $self->{early} || $is_line && !$status && $self->{early} !~ /\n/ && length $self->{early} < $PIECE;
+    return $status unless length $self->{early};
+    if ($is_line) { $most = $self->{early} =~ /\n/ ? $+[0] : $PIECE }
+    my $text = substr $self->{early}, 0, $most, '';
+    $brigade->insert_tail(APR::Bucket->new($brigade->bucket_alloc, $text));
+    return 0;
+}
+
+sub _read_more {
+    my ($self, $block) = @_;
+    return $AGAIN if $block && $self->{socket}->poll(undef, 0, 1);
+    my $got = eval { $self->{socket}->recv(my $read, $PIECE); \$read };
+    return ref $@ ? $@->num : die $@ unless $got;
+    $self->{early} .= $$got;
+    return length $$got ? 0 : $END;
+}
+
+# pass_brigade($brigade): its data are sent; it is empty afterwards.
+sub pass_brigade {
+    my ($self, $brigade) = @_;
+    $brigade->flatten(my $text);
+    $brigade->cleanup;
+    return eval { $self->{socket}->send($text); 1 } ? 0 : ref $@ ? $@->num : die $@;
+}
+
+sub fflush { my ($self, $brigade) = @_; return $self->pass_brigade($brigade) }
+
+# The server's own: there is nothing behind it, and it stays.
+sub next   { return undef }
+sub remove { return }
+sub frec   { return Apache2::FilterRec->new('core') }
+
+1;

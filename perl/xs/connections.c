@@ -1,0 +1,44 @@
+/* Handlers of connections. A worker is given requests, so PerlPreConnectionHandler runs before the first of a connection
+ * that it sees; and, where a PerlProcessConnectionHandler speaks with clients, their sockets (MEHARI_TASK_CONNECTION).
+ */
+#include "phases.h"
+#include "api.h"
+
+static int admit(pTHX_ mehari_rec *rec)
+{
+  static uint64_t begun;
+  uint64_t connection = rec->job.frame->connection;
+  if (!rec->settings || !rec->settings->handlers[MEHARI_PHASE_PRE_CONNECTION] || (connection && connection == begun))
+    return DECLINED;
+  begun = connection;
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_PRE_CONNECTION);
+  return status == OK || status == DECLINED ? DECLINED : 403;
+}
+
+int mehari_connection_serve(pTHX_ mehari_rec *rec)
+{
+  int status = admit(aTHX_ rec);
+  if (rec->job.frame->task != MEHARI_TASK_CONNECTION)
+    return status;
+  if (status == DECLINED)
+    mehari_run_phase(aTHX_ rec, MEHARI_PHASE_PROCESS_CONNECTION);
+  return DONE;
+}
+
+/* Mehari::Server::client_socket($r): the descriptor of the client's socket; undef: the front speaks with the client. */
+XS_INTERNAL(client_socket)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "r");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  if (rec->job.frame->task != MEHARI_TASK_CONNECTION || rec->job.body_file < 0)
+    XSRETURN_UNDEF;
+  XSRETURN_IV(rec->job.body_file);
+}
+
+void mehari_connections_boot(pTHX)
+{
+  static const mehari_sub subs[] = {{"Mehari::Server::client_socket", client_socket, 0}};
+  MEHARI_DEFINE(subs);
+}

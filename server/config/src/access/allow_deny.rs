@@ -1,0 +1,94 @@
+//! The older words: `Order`, `Allow` and `Deny`.
+
+use super::{Methods, NameTest, Visitor};
+use crate::Network;
+
+/// Which of `Allow` and `Deny` has the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub enum Order {
+    #[default]
+    DenyAllow,
+    AllowDeny,
+}
+
+/// Whom an `Allow` or a `Deny` is about.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum From {
+    All,
+    Addresses(Vec<Network>),
+    /// A name, or the end of one.
+    Named(NameTest),
+    /// `env=NAME` or, without it set, `env=!NAME`.
+    Environment {
+        name: String,
+        set: bool,
+    },
+}
+
+/// All `Order`, `Allow` and `Deny` of one section.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct AllowDeny {
+    pub order: Order,
+    pub allow: Vec<(Option<Methods>, From)>,
+    pub deny: Vec<(Option<Methods>, From)>,
+}
+
+impl AllowDeny {
+    /// `None`: it depends on a name that is not known.
+    pub fn grants(&self, visitor: &Visitor<'_>) -> Option<bool> {
+        let about = |rules: &[(Option<Methods>, From)]| {
+            let asked = rules.iter().filter(|(methods, _)| {
+                let holds = |methods: &Methods| methods.holds(visitor.method);
+                methods.as_ref().map_or(true, holds)
+            });
+            let mut found = Some(false);
+            for (_, from) in asked {
+                match from.holds(visitor) {
+                    Some(true) => return Some(true),
+                    Some(false) => {}
+                    None => found = None,
+                }
+            }
+            found
+        };
+        match (self.order, about(&self.allow), about(&self.deny)) {
+            (Order::DenyAllow, Some(true), _) | (Order::DenyAllow, _, Some(false)) => Some(true),
+            (Order::AllowDeny, Some(false), _) | (Order::AllowDeny, _, Some(true)) => Some(false),
+            (_, Some(allowed), Some(_)) => Some(allowed),
+            _ => None,
+        }
+    }
+
+    /// The answer, when it is the same for every request.
+    pub fn constant(&self) -> Option<bool> {
+        let all = |rules: &[(Option<Methods>, From)]| {
+            let mut found = Some(false);
+            for (methods, from) in rules {
+                match (methods, from) {
+                    (None, From::All) => return Some(true),
+                    _ => found = None,
+                }
+            }
+            found
+        };
+        match (self.order, all(&self.allow), all(&self.deny)) {
+            (Order::DenyAllow, Some(true), _) | (Order::DenyAllow, _, Some(false)) => Some(true),
+            (Order::DenyAllow, Some(false), Some(true)) => Some(false),
+            (Order::AllowDeny, Some(false), _) | (Order::AllowDeny, _, Some(true)) => Some(false),
+            (Order::AllowDeny, Some(true), Some(false)) => Some(true),
+            _ => None,
+        }
+    }
+}
+
+impl From {
+    fn holds(&self, visitor: &Visitor<'_>) -> Option<bool> {
+        Some(match self {
+            From::All => true,
+            From::Addresses(networks) => visitor.is_within(networks),
+            From::Named(test) => return (visitor.is_named)(test),
+            From::Environment { name, set } => (visitor.has_variable)(name) == *set,
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! How a user is known: `AuthType` and what belongs to it.
+
+use std::time::Duration;
+
+/// `AuthType` and its family; `None` is not said.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Authentication {
+    pub kind: Option<String>,
+    /// `AuthName`
+    pub realm: Option<String>,
+    pub user_file: Option<std::path::PathBuf>,
+    pub group_file: Option<std::path::PathBuf>,
+    pub digest: DigestWords,
+}
+
+/// `AuthDigestAlgorithm`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub enum DigestAlgorithm {
+    #[serde(rename = "MD5")]
+    Md5,
+    #[serde(rename = "SHA-256")]
+    Sha256,
+}
+
+impl DigestAlgorithm {
+    pub const ALL: [DigestAlgorithm; 2] = [DigestAlgorithm::Md5, DigestAlgorithm::Sha256];
+
+    pub fn named(name: &str) -> Option<DigestAlgorithm> {
+        let mut all = DigestAlgorithm::ALL.into_iter();
+        all.find(|one| one.name().eq_ignore_ascii_case(name))
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            DigestAlgorithm::Md5 => "MD5",
+            DigestAlgorithm::Sha256 => "SHA-256",
+        }
+    }
+
+    /// Of a hash, in hexadecimal.
+    pub fn digits(self) -> usize {
+        match self {
+            DigestAlgorithm::Md5 => 32,
+            DigestAlgorithm::Sha256 => 64,
+        }
+    }
+}
+
+/// The `AuthDigest...` directives.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct DigestWords {
+    /// `AuthDigestAlgorithm`, as written; empty is MD5.
+    pub algorithms: Vec<DigestAlgorithm>,
+    /// `AuthDigestQop none`: the form of RFC 2069 is asked for and taken.
+    pub without_quality: bool,
+    /// `AuthDigestNonceLifetime` in seconds; below zero for ever.
+    pub nonce_lifetime: Option<i64>,
+    /// `AuthDigestNcCheck`
+    pub uncounted: bool,
+    /// `AuthDigestDomain`
+    pub domain: Vec<String>,
+}
+
+impl DigestWords {
+    /// What is asked for, the best first.
+    pub fn algorithms(&self) -> &[DigestAlgorithm] {
+        match self.algorithms.as_slice() {
+            [] => &[DigestAlgorithm::Md5],
+            all => all,
+        }
+    }
+
+    /// Of a nonce; zero is for one request, `None` for ever.
+    pub fn life(&self) -> Option<Duration> {
+        const USUAL: i64 = 300;
+        let seconds = self.nonce_lifetime.unwrap_or(USUAL);
+        u64::try_from(seconds).ok().map(Duration::from_secs)
+    }
+
+    /// Whether a count of a nonce is taken once.
+    pub fn counts(&self) -> bool {
+        !self.uncounted
+    }
+}
+
+impl Authentication {
+    pub(crate) fn hear(&mut self, word: &crate::AuthWord) {
+        match word {
+            crate::AuthWord::Kind(kind) => {
+                self.kind = Some(kind.clone()).filter(|kind| !kind.eq_ignore_ascii_case("none"))
+            }
+            crate::AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
+            crate::AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
+            crate::AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),
+            crate::AuthWord::Digest(word) => self.digest.hear(word),
+        }
+    }
+
+    /// Whether the front itself can find out who the user is, by passwords or by proofs.
+    pub fn is_basic(&self) -> bool {
+        self.is_of_kind("basic")
+    }
+
+    pub fn is_digest(&self) -> bool {
+        self.is_of_kind("digest")
+    }
+
+    fn is_of_kind(&self, name: &str) -> bool {
+        let kind = self.kind.as_deref();
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(name))
+    }
+}
+
+/// One of the directives.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub enum DigestWord {
+    Algorithms(Vec<DigestAlgorithm>),
+    WithoutQuality(bool),
+    NonceLifetime(i64),
+    Uncounted(bool),
+    Domain(Vec<String>),
+}
+
+impl DigestWords {
+    fn hear(&mut self, word: &DigestWord) {
+        match word {
+            DigestWord::Algorithms(all) => self.algorithms.clone_from(all),
+            DigestWord::WithoutQuality(without) => self.without_quality = *without,
+            DigestWord::NonceLifetime(seconds) => self.nonce_lifetime = Some(*seconds),
+            DigestWord::Uncounted(uncounted) => self.uncounted = *uncounted,
+            DigestWord::Domain(all) => self.domain.clone_from(all),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Names of clients: what is asked of them. Who finds them out is told by [`super::Visitor::is_named`].
+
+/// What a `Require` or an `Allow` wants to know of a client's name.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NameTest {
+    /// The name of its address, which leads back to that address, is one of these or ends with one.
+    Host(Vec<String>),
+    /// Its address is one of those that these names stand for.
+    ForwardDns(Vec<String>),
+}
+
+impl NameTest {
+    /// Whether a host of this name is meant: `example.org` means `www.example.org` too, and not `myexample.org`.
+    pub fn is_about(&self, name: &str) -> bool {
+        let ends_with = |domain: &String| {
+            let Some(start) = name.len().checked_sub(domain.len()) else {
+                return false;
+            };
+            let (before, end) = name.as_bytes().split_at(start);
+            let is_whole = before.is_empty() || domain.starts_with('.') || before.ends_with(b".");
+            is_whole && end.eq_ignore_ascii_case(domain.as_bytes())
+        };
+        match self {
+            NameTest::Host(domains) => domains.iter().any(ends_with),
+            NameTest::ForwardDns(_) => false,
+        }
+    }
+}
+
+/// `HostnameLookups`: whether every client's name is looked up, whoever asks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NameLookups {
+    #[default]
+    Off,
+    On,
+    /// Only a name that leads back to the address counts.
+    Double,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameTest;
+
+    #[test]
+    fn a_domain_means_whole_labels() {
+        for (domain, name, expected) in [
+            ("example.org", "example.org", true),
+            ("example.org", "www.Example.ORG", true),
+            (".example.org", "www.example.org", true),
+            (".example.org", "example.org", false),
+            ("example.org", "myexample.org", false),
+            ("www.example.org", "example.org", false),
+            ("org", "example.org", true),
+        ] {
+            let test = NameTest::Host(vec![domain.to_string()]);
+            assert_eq!(test.is_about(name), expected, "{domain} {name}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `AuthType Digest`, by mod_auth_digest's names.
+
+use super::access::auth;
+use super::row::*;
+use crate::overrides::AUTH;
+use crate::{AuthWord, DigestAlgorithm, DigestWord};
+
+const LONGEST: i64 = 31_536_000;
+
+pub const GROUP: Group = Group {
+    title: "Digest authentication",
+    rows: &[
+        Directive::everywhere(
+            "AuthDigestProvider",
+            Shape::Choice(&["file"]),
+            "Where users are looked up: `file` is AuthUserFile, as `htdigest` writes it, `user:realm:hash` on a line each.",
+            |_, arguments| arguments.choice().map(drop),
+        )
+        .htaccess(AUTH)
+        .otherwise("file"),
+        Directive::everywhere(
+            "AuthDigestAlgorithm",
+            words("MD5|SHA-256 [MD5|SHA-256]", 1, 2),
+            "How proofs are made, the preferred first. A file's hashes of 64 digits are SHA-256's.",
+            |target, arguments| {
+                let mut all = Vec::new();
+                for index in 0..arguments.words.len() {
+                    let name = arguments.filled(index)?;
+                    let names = DigestAlgorithm::ALL.map(DigestAlgorithm::name);
+                    let named = DigestAlgorithm::named(name).filter(|one| !all.contains(one));
+                    all.push(named.ok_or_else(|| {
+                        let message = format!("expected MD5 or SHA-256, each once, not `{name}`");
+                        arguments.fault(index, message).or_nearest(name, names.into_iter())
+                    })?);
+                }
+                digest(target, DigestWord::Algorithms(all))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("MD5")
+        .example("SHA-256 MD5", "MD5-sess"),
+        Directive::everywhere(
+            "AuthDigestQop",
+            Shape::Choice(&["auth", "none"]),
+            "What a proof is about: `auth` is the request line. `none` asks for the older form without counts, of RFC 2069.",
+            |target, arguments| {
+                let without = arguments.choice()? == "none";
+                digest(target, DigestWord::WithoutQuality(without))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("auth"),
+        Directive::everywhere(
+            "AuthDigestNonceLifetime",
+            words("SECONDS", 1, 1),
+            "How long a nonce is taken; the client then gets the next one unasked. 0: for one request; -1: for ever.",
+            |target, arguments| {
+                let text = arguments.filled(0)?;
+                let seconds = text.parse::<i64>().ok();
+                let seconds = seconds.filter(|seconds| (-1..=LONGEST).contains(seconds));
+                let seconds = seconds.ok_or_else(|| {
+                    let message = format!("expected seconds from -1 to {LONGEST}, not `{text}`");
+                    arguments.fault(0, message)
+                })?;
+                digest(target, DigestWord::NonceLifetime(seconds))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("300")
+        .example("600", "soon"),
+        Directive::everywhere(
+            "AuthDigestNcCheck",
+            Shape::Flag,
+            "Whether each count of a nonce is taken once, so that a proof that was overheard is of no use. 32 may come out of order.",
+            |target, arguments| {
+                let uncounted = !arguments.flag()?;
+                digest(target, DigestWord::Uncounted(uncounted))
+            },
+        )
+        .otherwise("On"),
+        Directive::everywhere(
+            "AuthDigestDomain",
+            words("URI...", 1, ANY),
+            "What else the user and password are for: paths, or URLs of other servers with the same users.",
+            |target, arguments| {
+                let mut all = Vec::new();
+                for index in 0..arguments.words.len() {
+                    let uri = arguments.filled(index)?;
+                    let strange = |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\\';
+                    if uri.contains(strange) || !(uri.starts_with('/') || uri.contains("://")) {
+                        let message = format!("expected a path that begins with / or a URL, not `{uri}`");
+                        return Err(arguments.fault(index, message));
+                    }
+                    all.push(uri.to_string());
+                }
+                digest(target, DigestWord::Domain(all))
+            },
+        )
+        .htaccess(AUTH)
+        .example("/private/ https://mirror.example.org/private/", "private"),
+        Directive::ignored("AuthDigestShmemSize", "one process knows all nonces"),
+    ],
+};
+
+fn digest(target: &mut Target, word: DigestWord) -> Applied {
+    auth(target, AuthWord::Digest(word))
+}

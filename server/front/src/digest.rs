@@ -1,0 +1,127 @@
+//! Digest authentication (RFC 7616, qop=auth): who a request says it is, and whether it proves it.
+//!
+//! The gate asks. A nonce is made and known again by a secret of this process, so that a reload changes nothing; what
+//! users have been counted is the nonces' business, and htdigest's files are read off the loop.
+
+mod field;
+mod nonce;
+mod users;
+
+pub use field::Given;
+pub use nonce::{Nonces, State, Use};
+pub use users::{Listed, Users};
+
+use md5::Md5;
+use mehari_config::DigestAlgorithm;
+use sha2::{Digest, Sha256};
+
+use crate::passwords::is_same;
+
+#[derive(Default)]
+pub struct Digests {
+    pub nonces: Nonces,
+    pub users: Users,
+}
+
+/// What the place and the request say, which the proof is held against.
+pub struct Place<'a> {
+    pub realm: &'a str,
+    pub algorithms: &'a [DigestAlgorithm],
+    /// The older form without qop is taken (RFC 2069).
+    pub may_lack_qop: bool,
+    pub method: &'a [u8],
+}
+
+/// A proof that was right, for the answer to it.
+pub struct Proved {
+    algorithm: DigestAlgorithm,
+    secret: String,
+}
+
+impl Place<'_> {
+    /// `None`: the proof is wrong. As much is computed for a user who is not there.
+    pub fn check(&self, given: &Given, listed: &Listed) -> Option<Proved> {
+        let algorithm = given.algorithm.unwrap_or(DigestAlgorithm::Md5);
+        if given.realm != self.realm.as_bytes() || !self.algorithms.contains(&algorithm) {
+            return None;
+        }
+        if given.quality.is_none() && !self.may_lack_qop {
+            return None;
+        }
+        let known = listed.secret(&given.user, self.realm, algorithm);
+        let secret = known.unwrap_or_default();
+        let expected = response(algorithm, secret, given, self.method);
+        let fits = is_same(expected.as_bytes(), &given.response) && known.is_some();
+        fits.then(|| Proved {
+            algorithm,
+            secret: secret.to_string(),
+        })
+    }
+}
+
+impl Proved {
+    /// The field that proves the server to the client, and gives it the nonce to go on with.
+    pub fn info(&self, given: &Given, next: Option<&str>) -> Vec<u8> {
+        let mut line = b"Authentication-Info: rspauth=\"".to_vec();
+        line.extend_from_slice(response(self.algorithm, &self.secret, given, b"").as_bytes());
+        line.push(b'"');
+        if let Some(next) = next {
+            line.extend_from_slice(format!(", nextnonce=\"{next}\"").as_bytes());
+        }
+        if let Some(quality) = &given.quality {
+            line.extend_from_slice(b", cnonce=\"");
+            for byte in &quality.client_nonce {
+                if matches!(byte, b'"' | b'\\') {
+                    line.push(b'\\');
+                }
+                line.push(*byte);
+            }
+            line.extend_from_slice(b"\", nc=");
+            line.extend_from_slice(&quality.written_count);
+            line.extend_from_slice(b", qop=auth");
+        }
+        line.extend_from_slice(b"\r\n");
+        line
+    }
+}
+
+/// RFC 7616 section 3.4.1; without qop, RFC 2069's.
+fn response(algorithm: DigestAlgorithm, secret: &str, given: &Given, method: &[u8]) -> String {
+    let request = hashed(algorithm, &[method, &given.uri]);
+    match &given.quality {
+        Some(quality) => hashed(
+            algorithm,
+            &[
+                secret.as_bytes(),
+                &given.nonce,
+                &quality.written_count,
+                &quality.client_nonce,
+                b"auth",
+                request.as_bytes(),
+            ],
+        ),
+        None => hashed(
+            algorithm,
+            &[secret.as_bytes(), &given.nonce, request.as_bytes()],
+        ),
+    }
+}
+
+/// The parts with colons between them, in hexadecimal.
+fn hashed(algorithm: DigestAlgorithm, parts: &[&[u8]]) -> String {
+    fn of<D: Digest>(text: &[u8]) -> String {
+        hexadecimal(&D::digest(text))
+    }
+    let text = parts.join(&b":"[..]);
+    match algorithm {
+        DigestAlgorithm::Md5 => of::<Md5>(&text),
+        DigestAlgorithm::Sha256 => of::<Sha256>(&text),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! Nonces: when each was made can be read from it and from nobody else's, and which counts of it have been used is
+//! kept, so that what somebody has overheard is of no use to him.
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use super::{field::Given, hexadecimal};
+
+/// Nonces whose counts are kept at most. When there are more, all of before are stale.
+const KEPT: usize = 16 * 1024;
+/// Counts of a nonce that may come out of order: requests on several connections overtake one another.
+const WINDOW: u32 = 32;
+/// A nonce for one request is good for this long.
+const ONCE: Duration = Duration::from_secs(60);
+/// The client is given the next nonce when its own has not longer than this.
+const SOON: Duration = Duration::from_secs(30);
+
+/// Microseconds since the server began, a number, and the mark of both.
+const BYTES: usize = 8 + 4 + MARK;
+const MARK: usize = 16;
+
+/// How nonces of a place are used.
+#[derive(Debug, Clone, Copy)]
+pub struct Use {
+    /// `None`: for ever. Zero: for one request.
+    pub life: Option<Duration>,
+    pub counted: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Fresh,
+    /// Fresh, and it is time for the next one.
+    Ending,
+    Stale,
+}
+
+pub struct Nonces {
+    secret: Option<[u8; 32]>,
+    began: Instant,
+    number: Cell<u32>,
+    used: RefCell<HashMap<Vec<u8>, Counts>>,
+    /// What was made before it is stale.
+    floor: Cell<Duration>,
+}
+
+/// The highest counts of a nonce, and the requests that brought them: a request may ask several times.
+#[derive(Default)]
+struct Counts {
+    made: Duration,
+    highest: u32,
+    recent: Vec<(u32, u64)>,
+}
+
+impl Default for Nonces {
+    fn default() -> Nonces {
+        let mut secret = [0; 32];
+        let random = std::fs::File::open("/dev/urandom");
+        let filled = random.and_then(|mut random| random.read_exact(&mut secret));
+        Nonces {
+            // Without random bytes every nonce is stale: nobody gets in.
+            secret: filled.ok().map(|()| secret),
+            began: Instant::now(),
+            number: Cell::new(0),
+            used: RefCell::default(),
+            floor: Cell::default(),
+        }
+    }
+}
+
+impl Nonces {
+    pub fn make(&self, realm: &str) -> String {
+        self.number.set(self.number.get().wrapping_add(1));
+        self.made_at(self.began.elapsed(), realm)
+    }
+
+    fn made_at(&self, time: Duration, realm: &str) -> String {
+        let mut nonce = (time.as_micros() as u64).to_be_bytes().to_vec();
+        nonce.extend_from_slice(&self.number.get().to_be_bytes());
+        let mark = self.mark(&nonce, realm).unwrap_or_default();
+        nonce.extend_from_slice(&mark);
+        hexadecimal(&nonce)
+    }
+
+    fn mark(&self, head: &[u8], realm: &str) -> Option<[u8; MARK]> {
+        let mut mac = <Hmac<Sha256> as Mac>::new_from_slice(&self.secret?).ok()?;
+        mac.update(head);
+        mac.update(realm.as_bytes());
+        mac.finalize().into_bytes()[..MARK].try_into().ok()
+    }
+
+    /// Asked for a proof that is right; `request` is the number of the request, 0 for one within another, which is
+    /// counted with that.
+    pub fn check(&self, given: &Given, realm: &str, how: Use, request: u64) -> State {
+        let Some(made) = self.time_of(&given.nonce, realm) else {
+            return State::Stale;
+        };
+        let age = self.began.elapsed().saturating_sub(made);
+        let once = how.life == Some(Duration::ZERO);
+        let life = if once { Some(ONCE) } else { how.life };
+        let is_over = life.is_some_and(|life| age > life) || made < self.floor.get();
+        let is_used =
+            request != 0 && (how.counted || once) && !self.count(given, made, request, once);
+        match (is_over || is_used, life) {
+            (true, _) => State::Stale,
+            (false, Some(life)) if once || age + SOON > life => State::Ending,
+            (false, _) => State::Fresh,
+        }
+    }
+
+    /// False: another request has brought this count before.
+    fn count(&self, given: &Given, made: Duration, request: u64, once: bool) -> bool {
+        // The older form has no counts.
+        let Some(quality) = given.quality.as_ref().filter(|_| !once) else {
+            return !once || self.take(given, made, 1, request);
+        };
+        self.take(given, made, quality.count, request)
+    }
+
+    fn take(&self, given: &Given, made: Duration, count: u32, request: u64) -> bool {
+        let mut used = self.used.borrow_mut();
+        if used.len() >= KEPT && !used.contains_key(&given.nonce) {
+            self.forget_older_half(&mut used);
+        }
+        let counts = used.entry(given.nonce.clone()).or_default();
+        counts.made = made;
+        if let Some((_, by)) = counts.recent.iter().find(|(known, _)| *known == count) {
+            return *by == request;
+        }
+        if count == 0 || counts.highest.saturating_sub(count) >= WINDOW {
+            return false;
+        }
+        counts.highest = counts.highest.max(count);
+        let lowest = counts.highest.saturating_sub(WINDOW);
+        counts.recent.retain(|(known, _)| *known > lowest);
+        counts.recent.push((count, request));
+        true
+    }
+
+    /// What is forgotten must not be taken again: it is stale from now on.
+    fn forget_older_half(&self, used: &mut HashMap<Vec<u8>, Counts>) {
+        let mut times: Vec<Duration> = used.values().map(|counts| counts.made).collect();
+        times.sort_unstable();
+        let floor = times[times.len() / 2] + Duration::from_micros(1);
+        self.floor.set(floor);
+        used.retain(|_, counts| counts.made >= floor);
+    }
+
+    /// When it was made; `None`: not by us, or not for this realm.
+    fn time_of(&self, nonce: &[u8], realm: &str) -> Option<Duration> {
+        let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+        if nonce.len() != 2 * BYTES {
+            return None;
+        }
+        let pairs = nonce.chunks_exact(2);
+        let bytes = pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?));
+        let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+        let (head, mark) = bytes.split_at(BYTES - MARK);
+        if !crate::passwords::is_same(&self.mark(head, realm)?, mark) {
+            return None;
+        }
+        let time = u64::from_be_bytes(head[..8].try_into().ok()?);
+        Some(Duration::from_micros(time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::field::Quality;
+    use super::*;
+
+    const LONG: Use = Use {
+        life: Some(Duration::from_secs(300)),
+        counted: true,
+    };
+
+    fn given(nonce: &str, count: u32) -> Given {
+        Given {
+            user: b"ann".to_vec(),
+            realm: b"r".to_vec(),
+            nonce: nonce.into(),
+            uri: b"/".to_vec(),
+            response: Vec::new(),
+            algorithm: None,
+            quality: Some(Quality {
+                client_nonce: b"c".to_vec(),
+                count,
+                written_count: format!("{count:08x}").into_bytes(),
+            }),
+        }
+    }
+
+    #[test]
+    fn counts_are_taken_once_and_may_overtake_one_another() {
+        let nonces = Nonces::default();
+        let nonce = nonces.make("r");
+        for (request, count, expected) in [
+            (1, 1, State::Fresh),
+            // The same request asks again.
+            (1, 1, State::Fresh),
+            (2, 1, State::Stale),
+            (3, 3, State::Fresh),
+            (4, 2, State::Fresh),
+            (5, 2, State::Stale),
+            (6, 0, State::Stale),
+            (7, 3 + WINDOW, State::Fresh),
+            (8, 3, State::Stale),
+            (9, 4, State::Fresh),
+        ] {
+            let found = nonces.check(&given(&nonce, count), "r", LONG, request);
+            assert_eq!(found, expected, "request {request}, count {count}");
+        }
+    }
+
+    #[test]
+    fn a_nonce_is_known_by_its_mark_its_realm_and_its_age() {
+        let nonces = Nonces::default();
+        let nonce = nonces.make("r");
+        let check =
+            |nonce: &str, realm: &str, how: Use| nonces.check(&given(nonce, 1), realm, how, 0);
+        assert_eq!(check(&nonce, "r", LONG), State::Fresh);
+        assert_eq!(check(&nonce, "other", LONG), State::Stale);
+        assert_eq!(check(&Nonces::default().make("r"), "r", LONG), State::Stale);
+        assert_eq!(check(&nonce[1..], "r", LONG), State::Stale);
+        assert_eq!(
+            check(&nonce.replace(|_: char| true, "é"), "r", LONG),
+            State::Stale
+        );
+        std::thread::sleep(Duration::from_millis(2));
+        let short = |life| Use {
+            life: Some(Duration::from_micros(life)),
+            counted: true,
+        };
+        assert_eq!(check(&nonce, "r", short(1)), State::Stale);
+        assert_eq!(check(&nonce, "r", short(20_000_000)), State::Ending);
+        let ever = Use {
+            life: None,
+            counted: true,
+        };
+        assert_eq!(check(&nonce, "r", ever), State::Fresh);
+    }
+
+    #[test]
+    fn a_nonce_of_one_request_is_good_for_that_one() {
+        let nonces = Nonces::default();
+        let nonce = nonces.make("r");
+        let once = Use {
+            life: Some(Duration::ZERO),
+            counted: false,
+        };
+        let check = |request, count| nonces.check(&given(&nonce, count), "r", once, request);
+        assert_eq!(check(1, 1), State::Ending);
+        assert_eq!(check(1, 1), State::Ending);
+        assert_eq!(check(2, 2), State::Stale);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_stale() {
+        let nonces = Nonces::default();
+        let first = nonces.made_at(Duration::from_micros(1), "r");
+        assert_eq!(nonces.check(&given(&first, 1), "r", LONG, 1), State::Fresh);
+        for number in 0..KEPT as u64 {
+            let nonce = nonces.made_at(Duration::from_micros(2 + number), "r");
+            nonces.check(&given(&nonce, 1), "r", LONG, 2 + number);
+        }
+        assert!(nonces.used.borrow().len() <= KEPT);
+        assert_eq!(
+            nonces.check(&given(&first, 2), "r", LONG, 1 << 40),
+            State::Stale
+        );
+    }
+}

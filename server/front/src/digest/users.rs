@@ -1,0 +1,104 @@
+//! The files that `htdigest` writes, `user:realm:hash` on a line each: read whole, off the loop, and kept until they
+//! change. The length of a hash tells its kind.
+
+use mehari_config::DigestAlgorithm;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// No such file is longer.
+const LONGEST: u64 = 16 << 20;
+/// How long a change of a file may go unnoticed.
+const LOOK: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub struct Users {
+    files: RefCell<HashMap<PathBuf, Known>>,
+}
+
+struct Known {
+    looked: Instant,
+    modified: Option<SystemTime>,
+    listed: Rc<Listed>,
+}
+
+/// The users of a file; `None` where it cannot be read.
+#[derive(Default)]
+pub struct Listed(Option<HashMap<Vec<u8>, Vec<String>>>);
+
+impl Users {
+    /// As it was a second ago at most. `None`: it has to be read.
+    pub fn known(&self, file: &Path) -> Option<Rc<Listed>> {
+        let mut files = self.files.borrow_mut();
+        let known = files.get_mut(file)?;
+        if known.looked.elapsed() >= LOOK {
+            if known.modified.is_none() || modified(file) != known.modified {
+                files.remove(file);
+                return None;
+            }
+            known.looked = Instant::now();
+        }
+        Some(known.listed.clone())
+    }
+
+    pub async fn read(&self, file: &Path) {
+        let path = file.to_path_buf();
+        let looked = tokio::task::spawn_blocking(move || (modified(&path), listed(&path)));
+        let (modified, users) = match looked.await {
+            Ok((modified, users)) => (modified, users.ok()),
+            Err(_) => (None, None),
+        };
+        let known = Known {
+            looked: Instant::now(),
+            modified: modified.filter(|_| users.is_some()),
+            listed: Rc::new(Listed(users)),
+        };
+        self.files.borrow_mut().insert(file.to_path_buf(), known);
+    }
+}
+
+fn modified(file: &Path) -> Option<SystemTime> {
+    std::fs::metadata(file)
+        .and_then(|found| found.modified())
+        .ok()
+}
+
+fn listed(file: &Path) -> io::Result<HashMap<Vec<u8>, Vec<String>>> {
+    let mut text = Vec::new();
+    File::open(file)?.take(LONGEST).read_to_end(&mut text)?;
+    let mut users: HashMap<Vec<u8>, Vec<String>> = HashMap::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii();
+        let Some(colon) = line.iter().rposition(|byte| *byte == b':') else {
+            continue;
+        };
+        let hash = line[colon + 1..].to_ascii_lowercase();
+        let is_hash = matches!(hash.len(), 32 | 64) && hash.iter().all(u8::is_ascii_hexdigit);
+        if let (true, Ok(hash)) = (is_hash && line[0] != b'#', String::from_utf8(hash)) {
+            users.entry(line[..colon].to_vec()).or_default().push(hash);
+        }
+    }
+    Ok(users)
+}
+
+impl Listed {
+    pub fn is_readable(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The hash of user, realm and password.
+    pub fn secret(&self, user: &[u8], realm: &str, kind: DigestAlgorithm) -> Option<&str> {
+        // A user's name has no colon, or it would be another one's name and realm.
+        if user.contains(&b':') {
+            return None;
+        }
+        let key = [user, b":", realm.as_bytes()].concat();
+        let mut hashes = self.0.as_ref()?.get(&key)?.iter();
+        let found = hashes.find(|hash| hash.len() == kind.digits());
+        found.map(String::as_str)
+    }
+}

@@ -1,0 +1,114 @@
+//! Connections whose host has a PerlProcessConnectionHandler: a worker gets the client's socket and speaks on it. The
+//! front only waits for the end, and closes as it closes its own.
+
+use crate::deadline::{Alarm, Phase, Seat};
+use crate::dispatch::{Dispatch, Exchange};
+use crate::handler::perl;
+use crate::http1::{LINGER, LINGER_BYTES};
+use crate::log::Origin;
+use crate::request::{Peer, Protocol, Request};
+use crate::route::{Outcome, Route};
+use crate::shared::Shared;
+use mehari_config::{Handler, LogLevel};
+use mehari_pool::{Body, Task};
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+pub async fn serve<D: Dispatch>(
+    shared: Rc<Shared<D>>,
+    socket: OwnedFd,
+    peer: Peer,
+    seat: Seat,
+    host: u32,
+) {
+    let given = match socket.try_clone() {
+        Ok(given) => given,
+        Err(error) => {
+            let text = format!("a connection cannot be given to a worker: {error}");
+            let journal = &shared.journal;
+            return journal.error(0, LogLevel::Error, Origin::default(), &text);
+        }
+    };
+    let mut exchange = give(&shared, given, &peer, host);
+    // How long it takes is between the handler and its client.
+    seat.enter(&shared.clock, Phase::Work, Duration::MAX);
+    let is_over = poll_fn(|cx| match seat.poll_alarm(cx) {
+        Some(Alarm::Abandon) => Poll::Ready(false),
+        _ => exchange.poll_head(cx).map(|_| true),
+    });
+    let is_over = is_over.await;
+    drop(exchange);
+    shared.request_ends(0);
+    if is_over {
+        // The client may have gone; that is an end as well.
+        let _ = tokio::time::timeout(LINGER, close(socket)).await;
+    }
+}
+
+fn give<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    socket: OwnedFd,
+    peer: &Peer,
+    host: u32,
+) -> D::Exchange {
+    let site = shared.site();
+    let route = Route {
+        host,
+        settings: site.host(host).base_settings(),
+        handler: Handler::File,
+        file: Vec::new(),
+        script_name: Vec::new(),
+        path_info: Vec::new(),
+        outcome: Outcome::Program,
+        through: Vec::new(),
+    };
+    let request = Request {
+        method: b"GET",
+        asked_method: b"GET",
+        target: b"/",
+        resource: b"/",
+        redirect: None,
+        protocol: Protocol::Http10,
+        fields: &[],
+        host: b"",
+        virtual_host: host,
+        peer,
+        notes: None,
+        id: shared.request_begins(),
+    };
+    perl::with_call(
+        &request,
+        &route,
+        &site,
+        Body::File(socket, 0),
+        |mut call| {
+            call.task = Task::Connection;
+            call.timeout = Duration::MAX;
+            shared.pool.submit(call)
+        },
+    )
+}
+
+/// Ends our side and reads on for a while: what the client has sent must not become a reset that takes away
+/// what it was told.
+async fn close(socket: OwnedFd) -> io::Result<()> {
+    let socket = std::net::TcpStream::from(socket);
+    socket.set_nonblocking(true)?;
+    let mut socket = TcpStream::from_std(socket)?;
+    socket.shutdown().await?;
+    let mut bytes = [0; 4096];
+    let mut read = 0;
+    while read < LINGER_BYTES {
+        match socket.read(&mut bytes).await? {
+            0 => break,
+            count => read += count,
+        }
+    }
+    Ok(())
+}

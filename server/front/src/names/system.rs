@@ -1,0 +1,102 @@
+//! The system's resolver: getnameinfo(3) and getaddrinfo(3).
+#![allow(unsafe_code)]
+
+use super::{Answer, Name, Question};
+use std::ffi::{c_char, CStr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// Longer than any name of a host (RFC 1035 section 2.3.4: 255 bytes).
+const LONGEST: usize = 1025;
+
+/// Blocks for as long as the resolver takes.
+pub fn answer(question: &Question) -> Answer {
+    match question {
+        Question::NameOf(address) => match name_of(*address) {
+            Ok(None) => Answer::Name(None),
+            Ok(Some(text)) => Answer::Name(Some(Name {
+                is_confirmed: addresses_of(&text).is_some_and(|all| all.contains(address)),
+                text,
+            })),
+            Err(_) => Answer::Failed,
+        },
+        Question::AddressesOf(name) => addresses_of(name).map_or(Answer::Failed, Answer::Addresses),
+    }
+}
+
+/// `None`: there are none, or they cannot be had; the two are not told apart, and neither lets anybody in.
+fn addresses_of(name: &str) -> Option<Vec<IpAddr>> {
+    let all = (name, 0).to_socket_addrs().ok()?;
+    Some(all.map(|one| one.ip().to_canonical()).collect())
+}
+
+/// In lower case; `Ok(None)`: the address has none.
+fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
+    let mut text = [0 as c_char; LONGEST];
+    let (storage, length) = as_socket_address(SocketAddr::new(address, 0));
+    // SAFETY: the address lives through the call and is of the family and length it is said to be; the text is ours
+    // and as long as it is said to be; no service is asked for.
+    let status = unsafe {
+        libc::getnameinfo(
+            std::ptr::addr_of!(storage).cast(),
+            length,
+            text.as_mut_ptr(),
+            LONGEST as libc::socklen_t,
+            std::ptr::null_mut(),
+            0,
+            libc::NI_NAMEREQD,
+        )
+    };
+    match status {
+        0 => {
+            text[LONGEST - 1] = 0;
+            // SAFETY: the text ends with NUL within its bounds.
+            let found = unsafe { CStr::from_ptr(text.as_ptr()) };
+            Ok(found.to_str().ok().map(str::to_ascii_lowercase))
+        }
+        libc::EAI_NONAME => Ok(None),
+        other => Err(other),
+    }
+}
+
+fn as_socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+    // SAFETY: zeros are an address of no family.
+    let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    let length = match address {
+        SocketAddr::V4(four) => {
+            let own = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: 0,
+                sin_addr: libc::in_addr {
+                    s_addr: u32::from_ne_bytes(four.ip().octets()),
+                },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: the storage is larger and as aligned as any socket address.
+            unsafe {
+                std::ptr::addr_of_mut!(storage)
+                    .cast::<libc::sockaddr_in>()
+                    .write(own)
+            };
+            std::mem::size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(six) => {
+            let own = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: 0,
+                sin6_flowinfo: 0,
+                sin6_addr: libc::in6_addr {
+                    s6_addr: six.ip().octets(),
+                },
+                sin6_scope_id: 0,
+            };
+            // SAFETY: as above.
+            unsafe {
+                std::ptr::addr_of_mut!(storage)
+                    .cast::<libc::sockaddr_in6>()
+                    .write(own)
+            };
+            std::mem::size_of::<libc::sockaddr_in6>()
+        }
+    };
+    (storage, length as libc::socklen_t)
+}

@@ -1,0 +1,74 @@
+//! Counters: what a worker remembers between requests, and on which rung.
+
+use crate::guide;
+use mehari_harness::{against_apache, Rung};
+
+fn counts(from: u32) -> String {
+    (from..from + 5)
+        .map(|count| format!("Counter is equal to {count} !\n"))
+        .collect()
+}
+
+#[test]
+fn counter_in_a_closure_goes_on_counting_under_registry_only() {
+    let server = guide();
+    for rung in [Rung::Cgi, Rung::Fork, Rung::PerlRun, Rung::Auto] {
+        for _ in 0..2 {
+            let answer = server.get(&rung.url("counter.pl"));
+            assert_eq!(answer.expect(200), counts(1), "{}", rung.name());
+        }
+    }
+    assert_eq!(server.get("/registry/counter.pl").expect(200), counts(1));
+    assert_eq!(server.get("/registry/counter.pl").expect(200), counts(6));
+}
+
+#[test]
+fn compile_warning_of_the_closure_reaches_the_error_log_with_a_hint() {
+    let server = guide();
+    server.get("/registry/counter.pl").expect(200);
+    let line = server.log.expect("will not stay shared");
+    assert!(line.contains("counter.pl line 11"), "{line}");
+    if !against_apache() {
+        server
+            .log
+            .expect("hint: a named sub keeps the variable of the first request");
+    }
+}
+
+#[test]
+fn global_counter_survives_in_a_worker_under_registry_and_nowhere_else() {
+    let server = guide();
+    for rung in [Rung::Cgi, Rung::Fork, Rung::PerlRun, Rung::Auto] {
+        for _ in 0..2 {
+            let answer = server.get(&rung.url("counter_global.pl"));
+            assert_eq!(answer.expect(200), "counted 1\n", "{}", rung.name());
+        }
+    }
+    for time in 1..=3 {
+        let answer = server.get("/registry/counter_global.pl");
+        assert_eq!(answer.expect(200), format!("counted {time}\n"));
+    }
+}
+
+/// Each name is compiled for itself, and remembers for itself.
+#[test]
+fn script_by_two_names_is_two_scripts() {
+    let site = mehari_harness::Server::builder().fixtures("guide").ladder();
+    let scripts = site.folder_of("scripts");
+    std::fs::create_dir(scripts.join("news")).expect("a folder");
+    std::os::unix::fs::symlink(
+        "../counter_global.pl",
+        scripts.join("news/counter_global.pl"),
+    )
+    .expect("a link");
+    let server = site
+        .conf(crate::ONE_WORKER)
+        .conf("<Directory />\nOptions +FollowSymLinks\n</Directory>\n")
+        .start();
+    for time in 1..=2 {
+        for name in ["counter_global.pl", "news/counter_global.pl"] {
+            let page = server.get(&Rung::Registry.url(name)).expect(200);
+            assert_eq!(page, format!("counted {time}\n"), "{name}");
+        }
+    }
+}

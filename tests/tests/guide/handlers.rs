@@ -1,0 +1,80 @@
+//! Handlers of the guide: what they read, set and return.
+
+use crate::guide;
+use mehari_harness::Request;
+
+pub const HANDLERS: &str = "\
+PerlSwitches -I@ROOT@/scripts/lib
+PerlModule Guide::Hello
+<Location /hello>
+    SetHandler modperl
+    PerlResponseHandler Guide::Hello
+    Require all granted
+</Location>
+<Location /dumpenv>
+    SetHandler perl-script
+    PerlResponseHandler Guide::DumpEnv
+    PerlSetEnv GUIDE_PLACE here
+    Require all granted
+</Location>
+<Location /dumpenv-modperl>
+    SetHandler modperl
+    PerlResponseHandler Guide::DumpEnv
+    Require all granted
+</Location>
+<Location /request>
+    SetHandler modperl
+    PerlResponseHandler Guide::Request
+    Require all granted
+</Location>
+<Location /outcome>
+    SetHandler modperl
+    PerlResponseHandler Guide::Outcome
+    Require all granted
+</Location>
+";
+
+#[test]
+fn handler_says_hello() {
+    let server = guide();
+    for _ in 0..2 {
+        let answer = server.get("/hello");
+        assert_eq!(answer.expect(200), "Hello");
+        assert_eq!(answer.field("content-type").as_deref(), Some("text/html"));
+    }
+}
+
+#[test]
+fn handler_reads_the_request_and_sets_headers() {
+    let server = guide();
+    let answer = server.send(&Request::get("/request?a=1").field("X-Asked", "yes"));
+    assert_eq!(answer.expect(200), "GET\n/request\na=1\nyes\n0\n");
+    assert_eq!(answer.all("x-guide"), ["one", "two"]);
+    for size in [0usize, 10, 100_000] {
+        let answer = server.send(&Request::post("/request", vec![b'x'; size]));
+        assert_eq!(
+            answer.expect(200),
+            format!("POST\n/request\n-\n-\n{size}\n")
+        );
+    }
+}
+
+#[test]
+fn value_of_a_handler_decides_the_status() {
+    let server = guide();
+    for (query, status) in [
+        ("ok", 200),
+        ("text", 200),
+        ("undefined", 200),
+        ("notfound", 404),
+        ("forbidden", 403),
+        ("status", 201),
+        ("dies", 500),
+        ("logs", 200),
+    ] {
+        let answer = server.get(&format!("/outcome?{query}"));
+        assert_eq!(answer.status, status, "{query}: {}", answer.text());
+    }
+    server.log.expect("outcome: no way on");
+    server.log.expect("outcome: a word for the log");
+}

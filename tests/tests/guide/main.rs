@@ -1,0 +1,30 @@
+//! What the books print: the mod_perl guide's example scripts, and those of the other references, on every rung, with
+//! the answers they promise. `printed` holds the check-off list; the other modules hold what one line cannot say.
+
+use mehari_harness::Server;
+
+mod children;
+mod counters;
+mod databases;
+mod environment;
+mod handlers;
+mod limits;
+mod memory;
+mod output;
+mod printed;
+mod profilers;
+mod scripts;
+mod start_up;
+mod status_pages;
+
+/// One worker, so that what it keeps between requests can be seen.
+const ONE_WORKER: &str =
+    "StartServers 1\nMinSpareServers 1\nMaxSpareServers 1\nMaxRequestWorkers 1\n";
+fn guide() -> Server {
+    Server::builder()
+        .fixtures("guide")
+        .ladder()
+        .conf(handlers::HANDLERS)
+        .conf(ONE_WORKER)
+        .start()
+}

@@ -1,0 +1,264 @@
+//! The check-off list: every complete script, module and piece of configuration that the references print, from top to
+//! bottom, with what we wrote after it and what has to come out. The tests below run the lines that are scripts, here
+//! and on Apache with mod_perl where it is installed, and see that the others name a test that exists.
+
+mod book;
+mod guide;
+mod others;
+
+use crate::ONE_WORKER;
+use mehari_harness::{Builder, Pair, Rung, Server};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// One printed piece: where it stands, what it is, how it is held.
+pub struct Line {
+    place: &'static str,
+    title: &'static str,
+    how: How,
+}
+
+enum How {
+    Runs(Script),
+    /// A test of its own: its file below `tests/`, its function.
+    Test(&'static str, &'static str),
+    /// A script whose module no Debian package has: the words the log has for it.
+    Lacks(&'static str, &'static str),
+    /// The same of configuration: the server does not start, and says these words.
+    StopsTheStart(&'static str, &'static str),
+    /// Not a program to be served: what it is instead.
+    NotServed(&'static str),
+}
+
+struct Script {
+    fixture: &'static str,
+    world: World,
+    says: Says,
+    /// Why mod_perl 2 cannot run it, or does otherwise.
+    ours_only: Option<&'static str>,
+}
+
+enum World {
+    /// A CGI program that runs on every rung.
+    Any,
+    /// It calls mod_perl's API: a process of its own has none, and answers 500.
+    Api,
+}
+
+enum Says {
+    Exactly(&'static str),
+    /// These words, one after another; what is between them varies.
+    InOrder(&'static [&'static str]),
+    /// Nothing but an error, with these words in the log.
+    Fails(&'static str),
+}
+
+const fn runs(place: &'static str, title: &'static str, fixture: &'static str, says: Says) -> Line {
+    script(place, title, fixture, World::Any, says, None)
+}
+
+const fn calls_api(
+    place: &'static str,
+    title: &'static str,
+    fixture: &'static str,
+    says: Says,
+) -> Line {
+    script(place, title, fixture, World::Api, says, None)
+}
+
+const fn script(
+    place: &'static str,
+    title: &'static str,
+    fixture: &'static str,
+    world: World,
+    says: Says,
+    ours_only: Option<&'static str>,
+) -> Line {
+    let how = How::Runs(Script {
+        fixture,
+        world,
+        says,
+        ours_only,
+    });
+    Line { place, title, how }
+}
+
+const fn test(
+    place: &'static str,
+    title: &'static str,
+    file: &'static str,
+    function: &'static str,
+) -> Line {
+    Line {
+        place,
+        title,
+        how: How::Test(file, function),
+    }
+}
+
+const fn line(place: &'static str, title: &'static str, how: How) -> Line {
+    Line { place, title, how }
+}
+
+fn lines() -> impl Iterator<Item = &'static Line> {
+    guide::LINES.iter().chain(book::LINES).chain(others::LINES)
+}
+
+fn site() -> Builder {
+    let folder = Server::builder().fixtures("printed");
+    let scripts = folder.folder_of("scripts");
+    let rungs = [Rung::Cgi, Rung::PerlRun, Rung::Registry].map(|rung| rung.section(&scripts));
+    folder
+        .conf("PerlSwitches -I@ROOT@/scripts/lib\nPerlModule Apache2::compat\n")
+        .conf(ONE_WORKER)
+        .conf(&rungs.concat())
+}
+
+/// `None`: it answered as it should.
+fn fault(server: &Server, script: &Script, rung: Rung) -> Option<String> {
+    // A process of its own knows nothing of the time before.
+    let times = if rung == Rung::Cgi { 1 } else { 2 };
+    for time in 1..=times {
+        let answer = server.get(&rung.url(script.fixture));
+        let text = answer.text();
+        let has_no_api = matches!(script.world, World::Api) && rung == Rung::Cgi;
+        let is_right = match &script.says {
+            _ if has_no_api => answer.status == 500,
+            Says::Fails(_) => answer.status == 500,
+            _ if answer.status != 200 => false,
+            Says::Exactly(whole) => text == *whole,
+            Says::InOrder(words) => stand_in_order(&text, words),
+        };
+        if !is_right {
+            let name = script.fixture;
+            return Some(format!(
+                "{name} on {}, time {}: {} {text:?}",
+                rung.name(),
+                time,
+                answer.status
+            ));
+        }
+    }
+    None
+}
+
+fn stand_in_order(text: &str, words: &[&str]) -> bool {
+    let mut rest = text;
+    words.iter().all(|word| match rest.split_once(word) {
+        Some((_, after)) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
+}
+
+#[test]
+fn every_printed_script_answers_as_it_should() {
+    let pair = Pair::start(site);
+    let mut faults = Vec::new();
+    for (place, server) in pair.servers().enumerate() {
+        let is_ours = place == 0;
+        for line in lines() {
+            let How::Runs(script) = &line.how else {
+                continue;
+            };
+            if !is_ours && script.ours_only.is_some() {
+                continue;
+            }
+            for rung in [Rung::Cgi, Rung::PerlRun, Rung::Registry] {
+                let name = if is_ours { "Mehari" } else { "mod_perl" };
+                let fault = fault(server, script, rung);
+                faults.extend(fault.map(|fault| format!("{} ({name}): {fault}", line.place)));
+            }
+            if let Says::Fails(words) = &script.says {
+                server.log.expect(words);
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn printed_scripts_have_a_process_of_their_own_where_they_are_promised_one() {
+    let folder = Server::builder().fixtures("printed");
+    let scripts = folder.folder_of("scripts");
+    let rungs = [Rung::Fork, Rung::Auto].map(|rung| rung.section(&scripts));
+    let server = folder
+        .conf("PerlSwitches -I@ROOT@/scripts/lib\n")
+        .conf(ONE_WORKER)
+        .conf(&rungs.concat())
+        .start();
+    let mut faults = Vec::new();
+    for line in lines() {
+        if let How::Runs(script) = &line.how {
+            if matches!(script.world, World::Any) {
+                let found = [Rung::Fork, Rung::Auto].map(|rung| fault(&server, script, rung));
+                faults.extend(found.into_iter().flatten());
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn module_that_no_package_has_is_named_in_the_log() {
+    let server = site().start();
+    for line in lines() {
+        if let How::Lacks(fixture, words) = line.how {
+            for rung in [Rung::Cgi, Rung::PerlRun, Rung::Registry] {
+                server.get(&rung.url(fixture)).expect(500);
+            }
+            server.log.expect(words);
+        }
+    }
+}
+
+#[test]
+fn configuration_of_a_module_that_no_package_has_stops_the_start() {
+    for line in lines() {
+        if let How::StopsTheStart(conf, words) = line.how {
+            let Err(log) = site().conf(conf).try_start() else {
+                panic!("{}: it started", line.title);
+            };
+            assert!(log.text().contains(words), "{}: {}", line.place, log.text());
+        }
+    }
+}
+
+/// A line with nothing behind it, or a fixture that no line asks for, would be a hole in the list.
+#[test]
+fn list_is_whole() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut named = BTreeSet::new();
+    for line in lines() {
+        match &line.how {
+            How::Test(file, function) => {
+                let text = std::fs::read_to_string(tests.join(file)).unwrap_or_default();
+                let is_there = text.contains(&format!("fn {function}("));
+                assert!(is_there, "{}: no {function} in {file}", line.place);
+            }
+            How::Runs(Script { fixture, .. }) | How::Lacks(fixture, _) => {
+                named.insert((*fixture).to_owned());
+            }
+            How::NotServed(what) => assert!(!what.is_empty(), "{}: no reason", line.place),
+            How::StopsTheStart(..) => {}
+        }
+    }
+    let folder = tests.join("fixtures/printed");
+    let scripts = std::fs::read_dir(folder).expect("the fixtures");
+    let scripts = scripts.map(|entry| entry.expect("an entry").file_name());
+    for name in scripts.map(|name| name.to_string_lossy().into_owned()) {
+        let is_listed = named.contains(&name) || CALLED_BY_TESTS.contains(&&*name);
+        assert!(is_listed || name == "lib", "{name} is in no line");
+    }
+}
+
+/// Fixtures that a test of its own, or another fixture, asks for.
+const CALLED_BY_TESTS: &[&str] = &[
+    "cleanup.pl",
+    "memuse.pl",
+    "preload_cgi_pm.pl",
+    "share_test2.pl",
+    "slave.pl",
+];

@@ -1,0 +1,131 @@
+//! Start-up code: scripts compiled before the fork, handlers that translate paths.
+
+use mehari_harness::{Request, Server};
+
+/// A script that tells whether the worker compiled it, or the server before there were workers.
+const COMPILED: &str = "use strict;\nour $compiler;\nBEGIN { $compiler = $$ }\nmy $r = shift;\n\
+    $r->send_http_header('text/plain');\nprint $compiler == $$ ? 'here' : 'before the fork';\n";
+
+/// The guide's start-up code in `<Perl>` sections: a loader that walks the folder of scripts, a translation handler.
+const SECTIONS: &str = "\
+PerlModule Apache2::compat
+<Perl>
+use File::Find qw(finddepth);
+use Apache::RegistryLoader ();
+my $root = '@ROOT@/';
+my $loader = Apache::RegistryLoader->new;
+finddepth(sub {
+    return unless /\\.pl$/;
+    (my $url = \"$File::Find::dir/$_\") =~ s|$root/?|/|;
+    my $status = $loader->handler($url);
+    die \"$url is not compiled: $status\" unless $status == 200;
+}, \"${root}perl/\");
+</Perl>
+<Perl>
+package My::Trans;
+use Apache::Constants qw(:common);
+sub handler { my $r = shift; return OK if $r->uri() =~ m|^/made|; return DECLINED }
+package Apache::ReadConfig;
+$PerlTransHandler = 'My::Trans';
+</Perl>
+<Location /perl>
+    SetHandler perl-script
+    PerlHandler Apache::Registry
+    Options +ExecCGI
+</Location>
+<Location /made>
+    SetHandler perl-script
+    PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
+</Location>
+Alias /perl/ @ROOT@/perl/
+";
+
+#[test]
+fn start_up_code_of_the_guide_compiles_scripts_and_translates_paths() {
+    let server = Server::builder()
+        .file("perl/one.pl", COMPILED)
+        .file("perl/below/two.pl", COMPILED)
+        .conf(SECTIONS)
+        .start();
+    for script in ["/perl/one.pl", "/perl/below/two.pl"] {
+        assert_eq!(server.get(script).expect(200), "before the fork");
+    }
+    assert_eq!(server.get("/made/up").expect(200), "/made/up");
+}
+
+const TRANSLATIONS: &str = "\
+PerlModule Apache2::compat
+<VirtualHost *:*>
+    ServerName all.example
+    PerlTransHandler Apache::OK
+    <Location /foo/test>
+        SetHandler perl-script
+        PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
+    </Location>
+</VirtualHost>
+<VirtualHost *:*>
+    ServerName some.example
+    PerlTransHandler 'sub { return shift->uri() =~ m|^/foo| \\
+                            ? Apache::OK : Apache::DECLINED; }'
+    <Location /foo/test>
+        SetHandler perl-script
+        PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
+    </Location>
+</VirtualHost>
+<VirtualHost *:*>
+    ServerName none.example
+    Alias /foo /
+    <Directory />
+        AllowOverride None
+    </Directory>
+    <Location /foo/test>
+        SetHandler perl-script
+        PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
+    </Location>
+</VirtualHost>
+<Directory @ROOT@/htdocs>
+    Require all granted
+</Directory>
+";
+
+/// A location that is no file: whether a translation handler answers for it or the disk is asked, it is reached.
+#[test]
+fn translation_handlers_keep_paths_from_the_disk() {
+    let server = Server::builder()
+        .file("htdocs/page.txt", "a page")
+        .conf(TRANSLATIONS)
+        .start();
+    for host in ["all.example", "some.example", "none.example"] {
+        let request = Request::get("/foo/test").host(host);
+        assert_eq!(server.send(&request).expect(200), "/foo/test", "{host}");
+    }
+    let page = Request::get("/page.txt").host("some.example");
+    let found = server.send(&page).expect(200);
+    assert_eq!(found, "a page");
+}
+
+/// The talk's two lines over a folder of CGI scripts.
+#[test]
+fn folder_of_cgi_scripts_runs_under_perlrun() {
+    let server = Server::builder()
+        .fixtures("guide")
+        .conf(
+            "LoadModule perl_module modules/mod_perl.so\n\
+             Alias /perlrun @ROOT@/scripts\n\
+             <Location /perlrun>\n\
+                 SetHandler perl-script\n\
+                 PerlResponseHandler ModPerl::PerlRun\n\
+                 PerlOptions +ParseHeaders\n\
+                 Options +ExecCGI\n\
+                 Require all granted\n\
+             </Location>\n",
+        )
+        .start();
+    for _ in 0..2 {
+        assert_eq!(server.get("/perlrun/hello.pl").expect(200), "Hello");
+        let page = server.get("/perlrun/counter_global.pl").expect(200);
+        assert_eq!(page, "counted 1\n");
+    }
+    let page = server.get("/perlrun/printenv.pl").expect(200);
+    assert!(page.contains("\nMOD_PERL => mod_perl/2"), "{page}");
+}
