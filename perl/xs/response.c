@@ -1,7 +1,7 @@
 /* The response of the request being served: what is printed gathers in a buffer; small responses leave
  * as one ring record, large or flushed ones stream. stdout.c is what fills it.
  */
-#include "response.h"
+#include "outgoing.h"
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* The response through the tap (tap.c): from the moment a child process may print too, all of it goes that way. */
-#include "response.h"
+#include "outgoing.h"
 
 /* Through the tap goes what is printed; a head that $r makes goes through the ring, before it. */
 void mehari_out_pour(void)

@@ -1,5 +1,5 @@
 /* Answers within an answer: a sub-request's body is part of its main request's. */
-#include "response.h"
+#include "outgoing.h"
 
 typedef struct outer {
   struct outer *next;

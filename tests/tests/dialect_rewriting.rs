@@ -13,6 +13,7 @@ fn site() -> Builder {
         .file("htdocs/page.html", "page")
         .file("htdocs/other.html", "other")
         .file("htdocs/index.html", "home")
+        .file("aliased/x", "aliased")
         .file("htdocs/odd.xyz", "odd")
         .file("htdocs/script.txt", ECHO)
         .file("htdocs/folder/page.html", "page of the folder")
@@ -21,7 +22,10 @@ fn site() -> Builder {
         .file("program.pl", PROGRAM)
         .file("names", "# a map\nred  /page.html\nboth /page.html|/page.html\n")
         .conf(
-            "ScriptAlias /cgi/ @ROOT@/cgi/\n<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+            "ScriptAlias /cgi/ @ROOT@/cgi/\nAlias /context @ROOT@/aliased\n\
+             <Directory @ROOT@/aliased>\nRewriteEngine On\nRewriteRule x$ http://example.com/?p=%{CONTEXT_PREFIX}: [R,NE]\n</Directory>\n\
+             <Location /closed>\nRequire all denied\n</Location>\n\
+             <Directory @ROOT@>\nRequire all granted\n</Directory>\n\
              <Directory @ROOT@/htdocs>\nOptions +ExecCGI\n</Directory>\n\
              ErrorDocument 404 /cgi/echo.pl?error\n\
              SetEnvIf Request_URI ^ X_SET=set\n\
@@ -40,6 +44,12 @@ fn site() -> Builder {
              RewriteRule ^/run$ /script.txt [H=cgi-script]\n\
              RewriteRule ^/cookie$ /page.html [CO=name:value:.example.com:10:/path:secure:httponly]\n\
              RewriteRule ^/escaped/(.*)$ http://example.com/?q=$1 [R,B,NE]\n\
+             RewriteRule ^/only/(.*)$ http://example.com/?q=$1 [R,B=+&,NE]\n\
+             RewriteRule ^/but/(.*)$ http://example.com/?q=$1 [R,B,BNE=/&,NE]\n\
+             RewriteRule ^/noplus/(.*)$ http://example.com/?q=$1 [R,B,BNP,NE]\n\
+             RewriteRule ^/controls/(.*)$ http://example.com/?q=$1 [R,BCTLS,NE]\n\
+             RewriteCond %{REQUEST_URI} -U\nRewriteRule ^/url(/.*)$ /page.html\n\
+             RewriteCond /closed/x !-U\nRewriteRule ^/closed-url$ /page.html\n\
              RewriteRule ^/noescape/(.*)$ http://example.com/$1#part [R,NE]\n\
              RewriteRule ^/fragment/(.*)$ http://example.com/$1#part [R=303]\n\
              RewriteRule ^/drop$ http://example.com/ [R=307,QSD]\n\
@@ -67,6 +77,7 @@ fn site() -> Builder {
              RewriteRule ^absolute$ /page.html\n\
              RewriteRule ^out$ out/ [R]\n\
              RewriteRule ^end$ end2 [END]\nRewriteRule ^end2$ page.html\n\
+             RewriteRule ^context$ http://example.com/?p=%{CONTEXT_PREFIX}: [R,NE]\n\
              RewriteRule ^text$ there.html [T=text/plain]\n\
              RewriteRule ^there\\.html$ - [T=text/css]\n\
              RewriteCond %{ENV:REDIRECT_STATUS} ^$\nRewriteRule ^once$ once?first [E=X_ONCE:1]\n\
@@ -106,6 +117,15 @@ fn rules_lead_where_they_lead_in_apache() {
         "/run?x=1",
         "/cookie",
         "/escaped/a%20b%2Bc&d=e",
+        "/only/a%20b%2Bc&d=e/f",
+        "/but/a%20b%2Bc&d=e/f",
+        "/noplus/a%20b%2Bc&d=e/f",
+        "/controls/a%20b%2Bc&d=e/f",
+        "/context/x",
+        "/folder/context",
+        "/url/page.html",
+        "/url/none",
+        "/closed-url",
         "/noescape/a%2520b",
         "/fragment/a%20b",
         "/drop?x=1",

@@ -17,6 +17,7 @@ mod ignored;
 mod limits;
 mod logs;
 mod lua;
+mod paths;
 mod perl;
 mod phases;
 mod providers;
@@ -34,6 +35,7 @@ pub const DIRECTIVES: &[Group] = &[
     tls::GROUP,
     traffic::GROUP,
     remote::GROUP,
+    paths::GROUP,
     files::GROUP,
     access::GROUP,
     digest::GROUP,

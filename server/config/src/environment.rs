@@ -31,6 +31,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_authn_file.c", "authn_file_module"),
     ("mod_auth_basic.c", "auth_basic_module"),
     ("mod_auth_digest.c", "auth_digest_module"),
+    ("mod_userdir.c", "userdir_module"),
     ("mod_remoteip.c", "remoteip_module"),
     ("mod_rewrite.c", "rewrite_module"),
     ("mod_headers.c", "headers_module"),

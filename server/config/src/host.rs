@@ -8,8 +8,19 @@ use std::path::PathBuf;
 
 use crate::{
     glob, AccessLogSettings, Alias, HostRules, LogLevel, LogTarget, Pass, Section, Settings, Site,
-    TeamMark, TlsSettings,
+    TeamMark, TlsSettings, UserDirs,
 };
+
+/// What an encoded slash in a path is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EncodedSlashes {
+    #[default]
+    Refused,
+    Decoded,
+    /// `%2F`, as it came.
+    Kept,
+}
 
 /// What one host answers with.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -31,6 +42,10 @@ pub struct Host {
     pub server_admin: Option<String>,
     pub document_root: PathBuf,
     pub aliases: Vec<Alias>,
+    /// `UserDir`
+    pub user_dirs: Option<UserDirs>,
+    /// `AllowEncodedSlashes`
+    pub(crate) encoded_slashes: Option<EncodedSlashes>,
     /// `ProxyPass` outside of sections, in order.
     pub passes: Vec<Pass>,
     /// The settings outside any section.
@@ -85,6 +100,8 @@ impl Host {
             server_admin: None,
             document_root: PathBuf::new(),
             aliases: Vec::new(),
+            user_dirs: None,
+            encoded_slashes: None,
             passes: Vec::new(),
             base: empty,
             sections: Vec::new(),
@@ -112,6 +129,10 @@ impl Host {
         self.physical_port = self.physical_port.or(main.physical_port);
         self.tls.inherit(&main.tls);
         self.aliases.extend_from_slice(&main.aliases);
+        if self.user_dirs.is_none() {
+            self.user_dirs.clone_from(&main.user_dirs);
+        }
+        self.encoded_slashes = self.encoded_slashes.or(main.encoded_slashes);
         self.rules.inherit(&main.rules);
         self.passes.extend_from_slice(&main.passes);
         let own = std::mem::replace(&mut self.sections, main.sections.clone());
@@ -122,6 +143,10 @@ impl Host {
 
     pub fn is_canonical(&self) -> bool {
         self.canonical.unwrap_or(false)
+    }
+
+    pub fn encoded_slashes(&self) -> EncodedSlashes {
+        self.encoded_slashes.unwrap_or_default()
     }
 
     pub fn is_port_physical(&self) -> bool {

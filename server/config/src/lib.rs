@@ -52,6 +52,7 @@ mod text;
 mod tls;
 mod traffic;
 mod upstream;
+mod user_dirs;
 mod zero;
 
 pub use access::{
@@ -69,7 +70,7 @@ pub use environment::stood_in_for;
 pub use expression::Expression;
 pub use filter::*;
 pub use handler::*;
-pub use host::{Host, HostAddress, HostLogs};
+pub use host::{EncodedSlashes, Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
 pub use interpreter::{Errand, Ground, Interpreter, Made};
 pub use log_format::*;
@@ -86,7 +87,8 @@ pub use proxy_tls::ProxyTls;
 pub use redis::*;
 pub use remote::RemoteAddress;
 pub use rewrite::{
-    BackEndStart, Check, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule, Rewriting,
+    BackEndStart, Check, Escape, Flags, Forced, RewriteCondition, RewriteMap, RewriteRule,
+    Rewriting,
 };
 pub use rules::{
     Base, Condition, Conditional, Expires, Expiry, From as RedirectFrom, HeaderAction, HeaderRule,
@@ -99,6 +101,7 @@ pub use text::{escaped, unescaped, Facts, Function, Matched, Nothing, Piece, Tex
 pub use tls::*;
 pub use traffic::*;
 pub use upstream::*;
+pub use user_dirs::{UserDirs, UserPlace};
 pub use zero::Error;
 
 /// Edit distance between two words, for "did you mean".

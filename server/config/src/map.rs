@@ -40,6 +40,18 @@ impl Host {
     }
 }
 
+impl Host {
+    /// The URL path and the folder of the alias that a path is below: nothing and the document root without one.
+    /// An `AliasMatch` has none.
+    pub fn context(&self, url_path: &str) -> (&str, &Path) {
+        let mut plain = self.aliases.iter();
+        match plain.find(|alias| alias.rest(url_path).is_some()) {
+            Some(alias) => (alias.url.trim_end_matches('/'), &alias.path),
+            None => ("", &self.document_root),
+        }
+    }
+}
+
 impl Alias {
     /// `AliasMatch`: the file the pattern makes of a path that matches.
     fn matched(&self, url_path: &str) -> Option<Mapped> {

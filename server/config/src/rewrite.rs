@@ -14,7 +14,7 @@ mod map;
 
 pub use condition::{Check, RewriteCondition};
 pub(crate) use flags::Wishes;
-pub use flags::{Flags, Forced};
+pub use flags::{Escape, Flags, Forced};
 pub use map::RewriteMap;
 
 /// All that one scope says about rewriting.

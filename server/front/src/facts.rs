@@ -4,7 +4,7 @@ use crate::canonical;
 use crate::maps::MapTable;
 use crate::notes::Notes;
 use crate::request::Request;
-use mehari_config::{Facts, Groups, Host, Piece, RewriteMap};
+use mehari_config::{Escape, Facts, Groups, Host, Piece, RewriteMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub struct RequestFacts<'a> {
@@ -22,7 +22,7 @@ pub struct RequestFacts<'a> {
     /// Of the rule's pattern and of its last condition.
     pub groups: Option<(&'a [u8], &'a Groups)>,
     pub condition: Option<(&'a [u8], &'a Groups)>,
-    pub escape_groups: bool,
+    pub escape: Option<&'a Escape>,
     /// Of the response, once there is one.
     pub status: u16,
     pub lines: &'a [u8],
@@ -49,7 +49,7 @@ impl<'a> RequestFacts<'a> {
             set_env: &[],
             groups: None,
             condition: None,
-            escape_groups: false,
+            escape: None,
             status: 0,
             lines: &[],
             came: UNIX_EPOCH,
@@ -126,6 +126,14 @@ impl<'a> RequestFacts<'a> {
             "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
             "IPV6" => b"off",
             "IS_SUBREQ" => b"false",
+            "CONTEXT_PREFIX" => {
+                let context = self.host.context(&String::from_utf8_lossy(self.path));
+                return into.extend_from_slice(context.0.as_bytes());
+            }
+            "CONTEXT_DOCUMENT_ROOT" => {
+                let context = self.host.context(&String::from_utf8_lossy(self.path));
+                return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
+            }
             "CONTENT_TYPE" if !self.lines.is_empty() => {
                 return self.response("content-type", into);
             }
@@ -177,23 +185,11 @@ impl<'a> RequestFacts<'a> {
         let Some(bytes) = of.and_then(|(text, groups)| groups.get(text, number)) else {
             return;
         };
-        match self.escape_groups {
-            true => into.extend_from_slice(&escaped_group(bytes)),
-            false => into.extend_from_slice(bytes),
+        match self.escape {
+            Some(escape) => escape.put(bytes, into),
+            None => into.extend_from_slice(bytes),
         }
     }
-}
-
-/// `[B]`: everything but letters, digits and `_` is escaped.
-fn escaped_group(bytes: &[u8]) -> Vec<u8> {
-    let mut escaped = Vec::with_capacity(bytes.len());
-    for &byte in bytes {
-        match byte.is_ascii_alphanumeric() || byte == b'_' {
-            true => escaped.push(byte),
-            false => escaped.extend_from_slice(format!("%{byte:02x}").as_bytes()),
-        }
-    }
-    escaped
 }
 
 impl Facts for RequestFacts<'_> {

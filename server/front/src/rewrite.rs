@@ -149,13 +149,14 @@ impl Run<'_> {
                 None => Applied::Nothing,
             });
         };
-        let facts = self.facts_for(matched, condition, flags.escape_groups);
+        let facts = self.facts_for(matched, condition, flags.escape.as_ref());
         let Some(mut target) = expanded(substitution, &facts, flags) else {
             return Some(Applied::End(Rewritten::Status(403)));
         };
         let literal = substitution.pieces().first();
         let fixed_start = matches!(literal, Some(mehari_config::Piece::Literal(start))
-            if start.len() > 1 && start[1..].contains(&b'/'));
+            if start.len() > 1 && start[1..].contains(&b'/'))
+            || flags.any_start;
         self.take_query(&mut target, flags);
         // It would go on as it is, into heads of others' requests.
         if self.query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
@@ -187,7 +188,7 @@ impl Run<'_> {
         if flags.environment.is_empty() && flags.cookies.is_empty() {
             return;
         }
-        let facts = self.facts_for(matched, condition, false);
+        let facts = self.facts_for(matched, condition, None);
         let set = flags
             .environment
             .iter()

@@ -46,6 +46,8 @@ pub struct Turn {
     pub response: Vec<u8>,
     pub route: Option<Rc<Route>>,
     head_after: Option<Duration>,
+    /// Of a request that scripts are asked about.
+    pub small_body: Option<Vec<u8>>,
     /// Who asks, when a believed proxy said so.
     pub client: Option<Box<Peer>>,
     /// Whose progress is asked for.
@@ -83,6 +85,7 @@ impl Turn {
             response: Vec::new(),
             route: None,
             head_after: None,
+            small_body: None,
             client: None,
             upload: None,
             lease: None,

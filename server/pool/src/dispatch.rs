@@ -1,9 +1,10 @@
-//! Which worker gets a request: the idle one used last, then the shortest mailbox, then the queue.
+//! Which worker gets a request: one that is awake where all cores are busy, the idle one used last, then the shortest
+//! mailbox, then the queue.
 //! What is submitted and not begun is taken back as soon as its worker is slow or another is idle.
 
 use crate::call::{Body, Call, Fault};
 use crate::exchange::Ticket;
-use crate::frame::encode;
+use crate::frame::{encode, is_sound};
 use crate::inner::{Inner, Queued};
 use crate::worker::{Held, Worker};
 use mehari_wire::layout::SLOT_SIZE;
@@ -13,6 +14,13 @@ use std::time::{Duration, Instant};
 
 /// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
 pub const SLOW: Duration = Duration::from_micros(200);
+
+/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed, and each one there is,
+/// as all may be without their zygote.
+const HANDED_BACK_MOST: usize = 16;
+
+/// What a worker wrote whose mailbox says what cannot be of its requests.
+pub const BAD_POSITION: &str = "a position that cannot be";
 
 impl Inner {
     pub fn admit(&mut self, ticket: Ticket, mut call: Call<'_>) -> Result<(), Fault> {
@@ -58,6 +66,7 @@ impl Inner {
             body_file: take_file(&mut call),
             timeout: call.timeout,
             since: now,
+            handed_back: 0,
         });
         Ok(())
     }
@@ -83,6 +92,7 @@ impl Inner {
             frame_length: length,
             body_file: take_file(call),
             timeout: call.timeout,
+            handed_back: 0,
             answered: false,
             head_seen: false,
             tapped: false,
@@ -111,33 +121,61 @@ impl Inner {
         if worker.held.is_empty() {
             worker.head_since = now;
         }
+        if worker.mailbox.submit().is_err() {
+            // Its frame was written a moment ago, and nobody was told to read it.
+            let frame = worker.mailbox.next_slot()[..held.frame_length].to_vec();
+            let team = worker.team;
+            self.kill_broken(index, BAD_POSITION);
+            self.put_back(team, held, frame);
+            return;
+        }
         worker.held.push_back(held);
-        worker.mailbox.submit();
         worker.needs_wake = true;
     }
 
     /// The worker for the team's next request. An idle one is taken off the idle list.
     fn pick(&mut self, team: usize, now: Instant) -> Option<usize> {
-        if let Some(index) = self.teams[team].idle.pop() {
+        let idle = !self.teams[team].idle.is_empty();
+        if idle && self.cores_are_busy() && self.teams[team].packing.allows() {
+            if let Some(awake) = self.shortest(team, now) {
+                self.teams[team].packing.packed();
+                return Some(awake);
+            }
+        }
+        self.pick_idle(team).or_else(|| self.shortest(team, now))
+    }
+
+    fn pick_idle(&mut self, team: usize) -> Option<usize> {
+        while let Some(index) = self.teams[team].idle.pop() {
             if let Some(worker) = self.worker(index) {
                 worker.in_idle = false;
                 if worker.is_serving() {
                     return Some(index);
                 }
             }
-            return self.pick(team, now);
         }
+        None
+    }
+
+    /// As many workers are awake as can run at once.
+    fn cores_are_busy(&self) -> bool {
+        let workers = self.workers.iter().flatten();
+        workers.filter(|worker| !worker.held.is_empty()).count() >= self.cores_for_workers
+    }
+
+    /// Of the team's workers that are awake, quick and have room, the one that holds least.
+    fn shortest(&self, team: usize, now: Instant) -> Option<usize> {
         let depth = self.teams[team].policy.depth;
         let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
         let current = self.current;
-        self.workers
-            .iter()
-            .enumerate()
+        let workers = self.workers.iter().enumerate();
+        workers
             .filter_map(|(index, worker)| worker.as_ref().map(|worker| (index, worker)))
             .filter(|(_, worker)| {
                 worker.is_serving()
                     && worker.generation == current
                     && worker.team == team
+                    && !worker.in_idle
                     && worker.depth() < depth
             })
             .filter(|(_, worker)| worker.head_age(now) < SLOW)
@@ -187,6 +225,7 @@ impl Inner {
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
             timeout: queued.timeout,
+            handed_back: queued.handed_back,
             answered: false,
             head_seen: false,
             tapped: false,
@@ -220,16 +259,27 @@ impl Inner {
             .any(|worker| worker.depth() > 1)
     }
 
-    /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle.
+    /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle, unless it was
+    /// packed there on purpose.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
         for index in 0..self.workers.len() {
             let Some(worker) = self.workers[index].as_ref() else {
                 continue;
             };
-            let team = self.teams.get(worker.team);
-            let somebody_idle = || team.is_some_and(|team| !team.idle.is_empty());
-            if worker.depth() > 1 && (worker.head_age(now) >= SLOW || somebody_idle()) {
+            if worker.depth() < 2 {
+                continue;
+            }
+            let is_slow = worker.head_age(now) >= SLOW;
+            // One that has not begun even the first waits for a core, as every other worker would.
+            let has_begun = worker.has_begun();
+            let Some(team) = self.teams.get_mut(worker.team) else {
+                continue;
+            };
+            if is_slow && has_begun {
+                team.packing.regret();
+            }
+            if is_slow || (!team.idle.is_empty() && !team.packing.is_on()) {
                 self.take_back_all(index, now);
             }
         }
@@ -243,8 +293,13 @@ impl Inner {
                 return;
             };
             // The first one is the worker's: it may have it already.
-            if worker.held.len() < 2 || !worker.mailbox.take_back() {
+            if worker.held.len() < 2 {
                 return;
+            }
+            match worker.mailbox.take_back() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(_) => return self.kill_broken(index, BAD_POSITION),
             }
             let Some(held) = worker.held.pop_back() else {
                 return;
@@ -266,7 +321,14 @@ impl Inner {
         self.put_back_since(team, held, frame, since);
     }
 
+    /// The frame stood where a worker can write: it goes to nobody else unless it is what it was made as.
     fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
+        let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
+        let most = HANDED_BACK_MOST + self.workers.len();
+        if !is_sound || usize::from(held.handed_back) >= most {
+            self.fail(held.ticket, Fault::WorkerDied);
+            return;
+        }
         let Some(arrived) = self.exchanges.get(held.ticket) else {
             return;
         };
@@ -278,6 +340,7 @@ impl Inner {
             body_file: held.body_file,
             timeout: held.timeout,
             since,
+            handed_back: held.handed_back,
         });
     }
 
@@ -288,8 +351,13 @@ impl Inner {
         };
         let is_last =
             worker.held.len() > 1 && worker.held.back().is_some_and(|held| held.ticket == ticket);
-        if is_last && worker.mailbox.take_back() {
-            worker.held.pop_back();
+        if !is_last {
+            return;
+        }
+        match worker.mailbox.take_back() {
+            Ok(true) => drop(worker.held.pop_back()),
+            Ok(false) => {}
+            Err(_) => self.kill_broken(index, BAD_POSITION),
         }
     }
 

@@ -82,6 +82,20 @@ fn expectations() -> Vec<(&'static str, usize)> {
             offset_of!(Request, connection),
         ),
         ("offsetof(mehari_request, kept)", offset_of!(Request, kept)),
+        (
+            "offsetof(mehari_request, login)",
+            offset_of!(Request, login),
+        ),
+        (
+            "offsetof(mehari_request, known)",
+            offset_of!(Request, known),
+        ),
+        ("MEHARI_TEXT_USER", layout::Text::User as usize),
+        ("MEHARI_TEXT_CHALLENGE", layout::Text::Challenge as usize),
+        (
+            "MEHARI_LOGIN_NO_USER_FILE",
+            layout::login::NO_USER_FILE.into(),
+        ),
         ("offsetof(mehari_request, body)", offset_of!(Request, body)),
         (
             "offsetof(mehari_request, field_count)",

@@ -16,6 +16,9 @@ LoadModule authz_groupfile_module /usr/lib/apache2/modules/mod_authz_groupfile.s
 LoadModule access_compat_module /usr/lib/apache2/modules/mod_access_compat.so
 LoadModule auth_digest_module /usr/lib/apache2/modules/mod_auth_digest.so
 LoadModule remoteip_module /usr/lib/apache2/modules/mod_remoteip.so
+LoadModule userdir_module /usr/lib/apache2/modules/mod_userdir.so
+LoadModule negotiation_module /usr/lib/apache2/modules/mod_negotiation.so
+LoadModule include_module /usr/lib/apache2/modules/mod_include.so
 LoadModule macro_module /usr/lib/apache2/modules/mod_macro.so
 LoadModule proxy_module /usr/lib/apache2/modules/mod_proxy.so
 LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so

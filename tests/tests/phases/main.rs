@@ -5,6 +5,7 @@
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 mod access;
+mod admission;
 mod handlers;
 mod leading;
 mod order;

@@ -1,61 +1,12 @@
-//! From URL paths to files, and what is said about files.
+//! What is said about files: their types, codings and character sets.
 
+use super::paths::url_path;
 use super::row::*;
-use crate::overrides::{FILE_INFO, INDEXES};
-use crate::{Alias, Pattern, Text};
+use crate::overrides::FILE_INFO;
 
 pub const GROUP: Group = Group {
-    title: "Files and URL paths",
+    title: "Files",
     rows: &[
-        Directive::host(
-            "DocumentRoot",
-            Shape::Path,
-            "The folder the URL path `/` stands for.",
-            |target, arguments| {
-                target.host.document_root = arguments.path(0, &target.site.server_root)?;
-                Ok(())
-            },
-        )
-        .otherwise("htdocs below ServerRoot"),
-        Directive::host(
-            "Alias",
-            words("URL-PATH PATH", 2, 2),
-            "The file or folder a URL path stands for. The first alias that matches wins.",
-            |target, arguments| alias(target, arguments, false),
-        )
-        .example("/icons /usr/share/icons", "icons /usr/share/icons"),
-        Directive::host(
-            "ScriptAlias",
-            words("URL-PATH PATH", 2, 2),
-            "Like Alias, and everything there is a CGI program.",
-            |target, arguments| alias(target, arguments, true),
-        )
-        .example("/cgi-bin /usr/lib/cgi-bin", "/cgi-bin"),
-        Directive::host(
-            "AliasMatch",
-            words("REGEX PATH", 2, 2),
-            "The file for URL paths that match; `$1` and so on are put in.",
-            |target, arguments| alias_match(target, arguments, false),
-        )
-        .example("^/icons/(.*)$ /usr/share/icons/$1", "( /x"),
-        Directive::host(
-            "ScriptAliasMatch",
-            words("REGEX PATH", 2, 2),
-            "Like AliasMatch, and what is found is a CGI program.",
-            |target, arguments| alias_match(target, arguments, true),
-        )
-        .example("^/cgi/([^/]+) /usr/lib/cgi-bin/$1", "( /x"),
-        Directive::everywhere(
-            "DirectorySlash",
-            Shape::Flag,
-            "Whether a folder asked for without its slash is redirected to the path with it.",
-            |target, arguments| {
-                target.changes.push(Change::DirectorySlash(arguments.flag()?));
-                Ok(())
-            },
-        )
-        .htaccess(INDEXES)
-        .default("On"),
         Directive::everywhere(
             "EnableSendfile",
             Shape::Flag,
@@ -67,73 +18,6 @@ pub const GROUP: Group = Group {
         )
         .htaccess(FILE_INFO)
         .default("On"),
-        Directive::everywhere(
-            "FallbackResource",
-            words("/URL-PATH|disabled", 1, 1),
-            "What answers where no file does.",
-            |target, arguments| {
-                let path = match arguments.filled(0)?.eq_ignore_ascii_case("disabled") {
-                    true => None,
-                    false => Some(url_path(arguments, 0)?),
-                };
-                target.changes.push(Change::FallbackResource(path));
-                Ok(())
-            },
-        )
-        .htaccess(INDEXES)
-        .otherwise("disabled")
-        .example("/index.pl", "index.pl"),
-        Directive::everywhere(
-            "AcceptPathInfo",
-            Shape::Choice(&["Default", "On", "Off"]),
-            "Whether a file answers for paths behind it: scripts do, other files do not, unless this says otherwise.",
-            |target, arguments| {
-                let accept = match arguments.choice()? {
-                    "On" => Some(true),
-                    "Off" => Some(false),
-                    _ => None,
-                };
-                target.changes.push(Change::AcceptPathInfo(accept));
-                Ok(())
-            },
-        )
-        .htaccess(FILE_INFO)
-        .otherwise("Default"),
-        Directive::everywhere(
-            "AllowOverride",
-            words("None|All|AuthConfig|FileInfo|Indexes|Limit|Options...", 1, ANY),
-            "What the .htaccess files of these folders may say. They are read once and watched.",
-            allow_override,
-        )
-        .otherwise("None")
-        .example("FileInfo AuthConfig", "Everything"),
-        Directive::everywhere(
-            "AllowOverrideList",
-            words("None|DIRECTIVE...", 1, ANY),
-            "Directives a .htaccess may use whatever AllowOverride says.",
-            allow_override_list,
-        )
-        .otherwise("None")
-        .example("Redirect RewriteRule", "Redirekt"),
-        Directive::host(
-            "AccessFileName",
-            words("NAME...", 1, ANY),
-            "What .htaccess files are called.",
-            |target, arguments| {
-                let mut names = Vec::new();
-                for index in 0..arguments.words.len() {
-                    let name = arguments.filled(index)?;
-                    if name.contains('/') {
-                        return Err(arguments.fault(index, format!("expected a file name without `/`, not `{name}`")));
-                    }
-                    names.push(name.to_string());
-                }
-                target.site.access_files = names;
-                Ok(())
-            },
-        )
-        .default(".htaccess")
-        .example(".htaccess", "a/b"),
         Directive::everywhere(
             "ForceType",
             words("MEDIA/TYPE|None", 1, 1),
@@ -234,15 +118,6 @@ pub const GROUP: Group = Group {
         .htaccess(FILE_INFO)
         .example("text/x-template /cgi-bin/template.cgi", "text/x-template cgi"),
         Directive::everywhere(
-            "DirectoryIndex",
-            words("NAME...|disabled", 1, ANY),
-            "The files looked for when a folder is asked for, the first that exists.",
-            directory_index,
-        )
-        .htaccess(INDEXES)
-        .default("index.html")
-        .example("index.pl index.html", "\"\""),
-        Directive::everywhere(
             "AddType",
             words("MEDIA/TYPE SUFFIX...", 2, ANY),
             "The Content-Type of files with these suffixes.",
@@ -254,70 +129,9 @@ pub const GROUP: Group = Group {
         .htaccess(FILE_INFO)
         .otherwise("a built-in table")
         .example("text/x-perl-source .pod", "perl .pod"),
-        Directive::everywhere(
-            "ErrorDocument",
-            words("STATUS /URL-PATH|TEXT", 2, 2),
-            "What is answered in place of the built-in page for a 4xx or 5xx status.",
-            error_document,
-        )
-        .htaccess(FILE_INFO)
-        .example("404 /missing.html", "200 /fine.html"),
     ],
 };
 
-fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
-    let url = arguments.filled(0)?;
-    if !url.starts_with('/') {
-        let message = format!("expected a URL path that begins with `/`, not `{url}`");
-        return Err(arguments.fault(0, message));
-    }
-    let alias = Alias {
-        url: url.to_string(),
-        matching: None,
-        path: arguments.path(1, &target.site.server_root)?,
-        script,
-    };
-    if target
-        .host
-        .aliases
-        .iter()
-        .any(|known| known.url == alias.url)
-    {
-        let message = format!("`{url}` has an alias already, which wins");
-        target.environment.remark(message);
-    }
-    target.host.aliases.push(alias);
-    Ok(())
-}
-
-fn alias_match(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
-    let text = arguments.filled(0)?;
-    let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
-    let pattern = Pattern::new(text).map_err(|why| arguments.fault(0, wrong(why)))?;
-    let path = arguments.path(1, &target.site.server_root)?;
-    let written = Text::groups(&path.to_string_lossy());
-    target.host.aliases.push(Alias {
-        url: text.to_string(),
-        matching: Some((pattern, written)),
-        path,
-        script,
-    });
-    Ok(())
-}
-
-fn directory_index(target: &mut Target, arguments: &Arguments) -> Applied {
-    let mut names = Vec::new();
-    for index in 0..arguments.words.len() {
-        names.push(arguments.filled(index)?.to_string());
-    }
-    if names.len() == 1 && names[0].eq_ignore_ascii_case("disabled") {
-        names.clear();
-    }
-    target.changes.push(Change::DirectoryIndex(names));
-    Ok(())
-}
-
-/// A suffix as it is compared: without the dot, in lower case.
 pub(super) fn suffix(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let text = arguments.filled(index)?;
     let suffix = text.strip_prefix('.').unwrap_or(text).to_ascii_lowercase();
@@ -330,7 +144,6 @@ pub(super) fn suffix(arguments: &Arguments, index: usize) -> Result<String, Faul
     }
 }
 
-/// A media type such as text/html.
 pub(super) fn media_type<'a>(arguments: &'a Arguments, index: usize) -> Result<&'a str, Fault> {
     let media_type = arguments.filled(index)?;
     let fits = |c: char| c.is_ascii_graphic() || c == ' ';
@@ -346,7 +159,6 @@ pub(super) fn media_type<'a>(arguments: &'a Arguments, index: usize) -> Result<&
     }
 }
 
-/// A change for each suffix from the word `from` on.
 fn each_suffix(
     target: &mut Target,
     arguments: &Arguments,
@@ -360,7 +172,6 @@ fn each_suffix(
     Ok(())
 }
 
-/// A word for a header field: a charset, a coding.
 fn token<'a>(arguments: &'a Arguments, what: &str) -> Result<&'a str, Fault> {
     let text = arguments.filled(0)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
@@ -378,82 +189,5 @@ fn default_charset(target: &mut Target, arguments: &Arguments) -> Applied {
         _ => Some(text.to_string()),
     };
     target.changes.push(Change::DefaultCharset(charset));
-    Ok(())
-}
-
-/// A URL path that begins with a slash.
-fn url_path(arguments: &Arguments, index: usize) -> Result<String, Fault> {
-    let path = arguments.filled(index)?;
-    match path.starts_with('/') {
-        true => Ok(path.to_string()),
-        false => {
-            let message = format!("expected a URL path that begins with `/`, not `{path}`");
-            Err(arguments.fault(index, message))
-        }
-    }
-}
-
-fn allow_override(target: &mut Target, arguments: &Arguments) -> Applied {
-    let mut classes = 0;
-    for (index, word) in arguments.words.iter().enumerate() {
-        const NAMES: &[&str] = &[
-            "None",
-            "All",
-            "AuthConfig",
-            "FileInfo",
-            "Indexes",
-            "Limit",
-            "Options",
-        ];
-        let class = crate::htaccess::class(&word.text);
-        classes |= class.ok_or_else(|| {
-            let message = format!("expected {}, not `{}`", NAMES.join(", "), word.text);
-            arguments
-                .fault(index, message)
-                .or_nearest(&word.text, NAMES.iter().copied())
-        })?;
-    }
-    target.changes.push(Change::AllowOverride(classes));
-    Ok(())
-}
-
-fn allow_override_list(target: &mut Target, arguments: &Arguments) -> Applied {
-    let mut names = Vec::new();
-    for (index, word) in arguments.words.iter().enumerate() {
-        if word.text.eq_ignore_ascii_case("none") {
-            continue;
-        }
-        let Some(row) = Directive::named(&word.text) else {
-            let all = Directive::all().flat_map(|row| row.names());
-            let message = format!("expected None or directives, not `{}`", word.text);
-            return Err(arguments.fault(index, message).or_nearest(&word.text, all));
-        };
-        names.push(row.name.to_ascii_lowercase());
-    }
-    target.changes.push(Change::AllowOverrideList(names));
-    Ok(())
-}
-
-fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
-    let text = arguments.filled(0)?;
-    let status = text
-        .parse()
-        .ok()
-        .filter(|status| (400..=599).contains(status));
-    let Some(status) = status else {
-        return Err(arguments.fault(
-            0,
-            format!("expected a status from 400 to 599, not `{text}`"),
-        ));
-    };
-    let document = arguments.text(1)?;
-    let elsewhere = document.starts_with("http://") || document.starts_with("https://");
-    if elsewhere && status == 401 {
-        let message = "expected a URL path of this server or a text: who is redirected is not asked for a password";
-        return Err(arguments.fault(1, message));
-    }
-    target
-        .changes
-        .push(Change::ErrorDocument(status, document.to_string()));
     Ok(())
 }

@@ -11,12 +11,13 @@ const DATA_FIRST: &str =
 const KERNEL: &str = "buffers are the kernel's choice";
 const BY_ADDRESS: &str = "hosts of one address are told apart by name in any case";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
-const NOT_NEGOTIATED: &str = "a URL path stands for one file, whatever its language";
+const NOT_NEGOTIATED: &str =
+    "of several files of a name MultiViews takes the first by name, whatever its language";
 const LIMIT_REQUEST_BODY: &str = "LimitRequestBody says how long a body may be";
 const PROXY_TIMEOUT: &str = "ProxyTimeout says how long a program may be silent";
 const BY_PROCESSES: &str = "FcgidMaxProcessesPerClass says how many processes a script has";
 const WHILE_ASKED_FOR: &str = "a script's processes end five minutes after its last request";
-const NOT_LISTED: &str = "folders are not listed";
+const NOT_LISTED: &str = "folders are listed plainly: names, dates and sizes, by name";
 
 pub const GROUP: Group = Group {
     title: "Ignored by design",

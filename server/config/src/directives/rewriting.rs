@@ -60,7 +60,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteRule",
             words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
-            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B DPI. With P the host of the target is written out.",
+            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B BNP BNE BCTLS DPI UnsafeAllow3F UnsafePrefixStat. With P the host of the target is written out.",
             rule,
         )
         .htaccess(FILE_INFO)

@@ -23,6 +23,8 @@ pub enum Check {
     Match(Pattern),
     #[serde(skip)]
     File(FileTest),
+    /// `-U`: a URL path that is not refused to everybody.
+    Path,
     /// `<x`, `>x`, `=x`, `<=x`, `>=x` by bytes, `-eq` and the like by number.
     #[serde(skip)]
     Compare(Comparison),
@@ -138,8 +140,9 @@ fn check(pattern: &str, caseless: bool) -> Result<Check, String> {
     }
     if let [b'-', letter] = pattern.as_bytes() {
         let letter = match *letter as char {
+            'U' => return Ok(Check::Path),
             // As a subrequest would find it: as a file.
-            'F' | 'U' => 'f',
+            'F' => 'f',
             letter => letter,
         };
         if let Some(test) = Test::of_letter(letter).filter(|_| !"znTR".contains(letter)) {

@@ -29,7 +29,9 @@ pub struct Flags {
     /// `H` and `T`: for the request as the rules leave it.
     pub forced: Option<Arc<Forced>>,
     pub discard_path_info: bool,
-    pub escape_groups: bool,
+    pub escape: Option<Escape>,
+    /// `UnsafePrefixStat`: what is put in may name a folder of the disk.
+    pub any_start: bool,
     pub no_subrequest: bool,
 }
 
@@ -80,7 +82,42 @@ pub(crate) struct Wishes {
     pub media_type: Option<String>,
 }
 
+/// `[B]` and its kin: what of a group is percent-encoded where it is put in.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Escape {
+    /// `B=CHARACTERS`: these alone.
+    pub only: Option<Vec<u8>>,
+    /// `BNE=CHARACTERS`: never these.
+    pub but: Vec<u8>,
+    /// `BNP`: a blank is `%20`, not `+`.
+    pub without_plus: bool,
+    /// `BCTLS`: blanks and control characters.
+    pub controls: bool,
+}
+
+impl Escape {
+    pub fn put(&self, bytes: &[u8], into: &mut Vec<u8>) {
+        for &byte in bytes {
+            let listed = self.only.as_ref().is_some_and(|only| only.contains(&byte));
+            let by_kind = match self.controls {
+                true => byte <= b' ' || byte == 0x7f,
+                false => self.only.is_none(),
+            };
+            let meant = (listed || by_kind) && !self.but.contains(&byte);
+            match byte {
+                _ if !meant || byte.is_ascii_alphanumeric() || byte == b'_' => into.push(byte),
+                b' ' if !self.without_plus => into.push(b'+'),
+                _ => into.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+            }
+        }
+    }
+}
+
 impl Flags {
+    fn escaping(&mut self) -> &mut Escape {
+        self.escape.get_or_insert_with(Default::default)
+    }
+
     pub(super) fn read(list: &str) -> Result<(Flags, Wishes), String> {
         let mut flags = Flags::default();
         let mut wishes = Wishes::default();
@@ -121,7 +158,13 @@ impl Flags {
             "NE" | "NOESCAPE" => self.no_escape = true,
             "NS" | "NOSUBREQ" => self.no_subrequest = true,
             "C" | "CHAIN" => self.chain = true,
-            "B" | "BNP" | "BNE" => self.escape_groups = true,
+            "B" | "BACKREF" | "ESCAPE" => {
+                let only = (!value.is_empty()).then(|| value.as_bytes().to_vec());
+                self.escaping().only = only;
+            }
+            "BNE" | "BACKREFNOESCAPE" => self.escaping().but = value.as_bytes().to_vec(),
+            "BNP" | "BACKREFNOPLUS" => self.escaping().without_plus = true,
+            "BCTLS" | "BACKREFCTLS" => self.escaping().controls = true,
             "DPI" | "DISCARDPATH" => self.discard_path_info = true,
             "S" | "SKIP" => self.skip = number(name, value)?,
             "N" | "NEXT" => {
@@ -145,11 +188,38 @@ impl Flags {
             }
             "CO" | "COOKIE" => self.cookies.push(text(value)?),
             "UNSAFEALLOW3F" => self.question_marks = true,
-            "UNSAFEPREFIXSTAT" | "UNC" => {}
+            "UNSAFEPREFIXSTAT" => self.any_start = true,
+            "UNC" => {}
             _ => {
                 const KNOWN: &[&str] = &[
-                    "L", "END", "R", "F", "G", "P", "PT", "QSA", "QSD", "QSL", "NC", "NE", "NS",
-                    "C", "S", "N", "E", "CO", "P", "T", "H", "B", "DPI",
+                    "L",
+                    "END",
+                    "R",
+                    "F",
+                    "G",
+                    "P",
+                    "PT",
+                    "QSA",
+                    "QSD",
+                    "QSL",
+                    "NC",
+                    "NE",
+                    "NS",
+                    "C",
+                    "S",
+                    "N",
+                    "E",
+                    "CO",
+                    "P",
+                    "T",
+                    "H",
+                    "B",
+                    "BNP",
+                    "BNE",
+                    "BCTLS",
+                    "DPI",
+                    "UnsafeAllow3F",
+                    "UnsafePrefixStat",
                 ];
                 let nearest = crate::nearest(name, KNOWN.iter().copied());
                 let hint = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));

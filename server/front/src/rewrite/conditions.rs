@@ -1,7 +1,9 @@
 //! What has to hold for a rule: its conditions, and the facts they and its target are asked of.
 
 use crate::facts::RequestFacts;
-use mehari_config::{Check, Facts, Groups, RewriteCondition};
+use crate::path::Path;
+use crate::request::path_of;
+use mehari_config::{Check, Escape, Facts, Groups, RewriteCondition};
 
 use super::Run;
 
@@ -10,7 +12,7 @@ impl Run<'_> {
         &'s self,
         groups: (&'s [u8], &'s Groups),
         condition: Option<(&'s [u8], &'s Groups)>,
-        escape_groups: bool,
+        escape: Option<&'s Escape>,
     ) -> RequestFacts<'s> {
         let outer = &self.facts;
         RequestFacts {
@@ -18,7 +20,7 @@ impl Run<'_> {
             query: &self.query,
             groups: Some(groups),
             condition,
-            escape_groups,
+            escape,
             path: match outer.file.is_empty() {
                 true => &self.subject,
                 false => outer.path,
@@ -43,7 +45,7 @@ impl Run<'_> {
             let known = last
                 .as_ref()
                 .map(|(text, groups)| (text.as_slice(), groups));
-            let facts = self.facts_for(matched, known, false);
+            let facts = self.facts_for(matched, known, None);
             let (holds, groups) = check(condition, &facts);
             if groups.is_some() {
                 last = groups;
@@ -78,6 +80,16 @@ impl<'s> RequestFacts<'s> {
     }
 }
 
+/// As a sub-request would: what is there is not asked, only whether it is refused.
+fn is_open(target: &[u8], facts: &RequestFacts) -> bool {
+    let Ok(path) = Path::decode(path_of(target)) else {
+        return false;
+    };
+    let path = String::from_utf8_lossy(&path.merged);
+    let file = facts.host.map(&path).file;
+    !facts.host.settings(&path, Some(&file)).denied
+}
+
 fn check(condition: &RewriteCondition, facts: &RequestFacts) -> (bool, Option<(Vec<u8>, Groups)>) {
     let subject = condition.subject.of(facts);
     let (holds, groups) = match &condition.check {
@@ -86,6 +98,7 @@ fn check(condition: &RewriteCondition, facts: &RequestFacts) -> (bool, Option<(V
             (groups.is_some(), groups)
         }
         Check::File(test) => (test.passes(&subject, facts as &dyn Facts), None),
+        Check::Path => (is_open(&subject, facts), None),
         Check::Compare(comparison) => (comparison.holds(&subject), None),
         Check::Expression(expression) => (expression.holds(facts), None),
     };

@@ -15,7 +15,7 @@ use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
+use mehari_config::{EncodedSlashes, Facts, Forced, Handler, Host, Proxied, Settings, Site};
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -191,8 +191,28 @@ impl<'s> Search<'s> {
         Some((CString::new(name).ok()?, stat))
     }
 
+    /// With `AllowEncodedSlashes NoDecode` a slash that came encoded stays so.
+    fn decode(&self, raw: &[u8]) -> Result<Path, Problem> {
+        if self.host.encoded_slashes() != EncodedSlashes::Kept {
+            return Path::decode(raw);
+        }
+        let mut kept = Vec::with_capacity(raw.len());
+        for (at, byte) in raw.iter().enumerate() {
+            kept.push(*byte);
+            let follows = raw.get(at + 1..at + 3);
+            if *byte == b'%' && follows.is_some_and(|next| next.eq_ignore_ascii_case(b"2f")) {
+                kept.extend_from_slice(b"25");
+            }
+        }
+        let path = Path::decode(&kept)?;
+        Ok(Path {
+            encoded_slash: kept.len() > raw.len(),
+            ..path
+        })
+    }
+
     fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
-        let path = Path::decode(raw)?;
+        let path = self.decode(raw)?;
         self.raw = raw;
         let mut route = match file {
             None => self.find(path)?,
@@ -200,7 +220,7 @@ impl<'s> Search<'s> {
         };
         if route.settings.runs_phases() && route.script_name.is_empty() {
             // Perl's handlers are asked before the refusal, and want to know what for.
-            let path = Path::decode(raw)?;
+            let path = self.decode(raw)?;
             route.file = match file {
                 Some(file) => file.to_vec(),
                 None => map(self.host, &path.merged).0,
@@ -213,7 +233,7 @@ impl<'s> Search<'s> {
             .retain(|settings| !settings.guards_as(&route.settings));
         if route.file.is_empty() {
             // Rules may ask what the path would have been.
-            let path = Path::decode(raw)?;
+            let path = self.decode(raw)?;
             (route.file, _) = map(self.host, &path.merged);
         }
         Ok(route)
@@ -261,7 +281,7 @@ impl<'s> Search<'s> {
         if let Some(proxied) = proxied {
             return self.proxied(settings, proxied, path, mapped);
         }
-        if path.encoded_slash {
+        if path.encoded_slash && self.host.encoded_slashes() == EncodedSlashes::Refused {
             return Ok(self.refused(settings, NOT_FOUND));
         }
         if path.is_hidden() {

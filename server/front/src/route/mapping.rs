@@ -19,10 +19,30 @@ pub fn map(host: &Host, path: &[u8]) -> (Vec<u8>, bool) {
             (text, &path[at..])
         }
     };
+    if let Some(file) = of_user(host, text) {
+        return ([&file[..], rest].concat(), false);
+    }
     let mapped = host.map(text);
     let mut file = mapped.file.into_os_string().into_encoded_bytes();
     file.extend_from_slice(rest);
     (file, mapped.script)
+}
+
+/// `/~NAME/...`, where the user has pages.
+fn of_user(host: &Host, path: &str) -> Option<Vec<u8>> {
+    let dirs = host.user_dirs.as_ref().filter(|dirs| dirs.are_any())?;
+    let (name, rest) = dirs.asked(path)?;
+    let places = dirs.places.iter();
+    let folders = places.filter_map(|place| place.folder(name, || super::homes::home_of(name)));
+    let mut last = None;
+    for folder in folders {
+        let is_there = super::stat(folder.as_bytes()).is_some();
+        last = Some(folder);
+        if is_there {
+            break;
+        }
+    }
+    last.map(|folder| [folder.as_bytes(), rest.as_bytes()].concat())
 }
 
 /// For a Location field: everything but unreserved bytes and slashes is encoded.

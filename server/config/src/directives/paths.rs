@@ -1,0 +1,348 @@
+//! From URL paths to files.
+
+use std::sync::Arc;
+
+use super::row::*;
+use crate::overrides::{FILE_INFO, INDEXES};
+use crate::{Alias, EncodedSlashes, Pattern, RedirectFrom, RedirectRule, Text, UserPlace};
+
+pub const GROUP: Group = Group {
+    title: "URL paths",
+    rows: &[
+        Directive::host(
+            "DocumentRoot",
+            Shape::Path,
+            "The folder the URL path `/` stands for.",
+            |target, arguments| {
+                target.host.document_root = arguments.path(0, &target.site.server_root)?;
+                Ok(())
+            },
+        )
+        .otherwise("htdocs below ServerRoot"),
+        Directive::host(
+            "Alias",
+            words("URL-PATH PATH", 2, 2),
+            "The file or folder a URL path stands for. The first alias that matches wins.",
+            |target, arguments| alias(target, arguments, false),
+        )
+        .example("/icons /usr/share/icons", "icons /usr/share/icons"),
+        Directive::host(
+            "ScriptAlias",
+            words("URL-PATH PATH", 2, 2),
+            "Like Alias, and everything there is a CGI program.",
+            |target, arguments| alias(target, arguments, true),
+        )
+        .example("/cgi-bin /usr/lib/cgi-bin", "/cgi-bin"),
+        Directive::host(
+            "AliasMatch",
+            words("REGEX PATH", 2, 2),
+            "The file for URL paths that match; `$1` and so on are put in.",
+            |target, arguments| alias_match(target, arguments, false),
+        )
+        .example("^/icons/(.*)$ /usr/share/icons/$1", "( /x"),
+        Directive::host(
+            "ScriptAliasMatch",
+            words("REGEX PATH", 2, 2),
+            "Like AliasMatch, and what is found is a CGI program.",
+            |target, arguments| alias_match(target, arguments, true),
+        )
+        .example("^/cgi/([^/]+) /usr/lib/cgi-bin/$1", "( /x"),
+        Directive::host(
+            "UserDir",
+            words("FOLDER...|URL|disabled [NAME]...|enabled NAME...", 1, ANY),
+            "Where the pages of the machine's users are, for `/~NAME/`: a folder of their homes, `/web` for /web/NAME, `/home/*/www`; the first that is there. A URL redirects.",
+            user_dir,
+        )
+        .otherwise("disabled")
+        .example("public_html /var/web", "disabled root/x"),
+        Directive::host(
+            "AllowEncodedSlashes",
+            Shape::Choice(&["Off", "On", "NoDecode"]),
+            "What a `%2F` in a path is: no file's (Off: 404), a slash (On), or left as it is (NoDecode).",
+            |target, arguments| {
+                target.host.encoded_slashes = match arguments.choice()? {
+                    "On" => Some(EncodedSlashes::Decoded),
+                    "NoDecode" => Some(EncodedSlashes::Kept),
+                    _ => Some(EncodedSlashes::Refused),
+                };
+                Ok(())
+            },
+        )
+        .default("Off"),
+        Directive::everywhere(
+            "DirectorySlash",
+            Shape::Flag,
+            "Whether a folder asked for without its slash is redirected to the path with it.",
+            |target, arguments| {
+                target.changes.push(Change::DirectorySlash(arguments.flag()?));
+                Ok(())
+            },
+        )
+        .htaccess(INDEXES)
+        .default("On"),
+        Directive::everywhere(
+            "FallbackResource",
+            words("/URL-PATH|disabled", 1, 1),
+            "What answers where no file does.",
+            |target, arguments| {
+                let path = match arguments.filled(0)?.eq_ignore_ascii_case("disabled") {
+                    true => None,
+                    false => Some(url_path(arguments, 0)?),
+                };
+                target.changes.push(Change::FallbackResource(path));
+                Ok(())
+            },
+        )
+        .htaccess(INDEXES)
+        .otherwise("disabled")
+        .example("/index.pl", "index.pl"),
+        Directive::everywhere(
+            "AcceptPathInfo",
+            Shape::Choice(&["Default", "On", "Off"]),
+            "Whether a file answers for paths behind it: scripts do, other files do not, unless this says otherwise.",
+            |target, arguments| {
+                let accept = match arguments.choice()? {
+                    "On" => Some(true),
+                    "Off" => Some(false),
+                    _ => None,
+                };
+                target.changes.push(Change::AcceptPathInfo(accept));
+                Ok(())
+            },
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("Default"),
+        Directive::everywhere(
+            "AllowOverride",
+            words("None|All|AuthConfig|FileInfo|Indexes|Limit|Options...", 1, ANY),
+            "What the .htaccess files of these folders may say. They are read once and watched.",
+            allow_override,
+        )
+        .otherwise("None")
+        .example("FileInfo AuthConfig", "Everything"),
+        Directive::everywhere(
+            "AllowOverrideList",
+            words("None|DIRECTIVE...", 1, ANY),
+            "Directives a .htaccess may use whatever AllowOverride says.",
+            allow_override_list,
+        )
+        .otherwise("None")
+        .example("Redirect RewriteRule", "Redirekt"),
+        Directive::host(
+            "AccessFileName",
+            words("NAME...", 1, ANY),
+            "What .htaccess files are called.",
+            |target, arguments| {
+                let mut names = Vec::new();
+                for index in 0..arguments.words.len() {
+                    let name = arguments.filled(index)?;
+                    if name.contains('/') {
+                        return Err(arguments.fault(index, format!("expected a file name without `/`, not `{name}`")));
+                    }
+                    names.push(name.to_string());
+                }
+                target.site.access_files = names;
+                Ok(())
+            },
+        )
+        .default(".htaccess")
+        .example(".htaccess", "a/b"),
+        Directive::everywhere(
+            "DirectoryIndex",
+            words("NAME...|disabled", 1, ANY),
+            "The files looked for when a folder is asked for, the first that exists.",
+            directory_index,
+        )
+        .htaccess(INDEXES)
+        .default("index.html")
+        .example("index.pl index.html", "\"\""),
+        Directive::everywhere(
+            "ErrorDocument",
+            words("STATUS /URL-PATH|TEXT", 2, 2),
+            "What is answered in place of the built-in page for a 4xx or 5xx status.",
+            error_document,
+        )
+        .htaccess(FILE_INFO)
+        .example("404 /missing.html", "200 /fine.html"),
+    ],
+};
+
+fn alias(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
+    let url = arguments.filled(0)?;
+    if !url.starts_with('/') {
+        let message = format!("expected a URL path that begins with `/`, not `{url}`");
+        return Err(arguments.fault(0, message));
+    }
+    let alias = Alias {
+        url: url.to_string(),
+        matching: None,
+        path: arguments.path(1, &target.site.server_root)?,
+        script,
+    };
+    if target
+        .host
+        .aliases
+        .iter()
+        .any(|known| known.url == alias.url)
+    {
+        let message = format!("`{url}` has an alias already, which wins");
+        target.environment.remark(message);
+    }
+    target.host.aliases.push(alias);
+    Ok(())
+}
+
+fn alias_match(target: &mut Target, arguments: &Arguments, script: bool) -> Applied {
+    let text = arguments.filled(0)?;
+    let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
+    let pattern = Pattern::new(text).map_err(|why| arguments.fault(0, wrong(why)))?;
+    let path = arguments.path(1, &target.site.server_root)?;
+    let written = Text::groups(&path.to_string_lossy());
+    target.host.aliases.push(Alias {
+        url: text.to_string(),
+        matching: Some((pattern, written)),
+        path,
+        script,
+    });
+    Ok(())
+}
+
+fn directory_index(target: &mut Target, arguments: &Arguments) -> Applied {
+    let mut names = Vec::new();
+    for index in 0..arguments.words.len() {
+        names.push(arguments.filled(index)?.to_string());
+    }
+    if names.len() == 1 && names[0].eq_ignore_ascii_case("disabled") {
+        names.clear();
+    }
+    target.changes.push(Change::DirectoryIndex(names));
+    Ok(())
+}
+
+pub(super) fn url_path(arguments: &Arguments, index: usize) -> Result<String, Fault> {
+    let path = arguments.filled(index)?;
+    match path.starts_with('/') {
+        true => Ok(path.to_string()),
+        false => {
+            let message = format!("expected a URL path that begins with `/`, not `{path}`");
+            Err(arguments.fault(index, message))
+        }
+    }
+}
+
+fn allow_override(target: &mut Target, arguments: &Arguments) -> Applied {
+    let mut classes = 0;
+    for (index, word) in arguments.words.iter().enumerate() {
+        const NAMES: &[&str] = &[
+            "None",
+            "All",
+            "AuthConfig",
+            "FileInfo",
+            "Indexes",
+            "Limit",
+            "Options",
+        ];
+        let class = crate::htaccess::class(&word.text);
+        classes |= class.ok_or_else(|| {
+            let message = format!("expected {}, not `{}`", NAMES.join(", "), word.text);
+            arguments
+                .fault(index, message)
+                .or_nearest(&word.text, NAMES.iter().copied())
+        })?;
+    }
+    target.changes.push(Change::AllowOverride(classes));
+    Ok(())
+}
+
+fn allow_override_list(target: &mut Target, arguments: &Arguments) -> Applied {
+    let mut names = Vec::new();
+    for (index, word) in arguments.words.iter().enumerate() {
+        if word.text.eq_ignore_ascii_case("none") {
+            continue;
+        }
+        let Some(row) = Directive::named(&word.text) else {
+            let all = Directive::all().flat_map(|row| row.names());
+            let message = format!("expected None or directives, not `{}`", word.text);
+            return Err(arguments.fault(index, message).or_nearest(&word.text, all));
+        };
+        names.push(row.name.to_ascii_lowercase());
+    }
+    target.changes.push(Change::AllowOverrideList(names));
+    Ok(())
+}
+
+fn error_document(target: &mut Target, arguments: &Arguments) -> Applied {
+    let text = arguments.filled(0)?;
+    let status = text
+        .parse()
+        .ok()
+        .filter(|status| (400..=599).contains(status));
+    let Some(status) = status else {
+        return Err(arguments.fault(
+            0,
+            format!("expected a status from 400 to 599, not `{text}`"),
+        ));
+    };
+    let document = arguments.text(1)?;
+    let elsewhere = document.starts_with("http://") || document.starts_with("https://");
+    if elsewhere && status == 401 {
+        let message = "expected a URL path of this server or a text: who is redirected is not asked for a password";
+        return Err(arguments.fault(1, message));
+    }
+    target
+        .changes
+        .push(Change::ErrorDocument(status, document.to_string()));
+    Ok(())
+}
+
+fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
+    let first = arguments.filled(0)?;
+    if first.starts_with("http://") || first.starts_with("https://") {
+        return users_elsewhere(target, arguments, first);
+    }
+    let names = || -> Result<Vec<String>, Fault> {
+        let name = |index| {
+            let name = arguments.filled(index)?;
+            match name.contains('/') {
+                true => {
+                    Err(arguments.fault(index, format!("expected a name of a user, not `{name}`")))
+                }
+                false => Ok(name.to_string()),
+            }
+        };
+        (1..arguments.words.len()).map(name).collect()
+    };
+    let dirs = target.host.user_dirs.get_or_insert_with(Default::default);
+    if first.eq_ignore_ascii_case("disabled") {
+        let names = names()?;
+        dirs.off |= names.is_empty();
+        dirs.disabled.extend(names);
+        return Ok(());
+    }
+    if first.eq_ignore_ascii_case("enabled") {
+        dirs.enabled.extend(names()?);
+        return Ok(());
+    }
+    dirs.places.clear();
+    for index in 0..arguments.words.len() {
+        dirs.places.push(UserPlace::read(arguments.filled(index)?));
+    }
+    Ok(())
+}
+
+/// `UserDir http://other/*`: the name stands for the star; what follows that is dropped, as in Apache.
+fn users_elsewhere(target: &mut Target, arguments: &Arguments, url: &str) -> Applied {
+    let Some((start, _)) = url.split_once('*') else {
+        let message = format!("expected a URL with `*` for the user's name, not `{url}`");
+        return Err(arguments.fault(0, message));
+    };
+    let place = format!("{start}$1$2");
+    let pattern = Pattern::new("^/~([^/.][^/]*)(.*)$").map_err(|why| arguments.fault(0, why))?;
+    let rule = RedirectRule {
+        status: 302,
+        from: RedirectFrom::Match(pattern),
+        to: Some(Text::groups(&place)),
+    };
+    target.changes.push(Change::Redirect(Arc::new(rule)));
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Reading texts: each dialect has its own way to write the pieces.
+
+use super::{Function, Piece, Text};
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Dialect {
+    Rewriting,
+    Expression,
+    Header,
+    Groups,
+}
+
+pub(super) struct Parser<'t> {
+    pub rest: &'t str,
+}
+
+impl<'t> Parser<'t> {
+    pub fn whole(&mut self, written: &str, dialect: Dialect) -> Result<Text, String> {
+        let mut pieces = Vec::new();
+        let mut literal = Vec::new();
+        while let Some(character) = self.rest.chars().next() {
+            match self.piece(dialect)? {
+                Some(piece) => {
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    }
+                    pieces.push(piece);
+                }
+                None => {
+                    let mut width = character.len_utf8();
+                    let next = self.rest[width..].chars().next();
+                    let quotes = character == '\\'
+                        && next.is_some_and(|next| "$%\\".contains(next))
+                        && dialect != Dialect::Header;
+                    let doubled = dialect == Dialect::Header && self.rest.starts_with("%%");
+                    let taken = match (quotes || doubled, next) {
+                        (true, Some(next)) => {
+                            width += next.len_utf8();
+                            next
+                        }
+                        _ => character,
+                    };
+                    let mut buffer = [0; 4];
+                    literal.extend_from_slice(taken.encode_utf8(&mut buffer).as_bytes());
+                    self.rest = &self.rest[width..];
+                }
+            }
+        }
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Ok(Text {
+            written: written.to_string(),
+            pieces,
+        })
+    }
+
+    /// The piece the rest begins with, taken; `None`: a plain character.
+    fn piece(&mut self, dialect: Dialect) -> Result<Option<Piece>, String> {
+        let rest = self.rest;
+        let digit = |at: usize| (*rest.as_bytes().get(at)? as char).to_digit(10);
+        match (rest.as_bytes(), dialect) {
+            ([b'$', ..], Dialect::Rewriting | Dialect::Expression | Dialect::Groups)
+                if digit(1).is_some() =>
+            {
+                self.rest = &rest[2..];
+                Ok(digit(1).map(|number| Piece::Group(number as usize)))
+            }
+            ([b'%', ..], Dialect::Rewriting) if digit(1).is_some() => {
+                self.rest = &rest[2..];
+                Ok(digit(1).map(|number| Piece::Condition(number as usize)))
+            }
+            ([b'$', b'{', ..], Dialect::Rewriting) => {
+                let inner = self.braced(2)?;
+                map(inner).map(Some)
+            }
+            ([b'%', b'{', ..], Dialect::Rewriting | Dialect::Expression) => {
+                let inner = self.braced(2)?;
+                variable(inner).map(Some)
+            }
+            ([b'%', ..], Dialect::Header) if !rest.starts_with("%%") => {
+                self.header_piece().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What is between the brace at `start - 1` and its partner, which is taken.
+    fn braced(&mut self, start: usize) -> Result<&'t str, String> {
+        let mut depth = 1;
+        for (at, byte) in self.rest.bytes().enumerate().skip(start) {
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                let inner = &self.rest[start..at];
+                self.rest = &self.rest[at + 1..];
+                return Ok(inner);
+            }
+        }
+        Err(format!("expected `}}` behind `{}`", self.rest))
+    }
+
+    fn header_piece(&mut self) -> Result<Piece, String> {
+        let wrong = "expected %{NAME}e, %{NAME}s, %t, %D or %% behind `%`";
+        match self.rest.as_bytes() {
+            [b'%', b't', ..] => {
+                self.rest = &self.rest[2..];
+                Ok(Piece::Time)
+            }
+            [b'%', b'D', ..] => {
+                self.rest = &self.rest[2..];
+                Ok(Piece::Duration)
+            }
+            [b'%', b'{', ..] => {
+                let name = self.braced(2)?.to_string();
+                let kind = self.rest.chars().next();
+                self.rest = self.rest.get(1..).unwrap_or_default();
+                match kind {
+                    Some('e') => Ok(Piece::Environment(name)),
+                    Some('s') => Ok(Piece::Tls(name)),
+                    _ => Err(wrong.to_string()),
+                }
+            }
+            _ => Err(wrong.to_string()),
+        }
+    }
+}
+
+/// `NAME`, `ENV:NAME`, `req:Name`, ...
+pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
+    let Some((kind, name)) = inner.split_once(':') else {
+        let upper = inner.to_ascii_uppercase();
+        return match is_variable(&upper) {
+            true => Ok(Piece::Variable(upper)),
+            false => {
+                let nearest = crate::nearest(&upper, VARIABLES.iter().copied());
+                let hint =
+                    nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+                Err(format!(
+                    "expected a variable such as HTTP_HOST, not `{inner}`{hint}"
+                ))
+            }
+        };
+    };
+    let name = name.to_string();
+    Ok(match kind.to_ascii_lowercase().as_str() {
+        "env" | "reqenv" => Piece::Environment(name),
+        "http" | "req" | "req_novary" => Piece::Field(name),
+        "resp" => Piece::Response(name),
+        "ssl" => Piece::Tls(name),
+        "la-u" | "la-f" => Piece::Ahead(name.to_ascii_uppercase()),
+        "osenv" => Piece::Literal(std::env::var(&name).unwrap_or_default().into_bytes()),
+        function => match Function::named(function) {
+            Some(function) => Piece::Call(function, Text::expression(&name)?),
+            None => {
+                return Err(format!(
+                    "expected ENV:, HTTP:, req: or resp:, not `{kind}:`"
+                ))
+            }
+        },
+    })
+}
+
+fn map(inner: &str) -> Result<Piece, String> {
+    let (name, rest) = inner
+        .split_once(':')
+        .ok_or_else(|| format!("expected ${{MAP:KEY}}, not `${{{inner}}}`"))?;
+    // The first `|` outside of braces begins the default.
+    let mut depth = 0;
+    let at = rest.bytes().position(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        byte == b'|' && depth == 0
+    });
+    let (key, default) = at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
+    Ok(Piece::Map {
+        name: name.to_string(),
+        key: Text::rewriting(key)?,
+        default: Text::rewriting(default)?,
+    })
+}
+
+/// The variables expressions and rewriting know. `HTTP_` and the rest of a field's name are more.
+const VARIABLES: &[&str] = &[
+    "REQUEST_METHOD",
+    "REQUEST_SCHEME",
+    "REQUEST_URI",
+    "REQUEST_FILENAME",
+    "SCRIPT_FILENAME",
+    "DOCUMENT_ROOT",
+    "QUERY_STRING",
+    "PATH_INFO",
+    "REMOTE_ADDR",
+    "REMOTE_HOST",
+    "REMOTE_PORT",
+    "REMOTE_USER",
+    "REMOTE_IDENT",
+    "AUTH_TYPE",
+    "SERVER_NAME",
+    "SERVER_ADDR",
+    "SERVER_PORT",
+    "SERVER_PROTOCOL",
+    "SERVER_SOFTWARE",
+    "SERVER_ADMIN",
+    "API_VERSION",
+    "HTTPS",
+    "IS_SUBREQ",
+    "THE_REQUEST",
+    "TIME",
+    "TIME_YEAR",
+    "TIME_MON",
+    "TIME_DAY",
+    "TIME_HOUR",
+    "TIME_MIN",
+    "TIME_SEC",
+    "TIME_WDAY",
+    "CONTENT_TYPE",
+    "HANDLER",
+    "REQUEST_STATUS",
+    "CONN_REMOTE_ADDR",
+    "CONTEXT_PREFIX",
+    "CONTEXT_DOCUMENT_ROOT",
+    "SCRIPT_USER",
+    "SCRIPT_GROUP",
+    "IPV6",
+    "REQUEST_LOG_ID",
+    "CONN_LOG_ID",
+];
+
+fn is_variable(name: &str) -> bool {
+    VARIABLES.contains(&name)
+        || name
+            .strip_prefix("HTTP_")
+            .is_some_and(|rest| !rest.is_empty())
+}

@@ -1,0 +1,105 @@
+//! `UserDir`: where the pages of the machine's users are, `/~NAME/...`.
+
+/// What the directives of one host say.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct UserDirs {
+    /// Looked at in order: the first that is there counts, else the last.
+    pub places: Vec<UserPlace>,
+    /// `disabled` without names: nobody but those enabled.
+    pub off: bool,
+    pub disabled: Vec<String>,
+    pub enabled: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UserPlace {
+    /// Below the user's home.
+    Home(String),
+    /// `/home/*/www`: the name stands for the star.
+    Pattern(String),
+    /// `/usr/web`: the name is a folder of it.
+    Below(String),
+}
+
+impl UserDirs {
+    pub fn are_any(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// The name and what lies behind it, of a path that is for a user who has pages.
+    pub fn asked<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        let rest = path.strip_prefix("/~")?;
+        let end = rest.find('/').unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        let is_one = |names: &[String]| names.iter().any(|known| known == name);
+        // Accounts begin with a letter or `_`; `.` and `..` are no names.
+        let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_on = !is_one(&self.disabled) && (!self.off || is_one(&self.enabled));
+        (is_name && is_on).then_some((name, rest))
+    }
+}
+
+impl UserPlace {
+    /// `home` is asked for where it matters.
+    pub fn folder(&self, name: &str, home: impl FnOnce() -> Option<String>) -> Option<String> {
+        let joined = |folder: &str, name: &str| format!("{}/{name}", folder.trim_end_matches('/'));
+        Some(match self {
+            UserPlace::Home(folder) => joined(&home()?, folder),
+            UserPlace::Pattern(pattern) => pattern.replace('*', name),
+            UserPlace::Below(folder) => joined(folder, name),
+        })
+    }
+
+    pub(crate) fn read(text: &str) -> UserPlace {
+        match (text.starts_with('/'), text.contains('*')) {
+            (true, true) => UserPlace::Pattern(text.to_string()),
+            (true, false) => UserPlace::Below(text.to_string()),
+            (false, _) => UserPlace::Home(text.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_accounts_and_not_disabled() {
+        let dirs = UserDirs {
+            disabled: vec!["root".into()],
+            ..UserDirs::default()
+        };
+        for (path, expected) in [
+            ("/~ann/a/b", Some(("ann", "/a/b"))),
+            ("/~ann", Some(("ann", ""))),
+            ("/~root/", None),
+            ("/~/x", None),
+            ("/~../x", None),
+            ("/~./x", None),
+            ("/ann", None),
+            ("/x/~ann", None),
+        ] {
+            assert_eq!(dirs.asked(path), expected, "{path}");
+        }
+        let few = UserDirs {
+            off: true,
+            enabled: vec!["ann".into()],
+            ..UserDirs::default()
+        };
+        assert!(few.asked("/~ann/").is_some() && few.asked("/~bob/").is_none());
+    }
+
+    #[test]
+    fn places_are_read_as_apache_reads_them() {
+        for (text, expected) in [
+            ("public_html", Some("/home/ann/public_html")),
+            ("/usr/web", Some("/usr/web/ann")),
+            ("/usr/web/*/www", Some("/usr/web/ann/www")),
+        ] {
+            let folder = UserPlace::read(text).folder("ann", || Some("/home/ann".into()));
+            assert_eq!(folder.as_deref(), expected, "{text}");
+        }
+        assert_eq!(UserPlace::read("www").folder("nobody", || None), None);
+    }
+}
