@@ -78,6 +78,12 @@ impl Worker {
         self.state == State::Serving
     }
 
+    /// Whether it has taken the first of what it holds, by what it says itself.
+    pub fn has_begun(&self) -> bool {
+        let waiting = self.mailbox.waiting();
+        waiting.is_ok_and(|waiting| (waiting as usize) < self.held.len())
+    }
+
     /// The request it runs has run this long; zero when it holds none.
     pub fn head_age(&self, now: Instant) -> Duration {
         if self.held.is_empty() {
