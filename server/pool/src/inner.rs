@@ -39,7 +39,7 @@ pub(crate) struct Queued {
     pub timeout: Duration,
     pub since: Instant,
     /// Workers that had it and, as they or their mailboxes say, did not begin it.
-    pub handed_back: u8,
+    pub handed_back: u16,
 }
 
 pub(crate) struct Inner {
@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     pub stopping: bool,
     pub scratch: Vec<u8>,
     pub spare_frames: Vec<Vec<u8>>,
+    /// Workers that can run at once beside the front.
+    pub cores_for_workers: usize,
     pub random: u64,
     pub totals: Totals,
 }
@@ -92,6 +94,8 @@ impl Pool {
             stopping: false,
             scratch: Vec::with_capacity(mehari_wire::layout::RECORD_LIMIT),
             spare_frames: Vec::new(),
+            cores_for_workers: std::thread::available_parallelism()
+                .map_or(1, |cores| cores.get().saturating_sub(1).max(1)),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             totals: Totals::default(),
         };

@@ -16,6 +16,7 @@ mod generation;
 mod hooks;
 mod inner;
 mod loading;
+mod packing;
 mod payload;
 mod perl_side;
 mod policy;

@@ -259,7 +259,7 @@ fn is_visible(name: &[u8]) -> bool {
     !hidden
         .iter()
         .any(|hidden| name.eq_ignore_ascii_case(hidden))
-        && memchr::memchr(b'_', name).is_none()
+        && !name.contains(&b'_')
 }
 
 #[cfg(test)]
