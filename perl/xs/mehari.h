@@ -60,6 +60,15 @@ static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span spa
 }
 static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
 static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }
+/* What the front answered in place of this process, of which it was told to hear (MEHARI_PASS_LISTENS) when the front had
+ * given `before` answers; false: it does not know. The head lasts until the next question. */
+typedef struct {
+  int status;
+  uint64_t bytes;
+  mehari_text head;
+} mehari_told;
+uint32_t mehari_answers(void); /* that the front has ever given */
+bool mehari_hear(uint32_t before, mehari_told *told);
 /* Asks the front and waits; NULL: it has no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
 /* Blocks while the ring is full. `parts` are joined into one record. */
@@ -275,6 +284,7 @@ struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
   mehari_rec *main; /* of a sub-request: what it is part of */
   mehari_rec *prev, *next; /* internal redirects */
+  int filtered_from; /* of a sub-request: the place of its main request's filter that its answer goes through first, and 1; 0: through none */
   mehari_rec *older; /* all that live, the newest first */
   SV *object; /* its `$r`; NULL: nobody asked */
   mehari_job job; /* the frame it came with; of the current one it is mehari_now */
@@ -285,6 +295,10 @@ struct mehari_rec {
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
   bool is_admitted; /* whoever asks may */
+  bool listens; /* it was handed back, and its log wants to know what came of it */
+  uint32_t answers; /* that the front had given by then */
+  bool is_told; /* what came of it */
+  uint64_t bytes_told;
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
   int status; /* 0: nobody set it, 200 */
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */

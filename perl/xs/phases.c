@@ -238,6 +238,7 @@ static void after_response(pTHX_ mehari_rec *rec)
     return;
   mehari_ring_publish();
   mehari_mailbox_state(MEHARI_STATE_CLEANUP);
+  mehari_rec_hear(aTHX_ rec);
   if (logs)
     mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
   if (mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP))

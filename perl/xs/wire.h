@@ -118,6 +118,13 @@ typedef struct {
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 
+/* What became of an answer that the front gave in a worker's place; its head follows, as it was sent. */
+typedef struct {
+  uint32_t length; /* of this and the head */
+  uint32_t status; /* 0: nothing is known */
+  uint64_t bytes;  /* of the body */
+} mehari_outcome_frame;
+
 /* A ring record: this, then `length` bytes, then padding to 8. It may wrap anywhere. */
 typedef struct {
   uint32_t length;
@@ -145,6 +152,7 @@ enum {
 #define MEHARI_PASS_TYPE 't'     /* its content type */
 #define MEHARI_PASS_DOCUMENT 'd' /* what ErrorDocument would say, for this request */
 #define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
+#define MEHARI_PASS_LISTENS 'w'  /* the worker waits to hear what the answer was: a mehari_outcome in the answer's place */
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {
   MEHARI_END_BROKEN = 1,

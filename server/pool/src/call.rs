@@ -170,6 +170,19 @@ pub struct Passed {
     pub document: Option<Vec<u8>>,
     /// Path and query of what answers instead: an internal redirect.
     pub target: Option<Vec<u8>>,
+    /// Its worker waits to hear what the answer was: [`crate::Exchange::tell`].
+    pub listens: bool,
+}
+
+/// What the front answered in a worker's place.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Outcome<'a> {
+    /// 0: nothing is known.
+    pub status: u16,
+    /// Of the body that goes with it.
+    pub bytes: u64,
+    /// Status line and header lines, as they are sent.
+    pub head: &'a [u8],
 }
 
 /// Why a request got no response from Perl.

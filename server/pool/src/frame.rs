@@ -1,9 +1,9 @@
 //! A `Call` as bytes: the request frame that a worker reads out of its slot.
 
-use crate::call::{Asker, Body, Call, Login, Task};
+use crate::call::{Asker, Body, Call, Login, Outcome, Task};
 use mehari_config::Rung;
 use mehari_wire::layout::{
-    flag, login, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
+    self, flag, login, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
 };
 use mehari_wire::{read_request, write_request};
 use rustix::fd::OwnedFd;
@@ -229,6 +229,21 @@ fn login(login: &Login) -> (u8, &[u8]) {
         Login::NoRealm => (login::NO_REALM, b""),
         Login::NoUserFile => (login::NO_USER_FILE, b""),
     }
+}
+
+/// Writes what the front has answered into the answer's place; a head that does not fit is left out.
+pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
+    const HEAD: usize = std::mem::size_of::<layout::Outcome>();
+    let (start, rest) = room.split_at_mut(HEAD);
+    let head = match rest.len() >= outcome.head.len() {
+        true => outcome.head,
+        false => b"",
+    };
+    rest[..head.len()].copy_from_slice(head);
+    let length = (HEAD + head.len()) as u32;
+    start[0..4].copy_from_slice(&length.to_ne_bytes());
+    start[4..8].copy_from_slice(&u32::from(outcome.status).to_ne_bytes());
+    start[8..16].copy_from_slice(&outcome.bytes.to_ne_bytes());
 }
 
 /// What a handler's path was mapped to; a script's file is its task.

@@ -55,6 +55,7 @@ pub fn passed(status: u16, mut payload: &[u8]) -> Result<Passed, Broken> {
             return Err(Broken("a control character where none can be"));
         }
         match *kind {
+            record::PASS_LISTENS => passed.listens = true,
             record::PASS_LINES => {
                 let mut head = Head::default();
                 read_lines(&mut head, part)?;

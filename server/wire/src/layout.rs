@@ -173,6 +173,18 @@ pub struct Request {
     pub text: [Span; TEXT_COUNT],
 }
 
+/// What became of an answer that the front gave in a worker's place; its head follows, as it was sent.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Outcome {
+    /// Of this and the head, bytes.
+    pub length: u32,
+    /// 0: nothing is known.
+    pub status: u32,
+    /// Of the body.
+    pub bytes: u64,
+}
+
 /// The header of a ring record.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -208,6 +220,8 @@ pub mod record {
     pub const PASS_DOCUMENT: u8 = b'd';
     /// Another path of this server answers.
     pub const PASS_TARGET: u8 = b'u';
+    /// The worker waits to hear what the answer was: an [`Outcome`](super::Outcome) in the answer's place.
+    pub const PASS_LISTENS: u8 = b'w';
     /// Detail of `END`: the response broke off.
     pub const END_BROKEN: u16 = 1;
     /// Detail of `END`: others that hold the tap are not waited for.

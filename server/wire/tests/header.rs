@@ -144,6 +144,12 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PASS_TYPE", record::PASS_TYPE.into()),
         ("MEHARI_PASS_DOCUMENT", record::PASS_DOCUMENT.into()),
         ("MEHARI_PASS_TARGET", record::PASS_TARGET.into()),
+        ("MEHARI_PASS_LISTENS", record::PASS_LISTENS.into()),
+        ("sizeof(mehari_outcome_frame)", size_of::<layout::Outcome>()),
+        (
+            "offsetof(mehari_outcome_frame, bytes)",
+            offset_of!(layout::Outcome, bytes),
+        ),
         ("MEHARI_END_BROKEN", record::END_BROKEN.into()),
         ("MEHARI_END_DETACHED", record::END_DETACHED.into()),
         ("MEHARI_TAP_PARSE", record::TAP_PARSE.into()),

@@ -9,6 +9,7 @@ mod admission;
 mod handlers;
 mod leading;
 mod order;
+mod outcome;
 mod server_life;
 mod streams;
 
