@@ -7,11 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool mehari_is_output(PerlIO *handle);
-void mehari_output_reopened(pTHX_ IO *io);
-void mehari_input_reopened(pTHX_ IO *io);
-void mehari_errors_reopened(pTHX_ IO *io);
-
 bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called, mehari_child_has_own_stdout;
 
 static OP *(*perl_chroot)(pTHX), *(*perl_setpgrp)(pTHX), *(*perl_setpriority)(pTHX), *(*perl_syscall)(pTHX), *(*perl_leaveeval)(pTHX);

@@ -19,6 +19,9 @@ static mehari_bell *bell;
 static char *ring;
 static int descriptors = -1, bell_event = -1, box_file = -1;
 static bool unpublished;
+/* What we know ourselves, for a script that writes over the mailbox: requests taken, and the last one of each slot. */
+static uint32_t taken;
+static uint64_t last_of_slot[MEHARI_SLOTS];
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
@@ -34,6 +37,9 @@ void mehari_mailbox_attach(int mailbox, int descriptor_socket, int bell_file, in
     (void)!write(2, text, sizeof text - 1);
     _exit(70);
   }
+  /* What a wild pointer writes here would be somebody's request. */
+  mprotect((char *)box + MEHARI_SLOTS_OFFSET, MEHARI_RING_OFFSET - MEHARI_SLOTS_OFFSET, PROT_READ);
+  mprotect((char *)box + MEHARI_ANSWER_OFFSET, MEHARI_ANSWER_SIZE, PROT_READ);
   box_file = mailbox;
   ring = (char *)box + MEHARI_RING_OFFSET;
   descriptors = mehari_front_socket = descriptor_socket;
@@ -155,8 +161,9 @@ bool mehari_mailbox_take(void)
       continue;
     uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
     const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
-    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE))
-      _exit(71);
+    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken++ || frame->request_id == last_of_slot[slot])
+      _exit(71); /* a request would be run twice, or one that nobody made */
+    last_of_slot[slot] = frame->request_id;
     mehari_serving = true;
     atomic_store_explicit(&box->request_id, frame->request_id, memory_order_relaxed);
     atomic_store_explicit(&box->forked, 0, memory_order_relaxed);

@@ -84,70 +84,8 @@ STRLEN mehari_head_measure(const char *text, STRLEN length);
 /* Reads a script's header block. False: it is none; a log line says why. */
 bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
 
-/* response.c: the response of the request being served. */
-extern mehari_head mehari_response;
-extern bool mehari_stdout_aside;  /* what is printed is no part of the response, but for the log */
-extern bool mehari_parse_headers; /* what is printed starts with the header block */
-void mehari_output_open(pTHX);    /* once a worker */
-void mehari_output_begin(pTHX);   /* each request */
-void mehari_output_write(const char *bytes, size_t length);
-void mehari_output_flush(void);   /* to the client, if the head is complete */
-void mehari_output_share(pTHX);   /* somebody else is about to write on descriptor 1 */
-void mehari_output_spill(void);   /* to descriptor 1, which is shared */
-void mehari_output_detach(void);  /* children that live on are not waited for */
-bool mehari_output_is_complete(void); /* the response is: nothing more can be added */
-/* A response within the response: its body goes where the one around it goes, its head nowhere. */
-void mehari_output_enter(pTHX_ bool parse_headers);
-int mehari_output_leave(pTHX); /* 0, or the status it ended with */
-bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
-size_t mehari_output_bytes(void);
-bool mehari_output_has_body(pTHX); /* something of the body was printed */
-void mehari_output_discard(void); /* what is buffered and not sent */
-void mehari_output_end(pTHX);     /* completes the response */
-/* The front answers: see MEHARI_RECORD_PASS. */
-void mehari_output_pass(int status, const char *parts, size_t length);
-void mehari_output_error(int status); /* an empty response of this status, or a broken end when the head is sent */
-void mehari_output_reset_handles(pTHX); /* layers, flags, selected handle: as at the start */
-void mehari_output_fresh_descriptor(void);
-extern bool mehari_may_have_spawned;
-/* Called when the head is about to be settled and was not printed: fills mehari_response. */
-extern void (*mehari_output_fill_head)(pTHX);
-
-/* stdout.c: the layer that fills it, and descriptor 1. */
-void mehari_stdout_restore_descriptor(void);
-void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
-bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
-void mehari_stdout_begin(pTHX);
-void mehari_stdout_flush(pTHX);
-bool mehari_stdout_has_more(void); /* children or C code wrote to descriptor 1 */
-ssize_t mehari_stdout_take(char *window, size_t size);
-
-/* tap.c: descriptor 1 as a pipe to the front. */
-bool mehari_tap_open(void); /* false: there is none to be had */
-bool mehari_tap_is_open(void);
-void mehari_tap_write(const char *bytes, size_t length);
-void mehari_tap_close(pTHX);
-
-/* pipes.c: pipes to processes that a script left open. */
-void mehari_pipes_conclude(pTHX_ bool may_keep);
-
-/* input.c: STDIN. */
-void mehari_input_open(pTHX);
-void mehari_input_begin(pTHX);
-void mehari_input_end(pTHX);
-void mehari_input_spill(void);
-void mehari_input_replaced(void);
-STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
-extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
-
-/* errors.c: STDERR. */
-void mehari_errors_open(pTHX);
-void mehari_errors_begin(pTHX);
-void mehari_errors_end(pTHX);
-bool mehari_errors_are_quiet(void);
-void mehari_errors_name_script(const char *file); /* it died: the log says which, if its message did not */
-void mehari_errors_replaced(void);
-void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
+#include "response.h"
+#include "standard.h"
 
 /* hooks.c: the operators replaced, before any other code is compiled. */
 void mehari_hooks_install(pTHX);
@@ -247,6 +185,8 @@ void mehari_cgi_params_boot(pTHX);
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
 bool mehari_purity_holds(void);
+bool mehari_purity_of_modules(pTHX); /* all that is loaded is perl's own, or was before */
+void mehari_purity_try(void); /* from here on what is impure ends this process before it happens */
 
 /* The rungs: each serves mehari_now and leaves a response. */
 void mehari_registry_serve(pTHX);

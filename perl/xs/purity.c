@@ -2,10 +2,71 @@
  * done anew for it. BEGIN blocks do; so does a `use` whose arguments have to be worked out.
  */
 #include "mehari.h"
+#include <unistd.h>
 
 static bool pure; /* nothing of the script's own has run: no BEGIN block, no `use` with anything to work out */
 
+static bool on_trial;
+static OP *(*perl_require)(pTHX), *(*perl_do_file)(pTHX);
+
 bool mehari_purity_holds(void) { return pure; }
+
+/* On trial nothing is done that is part of a request: who would have to do it has given the answer. */
+static void lose_purity(void)
+{
+  pure = false;
+  if (on_trial)
+    _exit(1);
+}
+
+/* What a sub of ours says, true or false; where it dies, false. */
+static bool is_so(pTHX_ const char *sub, SV *argument)
+{
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  if (argument)
+    XPUSHs(argument);
+  PUTBACK;
+  int count = call_pv(sub, G_SCALAR | G_EVAL);
+  SPAGAIN;
+  bool so = count == 1 && SvTRUE(TOPs);
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+  return so;
+}
+
+bool mehari_purity_of_modules(pTHX) { return is_so(aTHX_ "Mehari::Zygote::only_standard_modules", NULL); }
+
+/* The file that is about to be run is perl's own, or there already; or it is no file but a version. */
+static bool may_load(pTHX_ SV *name)
+{
+  bool is_version = SvVOK(name) || (SvNIOK(name) && !SvPOK(name));
+  return is_version || is_so(aTHX_ "Mehari::Zygote::may_load_on_trial", name);
+}
+
+static OP *load(pTHX_ OP *(*perl)(pTHX))
+{
+  if (!may_load(aTHX_ *PL_stack_sp))
+    lose_purity();
+  return perl(aTHX);
+}
+
+static OP *run_require(pTHX) { return load(aTHX_ perl_require); }
+static OP *run_do_file(pTHX) { return load(aTHX_ perl_do_file); }
+
+/* This process compiles a script only to see whether it does more than define things. */
+void mehari_purity_try(void)
+{
+  on_trial = true;
+  perl_require = PL_ppaddr[OP_REQUIRE];
+  perl_do_file = PL_ppaddr[OP_DOFILE];
+  PL_ppaddr[OP_REQUIRE] = run_require;
+  PL_ppaddr[OP_DOFILE] = run_do_file;
+}
 
 static const char *skip_quoted(const char *at, const char *end)
 {
@@ -80,9 +141,9 @@ void mehari_purity_judge(pTHX_ const char *word, STRLEN length)
   if (!pure)
     return;
   if (is_word(word, length, "BEGIN") || is_word(word, length, "UNITCHECK") || is_word(word, length, "CHECK") || is_word(word, length, "INIT"))
-    pure = false;
-  else if (is_word(word, length, "use") || is_word(word, length, "no"))
-    pure = is_literal_use(PL_parser->bufptr, PL_parser->bufend);
+    lose_purity();
+  else if ((is_word(word, length, "use") || is_word(word, length, "no")) && !is_literal_use(PL_parser->bufptr, PL_parser->bufend))
+    lose_purity();
 }
 
 void mehari_purity_begin(void) { pure = true; }

@@ -15,11 +15,8 @@ static int memory_file = -1; /* what descriptor 1 is */
 static off_t drained;        /* bytes of it already taken */
 static bool spilled;
 
-static PerlIO *layer_handle;
-static GV *stdout_gv;
-static GP *stdout_gp;
-static IO *stdout_io;
-static bool descriptor_replaced;
+static PerlIO_funcs layer;
+static mehari_standard output = {.name = "STDOUT", .descriptor = 1, .layer = &layer};
 
 /* ---- descriptor 1 ---- */
 
@@ -63,44 +60,39 @@ ssize_t mehari_stdout_take(char *window, size_t size)
 /* Layers above ours and C's own stdout may hold text back. */
 void mehari_stdout_flush(pTHX)
 {
-  PerlIO *now = stdout_io && !mehari_perl_has_ended(aTHX) ? IoOFP(stdout_io) : NULL;
+  PerlIO *now = output.io && !mehari_perl_has_ended(aTHX) ? IoOFP(output.io) : NULL;
   PL_op = NULL;
   if (now && PerlIOValid(now))
     PerlIO_flush(now);
-  if (layer_handle && layer_handle != now && !mehari_perl_has_ended(aTHX) && PerlIOValid(layer_handle))
-    PerlIO_flush(layer_handle);
+  if (output.handle && output.handle != now && !mehari_perl_has_ended(aTHX) && PerlIOValid(output.handle))
+    PerlIO_flush(output.handle);
   if (__fpending(stdout))
     fflush(stdout);
 }
 
 /* ---- the layer ---- */
 
-static IV layer_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, PerlIO_funcs *table)
-{
-  IV code = PerlIOBase_pushed(aTHX_ handle, mode, argument, table);
-  PerlIOBase(handle)->flags |= PERLIO_F_OPEN | PERLIO_F_CANWRITE;
-  return code;
-}
-
-static IV layer_popped(pTHX_ PerlIO *handle) { PERL_UNUSED_ARG(handle); return 0; }
-static IV layer_fileno(pTHX_ PerlIO *handle) { PERL_UNUSED_ARG(handle); return 1; }
-
 static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
 {
   PERL_UNUSED_ARG(handle);
   if (mehari_stdout_aside)
     return PerlIO_write(PerlIO_stderr(), bytes, length);
+  if (mehari_standard_is_elsewhere(aTHX_ & output)) { /* C code writes here still when the script has its STDOUT elsewhere */
+    if (IoOFP(output.io) && PerlIOValid(IoOFP(output.io)))
+      PerlIO_flush(IoOFP(output.io));
+    return write(1, bytes, length);
+  }
   mehari_output_write(bytes, length);
   return length;
 }
 
 static void share(pTHX)
 {
-  if (descriptor_replaced)
+  if (output.replaced)
     return; /* the script's own file: nothing of the response goes there */
   if (mehari_stdout_aside && !mehari_in_child) {
     dup2(2, 1);
-    descriptor_replaced = true;
+    output.replaced = true;
   } else
     mehari_output_share(aTHX);
 }
@@ -128,30 +120,21 @@ static IV layer_flush(pTHX_ PerlIO *handle)
 
 static IV layer_close(pTHX_ PerlIO *handle)
 {
-  PerlIOBase(handle)->flags &= ~(PERLIO_F_CANWRITE | PERLIO_F_CANREAD | PERLIO_F_OPEN);
-  if (handle == layer_handle) {
-    if (mehari_in_child || mehari_tap_is_open())
-      mehari_output_spill();
-    close(1);
-    descriptor_replaced = true;
-    layer_handle = NULL;
-  }
-  return 0;
+  if (handle == output.handle && (mehari_in_child || mehari_tap_is_open()))
+    mehari_output_spill();
+  return mehari_standard_close(aTHX_ handle);
 }
 
 static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags)
 {
-  PERL_UNUSED_ARG(parameters);
-  PERL_UNUSED_ARG(old);
   mehari_may_have_spawned = true;
   share(aTHX);
-  int file = flags & PERLIO_DUP_FD ? dup(1) : 1;
-  return PerlIO_openn(aTHX_ ":unix:perlio", "w", file, 0, 0, handle, 0, NULL);
+  return mehari_standard_dup(aTHX_ handle, old, parameters, flags);
 }
 
 static PerlIO_funcs layer = {
   sizeof(PerlIO_funcs), "mehari_out", sizeof(struct _PerlIO) + sizeof(int), PERLIO_K_RAW,
-  layer_pushed, layer_popped, NULL, PerlIOBase_binmode, NULL, layer_fileno, layer_dup,
+  mehari_standard_pushed, mehari_standard_popped, NULL, PerlIOBase_binmode, NULL, mehari_standard_fileno, layer_dup,
   NULL, NULL, layer_write, NULL, NULL, layer_close, layer_flush, NULL,
   PerlIOBase_eof, PerlIOBase_error, PerlIOBase_clearerr, PerlIOBase_setlinebuf,
   NULL, NULL, NULL, NULL, NULL,
@@ -164,36 +147,15 @@ bool mehari_is_output(PerlIO *handle)
   return PerlIOValid(handle) && PerlIOBase(handle)->tab == &layer;
 }
 
-/* `open STDOUT, ...` keeps the PerlIO and puts the new file on descriptor 1: give the script a real handle. */
-void mehari_output_reopened(pTHX_ IO *io)
-{
-  if (io != stdout_io)
-    return;
-  descriptor_replaced = true;
-  if (layer_handle && IoOFP(io) == layer_handle)
-    IoIFP(io) = IoOFP(io) = PerlIO_fdopen(1, "w");
-}
-
-static void attach_layer(pTHX)
-{
-  PerlIO *handle = PerlIO_stdout();
-  if (PerlIOValid(handle)) {
-    PerlIO_flush(handle);
-    while (PerlIOValid(handle))
-      PerlIO_pop(aTHX_ handle);
-  }
-  layer_handle = PerlIO_push(aTHX_ handle, &layer, "w", NULL);
-  IoIFP(stdout_io) = IoOFP(stdout_io) = layer_handle;
-  IoTYPE(stdout_io) = IoTYPE_WRONLY;
-}
+void mehari_output_reopened(pTHX_ IO *io) { mehari_standard_reopened(aTHX_ & output, io); }
 
 void mehari_stdout_restore_descriptor(void)
 {
   dup2(memory_file, 1);
-  descriptor_replaced = false;
+  output.replaced = false;
 }
 
-void mehari_stdout_replaced(void) { descriptor_replaced = true; }
+void mehari_stdout_replaced(void) { output.replaced = true; }
 bool mehari_stdout_was_written(void) { return spilled; }
 
 void mehari_output_fresh_descriptor(void)
@@ -216,51 +178,21 @@ void mehari_output_fresh_descriptor(void)
 
 void mehari_output_open(pTHX)
 {
-  PerlIO_define_layer(aTHX_ &layer);
-  stdout_gv = gv_fetchpvs("STDOUT", GV_ADD, SVt_PVIO);
-  stdout_io = (IO *)SvREFCNT_inc_NN((SV *)GvIOn(stdout_gv));
-  stdout_gp = gp_ref(GvGP(stdout_gv));
+  mehari_standard_open(aTHX_ & output);
   mehari_output_fresh_descriptor();
-  attach_layer(aTHX);
-}
-
-static void restore_glob(pTHX)
-{
-  if (GvGP(stdout_gv) != stdout_gp) {
-    gp_free(stdout_gv);
-    GvGP_set(stdout_gv, gp_ref(stdout_gp));
-  }
-  if (GvIOp(stdout_gv) != stdout_io) {
-    SvREFCNT_dec((SV *)GvIOp(stdout_gv));
-    GvIOp(stdout_gv) = (IO *)SvREFCNT_inc_NN((SV *)stdout_io);
-  }
+  mehari_standard_attach(aTHX_ & output);
 }
 
 void mehari_output_reset_handles(pTHX)
 {
-  restore_glob(aTHX);
-  if (SvRMAGICAL((SV *)stdout_io))
-    sv_unmagic((SV *)stdout_io, PERL_MAGIC_tiedscalar);
-  if (IoOFP(stdout_io) != layer_handle || !layer_handle) {
-    if (IoOFP(stdout_io) && IoOFP(stdout_io) != layer_handle)
-      PerlIO_close(IoOFP(stdout_io));
-    descriptor_replaced = true;
-    if (layer_handle && PerlIOValid(layer_handle))
-      IoIFP(stdout_io) = IoOFP(stdout_io) = layer_handle;
-    else
-      attach_layer(aTHX);
-  }
-  while (PerlIOBase(layer_handle)->tab != &layer) {
-    PerlIO_flush(layer_handle);
-    PerlIO_pop(aTHX_ layer_handle);
-  }
-  PerlIOBase(layer_handle)->flags &= ~(PERLIO_F_UTF8 | PERLIO_F_ERROR);
-  IoFLAGS(stdout_io) &= ~IOf_FLUSH;
-  IoLINES(stdout_io) = 0;
-  if (PL_defoutgv != stdout_gv)
-    setdefout(stdout_gv);
+  mehari_standard_restore(aTHX_ & output);
+  PerlIOBase(output.handle)->flags &= ~(PERLIO_F_UTF8 | PERLIO_F_ERROR);
+  IoFLAGS(output.io) &= ~IOf_FLUSH;
+  IoLINES(output.io) = 0;
+  if (PL_defoutgv != output.gv)
+    setdefout(output.gv);
   PL_last_in_gv = NULL;
-  if (descriptor_replaced)
+  if (output.replaced)
     mehari_stdout_restore_descriptor();
   /* A child of a library's may live on with the memory file open: what it writes later must reach nobody. */
   if (mehari_may_have_spawned || spilled)
@@ -271,6 +203,6 @@ void mehari_output_reset_handles(pTHX)
 void mehari_stdout_begin(pTHX)
 {
   mehari_stdout_aside = false;
-  if (!layer_handle || PerlIOBase(layer_handle)->tab != &layer || IoOFP(stdout_io) != layer_handle)
+  if (!output.handle || PerlIOBase(output.handle)->tab != &layer || IoOFP(output.io) != output.handle)
     mehari_output_reset_handles(aTHX);
 }

@@ -2,7 +2,7 @@
  * interpreter nothing has run in, and keeps a child ready for the next request its worker orders.
  *
  * What a script does while it is compiled (BEGIN blocks, local modules) is part of a request: such a
- * script is compiled in the child.
+ * script is compiled in the child, and a trial of it ends before the first of it.
  */
 #include "mehari.h"
 #include <errno.h>
@@ -50,23 +50,6 @@ static void load_modules(pTHX_ void *file)
   LEAVE;
 }
 
-static bool only_standard_modules(pTHX)
-{
-  dSP;
-  ENTER;
-  SAVETMPS;
-  PUSHMARK(SP);
-  PUTBACK;
-  int count = call_pv("Mehari::Zygote::only_standard_modules", G_SCALAR | G_EVAL);
-  SPAGAIN;
-  bool only = count == 1 && SvTRUE(TOPs);
-  SP -= count;
-  PUTBACK;
-  FREETMPS;
-  LEAVE;
-  return only;
-}
-
 /* Tries the compilation in a process that is thrown away: true when it did nothing but define things. */
 static bool compiles_purely(pTHX_ const char *file)
 {
@@ -77,8 +60,9 @@ static bool compiles_purely(pTHX_ const char *file)
     mehari_may_have_spawned = false;
     dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 1); /* the file below is the template's, too */
     mehari_errors_quiet(true);
+    mehari_purity_try();
     mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &status);
-    bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_purity_holds() && only_standard_modules(aTHX);
+    bool pure = script && !script->printed && !mehari_may_have_spawned && mehari_purity_holds() && mehari_purity_of_modules(aTHX);
     _exit(pure ? 0 : 1);
   }
   int status = 1;

@@ -8,6 +8,9 @@ package Mehari::Configuration;
 use strict;
 use warnings;
 
+# True in the process that asks sections for their lines and is gone when the configuration is read.
+our $is_read_only_for_its_lines;
+
 # Lines of `add_config`, in order, until they are taken.
 my @added;
 
@@ -129,6 +132,7 @@ sub serve {
     require Mehari::Server;
     %Mehari::Server::fact = map { /\A(.*)\z/s } @_, configured => 1;
     @ARGV = ();
+    $is_read_only_for_its_lines = 1;
     open my $errands, '<&', \*STDIN  or die "mehari: $!\n";
     open my $answers, '>&', \*STDOUT or die "mehari: $!\n";
     open STDIN,  '<',  '/dev/null' or die "mehari: $!\n";

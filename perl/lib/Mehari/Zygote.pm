@@ -110,6 +110,18 @@ sub only_standard_modules {
     return 1;
 }
 
+# For `require NAME` and `do NAME` while a script is tried.
+sub may_load_on_trial {
+    my ($name) = @_;
+    return 1 if exists $INC{$name};
+    return _is_standard($name) if $name =~ m{\A/};
+    for my $folder (@INC) {
+        return 0 if ref $folder;
+        return _is_standard("$folder/$name") if -f "$folder/$name";
+    }
+    return 1;
+}
+
 # The modules a script names with a plain `use`, unless it changes where modules come from.
 sub load_what_a_script_uses {
     my ($file) = @_;

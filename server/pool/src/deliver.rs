@@ -18,6 +18,12 @@ use std::time::{Duration, Instant};
 /// While this much of a body waits for the client, its worker's ring is left alone: the worker waits too.
 pub const BODY_AHEAD: usize = 256 * 1024;
 
+/// A worker that writes without end is read again when others have had their turn.
+const RECORDS_AT_ONCE: usize = 4096;
+
+/// Interim heads that may wait for the client.
+const INTERIM_MOST: usize = 64;
+
 impl Inner {
     /// Looks at every mailbox that may hold something. True: something had arrived.
     pub fn scan(&mut self) -> bool {
@@ -32,10 +38,14 @@ impl Inner {
     }
 
     pub fn drain_worker(&mut self, index: usize) -> bool {
-        let mut any = false;
-        while self.take_record(index) {
-            any = true;
+        let mut records = 0;
+        while records < RECORDS_AT_ONCE && self.take_record(index) {
+            records += 1;
         }
+        if records == RECORDS_AT_ONCE {
+            self.bell.ring();
+        }
+        let any = records > 0;
         if any {
             if let Some(worker) = self.worker(index) {
                 worker.mailbox.release();
@@ -131,7 +141,7 @@ impl Inner {
             return Ok(());
         };
         let length = worker.held.front().map_or(0, |held| held.frame_length);
-        let frame = worker.mailbox.taken_slot()[..length].to_vec();
+        let frame = worker.mailbox.first_slot()[..length].to_vec();
         question.asker = asker(&frame).ok_or(Broken("over the request it was given"))?;
         let room = worker.mailbox.answer_room();
         room[..4].fill(0);
@@ -202,7 +212,7 @@ impl Inner {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());
         };
-        let Some(held) = worker.held.pop_front() else {
+        let Some(mut held) = worker.held.pop_front() else {
             return Err(Broken("an end without a request"));
         };
         worker.served += 1;
@@ -214,8 +224,11 @@ impl Inner {
         worker.head_since = Instant::now();
         worker.warned = None;
         worker.waited = Duration::ZERO;
-        if detail & record::DONE_AGAIN != 0 && !held.head_seen {
-            let frame = worker.mailbox.taken_slot()[..held.frame_length].to_vec();
+        let again = detail & record::DONE_AGAIN != 0 && !held.has_begun();
+        let frame = again.then(|| worker.mailbox.first_slot()[..held.frame_length].to_vec());
+        worker.mailbox.finish_first();
+        if let Some(frame) = frame {
+            held.handed_back += 1;
             self.put_back(place, held, frame);
         } else if !held.answered {
             if let Some(arrived) = self.exchanges.get(held.ticket) {
@@ -227,7 +240,7 @@ impl Inner {
         Ok(())
     }
 
-    fn kill_broken(&mut self, index: usize, what: &'static str) {
+    pub fn kill_broken(&mut self, index: usize, what: &'static str) {
         let Some(worker) = self.worker(index) else {
             return;
         };
@@ -267,6 +280,9 @@ pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(),
             arrived.complete = true;
         }
         record::HEAD => arrived.head = Some(head(record.detail, payload)?),
+        record::INTERIM if arrived.interim.len() >= INTERIM_MOST => {
+            return Err(Broken("more interim heads than anybody reads"));
+        }
         record::INTERIM => {
             let mut interim = Head {
                 status: record.detail,

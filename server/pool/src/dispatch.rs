@@ -3,7 +3,7 @@
 
 use crate::call::{Body, Call, Fault};
 use crate::exchange::Ticket;
-use crate::frame::encode;
+use crate::frame::{encode, is_sound};
 use crate::inner::{Inner, Queued};
 use crate::worker::{Held, Worker};
 use mehari_wire::layout::SLOT_SIZE;
@@ -13,6 +13,12 @@ use std::time::{Duration, Instant};
 
 /// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
 pub const SLOW: Duration = Duration::from_micros(200);
+
+/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed.
+const HANDED_BACK_MOST: u8 = 16;
+
+/// What a worker wrote whose mailbox says what cannot be of its requests.
+pub const BAD_POSITION: &str = "a position that cannot be";
 
 impl Inner {
     pub fn admit(&mut self, ticket: Ticket, mut call: Call<'_>) -> Result<(), Fault> {
@@ -58,6 +64,7 @@ impl Inner {
             body_file: take_file(&mut call),
             timeout: call.timeout,
             since: now,
+            handed_back: 0,
         });
         Ok(())
     }
@@ -83,6 +90,7 @@ impl Inner {
             frame_length: length,
             body_file: take_file(call),
             timeout: call.timeout,
+            handed_back: 0,
             answered: false,
             head_seen: false,
             tapped: false,
@@ -111,8 +119,15 @@ impl Inner {
         if worker.held.is_empty() {
             worker.head_since = now;
         }
+        if worker.mailbox.submit().is_err() {
+            // Its frame was written a moment ago, and nobody was told to read it.
+            let frame = worker.mailbox.next_slot()[..held.frame_length].to_vec();
+            let team = worker.team;
+            self.kill_broken(index, BAD_POSITION);
+            self.put_back(team, held, frame);
+            return;
+        }
         worker.held.push_back(held);
-        worker.mailbox.submit();
         worker.needs_wake = true;
     }
 
@@ -187,6 +202,7 @@ impl Inner {
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
             timeout: queued.timeout,
+            handed_back: queued.handed_back,
             answered: false,
             head_seen: false,
             tapped: false,
@@ -243,8 +259,13 @@ impl Inner {
                 return;
             };
             // The first one is the worker's: it may have it already.
-            if worker.held.len() < 2 || !worker.mailbox.take_back() {
+            if worker.held.len() < 2 {
                 return;
+            }
+            match worker.mailbox.take_back() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(_) => return self.kill_broken(index, BAD_POSITION),
             }
             let Some(held) = worker.held.pop_back() else {
                 return;
@@ -266,7 +287,13 @@ impl Inner {
         self.put_back_since(team, held, frame, since);
     }
 
+    /// The frame stood where a worker can write: it goes to nobody else unless it is what it was made as.
     fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
+        let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
+        if !is_sound || held.handed_back >= HANDED_BACK_MOST {
+            self.fail(held.ticket, Fault::WorkerDied);
+            return;
+        }
         let Some(arrived) = self.exchanges.get(held.ticket) else {
             return;
         };
@@ -278,6 +305,7 @@ impl Inner {
             body_file: held.body_file,
             timeout: held.timeout,
             since,
+            handed_back: held.handed_back,
         });
     }
 
@@ -288,8 +316,13 @@ impl Inner {
         };
         let is_last =
             worker.held.len() > 1 && worker.held.back().is_some_and(|held| held.ticket == ticket);
-        if is_last && worker.mailbox.take_back() {
-            worker.held.pop_back();
+        if !is_last {
+            return;
+        }
+        match worker.mailbox.take_back() {
+            Ok(true) => drop(worker.held.pop_back()),
+            Ok(false) => {}
+            Err(_) => self.kill_broken(index, BAD_POSITION),
         }
     }
 

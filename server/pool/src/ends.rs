@@ -7,6 +7,9 @@ use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::Instant;
 
+/// Workers that may die one after another with the same request, not begun by what their mailboxes say.
+const DEATHS_MOST: u8 = 2;
+
 impl Inner {
     /// Called for a process that has ended, however that came to be known; once is enough.
     pub fn worker_ended(&mut self, index: usize) {
@@ -27,11 +30,16 @@ impl Inner {
         self.is_idle_no_more(worker.team, index);
         let current = self.current;
         // What it has begun it says itself; where it wrote what cannot be, none of its requests may run again.
-        let waiting = match worker.wrote_what_cannot_be {
-            true => 0,
-            false => worker.mailbox.waiting() as usize,
+        let waiting = match worker.mailbox.waiting() {
+            Ok(waiting) if !worker.wrote_what_cannot_be => waiting as usize,
+            _ => 0,
         };
+        // Who has answered has begun, and whose request the scoreboard shows.
+        let (_, shown, _) = worker.mailbox.scoreboard();
+        let first = worker.held.front();
+        let answers = first.is_some_and(|held| held.has_begun() || held.request_id == shown);
         let begun = worker.held.len().saturating_sub(waiting);
+        let begun = begun.max(usize::from(answers));
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
             match worker.generation > current {
@@ -67,11 +75,12 @@ impl Inner {
     }
 
     /// A request its dead worker never began goes to the front of the queue.
-    fn requeue(&mut self, worker: &mut Worker, held: crate::worker::Held) {
-        if !worker.mailbox.take_back() {
+    fn requeue(&mut self, worker: &mut Worker, mut held: crate::worker::Held) {
+        if held.handed_back >= DEATHS_MOST || worker.mailbox.take_back() != Ok(true) {
             self.fail(held.ticket, Fault::WorkerDied);
             return;
         }
+        held.handed_back += 1;
         let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
         self.put_back(worker.team, held, frame);
     }

@@ -6,6 +6,7 @@ use mehari_wire::layout::{
     flag, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
 };
 use mehari_wire::{read_request, write_request};
+use rustix::fd::OwnedFd;
 
 /// The call does not fit a slot.
 #[derive(Debug, PartialEq, Eq)]
@@ -163,6 +164,41 @@ pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
     })
 }
 
+/// Whether a frame that stood where a worker can write is still one of this request, so that another worker may be given
+/// it: every part lies within it.
+pub fn is_sound(frame: &[u8], request_id: u64, body_file: Option<&OwnedFd>) -> bool {
+    let Some(request) = read_request(frame) else {
+        return false;
+    };
+    let within = |span: &Span| {
+        let end = u64::from(span.offset) + u64::from(span.length);
+        end <= frame.len() as u64
+    };
+    let pairs = usize::from(request.field_count) + usize::from(request.variable_count);
+    let Some(pairs) = frame[REQUEST..].get(..pairs * PAIR) else {
+        return false;
+    };
+    let spans = pairs.chunks_exact(PAIR / 2).filter_map(|span| {
+        let (offset, length) = (span.first_chunk::<4>()?, span.last_chunk::<4>()?);
+        Some(Span {
+            offset: u32::from_ne_bytes(*offset),
+            length: u32::from_ne_bytes(*length),
+        })
+    });
+    let body_is_sound = match body_file {
+        None => request.body_kind != BodyKind::File as u8,
+        Some(file) => {
+            let size = rustix::fs::fstat(file).map_or(0, |about| about.st_size as u64);
+            request.body_kind == BodyKind::File as u8 && request.body_length <= size
+        }
+    };
+    request.request_id == request_id
+        && request.length as usize == frame.len()
+        && body_is_sound
+        && request.text.iter().chain([&request.body]).all(within)
+        && spans.into_iter().all(|span| within(&span))
+}
+
 fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
     match *task {
         Task::Script { rung, file } => (
@@ -224,3 +260,6 @@ fn flags(call: &Call<'_>) -> u8 {
     }
     flags
 }
+
+#[cfg(test)]
+mod tests;

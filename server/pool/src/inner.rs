@@ -38,6 +38,8 @@ pub(crate) struct Queued {
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     pub since: Instant,
+    /// Workers that had it and, as they or their mailboxes say, did not begin it.
+    pub handed_back: u8,
 }
 
 pub(crate) struct Inner {

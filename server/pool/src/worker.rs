@@ -15,11 +15,20 @@ pub struct Held {
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
+    /// See [`crate::inner::Queued::handed_back`].
+    pub handed_back: u8,
     /// Whether the response is complete and only the worker's own cleanup is left.
     pub answered: bool,
     pub head_seen: bool,
     /// The rest of its response comes through a pipe.
     pub tapped: bool,
+}
+
+impl Held {
+    /// Something of its response is here.
+    pub fn has_begun(&self) -> bool {
+        self.head_seen || self.tapped || self.answered
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,6 +44,12 @@ impl Bell {
         fence(SeqCst);
     }
 
+    /// The front rings itself: there is more than it has looked at, and nobody else need ring for it.
+    pub fn ring(&self) {
+        // A counter that is full has been rung.
+        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+    }
+
     pub fn awake(&self) {
         self.page().front_sleeps.store(0, SeqCst);
     }

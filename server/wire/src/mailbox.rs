@@ -1,17 +1,36 @@
 //! The front's end of one worker's mailbox.
+//!
+//! The worker can write every byte of it. So the front keeps what it knows itself (what it has submitted, how far it has
+//! read, how far the worker was) and holds every position it finds against that: what cannot be is [`Corrupt`].
 
 use crate::handshake;
 use crate::layout::{self, Request, MAGIC, MAILBOX_SIZE, SLOTS, SLOTS_OFFSET, SLOT_SIZE, VERSION};
 use crate::memory::Memory;
 use crate::ring::{Corrupt, Record};
 use rustix::fd::BorrowedFd;
+use std::cell::Cell;
 use std::io;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub struct Mailbox {
     memory: Memory,
+    known: Known,
 }
+
+/// Where both sides were when the front last looked or wrote. Counts wrap.
+#[derive(Default)]
+struct Known {
+    submitted: Cell<u32>,
+    taken: Cell<u32>,
+    /// Requests whose end has been read; the first one held is the next.
+    finished: Cell<u32>,
+    written: Cell<u64>,
+    read: Cell<u64>,
+}
+
+/// A sound worker changes the word once for each request it has; who changes it more often means no good.
+const CHANGES_MEANWHILE: usize = 4 * SLOTS as usize;
 
 impl Mailbox {
     pub fn create() -> io::Result<Mailbox> {
@@ -23,7 +42,10 @@ impl Mailbox {
             (*head).magic = MAGIC;
             (*head).version = VERSION;
         }
-        Ok(Mailbox { memory })
+        Ok(Mailbox {
+            memory,
+            known: Known::default(),
+        })
     }
 
     pub fn file(&self) -> BorrowedFd<'_> {
@@ -38,8 +60,7 @@ impl Mailbox {
 
     /// The bytes of the slot the next submission uses. The caller has fewer than `SLOTS` requests in it.
     pub fn next_slot(&mut self) -> &mut [u8] {
-        let index = handshake::submitted(self.words().word.0.load(Relaxed)) % SLOTS;
-        self.slot(index)
+        self.slot(self.known.submitted.get() % SLOTS)
     }
 
     /// The bytes of the last submission, after it was taken back.
@@ -47,10 +68,15 @@ impl Mailbox {
         self.next_slot()
     }
 
-    /// The bytes of the request the worker took last.
-    pub fn taken_slot(&mut self) -> &mut [u8] {
-        let taken = handshake::taken(self.words().word.0.load(Relaxed));
-        self.slot(taken.wrapping_sub(1) % SLOTS)
+    /// The bytes of the first request that has not ended.
+    pub fn first_slot(&mut self) -> &mut [u8] {
+        self.slot(self.known.finished.get() % SLOTS)
+    }
+
+    /// The first request's end has been read: its slot is free.
+    pub fn finish_first(&self) {
+        let finished = self.known.finished.get();
+        self.known.finished.set(finished.wrapping_add(1));
     }
 
     fn slot(&mut self, index: u32) -> &mut [u8] {
@@ -63,27 +89,55 @@ impl Mailbox {
     }
 
     /// Publishes the slot just filled. The worker is woken by `wake`, later.
-    pub fn submit(&self) {
-        self.change(|word| Some(handshake::after_submit(word)));
+    pub fn submit(&self) -> Result<(), Corrupt> {
+        self.change(|word| Some(handshake::after_submit(word)))
+            .map(drop)
     }
 
     /// Takes the last submission back, unless the worker has it.
-    pub fn take_back(&self) -> bool {
+    pub fn take_back(&self) -> Result<bool, Corrupt> {
         self.change(handshake::after_take_back)
     }
 
-    fn change(&self, next: impl Fn(u64) -> Option<u64>) -> bool {
-        self.words()
-            .word
-            .0
-            .fetch_update(SeqCst, Acquire, next)
-            .is_ok()
+    fn change(&self, next: impl Fn(u64) -> Option<u64>) -> Result<bool, Corrupt> {
+        let word = &self.words().word.0;
+        let mut now = word.load(SeqCst);
+        for _ in 0..CHANGES_MEANWHILE {
+            self.check(now)?;
+            let Some(wanted) = next(now) else {
+                return Ok(false);
+            };
+            match word.compare_exchange(now, wanted, SeqCst, SeqCst) {
+                Ok(_) => {
+                    self.known.submitted.set(handshake::submitted(wanted));
+                    return Ok(true);
+                }
+                Err(other) => now = other,
+            }
+        }
+        Err(Corrupt)
+    }
+
+    /// What the front submitted is its own to know; the worker has taken what it has ended and what it had before, and
+    /// no more than there is.
+    fn check(&self, word: u64) -> Result<(), Corrupt> {
+        let (submitted, taken) = (handshake::submitted(word), handshake::taken(word));
+        let since_end = |count: u32| count.wrapping_sub(self.known.finished.get());
+        let is_sound = submitted == self.known.submitted.get()
+            && since_end(taken) <= since_end(submitted)
+            && taken.wrapping_sub(self.known.taken.get()) <= SLOTS;
+        if !is_sound {
+            return Err(Corrupt);
+        }
+        self.known.taken.set(taken);
+        Ok(())
     }
 
     /// Requests submitted that the worker has not begun.
-    pub fn waiting(&self) -> u32 {
+    pub fn waiting(&self) -> Result<u32, Corrupt> {
         let word = self.words().word.0.load(SeqCst);
-        handshake::submitted(word).wrapping_sub(handshake::taken(word))
+        self.check(word)?;
+        Ok(handshake::submitted(word).wrapping_sub(handshake::taken(word)))
     }
 
     /// Wakes the worker if it sleeps. True: a system call was made.
@@ -103,14 +157,20 @@ impl Mailbox {
         futex_wake(sleeps);
     }
 
-    /// Bytes the worker has written and the front has not read. An impossible number is `Corrupt`.
+    /// Bytes the worker has written and the front has not read. What cannot be is `Corrupt`: more than there is room for,
+    /// less than there was, or another place for the front than it is at.
     pub fn unread(&self) -> Result<u64, Corrupt> {
         let written = self.words().ring_written.0.load(SeqCst);
-        let read = self.words().ring_read.0.load(Relaxed);
+        let read = self.known.read.get();
         let unread = written.wrapping_sub(read);
-        if unread > layout::RING_SIZE as u64 {
+        let before = self.known.written.get().wrapping_sub(read);
+        let is_sound = unread <= layout::RING_SIZE as u64
+            && unread >= before
+            && self.words().ring_read.0.load(Relaxed) == read;
+        if !is_sound {
             return Err(Corrupt);
         }
+        self.known.written.set(written);
         Ok(unread)
     }
 
@@ -121,14 +181,13 @@ impl Mailbox {
         if unread == 0 {
             return Ok(None);
         }
-        let read = self.words().ring_read.0.load(Relaxed);
+        let read = self.known.read.get();
         let ring = self.memory.at(layout::RING_OFFSET, layout::RING_SIZE);
         // SAFETY: the ring is inside the mapping for its whole size.
         let record = unsafe { crate::ring::read(ring, read, unread, into)? };
-        self.words()
-            .ring_read
-            .0
-            .store(read.wrapping_add(record.size), SeqCst);
+        let next = read.wrapping_add(record.size);
+        self.known.read.set(next);
+        self.words().ring_read.0.store(next, SeqCst);
         Ok(Some(record))
     }
 

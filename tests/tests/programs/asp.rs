@@ -119,6 +119,11 @@ const PAGES: &[&str] = &[
     "table.inc",
     "source.inc",
     "template.xsl",
+    "filter.filter",
+    "ssi_filter.ssi",
+    "DemoASP.pm",
+    "asp.conf",
+    "global.asa",
 ];
 
 /// They print a hash as perl keeps it.
@@ -147,6 +152,49 @@ fn pages_of_the_examples_are_the_same() {
         })
         .collect();
     assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// As a visitor fills them in: values come back, counts go on, cookies are set, what is abandoned begins anew.
+#[test]
+fn forms_of_the_examples_do_what_they_say() {
+    if !is_installed() {
+        return;
+    }
+    let mut user = Pair::start(site).mask(VARYING);
+    let page = user
+        .form("/eg/form.asp", "name=Wilma+%3CFlint%3E")
+        .expect(200);
+    assert!(page.contains("Wilma &lt;Flint&gt;"), "{page}");
+    let filled = Request::form("/eg/formfill.asp", "name=Wilma&submit=Submit+Info");
+    user.compare_words(&filled)
+        .unwrap_or_else(|difference| panic!("{difference}"));
+    for button in [
+        "increment=Increment+Count",
+        "increment=Increment+Count",
+        "timeout=Timeout+15+Seconds",
+        "abandon=Abandon",
+        "increment=Increment+Count",
+    ] {
+        user.form("/eg/session.asp", button);
+        user.get("/eg/session.asp").expect(200);
+    }
+    for query in [
+        "buffer=On&text=shown",
+        "clear=Clear+Test&text=cleared",
+        "cookie_name=mine&cookie_value=a+b%26c&submit=Submit",
+        "expires=600&submit=Submit",
+        "text=%3Cb%3E&submit=Submit",
+    ] {
+        user.get(&format!("/eg/response.asp?{query}"));
+    }
+    let mut body =
+        b"--XX\r\nContent-Disposition: form-data; name=\"uploaded_file\"; filename=\"a.txt\"\r\n\
+        Content-Type: text/plain\r\n\r\n"
+            .to_vec();
+    body.extend_from_slice(b"a line\nanother\n\r\n--XX--\r\n");
+    let upload = Request::post("/eg/file_upload.asp", body)
+        .field("Content-Type", "multipart/form-data; boundary=XX");
+    user.send(&upload).expect(200);
 }
 
 #[test]

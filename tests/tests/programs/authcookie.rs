@@ -52,3 +52,26 @@ fn user_of_another_name_is_refused() {
     user.follow(&Request::form("/LOGIN", form)).expect(200);
     user.get("/docs/protected/get_me.html").expect(200);
 }
+
+/// Whoever has logged in is still not everybody; nor does a cookie from before the log out, or another's name, help.
+#[test]
+fn page_of_one_user_is_shut_to_another() {
+    if !std::path::Path::new(PAGES).exists() {
+        return;
+    }
+    let mut user = Pair::start(site);
+    user.get("/docs/myuser/get_me.html").expect(403);
+    let unknown = "destination=/docs/myuser/get_me.html&credential_0=nobody&credential_1=Hero";
+    user.form("/LOGIN", unknown).expect(403);
+    let empty = "destination=/docs/myuser/get_me.html&credential_0=&credential_1=";
+    user.form("/LOGIN", empty).expect(403);
+    let form = "destination=/docs/protected/get_me.html&credential_0=programmer&credential_1=Hero";
+    user.follow(&Request::form("/LOGIN", form)).expect(200);
+    let refused = user.get("/docs/myuser/get_me.html");
+    assert!(matches!(refused.status, 401 | 403), "{}", refused.text());
+    user.get("/docs/logout.pl").expect(200);
+    user.get("/docs/protected/get_me.html").expect(403);
+    let right = "destination=/docs/myuser/get_me.html&credential_0=some-user&credential_1=some%20pass%20%26%20more";
+    let page = user.follow(&Request::form("/LOGIN", right));
+    page.expect(200);
+}

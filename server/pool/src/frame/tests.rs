@@ -1,0 +1,77 @@
+//! Frames that a worker has written over.
+
+use super::*;
+use mehari_config::TeamMark;
+use std::time::Duration;
+
+const ID: u64 = 77;
+
+fn frame() -> Vec<u8> {
+    let mut slot = vec![0; SLOT_SIZE];
+    let call = Call {
+        task: Task::Script {
+            rung: Rung::Registry,
+            file: b"/srv/scripts/page.pl",
+        },
+        method: b"POST",
+        target: b"/page.pl?a=1",
+        script_name: b"/page.pl",
+        path_info: b"",
+        query: b"a=1",
+        protocol: b"HTTP/1.1",
+        scheme: b"http",
+        server_name: b"example.org",
+        server_port: 80,
+        server_addr: b"192.0.2.1",
+        remote_addr: b"192.0.2.2",
+        remote_port: 4000,
+        connection: 1,
+        kept: 0,
+        document_root: b"/srv/htdocs",
+        media_type: b"",
+        fields: &[(b"Host", b"example.org"), (b"Cookie", b"a=b")],
+        variables: &[(b"SITE", b"one")],
+        settings: (0, b""),
+        access_status: 0,
+        known: 0,
+        server: 0,
+        team: TeamMark::default(),
+        parse_headers: true,
+        cgi_world: true,
+        timeout: Duration::from_secs(1),
+        request_id: ID,
+        body: Body::Memory(b"a body"),
+    };
+    let length = encode(&call, &mut slot).expect("it fits");
+    slot.truncate(length);
+    slot
+}
+
+#[test]
+fn frame_as_it_was_made_is_sound() {
+    assert!(is_sound(&frame(), ID, None));
+    assert!(!is_sound(&frame(), ID + 1, None), "of another request");
+    assert!(!is_sound(&frame()[..40], ID, None), "cut off");
+}
+
+/// Every word of it overwritten, one after another: whatever is still called sound points nowhere outside.
+#[test]
+fn frame_written_over_anywhere_points_nowhere_outside() {
+    let whole = frame();
+    for at in (0..whole.len() - 4).step_by(4) {
+        for word in [u32::MAX, 0x7fff_ffff, whole.len() as u32, 0] {
+            let mut frame = whole.clone();
+            frame[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+            if !is_sound(&frame, ID, None) {
+                continue;
+            }
+            let request = read_request(&frame).expect("it is long enough");
+            for span in request.text.iter().chain([&request.body]) {
+                let end = span.offset as usize + span.length as usize;
+                assert!(end <= frame.len(), "word {at}");
+            }
+            assert_ne!(request.body_kind, BodyKind::File as u8);
+            assert!(asker(&frame).is_some(), "word {at}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Scripts that write over their own worker's mailbox: no request is run twice or mixed up with another, and the next one
+//! finds a sound worker.
+
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{Rung, Server};
+
+/// Where the words stand in a mailbox (`perl/xs/wire.h`).
+const PLACES: &str =
+    "my %place = (word => 64, written => 192, read => 256, slot => 4096, ring => 659456);\n";
+
+/// Writes through the kernel, as a wild pointer of C code would: `poke(place, template, value)`.
+const POKE: &str = "\
+    open my $maps, '<', '/proc/self/maps' or die $!;\n\
+    my ($base) = map { /^([0-9a-f]+)-.*mehari-mailbox/ ? hex $1 : () } <$maps>;\n\
+    open my $memory, '+<', '/proc/self/mem' or die $!;\n\
+    sub peek { sysseek $memory, $base + $_[0], 0; sysread $memory, my $bytes, 8 or die $!; unpack 'Q', $bytes }\n\
+    sub poke { sysseek $memory, $base + $_[0], 0; syswrite($memory, pack 'Q', $_[1]) // 'refused' }\n\
+    open my $ran, '>>', \"$ENV{DOCUMENT_ROOT}/ran\" or die $!;\n\
+    syswrite $ran, \"$ENV{QUERY_STRING}\\n\";\n";
+
+fn site(scribble: &str) -> Server {
+    let script = plain(&format!("{PLACES}{POKE}{scribble}\nprint 'scribbled';"));
+    Server::builder()
+        .file("scripts/scribbles.pl", &script)
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .ladder()
+        .conf(&workers(1))
+        .start()
+}
+
+/// What such a script's request answers; afterwards the site is well, and the script has run once for each time it
+/// was asked.
+#[track_caller]
+fn survives(scribble: &str) -> Vec<u16> {
+    let server = site(scribble);
+    let mut statuses = Vec::new();
+    for time in 0..3 {
+        server.get("/registry/hello.pl").expect(200);
+        let url = format!("{}?{time}", Rung::Registry.url("scribbles.pl"));
+        statuses.push(server.get(&url).status);
+        let next = server.get("/registry/hello.pl");
+        assert_eq!(next.expect(200), "Hello", "after {scribble}");
+    }
+    let ran = server.site.read("htdocs/ran");
+    assert_eq!(ran, "0\n1\n2\n", "{scribble}: {}", server.log.text());
+    statuses
+}
+
+#[test]
+fn request_is_run_once_when_its_worker_claims_not_to_have_it() {
+    survives("poke($place{word}, peek($place{word}) - (1 << 32));");
+    survives("poke($place{word}, peek($place{word}) - (1 << 32)); kill 9, $$;");
+}
+
+#[test]
+fn request_that_nobody_made_is_not_run() {
+    survives("poke($place{word}, peek($place{word}) + 1);");
+    survives("poke($place{word}, peek($place{word}) + 4);");
+    survives("poke($place{word}, 0);");
+    survives("poke($place{word}, ~0);");
+}
+
+#[test]
+fn answer_is_not_read_again_nor_out_of_thin_air() {
+    for statuses in [
+        survives("poke($place{read}, 0);"),
+        survives("poke($place{written}, 8);"),
+        survives("poke($place{written}, peek($place{written}) + (1 << 20));"),
+    ] {
+        assert_eq!(statuses, [502; 3]);
+    }
+    survives("poke($place{written}, peek($place{written}) + 64);");
+    survives("poke($place{ring} + 8 * $_, ~0) for 0 .. 32767;");
+}
+
+#[test]
+fn requests_of_others_cannot_be_written_over() {
+    let server = site("print poke($place{slot} + 163840 * $_, 1), ' ' for 0 .. 3;");
+    let page = server.get("/registry/scribbles.pl").expect(200);
+    assert_eq!(page, "refused refused refused refused scribbled");
+}
