@@ -35,7 +35,12 @@ impl Settings {
             crate::Links::Followed => 4,
             crate::Links::OfOneOwner => 64,
         };
-        bit(self.listed, 1) | links | bit(self.exec_cgi, 8) | bit(self.multi_views, 128)
+        bit(self.listed, 1)
+            | bit(self.includes.allowed, 2)
+            | bit(self.includes.may_exec, 32)
+            | links
+            | bit(self.exec_cgi, 8)
+            | bit(self.multi_views, 128)
     }
 
     /// With the handlers of those phases and names that `has` says yes to.
