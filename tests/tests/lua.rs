@@ -1,5 +1,9 @@
 //! Edge Lua: scripts decide about requests before, beside and behind the handlers, and cost nobody else anything.
 
+#[path = "lua/bodies.rs"]
+mod bodies;
+#[path = "lua/stat.rs"]
+mod stat;
 #[path = "lua/together.rs"]
 mod together;
 

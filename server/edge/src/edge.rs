@@ -142,6 +142,7 @@ impl Run {
                 self.runner = Some(runner);
                 self.visit.learn_attributes(source);
                 self.visit.learn_fields(source);
+                self.visit.learn_body(source);
                 Step::Again
             }
             (Stop::Yielded, Break::None) => {

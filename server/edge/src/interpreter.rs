@@ -2,11 +2,13 @@
 //!
 //! A hook counts instructions and yields from within the running coroutine, so that the thread has something else
 //! to do between two slices; the allocator counts bytes, and calls the hook early when many are moved, for a few
-//! instructions can copy megabytes. Where instructions take long all the same, `pace` has the hook called sooner.
+//! instructions can copy megabytes. Where instructions take long all the same, `pace` has the hook called sooner. What a
+//! script holds is counted without what nobody holds any more: beyond its limit the hook collects that first.
 //! LuaJIT's compiler is off: compiled loops call no hooks.
 #![allow(unsafe_code)] // the hook and the allocator are C's; mlua has no yield from a hook of LuaJIT
 
-use crate::pace::Pace;
+use crate::native::NO_MEMORY;
+use crate::pace::{self, Pace};
 use mlua::ffi::{self, lua_Debug, lua_State};
 use mlua::{Lua, Result, Table};
 use std::ffi::{c_int, c_void};
@@ -73,8 +75,12 @@ struct Meter {
     data: *mut c_void,
     /// Bytes the state holds.
     used: isize,
+    /// Beyond this, garbage is collected; and if it is still more, that is too much.
+    enough: isize,
     /// Beyond this there is no memory.
     most: isize,
+    /// It was more than enough.
+    overflows: bool,
     /// Instructions left, those left in the slice, and those until the hook is called.
     left: i64,
     slice: i64,
@@ -122,7 +128,9 @@ impl Interpreter {
                 inner,
                 data,
                 used: 0,
+                enough: isize::MAX,
                 most: isize::MAX,
+                overflows: false,
                 left: 0,
                 slice: 0,
                 step: 0,
@@ -202,7 +210,9 @@ impl Interpreter {
             meter.pace = allowance.pace;
             meter.pace.pause();
             meter.step = step;
-            meter.most = meter.used.saturating_add(allowance.bytes.max(0));
+            meter.enough = meter.used.saturating_add(allowance.bytes);
+            meter.most = meter.enough.saturating_add(allowance.most);
+            meter.overflows = false;
             meter.until_hook = SLICE_BYTES;
             meter.broke = Break::None;
             meter.is_first = !std::mem::replace(&mut allowance.begun, true);
@@ -214,7 +224,7 @@ impl Interpreter {
         let broke = unsafe {
             let meter = &mut *self.meter;
             // The hook stays, as taking it away and back costs more than a call of it; it finds nothing to do.
-            meter.most = isize::MAX;
+            (meter.enough, meter.most) = (isize::MAX, isize::MAX);
             allowance.instructions = std::mem::replace(&mut meter.left, i64::MAX);
             allowance.pace = meter.pace;
             if meter.until_hook == 0 {
@@ -248,8 +258,10 @@ unsafe extern "C" fn allocate(
         if rest != usize::MAX {
             meter.until_hook = rest.saturating_sub(new);
         }
-        if rest > 0 && meter.until_hook == 0 {
+        let overflows = after > meter.enough && !meter.overflows;
+        if (rest > 0 && meter.until_hook == 0) || overflows {
             meter.slice = 0;
+            meter.overflows |= overflows;
             // SAFETY: LuaJIT lets the hook be set at any time, from signal handlers even.
             unsafe { ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, 1) };
         }
@@ -272,6 +284,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
         let meter = data.cast::<Meter>();
         (*meter).slice -= (*meter).step;
         (*meter).left -= (*meter).pace.charge((*meter).step);
+        let is_refused = std::mem::take(&mut (*meter).overflows) && !make_room(state, meter);
         let exhausted = (*meter).left <= 0;
         let may_yield = lua_isyieldable(state) != 0;
         if exhausted {
@@ -293,6 +306,11 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
                 (*meter).is_first = false;
             }
         }
+        if is_refused && !exhausted {
+            // At the next instruction the script goes on with what catches this, if it has that.
+            ffi::lua_pushlstring_(state, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len());
+            ffi::lua_error(state);
+        }
         match (may_yield, exhausted) {
             (true, _) => {
                 if !exhausted {
@@ -306,5 +324,15 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
             }
             (false, false) => {}
         }
+    }
+}
+
+/// Collects what nobody holds any more, at the running script's cost. False: what is held is too much.
+unsafe fn make_room(state: *mut lua_State, meter: *mut Meter) -> bool {
+    // SAFETY: as in the hook, which calls this. Collecting calls the allocator.
+    unsafe {
+        let cost = pace::cost(|| ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0));
+        (*meter).left -= cost;
+        (*meter).used <= (*meter).enough
     }
 }

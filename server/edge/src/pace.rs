@@ -46,7 +46,7 @@ impl Pace {
     }
 
     /// A look, so many instructions after the last: what they count as.
-    pub fn charge(&mut self, instructions: i64) -> i64 {
+    pub fn charge(&mut self, count: i64) -> i64 {
         let now = Instant::now();
         let took = self.last.replace(now).map(|last| now - last);
         self.first.get_or_insert(now);
@@ -55,7 +55,7 @@ impl Pace {
             Some(took) if took < SLICE / 4 => {
                 self.step = (self.step * 4).min(MOST);
                 // A few that are slow take little time, too.
-                let each = took.as_nanos() / u128::from(instructions.unsigned_abs().max(1));
+                let each = took.as_nanos() / u128::from(count.unsigned_abs().max(1));
                 self.is_slow = self.is_slow && each > 10 * INSTRUCTION.as_nanos();
             }
             Some(_) => {
@@ -67,10 +67,9 @@ impl Pace {
         let worked = self.is_slow.then(work);
         let before = std::mem::replace(&mut self.worked, worked);
         let (Some(before), Some(worked)) = (before, worked) else {
-            return instructions;
+            return count;
         };
-        let as_many = worked.saturating_sub(before).as_nanos() / INSTRUCTION.as_nanos();
-        instructions.max(i64::try_from(as_many).unwrap_or(i64::MAX))
+        count.max(instructions(worked.saturating_sub(before)))
     }
 
     /// The slice has taken its time.
@@ -80,6 +79,17 @@ impl Pace {
             _ => false,
         }
     }
+}
+
+/// Does something else, and says how many instructions that is worth.
+pub fn cost<R>(what: impl FnOnce() -> R) -> i64 {
+    let before = work();
+    what();
+    instructions(work().saturating_sub(before))
+}
+
+fn instructions(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos() / INSTRUCTION.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// The processor's time this thread has had.

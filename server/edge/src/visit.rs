@@ -5,6 +5,8 @@
 use crate::attribute::{Attribute, COUNT, NAMES};
 use crate::fields::Fields;
 use std::borrow::Cow;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -33,6 +35,8 @@ pub trait Source {
     fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
     /// Variables that programs would be told.
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
+    /// The request's body, empty if it has none; `None`: it is not at hand.
+    fn body(&self) -> Option<&[u8]>;
 }
 
 /// What is said of a file.
@@ -52,6 +56,24 @@ pub struct Status {
     pub etag: String,
     /// Empty: unknown.
     pub media_type: String,
+}
+
+impl Status {
+    /// `etag` and `media_type`: as the server at hand has them.
+    pub fn of(metadata: &Metadata, etag: String, media_type: String) -> Status {
+        Status {
+            mode: metadata.mode(),
+            size: metadata.size(),
+            modified: metadata.mtime(),
+            changed: metadata.ctime(),
+            accessed: metadata.atime(),
+            user: metadata.uid(),
+            group: metadata.gid(),
+            inode: metadata.ino(),
+            etag,
+            media_type,
+        }
+    }
 }
 
 /// A piece of a body that a script made.
@@ -76,6 +98,7 @@ pub struct Visit {
     /// Attributes it has been told, or that there are none; and whether fields and variables were.
     told: u32,
     knows_fields: bool,
+    knows_body: bool,
     pub request: Fields,
     /// What programs are told in their environment, beside what the request says itself.
     pub environment: Fields,
@@ -85,8 +108,7 @@ pub struct Visit {
     pub status: u16,
     /// What the script wants sent instead of anything else.
     pub body: Option<Vec<Piece>>,
-    /// The request's body, where it is there.
-    pub request_body: Option<Vec<u8>>,
+    request_body: Option<Vec<u8>>,
     /// What it printed: lines of the error log.
     pub printed: Vec<Vec<u8>>,
     /// Bytes that may still be added to it.
@@ -110,7 +132,8 @@ impl Visit {
         self.stage = stage;
         self.texts.clear();
         self.spans = [(0, 0); COUNT];
-        (self.changed, self.told, self.knows_fields) = (0, 0, false);
+        (self.changed, self.told) = (0, 0);
+        (self.knows_fields, self.knows_body) = (false, false);
         for fields in [&mut self.request, &mut self.environment, &mut self.response] {
             fields.clear();
         }
@@ -162,6 +185,25 @@ impl Visit {
             source.fields(&mut |name, value| self.request.push(name, value));
             source.variables(&mut |name, value| self.environment.push(name, value));
         }
+    }
+
+    /// Says what the request's body is.
+    pub fn tell_body(&mut self, body: Vec<u8>) {
+        self.knows_body = true;
+        self.request_body = Some(body);
+    }
+
+    /// The same for the request's body.
+    pub(crate) fn learn_body(&mut self, source: Option<&dyn Source>) {
+        if std::mem::replace(&mut self.knows_body, true) {
+            return;
+        }
+        self.request_body = source.and_then(Source::body).map(<[u8]>::to_vec);
+    }
+
+    /// The request's body, if it is at hand.
+    pub fn request_body(&self) -> Option<&[u8]> {
+        self.request_body.as_deref()
     }
 
     /// What a script sets.

@@ -46,7 +46,7 @@ pub struct Shared<D: Dispatch> {
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
-    pub ground: Ground,
+    pub ground: Rc<Ground>,
     pub hosts: HostTable,
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
@@ -112,21 +112,23 @@ impl<D: Dispatch> Shared<D> {
         let cache = Rc::<Cache>::default();
         cache.configure(&site.cache);
         cache.tell(journal.clone());
+        let files = Files::default();
+        let ground = Rc::new(Ground::new(journal.clone()));
         let meters = site.is_metered().then(Meters::default);
         let gives_connections = Cell::new(site.gives_connections());
         Shared {
             upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
-            lua: Lua::new(&site),
+            lua: Lua::new(&site, &ground, &files),
             site: RefCell::new(site),
             pool,
             cgi,
             journal: journal.clone(),
             clock: Clock::new(),
-            files: Files::default(),
+            files,
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
-            ground: Ground::new(journal.clone()),
+            ground,
             hosts: HostTable::default(),
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
@@ -218,7 +220,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, || {
-            let ground = (&self.ground, patient);
+            let ground = (&*self.ground, patient);
             route::find_to_keep(&site, &self.htaccess, ground, host, path, None)
         })
     }
@@ -234,7 +236,7 @@ impl<D: Dispatch> Shared<D> {
         let site = self.site.borrow();
         let key = Self::mapped_key(path, file);
         self.routes.route(host, &key, self.clock.tick(), || {
-            let ground = (&self.ground, patient);
+            let ground = (&*self.ground, patient);
             route::find_to_keep(&site, &self.htaccess, ground, host, path, Some(file))
         })
     }

@@ -107,17 +107,7 @@ impl World for Disk {
     fn stat(&self, path: &Path) -> Option<Status> {
         let metadata = std::fs::metadata(path).ok()?;
         let stamp = (metadata.mtime(), metadata.mtime_nsec());
-        Some(Status {
-            mode: metadata.mode(),
-            size: metadata.size(),
-            modified: metadata.mtime(),
-            changed: metadata.ctime(),
-            accessed: metadata.atime(),
-            user: metadata.uid(),
-            group: metadata.gid(),
-            inode: metadata.ino(),
-            etag: format!("\"{:x}-{:x}.{:x}\"", metadata.size(), stamp.0, stamp.1),
-            media_type: String::new(),
-        })
+        let etag = format!("\"{:x}-{:x}.{:x}\"", metadata.size(), stamp.0, stamp.1);
+        Some(Status::of(&metadata, etag, String::new()))
     }
 }

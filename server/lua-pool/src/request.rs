@@ -140,7 +140,7 @@ impl Request {
             }
             visit.environment.push(name, value);
         }
-        visit.request_body = Some(self.body);
+        visit.tell_body(self.body);
         visit
     }
 }
@@ -193,7 +193,7 @@ mod tests {
         let visit = request.into_visit();
         assert_eq!(visit.attribute(Attribute::UriPath), Some(&b"/x.lu"[..]));
         assert_eq!(visit.request.get(b"accept-language"), Some(&b"en"[..]));
-        assert_eq!(visit.request_body.as_deref(), Some(&b"body"[..]));
+        assert_eq!(visit.request_body(), Some(&b"body"[..]));
     }
 
     #[test]

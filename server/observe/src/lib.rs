@@ -17,6 +17,7 @@ pub use access::{AccessLog, Ending, Entry, Lookup, More};
 pub use clock::{formatted as local_time, formatted_universal as universal_time};
 pub use counters::Counters;
 pub use error::{ErrorLog, Lines, Origin};
+pub use escape::Decimal;
 pub use latency::Latency;
 pub use mehari_config::{AccessFormat, AccessLogSettings, LogLevel, LogTarget};
 pub use program::start_programs_as;

@@ -39,11 +39,31 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     host.set("body_set", set)?;
     let get = function(lua, current, |visit, _| Ok(whole(visit)))?;
     host.set("body_get", get)?;
-    let request_body = function(lua, current, |visit, _| {
-        let body = visit.request_body.as_deref();
-        Ok(body.map_or(Answer::Nil, Answer::Text))
+    let request_body = function(lua, current, |visit, arguments| {
+        visit.learn_body(arguments.source());
+        Ok(visit.request_body().map_or(Answer::Nil, Answer::Text))
     })?;
-    host.set("request_body", request_body)
+    host.set("request_body", request_body)?;
+    let request_length = function(lua, current, |visit, arguments| {
+        visit.learn_body(arguments.source());
+        if visit.request_body().is_none() {
+            visit.learn_fields(arguments.source());
+        }
+        Ok(Answer::Number(request_length(visit)))
+    })?;
+    host.set("request_length", request_length)
+}
+
+/// Of the request's body; of one that is not at hand what is said of it.
+fn request_length(visit: &Visit) -> f64 {
+    match visit.request_body() {
+        Some(body) => body.len() as f64,
+        None => {
+            let said = visit.request.get(b"content-length");
+            let said = said.and_then(|said| std::str::from_utf8(said).ok());
+            said.and_then(|said| said.parse().ok()).unwrap_or(0.0)
+        }
+    }
 }
 
 /// A body: one piece, or a list of them.

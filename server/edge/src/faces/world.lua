@@ -136,7 +136,7 @@ local body = sealed({ add = host.body_add, set = host.body_set, get = host.body_
 
 local request_body = sealed({
     get = host.request_body,
-    len = function() return #(host.request_body() or "") end,
+    len = function() return host.request_length() end,
     collect = function() return host.request_body() ~= nil end,
 })
 

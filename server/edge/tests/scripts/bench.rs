@@ -16,20 +16,8 @@ struct Disk;
 
 impl World for Disk {
     fn stat(&self, path: &Path) -> Option<Status> {
-        use std::os::unix::fs::MetadataExt;
         let metadata = std::fs::metadata(path).ok()?;
-        Some(Status {
-            mode: metadata.mode(),
-            size: metadata.size(),
-            modified: metadata.mtime(),
-            changed: metadata.ctime(),
-            accessed: metadata.atime(),
-            user: metadata.uid(),
-            group: metadata.gid(),
-            inode: metadata.ino(),
-            etag: "\"1\"".into(),
-            media_type: "text/x-lua".into(),
-        })
+        Some(Status::of(&metadata, "\"1\"".into(), "text/x-lua".into()))
     }
 }
 

@@ -197,6 +197,9 @@ fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
         fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
             tell(b"FROM", self.0.as_bytes());
         }
+        fn body(&self) -> Option<&[u8]> {
+            Some(self.0.as_bytes())
+        }
     }
     let mut bench = Bench::new();
     let source = "
@@ -204,7 +207,7 @@ fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
         if SLOW then for i = 1, 60000 do end end
         local r = lighty.r
         local said = { first, lighty.env['uri.query'], tostring(lighty.env['request.method']), r.req_header.host,
-            r.req_env.FROM, r.req_env.HTTP_HOST, r.req_env.REMOTE_ADDR }
+            r.req_env.FROM, r.req_env.HTTP_HOST, r.req_env.REMOTE_ADDR, r.req_body.get(), r.req_body.len() }
         lighty.content = { table.concat(said, ' ') }
         return 200";
     std::fs::write(bench.file("quick.lua"), source).expect("written");
@@ -233,7 +236,7 @@ fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
         );
         visit = run.into_visit();
         let expected =
-            format!("{name}:UriPath {name}:UriQuery nil {name} {name} {name} {name}:RemoteAddress");
+            format!("{name}:UriPath {name}:UriQuery nil {name} {name} {name} {name}:RemoteAddress {name} {}", name.len());
         assert_eq!(body(&visit), expected);
     }
 }

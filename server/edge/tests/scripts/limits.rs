@@ -51,6 +51,32 @@ fn memory_is_bounded_and_given_back() {
     assert_eq!(bench.text(&expression("#('x'):rep(2e6)")), "2000000");
 }
 
+/// What a script does not hold any more is not counted, however large its pieces are.
+#[test]
+fn garbage_is_collected_before_a_script_is_refused() {
+    let mut bench = Bench::new();
+    for (source, said) in [
+        ("local s = ('x'):rep(1.2e6) for i = 1, 50 do local t = s .. i end", ""),
+        ("for i = 1, 50 do local s = ('x'):rep(2e6 + i) end", ""),
+        ("local s = ('x'):rep(1e6) for i = 1, 50 do s = s:sub(2) .. i % 10 end said = #s", "1000000"),
+        ("local last for i = 1, 3e4 do last = { last and last[1], {}, {}, {}, {} } end said = #last", "5"),
+        ("local c = coroutine.wrap(function() for i = 1, 50 do coroutine.yield(#(('x'):rep(1e6) .. i)) end end)
+          for i = 1, 50 do said = c() end", "1000002"),
+        ("table.sort({ 3, 2, 1, 4 }, function(a, b) said = #(('x'):rep(1e6) .. a); return a < b end)", "1000001"),
+        // A refused piece costs the script that piece.
+        ("said = tostring(pcall(string.rep, 'x', 1e8)) .. #('x'):rep(2e6)", "false2000000"),
+    ] {
+        let source = format!("{source} lighty.content = {{ tostring(said or '') }} return 200");
+        assert_eq!(bench.text(&source), said, "{source}");
+    }
+    for source in [
+        "local t = {} for i = 1, 10 do t[i] = ('x'):rep(1e6 + i) end",
+        "local t = {} while true do pcall(function() t[#t + 1] = ('x'):rep(1e5) .. #t end) end",
+    ] {
+        assert_eq!(bench.failure(source).0, 503, "{source}");
+    }
+}
+
 #[test]
 fn moving_many_bytes_is_interrupted_too() {
     let mut bench = Bench::new();

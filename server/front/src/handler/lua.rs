@@ -15,6 +15,8 @@ pub use admit::admit;
 pub use respond::{respond, Response};
 
 use crate::clock::Clock;
+use crate::handler::file::Files;
+use crate::route::ground::Ground;
 use disk::Disk;
 use mehari_config::{Host, LuaSettings, Settings, Site};
 use mehari_edge::{Edge, Ended, Failure, Limits, Source, Stage, Step, Visit};
@@ -27,7 +29,6 @@ use std::sync::Arc;
 const SPARE: usize = 16;
 
 /// What the scripts of a front share.
-#[derive(Default)]
 pub struct Lua {
     is_used: Cell<bool>,
     edge: OnceCell<Edge>,
@@ -40,10 +41,14 @@ pub struct Lua {
 }
 
 impl Lua {
-    pub fn new(site: &Site) -> Lua {
-        let lua = Lua::default();
-        lua.renew(site);
-        lua
+    pub fn new(site: &Site, ground: &Rc<Ground>, files: &Files) -> Lua {
+        Lua {
+            is_used: Cell::new(site.has_lua()),
+            edge: OnceCell::new(),
+            disk: Rc::new(Disk::new(ground, files)),
+            spare: RefCell::default(),
+            bases: RefCell::default(),
+        }
     }
 
     /// The site has been read again: scripts are, too.

@@ -40,7 +40,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                     turn.credit(&backend);
                     match sent? {
                         None => return Ok(()),
-                        Some(work) => work,
+                        Some(work) => {
+                            turn.turn.hear(backend, &work);
+                            work
+                        }
                     }
                 }
             }
@@ -89,6 +92,11 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// Asks the rules, and goes on with what they let through.
     async fn admitted(&mut self, turn: &mut Current) -> Result<Work<D>, Gone> {
+        if self.shared.lua.is_used() {
+            if let Err(problem) = self.read_for_scripts(turn).await? {
+                return Ok(self.refusal(turn, problem));
+            }
+        }
         match self.ask(turn).await {
             Err(problem) => Ok(self.refusal(turn, problem)),
             Ok(Admission::To(route)) => self.work(turn, &route).await,

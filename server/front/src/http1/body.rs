@@ -12,6 +12,7 @@ use crate::socket::Stream;
 use crate::spool::{Spool, Spooled, IN_MEMORY};
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 /// A body nobody wants is read up to this size to keep the connection.
 const SKIPPED: u64 = 64 * 1024;
@@ -72,6 +73,29 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.read_chunked(limit).await
             }
         }
+    }
+
+    /// Reads a small body before its time: scripts may ask for it. It stays where it is.
+    pub(super) async fn read_for_scripts(
+        &mut self,
+        turn: &mut Current,
+    ) -> Result<Result<(), Problem>, Gone> {
+        let length = match self.head.framing {
+            Framing::None => 0,
+            Framing::Length(length) if length <= IN_MEMORY as u64 => length as usize,
+            _ => return Ok(Ok(())),
+        };
+        if length > 0 {
+            self.invite_body().await?;
+            if let Err(problem) = self.read_small(length).await? {
+                return Ok(Err(problem));
+            }
+            self.seat
+                .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+        }
+        let body = &self.input.bytes()[self.head.length..][..length];
+        turn.small_body = Some(body.to_vec());
+        Ok(Ok(()))
     }
 
     /// Throws away a body that nobody reads. What is too much to wait for costs the connection.

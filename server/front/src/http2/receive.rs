@@ -5,7 +5,8 @@ use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
 use crate::pace::Pace;
 use crate::problem::Problem;
-use crate::spool::{Spool, Spooled};
+use crate::spool::{Spool, Spooled, IN_MEMORY};
+use crate::turn::Turn;
 use bytes::Bytes;
 use h2::RecvStream;
 use std::future::poll_fn;
@@ -15,7 +16,48 @@ const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than Limi
 const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
 
 impl<D: Dispatch> Stream<D> {
+    /// Reads a small body before its time: scripts may ask for it. What is given back is still to be read.
+    pub(super) async fn read_for_scripts(
+        &mut self,
+        turn: &mut Turn,
+        length: u64,
+        body: RecvStream,
+    ) -> Result<Result<Option<RecvStream>, Problem>, Gone> {
+        if !body.is_end_stream() && !(1..=IN_MEMORY as u64).contains(&length) {
+            return Ok(Ok(Some(body)));
+        }
+        Ok(match self.read_all(body, length).await? {
+            Ok(Spooled::Memory(bytes)) => {
+                turn.small_body = Some(bytes);
+                Ok(None)
+            }
+            // It is no longer than its length, and that is little.
+            Ok(Spooled::File(..)) => Err(TOO_LARGE),
+            Err(problem) => Err(problem),
+        })
+    }
+
+    /// Reads the body for a program. `None`: scripts have had it read.
     pub(super) async fn read_body(
+        &mut self,
+        turn: &Turn,
+        body: Option<RecvStream>,
+        limit: u64,
+    ) -> Result<Result<Spooled, Problem>, Gone> {
+        if let Some(body) = body {
+            return self.read_all(body, limit).await;
+        }
+        let bytes = turn.small_body.clone().unwrap_or_default();
+        if let Some(upload) = self.tracked.take() {
+            upload.count(bytes.len());
+        }
+        Ok(match limit > 0 && bytes.len() as u64 > limit {
+            true => Err(TOO_LARGE),
+            false => Ok(Spooled::Memory(bytes)),
+        })
+    }
+
+    async fn read_all(
         &mut self,
         mut body: RecvStream,
         limit: u64,

@@ -133,7 +133,10 @@ impl<D: Dispatch> Stream<D> {
                     turn.credit(&backend);
                     match sent? {
                         None => return Ok(()),
-                        Some(work) => work,
+                        Some(work) => {
+                            turn.hear(backend, &work);
+                            work
+                        }
                     }
                 }
             }
@@ -210,6 +213,13 @@ impl<D: Dispatch> Stream<D> {
         if let Err(problem) = work::check_trust(&self.shared, &self.peer, turn.host) {
             return refuse(self, turn, problem);
         }
+        let body = match self.shared.lua.is_used() {
+            false => Some(body),
+            true => match self.read_for_scripts(turn, head.length(), body).await? {
+                Ok(rest) => rest,
+                Err(problem) => return refuse(self, turn, problem),
+            },
+        };
         let route = match self.ask(turn, head).await {
             Ok(Admission::To(route)) => route,
             Ok(Admission::Answer(answer)) => return Ok(Work::Answer(answer)),
@@ -239,7 +249,10 @@ impl<D: Dispatch> Stream<D> {
             self.tracked.clone_from(&turn.upload);
         }
         let spooled = match work::wants_body(&route) {
-            true => self.read_body(body, route.settings.body_limit).await?,
+            true => {
+                let limit = route.settings.body_limit;
+                self.read_body(turn, body, limit).await?
+            }
             false => Ok(Spooled::Memory(Vec::new())),
         };
         let spooled = match spooled {

@@ -160,6 +160,7 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
                 request,
                 host,
                 route,
+                body: turn.small_body.as_deref(),
             });
         });
     }

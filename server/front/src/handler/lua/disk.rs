@@ -1,15 +1,20 @@
-//! What scripts know of files: one `stat` a path and second, however many requests ask.
+//! What scripts know of files: what was found once holds while the ground under it does, as for static files. Where nothing
+//! tells of changes, and for what makes no event, a path is looked at again once a second, however many requests ask.
 
-use crate::handler::file::{self, resource::Identity};
+use crate::handler::file::{self, resource::Identity, Files};
+use crate::route::ground::{Footing, Ground, Survey};
 use mehari_config::Settings;
 use mehari_edge::{Status, World};
+use rustix::fs::{FileType, Stat};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::spawn_local;
 
-/// How long a change may go unnoticed.
+/// How long a change may go unnoticed that makes no event.
 const LIFE: Duration = Duration::from_secs(1);
 /// Beyond this the table starts again from nothing.
 const PATHS: usize = 4096;
@@ -17,17 +22,33 @@ const PATHS: usize = 4096;
 struct Known {
     found: Duration,
     status: Option<Status>,
+    /// `None`: nothing tells when it changes.
+    footing: Option<Rc<Footing>>,
 }
 
-#[derive(Default)]
 pub struct Disk {
     now: Cell<Duration>,
     /// They say which types files have.
     settings: RefCell<Option<Arc<Settings>>>,
     known: RefCell<HashMap<PathBuf, Known>>,
+    ground: Rc<Ground>,
+    files: Files,
+    /// A thread is on its way to a folder, for us.
+    scouting: Rc<Cell<bool>>,
 }
 
 impl Disk {
+    pub fn new(ground: &Rc<Ground>, files: &Files) -> Disk {
+        Disk {
+            now: Cell::default(),
+            settings: RefCell::default(),
+            known: RefCell::default(),
+            ground: ground.clone(),
+            files: files.clone(),
+            scouting: Rc::default(),
+        }
+    }
+
     /// Before a slice: the time, and for whom.
     pub fn look_for(&self, now: Duration, settings: &Arc<Settings>) {
         self.now.set(now);
@@ -40,14 +61,52 @@ impl Disk {
         }
     }
 
-    fn look(&self, path: &Path) -> Option<Status> {
-        let stat = rustix::fs::stat(path).ok()?;
+    fn look(&self, path: &Path) -> Known {
+        let asked = path.as_os_str().as_encoded_bytes();
+        let folder = asked.strip_suffix(b"/").filter(|name| !name.is_empty());
+        let name = folder.unwrap_or(asked);
+        let (stat, footing) = match name.starts_with(b"/") && self.is_scouted(name) {
+            false => (rustix::fs::stat(path).ok(), None),
+            true => {
+                let survey = Survey::new(&self.ground);
+                (survey.stat(name), survey.footing())
+            }
+        };
+        let is_meant = |stat: &Stat| {
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            folder.is_none() || is_folder
+        };
+        Known {
+            found: self.now.get(),
+            status: stat.filter(is_meant).map(|stat| self.status(name, &stat)),
+            footing,
+        }
+    }
+
+    /// Whether the folder of a path can be watched without a wait. If not, a thread makes it so.
+    fn is_scouted(&self, path: &[u8]) -> bool {
+        if !self.ground.is_new(path) {
+            return true;
+        }
+        if !self.scouting.replace(true) {
+            let (ground, files) = (self.ground.clone(), self.files.clone());
+            let (path, scouting) = (path.to_vec(), self.scouting.clone());
+            spawn_local(async move {
+                let scout = ground.scout.clone();
+                files.readers.go_ahead(scout, path.clone()).await;
+                ground.note_scouted(&path);
+                scouting.set(false);
+            });
+        }
+        false
+    }
+
+    fn status(&self, name: &[u8], stat: &Stat) -> Status {
         let settings = self.settings.borrow();
-        let media_type = settings.as_ref().and_then(|settings| {
-            let name = path.as_os_str().as_encoded_bytes();
-            Some(file::media_type(name, settings)?.into_owned())
-        });
-        Some(Status {
+        let media_type = settings
+            .as_ref()
+            .and_then(|settings| Some(file::media_type(name, settings)?.into_owned()));
+        Status {
             mode: stat.st_mode,
             size: stat.st_size as u64,
             modified: stat.st_mtime as i64,
@@ -56,30 +115,34 @@ impl Disk {
             user: stat.st_uid,
             group: stat.st_gid,
             inode: stat.st_ino,
-            etag: Identity::of(&stat).etag(),
+            etag: Identity::of(stat).etag(),
             media_type: media_type.unwrap_or_default(),
-        })
+        }
+    }
+
+    fn holds(&self, known: &Known) -> bool {
+        let footing = known.footing.as_ref();
+        self.now.get() < known.found + LIFE && footing.map_or(true, |footing| footing.holds())
     }
 }
 
 impl World for Disk {
     fn stat(&self, path: &Path) -> Option<Status> {
-        let now = self.now.get();
-        let mut known = self.known.borrow_mut();
-        if let Some(known) = known.get(path) {
-            if now < known.found + LIFE {
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return None;
+        }
+        if let Some(known) = self.known.borrow().get(path) {
+            if self.holds(known) {
                 return known.status.clone();
             }
         }
-        let status = self.look(path);
+        let found = self.look(path);
+        let status = found.status.clone();
+        let mut known = self.known.borrow_mut();
         if known.len() >= PATHS {
             known.clear();
         }
-        let entry = Known {
-            found: now,
-            status: status.clone(),
-        };
-        known.insert(path.to_path_buf(), entry);
+        known.insert(path.to_path_buf(), found);
         status
     }
 }

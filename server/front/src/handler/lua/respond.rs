@@ -51,6 +51,7 @@ pub async fn respond<D: Dispatch>(
                     request,
                     host,
                     route,
+                    body: turn.small_body.as_deref(),
                 });
             });
         };

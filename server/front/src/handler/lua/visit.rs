@@ -14,6 +14,7 @@ pub struct Seen<'a> {
     pub request: &'a Request<'a>,
     pub host: &'a Host,
     pub route: Option<&'a Route>,
+    pub body: Option<&'a [u8]>,
 }
 
 impl Source for Seen<'_> {
@@ -50,6 +51,10 @@ impl Source for Seen<'_> {
         for (name, value) in self.request.fields {
             tell(name, value);
         }
+    }
+
+    fn body(&self) -> Option<&[u8]> {
+        self.body
     }
 
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {

@@ -1,0 +1,57 @@
+//! What scripts are told of files: from what is watched, and never out of date.
+
+use super::site;
+use mehari_harness::{eventually, trace, Connection, Request, PATIENCE};
+use std::fs;
+
+/// Says the size of a file, or that there is none.
+const SIZE: &str = r#"
+    if lighty.env["uri.path"] ~= "/" then return end
+    local known = lighty.stat(lighty.env["physical.doc-root"] .. "/data/page.txt")
+    lighty.content = { known and tostring(known.st_size) or "none" }
+    return 200
+"#;
+
+fn ask(connection: &mut Connection) -> String {
+    let answer = connection.send(&Request::get("/"));
+    answer.expect("an answer").expect(200)
+}
+
+#[test]
+fn a_changed_file_is_seen_by_the_next_request_and_an_unchanged_one_is_not_looked_at() {
+    let server = site("LuaAttractRawURL lua/size.lua\n", &[("size", SIZE)])
+        .file("htdocs/data/other.txt", "other")
+        .start();
+    let page = server.site.path("htdocs/data/page.txt");
+    let mut connection = server.connect();
+    assert_eq!(ask(&mut connection), "none");
+    // Once a thread has been ahead to the folder it is watched.
+    let is_watched = || {
+        let calls = trace::calls(&server, "file,inotify_add_watch", || {
+            server.get("/").expect(200);
+        });
+        let of_loop = format!("{} ", server.pid());
+        let is_ours = |line: &&String| line.starts_with(&of_loop) && line.contains("/data");
+        calls.iter().any(|line| is_ours(&line))
+    };
+    assert!(eventually(PATIENCE, is_watched));
+    for size in [3, 5, 7] {
+        fs::write(&page, "x".repeat(size)).expect("written");
+        assert_eq!(ask(&mut connection), size.to_string());
+        fs::remove_file(&page).expect("removed");
+        assert_eq!(ask(&mut connection), "none");
+        let beside = server.site.path("htdocs/data/new.txt");
+        fs::write(&beside, "x".repeat(size + 1)).expect("written");
+        fs::rename(&beside, &page).expect("renamed");
+        assert_eq!(ask(&mut connection), (size + 1).to_string());
+    }
+    let rounds = 300;
+    let looks = trace::calls(&server, "file,fstat,newfstatat,statx", || {
+        for _ in 0..rounds {
+            assert_eq!(ask(&mut connection), "8");
+        }
+    });
+    let looks = looks.iter().filter(|line| line.contains("page.txt"));
+    // Once a second, and strace is slow.
+    assert!(looks.count() < rounds / 5);
+}
