@@ -29,6 +29,9 @@ const PAGES: &[(&str, &str)] = &[
     ("noexec/exec", "<!--#exec cgi=\"/cgi/who.pl\" -->|<!--#include virtual=\"/part.txt\" -->"),
     ("off/page", "<!--#echo var=\"DOCUMENT_NAME\" -->"),
     ("unclosed", "a<!--#if expr=\"true\" -->b"),
+    ("members", "<!--#include virtual=\"/members/x.txt\" -->"),
+    ("phases/page", "<!--#include virtual=\"/phases/part.shtml\" -->|<!--#include virtual=\"/cgi/who.pl\" -->"),
+    ("phases/part", "<!--#echo var=\"DOCUMENT_NAME\" -->"),
     ("redirected", "<!--#include virtual=\"/moved\" -->"),
     ("rewritten", "<!--#include virtual=\"/led\" -->"),
 ];
@@ -41,16 +44,21 @@ fn site() -> Builder {
         .file("htdocs/big.txt", &"x".repeat(1_234_567))
         .file("htdocs/bits.html", "<!--#echo var=\"DOCUMENT_NAME\" -->")
         .file("htdocs/nobits.html", "<!--#echo var=\"DOCUMENT_NAME\" -->")
+        .file("lib/Nothing.pm", "package Nothing;\nsub handler { 0 }\n1;\n")
+        .file("htdocs/members/x.txt", "for members")
+        .file("users", "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n")
         .file("cgi/who.pl", WHO)
         .file("perl/who.pl", WHO)
         .conf(
-            "ScriptAlias /cgi/ @ROOT@/cgi/\nAlias /perl/ @ROOT@/perl/\n\
+            "PerlSwitches -I@ROOT@/lib\nScriptAlias /cgi/ @ROOT@/cgi/\nAlias /perl/ @ROOT@/perl/\n\
              <Directory @ROOT@>\nRequire all granted\n</Directory>\n\
              <Directory @ROOT@/perl>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\nOptions +ExecCGI\n</Directory>\n\
              <Directory @ROOT@/htdocs>\nOptions Includes FollowSymLinks\nAddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\nXBitHack On\n</Directory>\n\
              <Directory @ROOT@/htdocs/noexec>\nOptions IncludesNOEXEC\n</Directory>\n\
              <Directory @ROOT@/htdocs/off>\nOptions -Includes\n</Directory>\n\
              <Directory @ROOT@/htdocs/legacy>\nSSILegacyExprParser On\n</Directory>\n\
+             <Location /members>\nAuthType Basic\nAuthName Members\nAuthUserFile @ROOT@/users\nRequire valid-user\n</Location>\n\
+             <Location /phases>\nPerlFixupHandler Nothing\n</Location>\n\
              <Directory @ROOT@/htdocs/closed>\nRequire all denied\n</Directory>\n\
              RewriteEngine On\nRewriteRule ^/led$ /part.txt [PT]\nRewriteRule ^/moved$ /part.txt [R]\n\
              ErrorDocument 404 /echo.shtml\n",
@@ -84,7 +92,12 @@ fn pages_are_filled_in_as_in_apache() {
             differences.extend(pair.compare(&Request::get(&target)).err());
         }
     }
+    let member = Request::get("/members.shtml").field("Authorization", "Basic YW5uOnNlY3JldA==");
+    for _ in 0..2 {
+        differences.extend(pair.compare(&member).err());
+    }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(pair.send(&member).text(), "for members");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::route::{Outcome, Route};
 use crate::shared::Shared;
 use crate::turn::Turn;
 use crate::work::{self, Work};
-use mehari_pool::Body;
+use mehari_pool::{Body, Passed};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -41,28 +41,32 @@ impl<D: Dispatch> Drop for Counted<D> {
 impl<D: Dispatch> Render<D> {
     /// The status of a refusal instead.
     pub async fn ask(&self, target: Vec<u8>) -> Result<Fetched, u16> {
-        let (mut counted, route) = self.admitted(target).await?;
-        let turn = &mut counted.turn;
-        if let (Outcome::File(file), false) = (&route.outcome, route.settings.runs_phases()) {
-            let files = &self.shared.files;
-            let resource = file
-                .resource(None, &route.settings, files)
-                .map_err(|problem| problem.status)?;
-            if are_for(&route.settings, &resource) {
-                let page = read(&self.shared, &resource, &route.settings).await?;
-                let target = turn
-                    .redirect
-                    .as_ref()
-                    .map(|redirect| path_of(&redirect.target).to_vec());
-                let document = Document {
-                    path: target.unwrap_or_default(),
-                    settings: route.settings.clone(),
-                };
-                return Ok(Fetched::Page(page, document));
-            }
-            return Ok(Fetched::Bytes(bytes(files, &resource).await?.to_vec()));
+        let (counted, route) = self.admitted(target).await?;
+        match route.settings.runs_phases() {
+            true => self.answered(&counted.turn, &route).await,
+            false => self.file_or_answer(&counted.turn, &route).await,
         }
-        self.answered(turn, &route).await.map(Fetched::Bytes)
+    }
+
+    /// Where no Perl has a say, or has had it.
+    async fn file_or_answer(&self, turn: &Turn, route: &Rc<Route>) -> Result<Fetched, u16> {
+        let Outcome::File(file) = &route.outcome else {
+            return self.answered(turn, route).await;
+        };
+        let files = &self.shared.files;
+        let resource = file.resource(None, &route.settings, files);
+        let resource = resource.map_err(|problem| problem.status)?;
+        if !are_for(&route.settings, &resource) {
+            let bytes = bytes(files, &resource).await?;
+            return Ok(Fetched::Bytes(bytes.to_vec()));
+        }
+        let page = read(&self.shared, &resource, &route.settings).await?;
+        let path = turn.redirect.as_ref().map(|to| path_of(&to.target));
+        let document = Document {
+            path: path.unwrap_or_default().to_vec(),
+            settings: route.settings.clone(),
+        };
+        Ok(Fetched::Page(page, document))
     }
 
     /// The file of a path that this request may see, for its size and date.
@@ -108,14 +112,14 @@ impl<D: Dispatch> Render<D> {
     }
 
     /// What a program answers, or a back end, or the server for itself.
-    async fn answered(&self, turn: &Turn, route: &Rc<Route>) -> Result<Vec<u8>, u16> {
+    async fn answered(&self, turn: &Turn, route: &Rc<Route>) -> Result<Fetched, u16> {
         let shared = &self.shared;
         let mut work = self.with(turn, |request| {
             work::begin(shared, request, route, Body::Empty)
         });
         loop {
             work = match work {
-                Work::Answer(answer) => return whole(answer),
+                Work::Answer(answer) => return whole(answer).map(Fetched::Bytes),
                 // A script's own redirect: the page shows what it leads to, or where.
                 Work::Elsewhere(..) => return Err(302),
                 Work::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx)).await {
@@ -123,9 +127,13 @@ impl<D: Dispatch> Render<D> {
                     Ok(Said::Response(head)) if (300..400).contains(&head.status) => {
                         return Err(head.status)
                     }
-                    Ok(Said::Response(_)) => return body(&mut backend).await,
-                    Ok(Said::Answered(answer)) => return whole(*answer),
+                    Ok(Said::Response(_)) => return body(&mut backend).await.map(Fetched::Bytes),
+                    Ok(Said::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
                     Ok(Said::Page(status)) => return Err(status),
+                    // Perl leaves the file to the front, and it is this page's part as any other.
+                    Ok(Said::Passed(passed, _)) if is_left_alone(&passed) && is_file(route) => {
+                        return Box::pin(self.file_or_answer(turn, route)).await;
+                    }
                     Ok(Said::Passed(passed, body)) => self.with(turn, |request| {
                         handed_back::work(shared, request, turn.settings.as_deref(), *passed, body)
                     }),
@@ -148,6 +156,15 @@ impl<D: Dispatch> Render<D> {
             })
         })
     }
+}
+
+/// Nothing was chosen in the place of what was found.
+fn is_left_alone(passed: &Passed) -> bool {
+    passed.status == 0 && passed.file.is_none() && passed.target.is_none()
+}
+
+fn is_file(route: &Route) -> bool {
+    matches!(route.outcome, Outcome::File(_))
 }
 
 fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
