@@ -2,5 +2,6 @@
 
 pub mod corpus;
 pub mod live;
+mod mailbox;
 pub mod mutate;
 pub mod targets;

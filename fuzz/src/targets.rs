@@ -1,12 +1,10 @@
 //! The parsers, each with what must hold for any input beside that it does not panic.
 
-use crate::corpus;
 use crate::mutate::{mutate, Random};
+use crate::{corpus, mailbox};
 use mehari_config::{Site, Speech};
 use mehari_front::probe;
 use mehari_pool::script_head::{self, Form};
-use mehari_wire::{layout, Mailbox};
-use std::os::unix::fs::FileExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
@@ -34,7 +32,11 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "ring",
-        check: ring,
+        check: mailbox::ring,
+    },
+    Target {
+        name: "positions",
+        check: mailbox::positions,
     },
     Target {
         name: "reply",
@@ -135,33 +137,6 @@ fn records(input: &[u8]) {
     };
     let detail = u16::from_le_bytes([low, high]);
     let _ = mehari_pool::probe::record(kind.into(), detail, tapped & 1 == 1, payload);
-}
-
-/// A worker's ring, filled by somebody who means no good: how much is said to be in it comes first.
-fn ring(input: &[u8]) {
-    let Some((said, bytes)) = input.split_first_chunk::<8>() else {
-        return;
-    };
-    let mailbox = Mailbox::create().expect("a memory file");
-    let memory = mailbox.file().try_clone_to_owned().expect("a descriptor");
-    let memory = std::fs::File::from(memory);
-    let written = std::mem::offset_of!(layout::Mailbox, ring_written) as u64;
-    let room = bytes.len().min(layout::RING_SIZE);
-    memory
-        .write_all_at(&bytes[..room], layout::RING_OFFSET as u64)
-        .and_then(|()| memory.write_all_at(said, written))
-        .expect("the memory file takes it");
-    let (mut payload, mut total) = (Vec::new(), 0);
-    while let Ok(Some(record)) = mailbox.next_record(&mut payload) {
-        assert!(record.length <= layout::RECORD_LIMIT && record.size > 0);
-        assert_eq!(payload.len(), record.length);
-        total += record.size;
-        assert!(
-            total <= layout::RING_SIZE as u64,
-            "more than the ring holds"
-        );
-        payload.clear();
-    }
 }
 
 fn config(input: &[u8]) {

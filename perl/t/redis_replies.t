@@ -61,4 +61,37 @@ for my $case (@strange) {
 }
 like ${ ask('') }, qr/closed the connection/, 'no reply';
 
+# A server that never falls silent and never comes to an end: `$piece` again and again.
+sub drip {
+    my ($first, $piece) = @_;
+    my $path = "$folder/" . ++our $count;
+    my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 5) or die "$path: $!";
+    my $server = fork // die "fork: $!";
+    unless ($server) {
+        local $SIG{ALRM} = 'DEFAULT';
+        alarm 60;
+        my $client = $listener->accept or POSIX::_exit(1);
+        sysread $client, my $asked, 4096;
+        syswrite $client, ":1\r\n";
+        sysread $client, $asked, 4096;
+        syswrite $client, $first;
+        while (syswrite $client, $piece) { select undef, undef, undef, 0.02 }
+        POSIX::_exit(0);
+    }
+    close $listener;
+    eval { Mehari::State::Redis::Connection->new("unix://$path", patience => 0.5)->call('PING') };
+    my $problem = $@;
+    kill 'KILL', $server;
+    waitpid $server, 0;
+    return $problem;
+}
+
+$SIG{ALRM} = sub { die "it goes on for ever\n" };
+for my $case (['a line' => '+', 'x'], ['a string' => "\$100000000\r\n", 'x'], ['a list' => "*9000000\r\n", ":1\r\n"]) {
+    my ($name, $first, $piece) = @$case;
+    alarm 60;
+    like drip($first, $piece), qr/\AMehari::State: Redis at \S+ gives no whole answer within 0\.5 seconds\n\z/, "$name bit by bit";
+    alarm 0;
+}
+
 done_testing;

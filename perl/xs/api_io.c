@@ -231,8 +231,8 @@ XS_INTERNAL(bytes_sent)
   dXSARGS;
   if (items != 1)
     croak_xs_usage(cv, "r");
-  MEHARI_CHECK(ST(0));
-  XSRETURN_UV(mehari_output_bytes());
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  XSRETURN_UV(rec->is_told ? rec->bytes_told : mehari_output_bytes());
 }
 
 /* Mehari::limit($number, $soft, $hard): setrlimit; $! says why not. */

@@ -61,6 +61,14 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 
 #define TEXT_TYPE "text/html; charset=iso-8859-1"
 
+/* Something runs after the answer that may look at it. */
+static bool wants_outcome(mehari_rec *rec)
+{
+  while (rec->prev)
+    rec = rec->prev;
+  return mehari_rec_handlers(rec, MEHARI_PHASE_LOG) || mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP) || rec->cleanups;
+}
+
 /* The front answers: with the page of a status, or as it would have by itself (0). */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
 {
@@ -87,5 +95,66 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     const char *text = SvPV(rec->redirect, length);
     add_part(payload, MEHARI_PASS_TARGET, text, length);
   }
+  rec->listens = !rec->redirect && wants_outcome(rec);
+  if (rec->listens) {
+    rec->answers = mehari_answers();
+    add_part(payload, MEHARI_PASS_LISTENS, "", 0);
+  }
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
+}
+
+/* ---- what came of it ---- */
+
+static mehari_text line_of(mehari_text *rest)
+{
+  const char *stop = memchr(rest->at, '\n', rest->length);
+  STRLEN length = stop ? (STRLEN)(stop - rest->at) : rest->length;
+  mehari_text line = {rest->at, length && rest->at[length - 1] == '\r' ? length - 1 : length};
+  rest->at += length + !!stop;
+  rest->length -= length + !!stop;
+  return line;
+}
+
+static void hear_line(pTHX_ mehari_rec *rec, mehari_text line)
+{
+  const char *colon = memchr(line.at, ':', line.length);
+  if (!colon)
+    return;
+  mehari_text name = {line.at, colon - line.at}, value = {colon + 1, line.length - name.length - 1};
+  while (value.length && *value.at == ' ') {
+    value.at++;
+    value.length--;
+  }
+  mehari_table_add(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT), name, value);
+  if (name.length == 12 && !strncasecmp(name.at, "content-type", 12))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, newSVpvn_flags(value.at, value.length, SVs_TEMP));
+}
+
+/* From here on the request's status, bytes and head are those of the front's answer. */
+static void adopt(pTHX_ mehari_rec *rec, const mehari_told *told)
+{
+  mehari_text rest = told->head;
+  rec->status = told->status;
+  rec->is_told = true;
+  rec->bytes_told = told->bytes;
+  if (!rest.length)
+    return;
+  mehari_table_clear(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT));
+  mehari_text line = line_of(&rest);
+  if (line.length > 9 && memEQ(line.at, "HTTP/", 5))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_STATUS_LINE, newSVpvn_flags(line.at + 9, line.length - 9, SVs_TEMP));
+  else
+    hear_line(aTHX_ rec, line);
+  while (rest.length)
+    hear_line(aTHX_ rec, line_of(&rest));
+}
+
+void mehari_rec_hear(pTHX_ mehari_rec *rec)
+{
+  mehari_told told;
+  mehari_rec *last = rec;
+  while (last->next)
+    last = last->next;
+  if (last->listens && mehari_hear(last->answers, &told))
+    adopt(aTHX_ rec, &told);
 }

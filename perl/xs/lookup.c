@@ -67,16 +67,18 @@ static mehari_request *merged(const mehari_job *client, const mehari_job *path, 
   return into.frame;
 }
 
-mehari_request *mehari_lookup(mehari_rec *like, mehari_text target, const mehari_text *file, bool is_same)
+mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question)
 {
-  const char kind = file ? MEHARI_ASK_FILE : MEHARI_ASK_PATH;
-  mehari_text parts[] = {{&kind, 1}, target, {"", file ? 1 : 0}, file ? *file : (mehari_text){"", 0}};
-  if (target.length + parts[3].length > MEHARI_RECORD_LIMIT - 2 || memchr(target.at, '\0', target.length))
+  static const mehari_text get = {"GET", 3}, nothing = {"", 0}, stop = {"", 1};
+  mehari_text method = question->method.length ? question->method : get, file = question->file ? *question->file : nothing;
+  mehari_text parts[] = {method, stop, question->target, question->file ? stop : nothing, file};
+  size_t length = method.length + question->target.length + file.length + 2;
+  if (length > MEHARI_RECORD_LIMIT || memchr(method.at, '\0', method.length) || memchr(question->target.at, '\0', question->target.length))
     return NULL;
-  const mehari_request *answer = mehari_ask(like->job.frame->server, parts, 4);
+  const mehari_request *answer = mehari_ask(like->job.frame->server, parts, C_ARRAY_LENGTH(parts));
   if (!answer)
     return NULL;
   mehari_job path = {.frame = answer, .base = (const char *)answer, .fields = (const mehari_pair *)(answer + 1)};
   path.variables = path.fields + answer->field_count;
-  return merged(&like->job, &path, is_same);
+  return merged(&like->job, &path, question->is_same);
 }

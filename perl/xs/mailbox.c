@@ -285,19 +285,37 @@ void mehari_ring_publish(void)
   (void)!write(bell_event, &one, sizeof one);
 }
 
-const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
+uint32_t mehari_answers(void) { return atomic_load(&box->answered); }
+
+/* Until the front has answered once more than so often. */
+static void wait_for_answer(uint32_t before)
 {
   static const struct timespec patience = {.tv_sec = 5};
-  if (!mehari_serving || mehari_in_child)
-    return NULL;
-  uint32_t before = atomic_load(&box->answered);
-  mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
   mehari_ring_publish();
   while (atomic_load(&box->answered) == before) {
     futex(&box->answered, FUTEX_WAIT, before, &patience);
     if (atomic_load(&box->answered) == before && front_is_gone())
       _exit(0);
   }
+}
+
+bool mehari_hear(uint32_t before, mehari_told *told)
+{
+  wait_for_answer(before);
+  const mehari_outcome_frame *frame = (const mehari_outcome_frame *)((char *)box + MEHARI_ANSWER_OFFSET);
+  if (frame->length < sizeof *frame || frame->length > MEHARI_ANSWER_SIZE || !frame->status)
+    return false;
+  *told = (mehari_told){frame->status, frame->bytes, {(const char *)(frame + 1), frame->length - sizeof *frame}};
+  return true;
+}
+
+const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count)
+{
+  if (!mehari_serving || mehari_in_child)
+    return NULL;
+  uint32_t before = mehari_answers();
+  mehari_ring_put(MEHARI_RECORD_ASK, server, parts, count);
+  wait_for_answer(before);
   const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_ANSWER_OFFSET);
   return frame_is_sound(frame, MEHARI_ANSWER_SIZE) ? frame : NULL;
 }

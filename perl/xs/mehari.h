@@ -60,6 +60,15 @@ static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span spa
 }
 static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
 static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }
+/* What the front answered in place of this process, of which it was told to hear (MEHARI_PASS_LISTENS) when the front had
+ * given `before` answers; false: it does not know. The head lasts until the next question. */
+typedef struct {
+  int status;
+  uint64_t bytes;
+  mehari_text head;
+} mehari_told;
+uint32_t mehari_answers(void); /* that the front has ever given */
+bool mehari_hear(uint32_t before, mehari_told *told);
 /* Asks the front and waits; NULL: it has no answer. The frame lasts until the next question. */
 const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
 /* Blocks while the ring is full. `parts` are joined into one record. */
@@ -275,6 +284,7 @@ struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
   mehari_rec *main; /* of a sub-request: what it is part of */
   mehari_rec *prev, *next; /* internal redirects */
+  int filtered_from; /* of a sub-request: the place of its main request's filter that its answer goes through first, and 1; 0: through none */
   mehari_rec *older; /* all that live, the newest first */
   SV *object; /* its `$r`; NULL: nobody asked */
   mehari_job job; /* the frame it came with; of the current one it is mehari_now */
@@ -284,6 +294,11 @@ struct mehari_rec {
   U32 changed; /* a bit for each text that a handler set */
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
+  bool is_admitted; /* whoever asks may */
+  bool listens; /* it was handed back, and its log wants to know what came of it */
+  uint32_t answers; /* that the front had given by then */
+  bool is_told; /* what came of it */
+  uint64_t bytes_told;
   mehari_held_table tables[MEHARI_TABLE_COUNT]; /* use mehari_rec_table */
   int status; /* 0: nobody set it, 200 */
   AV *handlers[MEHARI_PHASE_COUNT]; /* what push_handlers and set_handlers made of the settings'; NULL: as configured */
@@ -297,9 +312,14 @@ struct mehari_rec {
 extern mehari_rec *mehari_rec_now; /* what Apache2::RequestUtil->request answers; NULL: no request is served */
 void mehari_request_boot(pTHX);
 mehari_rec *mehari_rec_begin(pTHX); /* for mehari_now */
-/* What would answer `target` (path and query), or `file` for it if that is not NULL; like that request otherwise. NULL:
- * nothing can be said. `is_same`: it is the same request, under another path. Free it, or give it to a record. */
-mehari_request *mehari_lookup(mehari_rec *like, mehari_text target, const mehari_text *file, bool is_same);
+typedef struct {
+  mehari_text method; /* empty: GET */
+  mehari_text target; /* path and query */
+  const mehari_text *file; /* that a handler chose for it, or NULL */
+  bool is_same; /* it is the same request, under another path */
+} mehari_question;
+/* What would answer that; like this request otherwise. NULL: nothing can be said. Free it, or give it to a record. */
+mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame); /* the record is from now on of this frame */
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* a further one */
 void mehari_rec_enter(mehari_rec *rec); /* it is the current one */

@@ -44,7 +44,7 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
   mehari_text target = mehari_text_of(aTHX_ document);
   if (!target.length || *target.at != '/' || rec->prev)
     return false;
-  mehari_request *frame = mehari_lookup(rec, target, NULL, false);
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.target = target});
   if (!frame || !mehari_is_of_a_worker(frame)) {
     Safefree(frame);
     return false;
@@ -110,9 +110,17 @@ void mehari_rec_fail(pTHX_ int status)
     mehari_rec_end(aTHX_ mehari_rec_now, status);
 }
 
-/* `subprocess_env` as handlers before the response left it. */
+static void export_text(pTHX_ mehari_rec *rec, int which, const char *name)
+{
+  if (mehari_is_changed(rec, which) && rec->texts[which])
+    mehari_environment_set(aTHX_ (mehari_text){name, strlen(name)}, mehari_text_of(aTHX_ rec->texts[which]));
+}
+
+/* Who the user is, and `subprocess_env` as handlers before the response left it. */
 void mehari_rec_export_variables(pTHX_ mehari_rec *rec)
 {
+  export_text(aTHX_ rec, MEHARI_REC_USER, "REMOTE_USER");
+  export_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, "AUTH_TYPE");
   if (!rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled)
     return;
   const mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
@@ -230,6 +238,7 @@ static void after_response(pTHX_ mehari_rec *rec)
     return;
   mehari_ring_publish();
   mehari_mailbox_state(MEHARI_STATE_CLEANUP);
+  mehari_rec_hear(aTHX_ rec);
   if (logs)
     mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
   if (mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP))

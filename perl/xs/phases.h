@@ -25,9 +25,9 @@ static inline bool mehari_is_of_a_worker(const mehari_request *frame)
 int mehari_rec_prepare(pTHX_ mehari_rec *rec);
 int mehari_rec_admit(pTHX_ mehari_rec *rec);
 
-/* requirement.c: whether it depends on who the user is; whether this one is let in. */
-bool mehari_requires_user(pTHX_ mehari_rec *rec);
-bool mehari_is_let_in(pTHX_ mehari_rec *rec, SV *user);
+/* requirement.c: what `Require` says, of a user or (NULL) before there is one. What says nothing lets in. */
+typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
+mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user);
 
 /* connections.c. DECLINED: go on to the request's phases. DONE: there is no request, and the connection is over. Else a status. */
 int mehari_connection_serve(pTHX_ mehari_rec *rec);
@@ -42,6 +42,7 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 /* hand_back.c */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
+void mehari_rec_hear(pTHX_ mehari_rec *rec); /* what became of it, where the front was told that somebody asks */
 
 /* redirects.c. Too deep: it stands at the end of more redirects and sub-requests than any may; `how`, for the log, says of what kind the next is. */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);

@@ -45,7 +45,9 @@ void mehari_pipes_conclude(pTHX_ bool may_keep)
     if (process <= 0 || is_kept(process) || (fcntl(file, F_GETFL) & O_ACCMODE) != O_WRONLY)
       continue;
     if (!flushed) {
-      PL_op = NULL;
+      mehari_stdout_flush(aTHX); /* what the script has printed comes before what a process makes of its pipe */
+      if (mehari_tap_is_open())
+        mehari_output_spill();
       PerlIO_flush((PerlIO *)NULL);
       flushed = true;
     }

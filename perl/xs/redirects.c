@@ -68,7 +68,8 @@ void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
     mehari_rec_end(aTHX_ rec, 500);
     return;
   }
-  mehari_request *frame = mehari_lookup(rec, target, NULL, false);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target});
   if (frame)
     mehari_rec_follow(aTHX_ rec, frame, status);
   else

@@ -235,6 +235,7 @@ static void clear(pTHX_ mehari_rec *rec)
   rec->own_frame = NULL;
   rec->changed = 0;
   rec->status = 0;
+  rec->is_admitted = rec->listens = rec->is_told = false;
 }
 
 void mehari_request_drop(pTHX)

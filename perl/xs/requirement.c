@@ -8,13 +8,13 @@
 #include <fcntl.h>
 
 enum { GRANTED, DENIED, NEUTRAL, SILENT, NEEDS_USER };
-enum { DEEPEST = 64, LONGEST_GROUPS = 1 << 20 };
+enum { DEEPEST = 64, LONGEST_GROUPS = 1 << 20, MOST = 32 /* verdicts that a request carries */ };
 
 typedef struct {
   mehari_rec *rec;
   mehari_text rest, user;
   const char *group_file;
-  uint8_t known;
+  uint64_t known;
   int depth;
 } reading;
 
@@ -100,7 +100,7 @@ static int number(mehari_text text)
 static int known(const reading *at, mehari_text which)
 {
   int place = number(which);
-  return place < 4 ? (at->known >> (2 * place)) & 3 : DENIED;
+  return place < MOST ? (at->known >> (2 * place)) & 3 : DENIED;
 }
 
 static int verdict(pTHX_ reading *at);
@@ -185,7 +185,9 @@ static int verdict(pTHX_ reading *at)
   if (++at->depth > DEEPEST)
     return DENIED;
   int found = DENIED;
-  if (behind(line, "valid-user", &words))
+  if (behind(line, "granted", &words))
+    found = GRANTED;
+  else if (behind(line, "valid-user", &words))
     found = of_user(at, true);
   else if (behind(line, "user", &words))
     found = of_user(at, holds_word(words, at->user));
@@ -204,15 +206,15 @@ static int verdict(pTHX_ reading *at)
   else if (behind(line, "all", &words))
     found = several(aTHX_ at, number(words), DENIED, GRANTED);
   else if (behind(line, "limit", &words)) {
-    int inner = verdict(aTHX_ at);
-    found = known(at, words) == GRANTED ? inner : SILENT;
+    /* One that nothing is known of lets nobody in. */
+    int inner = verdict(aTHX_ at), is_meant = known(at, words);
+    found = number(words) >= MOST ? DENIED : is_meant == GRANTED ? inner : SILENT;
   }
   at->depth--;
   return found;
 }
 
-/* With a user or, before there is one, without. */
-static int held_against(pTHX_ mehari_rec *rec, SV *user)
+mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user)
 {
   SV *groups = mehari_settings_text(aTHX_ rec->settings, "group_file");
   reading at = {
@@ -222,16 +224,6 @@ static int held_against(pTHX_ mehari_rec *rec, SV *user)
     .group_file = groups ? SvPV_nolen(groups) : NULL,
     .known = rec->job.frame->known,
   };
-  return verdict(aTHX_ &at);
-}
-
-bool mehari_requires_user(pTHX_ mehari_rec *rec)
-{
-  return mehari_settings_text(aTHX_ rec->settings, "requirement") && held_against(aTHX_ rec, NULL) == NEEDS_USER;
-}
-
-bool mehari_is_let_in(pTHX_ mehari_rec *rec, SV *user)
-{
-  int found = held_against(aTHX_ rec, user);
-  return found == GRANTED || found == SILENT;
+  int found = verdict(aTHX_ &at);
+  return found == GRANTED || found == SILENT ? MEHARI_GRANTED : found == NEEDS_USER ? MEHARI_NEEDS_USER : MEHARI_DENIED;
 }

@@ -7,13 +7,11 @@
 
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
 {
-  mehari_request *frame = mehari_lookup(main, target, file, false);
+  mehari_request *frame = mehari_lookup(main, &(mehari_question){method, target, file, false});
   if (!frame)
     return NULL;
   mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
   sub->main = main;
-  if (method.length)
-    mehari_rec_set_text(aTHX_ sub, MEHARI_REC_METHOD, newSVpvn_flags(method.at, method.length, SVs_TEMP));
   mehari_rec_enter(sub);
   int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
   if (status > OK)
@@ -94,7 +92,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
   int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
-  int within = mehari_output_leave(aTHX);
+  int within = mehari_output_leave(aTHX_ sub);
   mehari_rec_enter(before);
   mehari_phase_now = phase;
   if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {

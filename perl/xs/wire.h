@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 3u
+#define MEHARI_VERSION 4u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -81,6 +81,8 @@ enum {
   MEHARI_TEXT_FILE, /* of a handler: what the path was mapped to */
   MEHARI_TEXT_SETTINGS, /* what Perl has to know of the settings in force; empty: nothing */
   MEHARI_TEXT_MEDIA_TYPE, /* of what the path was mapped to, by its name; empty: unknown, or a script */
+  MEHARI_TEXT_USER, /* whose password the front has found right; empty: nobody's */
+  MEHARI_TEXT_CHALLENGE, /* header lines that ask who it is */
   MEHARI_TEXT_COUNT
 };
 
@@ -90,14 +92,23 @@ enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16 };
 
+/* What the front's own look at who the user is comes to. */
+enum {
+  MEHARI_LOGIN_UNASKED, /* nothing says that one is to be asked for */
+  MEHARI_LOGIN_KNOWN,   /* the password was right */
+  MEHARI_LOGIN_REFUSED, /* there is none, or a wrong one */
+  MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE
+};
+
 /* A request frame at the start of a slot; pairs (fields, then variables) and bytes follow. */
 typedef struct {
   uint32_t length; /* of the whole frame, bytes */
   uint8_t task, flags, body_kind;
-  uint8_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
+  uint8_t login; /* MEHARI_LOGIN_* */
   uint64_t request_id;
   uint64_t body_length;
   uint64_t connection, kept; /* the number of the client's connection, and how many requests it brought before; 0: not known */
+  uint64_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;
   uint16_t server_port, remote_port;
@@ -106,6 +117,13 @@ typedef struct {
   uint16_t server;        /* the number of the virtual host; 0: the main server */
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
+
+/* What became of an answer that the front gave in a worker's place; its head follows, as it was sent. */
+typedef struct {
+  uint32_t length; /* of this and the head */
+  uint32_t status; /* 0: nothing is known */
+  uint64_t bytes;  /* of the body */
+} mehari_outcome_frame;
 
 /* A ring record: this, then `length` bytes, then padding to 8. It may wrap anywhere. */
 typedef struct {
@@ -126,16 +144,15 @@ enum {
    * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
   MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
-  MEHARI_RECORD_ASK           /* what would answer this path here (detail: the server)? MEHARI_ASK_*, then the path and query */
+  MEHARI_RECORD_ASK           /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
 };
-#define MEHARI_ASK_PATH 'u'
-#define MEHARI_ASK_FILE 'f' /* the path, NUL, a file that a handler chose for it */
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */
 #define MEHARI_PASS_FILE 'f'     /* the file to send instead of the one the path was mapped to */
 #define MEHARI_PASS_TYPE 't'     /* its content type */
 #define MEHARI_PASS_DOCUMENT 'd' /* what ErrorDocument would say, for this request */
 #define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
+#define MEHARI_PASS_LISTENS 'w'  /* the worker waits to hear what the answer was: a mehari_outcome in the answer's place */
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {
   MEHARI_END_BROKEN = 1,

@@ -1,5 +1,6 @@
 //! mod_perl 1: the scripts and handlers of the guide and of Practical mod_perl, unchanged in what they call.
 
+use mehari_harness::scripts::APACHE_REGISTRY;
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 const ONE_WORKER: &str =
@@ -10,14 +11,6 @@ const SITE: &str = "\
 PerlSwitches -I@ROOT@/scripts/lib
 PerlSetVar Log @ROOT@/logs/child
 PerlModule Guide1::Handler
-Alias /perl/ @ROOT@/scripts/
-<Location /perl>
-    SetHandler perl-script
-    PerlHandler +Apache::Registry
-    Options ExecCGI
-    PerlSendHeader On
-    Require all granted
-</Location>
 Alias /perlrun/ @ROOT@/scripts/
 <Location /perlrun>
     SetHandler perl-script
@@ -51,6 +44,7 @@ fn site() -> Builder {
     Server::builder()
         .fixtures("modperl1")
         .conf(ONE_WORKER)
+        .conf(APACHE_REGISTRY)
         .conf(SITE)
 }
 

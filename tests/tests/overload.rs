@@ -271,3 +271,27 @@ fn queued_requests_follow_one_another_without_a_pause() {
     let taken = start.elapsed();
     assert!(taken < Duration::from_millis(1_000), "{taken:?}");
 }
+
+#[test]
+fn requests_behind_slow_ones_are_taken_back_and_soon_not_put_there() {
+    const EACH: u64 = 60;
+    let script = plain("select undef, undef, undef, 0.005; print 'rested';");
+    let server = simple(8).file("scripts/short-nap.pl", &script).start();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut connection = server.connect();
+                for _ in 0..EACH {
+                    connection.write(&Request::get("/registry/short-nap.pl").bytes());
+                    let answer = connection.read_answer("GET").expect("an answer");
+                    assert_eq!(answer.expect(200), "rested");
+                }
+            });
+        }
+    });
+    // All cores are busy whenever one of them naps, as far as the pool can know; there are workers for everyone.
+    let totals = server.status()["pool"]["totals"].clone();
+    let taken_back = totals["taken_back"].as_u64().expect("a count");
+    assert!(taken_back > 0, "none was: {totals}");
+    assert!(taken_back < 8 * EACH / 2, "too many were: {totals}");
+}

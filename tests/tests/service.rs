@@ -87,29 +87,20 @@ fn socket_that_was_open_before_is_served() {
 
 #[test]
 fn descriptor_that_is_no_socket_is_told() {
-    let builder = Server::builder()
-        .without_listen()
-        .env("SERVER_STARTER_PORT", "8080=77");
-    let log = builder
-        .conf("")
-        .try_start()
-        .err()
-        .expect("it does not start")
-        .text();
-    assert!(
-        log.contains("descriptor 77, which was to be a socket, is not open"),
-        "{log}"
-    );
-    let builder = Server::builder()
-        .without_listen()
-        .env("SERVER_STARTER_PORT", "8080");
-    let log = builder
-        .conf("")
-        .try_start()
-        .err()
-        .expect("it does not start")
-        .text();
-    assert!(log.contains("expected ADDRESS=DESCRIPTOR"), "{log}");
+    for (given, words) in [
+        (
+            "8080=77",
+            "descriptor 77, which was to be a socket, is not open",
+        ),
+        ("8080", "expected ADDRESS=DESCRIPTOR"),
+    ] {
+        let builder = Server::builder()
+            .without_listen()
+            .env("SERVER_STARTER_PORT", given);
+        let log = builder.conf("").try_start().err();
+        let log = log.expect("it does not start").text();
+        assert!(log.contains(words), "{given}: {log}");
+    }
 }
 
 /// systemd's own judgement of the unit: from 0 (nothing is allowed) to 10.

@@ -1,7 +1,7 @@
 //! The store of shared state: Apache::ASP's sessions in it, from all workers, through kills, reloads and restarts.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{eventually, processes, Request, Rung, Server, PATIENCE};
+use mehari_harness::{eventually, processes, Redis, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
 const SITE: &str = "\
@@ -118,22 +118,10 @@ fn component_made_on_one_rung_is_taken_on_every_other() {
 
 #[test]
 fn sessions_may_be_in_redis() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let socket = folder.path().join("redis.sock");
-    let mut redis = std::process::Command::new("redis-server")
-        .args(["--port", "0", "--save", "", "--unixsocket"])
-        .arg(&socket)
-        .arg("--dir")
-        .arg(folder.path())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("redis-server can be run (packaging/needs/test)");
-    assert!(eventually(PATIENCE, || {
-        std::os::unix::net::UnixStream::connect(&socket).is_ok()
-    }));
+    let redis = Redis::start();
     let store = format!(
         "PerlSetVar StateStore unix://{}\n</Location>",
-        socket.display()
+        redis.socket().display()
     );
     let server = Server::builder()
         .file("htdocs/asp/count.asp", COUNT)
@@ -151,6 +139,4 @@ fn sessions_may_be_in_redis() {
     }
     let file = server.site.path("state/mehari.state");
     assert!(!file.exists(), "nothing is in {}", file.display());
-    let _ = redis.kill();
-    let _ = redis.wait();
 }

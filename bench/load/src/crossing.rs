@@ -20,7 +20,7 @@ const BATCHES: usize = 8;
 const MOST_CORES: usize = 8;
 /// Looks at the line before the clock is asked whether to give up.
 const PATIENCE: u64 = 4_096;
-const MOST_TIME: Duration = Duration::from_millis(100);
+const MOST_TIME: Duration = Duration::from_millis(500);
 
 /// The time of one pass in nanoseconds between the first core this process may use and the farthest of the others.
 /// `None` with one core, or where the cores were too busy to tell.

@@ -12,6 +12,13 @@ impl Settings {
         self.rules.denied().is_none() || self.is_guarded_by_perl()
     }
 
+    /// Whether a request has to be looked at before its handler may answer.
+    pub fn look_first(&self) -> bool {
+        // Where one of two is enough, Perl may take away what the rules alone would grant.
+        let by_perl = self.runs_phases() && self.rules.satisfy_any && self.rules.require.is_some();
+        by_perl || self.rules.look_first()
+    }
+
     /// Perl handlers have a say in it.
     pub fn is_guarded_by_perl(&self) -> bool {
         let asks_user = (self.rules.require.as_ref()).is_some_and(|rule| rule.asks_user());

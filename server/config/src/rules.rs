@@ -247,26 +247,26 @@ impl Rules {
 
     /// Whether access is refused whoever asks; `None`: it depends on the request.
     pub(crate) fn denied(&self) -> Option<bool> {
-        let required = self
-            .require
-            .as_ref()
-            .map_or(Some(true), Requirement::constant);
+        let required = match &self.require {
+            // Who says how users are known and not who may come has made a mistake: see the gate.
+            None => self.authentication.kind.is_none().then_some(true),
+            Some(requirement) => requirement.constant(),
+        };
         let allowed = self
             .allow_deny
             .as_ref()
             .map_or(Some(true), AllowDeny::constant);
         match (required, allowed, self.satisfy_any) {
-            (Some(true), Some(true), _) => Some(false),
-            (Some(required), Some(allowed), true) => {
-                let said = (self.require.is_some(), self.allow_deny.is_some());
-                Some(match said {
-                    (true, true) => !(required || allowed),
-                    _ => !(required && allowed),
-                })
-            }
+            (Some(true), Some(true), _) | (_, Some(true), true) => Some(false),
+            (Some(required), Some(false), true) => Some(!required),
             (Some(false), _, false) | (_, Some(false), false) => Some(true),
             _ => None,
         }
+    }
+
+    pub fn asks_user(&self) -> bool {
+        let require = self.require.as_ref();
+        require.is_some_and(|requirement| requirement.asks_user())
     }
 
     /// Whether a request has to be looked at before its handler may answer.

@@ -1,7 +1,7 @@
 //! Who runs Perl, as the front sees it: `mehari_pool` in the server, a stand-in in the front's own tests.
 
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Fault, Head};
+use mehari_pool::{Call, Fault, Head, Outcome};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -29,6 +29,16 @@ pub trait Exchange: Unpin + 'static {
     fn is_complete(&self) -> bool;
     fn worker(&self) -> Option<u32>;
     fn queued(&self) -> Duration;
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn tell(self, _: Outcome<'_>)
+    where
+        Self: Sized,
+    {
+    }
 }
 
 impl Dispatch for mehari_pool::Pool {
@@ -71,5 +81,13 @@ impl Exchange for mehari_pool::Exchange {
 
     fn queued(&self) -> Duration {
         mehari_pool::Exchange::queued(self)
+    }
+
+    fn listens(&self) -> bool {
+        mehari_pool::Exchange::listens(self)
+    }
+
+    fn tell(self, outcome: Outcome<'_>) {
+        mehari_pool::Exchange::tell(self, outcome)
     }
 }

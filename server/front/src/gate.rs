@@ -6,6 +6,7 @@
 mod access;
 mod admission;
 mod digest;
+mod login;
 mod names;
 mod redirects;
 mod rewriting;
@@ -16,7 +17,7 @@ use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::header_rules;
 use crate::names::Question;
-use crate::notes::{Destination, Notes};
+use crate::notes::{Checked, Destination, Notes};
 use crate::passwords::Credentials;
 use crate::path::Path;
 use crate::problem::Problem;
@@ -94,7 +95,7 @@ pub fn pass<D: Dispatch>(
     if matches!(&route.outcome, Outcome::File(target) if target.waits_for_watch()) {
         return Ok(Passage::Scout(route.file.clone()));
     }
-    if !route.settings.rules.look_first() && route.through.is_empty() {
+    if !route.settings.look_first() && route.through.is_empty() {
         return Ok(Passage::To(route));
     }
     gate.look(route, remarks)
@@ -203,10 +204,20 @@ pub fn look_within<D: Dispatch>(
         host,
     };
     let route = gate.settle(route, remarks)?;
-    let status = match gate.stops(&route, remarks) {
-        None => remarks.as_ref().map_or(0, |notes| notes.access_status),
+    let mut stop = gate.stops(&route, remarks);
+    if let Some(Passage::Check(_, user_file, credentials)) = stop {
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.checked.push(Checked {
+            user_file,
+            credentials,
+            right: false,
+        });
+        stop = gate.stops(&route, remarks);
+    }
+    let status = match stop {
+        None => 0,
         Some(Passage::Status(_, status)) => status,
-        Some(Passage::Check(..) | Passage::ReadUsers(_)) => 401,
+        Some(Passage::ReadUsers(_)) => 401,
         Some(_) => 403,
     };
     Ok((route, status))

@@ -3,15 +3,16 @@
 //! The pool and the CGI handler check them too. This is the last gate: whatever got past them, no
 //! program can put a line of its own making into somebody's response (response splitting).
 
-use crate::http1::scan::is_token_byte;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use mehari_pool::script_head::is_token_byte;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// What a block of lines, each `Name: value\r\n`, holds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     /// Lines that are the connection's business, not the program's; in order.
-    pub dropped: Vec<Range<usize>>,
+    pub dropped: SmallVec<[Range<usize>; 2]>,
     pub content_length: Option<u64>,
     pub location: Option<Range<usize>>,
     /// The values of Last-Modified and ETag.
@@ -57,22 +58,47 @@ pub fn examine(block: &[u8]) -> Result<Lines, &'static str> {
             return Err("a line feed inside a header line");
         };
         let next = start + length + 1;
-        let colon = memchr::memchr(b':', text).ok_or("a header line without a colon")?;
-        check(&text[..colon], &text[colon + 1..])?;
+        let colon = name_length(text)?;
+        check_value(&text[colon + 1..])?;
         note(&mut lines, text, colon, start..next)?;
         start = next;
     }
     Ok(lines)
 }
 
-fn check(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
-    if name.is_empty() || !name.iter().copied().all(is_token_byte) {
-        return Err("a header name that is not a token");
+/// How long the name before the colon is.
+fn name_length(text: &[u8]) -> Result<usize, &'static str> {
+    let end = text.iter().position(|&byte| !is_token_byte(byte));
+    match end.map(|end| (end, text[end])) {
+        None => Err("a header line without a colon"),
+        Some((1.., b':')) => Ok(end.unwrap_or_default()),
+        Some(_) => Err("a header name that is not a token"),
     }
-    match memchr::memchr3(b'\r', b'\n', 0, value) {
-        Some(_) => Err("CR, LF or NUL inside a header line"),
-        None => Ok(()),
+}
+
+/// The value is known to hold no LF.
+fn check_value(value: &[u8]) -> Result<(), &'static str> {
+    let mut words = value.chunks_exact(8);
+    let mut splits = false;
+    for word in &mut words {
+        let word = u64::from_ne_bytes(word.try_into().unwrap_or_default());
+        splits |= holds_zero(word) | holds_zero(word ^ u64::from_ne_bytes([b'\r'; 8]));
     }
+    splits |= words
+        .remainder()
+        .iter()
+        .any(|&byte| byte == b'\r' || byte == 0);
+    match splits {
+        true => Err("CR, LF or NUL inside a header line"),
+        false => Ok(()),
+    }
+}
+
+/// One of the eight bytes is zero: only such a one borrows from its neighbour without having had its top bit set.
+fn holds_zero(word: u64) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    word.wrapping_sub(ONES) & !word & TOPS != 0
 }
 
 fn note(
@@ -142,6 +168,18 @@ impl Lines {
         }
         into.extend_from_slice(&block[start..]);
     }
+
+    /// The same without a copy where one line at most was dropped, which is usual; else in `store`.
+    pub fn kept<'b>(&self, block: &'b [u8], store: &'b mut Vec<u8>) -> [&'b [u8]; 2] {
+        match &self.dropped[..] {
+            [] => [block, &[]],
+            [one] => [&block[..one.start], &block[one.end..]],
+            _ => {
+                self.push_kept(block, store);
+                [store, &[]]
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +206,23 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_that_splits_is_found_wherever_it_is_and_no_other_is_taken_for_it() {
+        for length in 0..40 {
+            for other in [b'a', b'\t', 1, 0x0c, 0x0e, 0x7f, 0x80, 0x8d, 0xff] {
+                let value = vec![other; length];
+                assert_eq!(check_value(&value), Ok(()), "{length} x {other}");
+                for at in 0..length {
+                    for byte in [0, b'\r'] {
+                        let mut value = value.clone();
+                        value[at] = byte;
+                        assert!(check_value(&value).is_err(), "{byte} at {at} of {length}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_connections_own_lines_are_dropped_and_known_ones_noted() {
         let block =
             b"A: b\r\nContent-Length: 12\r\nX: y\r\nConnection: close\r\nLocation:  /x \r\n";
@@ -180,5 +235,11 @@ mod tests {
         let mut kept = Vec::new();
         lines.push_kept(block, &mut kept);
         assert_eq!(kept, b"A: b\r\nX: y\r\nLocation:  /x \r\n");
+        for block in [&b"A: b\r\n"[..], b"Content-Length: 1\r\nA: b\r\n", block] {
+            let lines = examine(block).expect("valid");
+            let (mut whole, mut store) = (Vec::new(), Vec::new());
+            lines.push_kept(block, &mut whole);
+            assert_eq!(lines.kept(block, &mut store).concat(), whole);
+        }
     }
 }

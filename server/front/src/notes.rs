@@ -5,6 +5,7 @@ use crate::names::{self, Question};
 use crate::passwords::Credentials;
 use crate::request::Redirect;
 use mehari_config::{Forced, Phase, Proxied, Settings};
+use mehari_pool::Login;
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
@@ -23,8 +24,12 @@ pub struct Notes {
     pub lines: Vec<u8>,
     /// The status the front refuses with, where a Perl handler has a say in it.
     pub access_status: u16,
-    /// Verdicts on what asks for no user, for a worker that finds out who the user is.
-    pub known: u8,
+    /// Verdicts on what asks for no user, for a worker that decides who may come.
+    pub known: u64,
+    /// Who the user is, where no handler says so.
+    pub login: Login,
+    /// What a worker asks with who it is.
+    pub challenge: Vec<u8>,
     /// `RewriteRule [END]`: no more rewriting.
     pub ended: bool,
     /// What is at its path has been asked of the disk.
@@ -144,6 +149,8 @@ impl Notes {
         self.access_status = 0;
         self.fetched = false;
         self.known = 0;
+        self.login = Login::Unasked;
+        self.challenge.clear();
     }
 
     /// The request goes to another resource: what rules have made of the last one does not hold there.
@@ -210,6 +217,15 @@ impl Notes {
         known
             .find(|known| known.map == map && known.key == key)
             .map(|known| &known.value)
+    }
+
+    pub fn note_user(&mut self, known_by: &Arc<Settings>, login: &Login) {
+        if let Login::Known(name) = login {
+            self.user = Some(User {
+                name: name.clone(),
+                known_by: known_by.clone(),
+            });
+        }
     }
 
     pub fn learn(&mut self, question: Question, answer: Arc<names::Answer>) {

@@ -14,7 +14,7 @@ use mehari_pool::{Body, Call, Question, Task};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// Gives the call that a GET of the target would be. What does not concern the target (who asks, with which fields)
+/// Gives the call that asking for the target by that method would be. What does not concern the target (who asks, with which fields)
 /// is left empty: the worker knows it. A refusal is a call whose `access_status` says it.
 pub fn answer<D: Dispatch>(
     shared: &Shared<D>,
@@ -43,7 +43,7 @@ pub fn answer<D: Dispatch>(
         .clone()
         .find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
     let mut request = Request {
-        method: b"GET",
+        method: question.method,
         asked_method: question.asker.method,
         target: question.target,
         resource: question.target,
@@ -56,28 +56,12 @@ pub fn answer<D: Dispatch>(
         notes: None,
         id: 0,
     };
-    let mapped = || {
-        question.file.map(|file| {
-            Box::new(Notes {
-                destination: Some(Destination::File(file.to_vec())),
-                ..Notes::default()
-            })
+    let mut notes = question.file.map(|file| {
+        Box::new(Notes {
+            destination: Some(Destination::File(file.to_vec())),
+            ..Notes::default()
         })
-    };
-    // A sub-request is a GET, a redirect has the method of its request: it has to be allowed as both.
-    let asked = question.asker.method;
-    if !matches!(asked, b"GET" | b"HEAD") {
-        let request = Request {
-            method: asked,
-            ..request
-        };
-        let route = found.clone();
-        let looked = gate::look_within(shared, &request, route, &mut mapped());
-        if let Ok((route, status @ 1..)) = looked {
-            return give_call(&request, &route, &site, status, give);
-        }
-    }
-    let mut notes = mapped();
+    });
     let looked = gate::look_within(shared, &request, found, &mut notes);
     if let Ok((route, status)) = looked {
         request.notes = notes.as_deref();
@@ -109,6 +93,10 @@ fn give_call(
         }
         if access_status != 0 {
             call.access_status = access_status;
+            // The front has refused it without all that handlers would have to know: none is asked.
+            if route.settings.runs_phases() {
+                call.settings = (0, b"");
+            }
         }
         give(call);
     });

@@ -2,6 +2,7 @@
 //! their buffers anew would cost more than reading the request.
 
 use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
 /// Things of one kind, each as good as new.
@@ -26,9 +27,72 @@ pub fn give<T>(spares: &'static LocalKey<Spares<T>>, thing: T) {
     });
 }
 
+/// What most heads and small answers fit in.
+const INITIAL: usize = 2048;
+/// A buffer up to this serves again.
+const LARGEST: usize = 8 * 1024;
+
+thread_local! {
+    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Bytes whose memory serves others afterwards.
+#[derive(Debug, Default)]
+pub struct Buffer(Vec<u8>);
+
+impl Buffer {
+    /// Empty, with room at once; the default has none.
+    pub fn with_room() -> Buffer {
+        Buffer(take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)))
+    }
+}
+
+impl From<Vec<u8>> for Buffer {
+    fn from(bytes: Vec<u8>) -> Buffer {
+        Buffer(bytes)
+    }
+}
+
+impl Deref for Buffer {
+    type Target = Vec<u8>;
+    fn deref(&self) -> &Vec<u8> {
+        &self.0
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if (INITIAL..=LARGEST).contains(&self.0.capacity()) {
+            self.0.clear();
+            give(&BUFFERS, std::mem::take(&mut self.0));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_serves_again_unless_it_grew_large() {
+        let mut buffer = Buffer::with_room();
+        buffer.extend_from_slice(b"x");
+        let place = buffer.as_ptr();
+        drop(buffer);
+        let again = Buffer::with_room();
+        assert_eq!((again.as_ptr(), again.len()), (place, 0));
+        drop(again);
+        let mut large = Buffer::with_room();
+        large.reserve(2 * LARGEST);
+        drop(large);
+        assert!(Buffer::with_room().capacity() <= LARGEST);
+    }
 
     thread_local! {
         static WORDS: Spares<String> = const { RefCell::new(Vec::new()) };

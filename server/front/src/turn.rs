@@ -10,7 +10,9 @@ use crate::route::Route;
 use crate::shared::Shared;
 use crate::traffic::Held;
 use crate::uploads::Upload;
+use crate::work::Work;
 use mehari_config::{LogLevel, Settings};
+use mehari_pool::Outcome;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -57,7 +59,12 @@ pub struct Turn {
     pub cached: Cell<Part>,
     /// What it counts in, under traffic rules.
     pub held: Vec<Held>,
+    /// Who waits to hear what is answered, and how long the body is: that of a GET, as Apache counts.
+    listener: Option<Listener>,
+    pub promised: u64,
 }
+
+type Listener = Box<dyn FnOnce(Outcome<'_>)>;
 
 /// The client went before it was answered: nginx's number for it.
 const CLIENT_GONE: u16 = 499;
@@ -91,6 +98,8 @@ impl Turn {
             lease: None,
             cached: Cell::default(),
             held: Vec::new(),
+            listener: None,
+            promised: 0,
         }
     }
 
@@ -123,6 +132,13 @@ impl Turn {
     /// The head of the response is there: its lines, for logs that want them.
     pub fn note_head<D: Dispatch>(&mut self, shared: &Shared<D>, head: &[u8]) {
         self.head_bytes = head.len() as u64;
+        if let Some(listener) = self.listener.take() {
+            listener(Outcome {
+                status: self.status,
+                bytes: self.promised,
+                head,
+            });
+        }
         let needs = shared.log_needs.get();
         if needs.response_fields {
             self.response = head.to_vec();
@@ -130,6 +146,30 @@ impl Turn {
         if needs.backend_time {
             self.head_after = Some(self.began.elapsed());
         }
+    }
+
+    /// A worker that has handed the request back hears what is answered in its place; what takes longer than to make
+    /// an answer it does not wait for.
+    pub fn hear<D: Dispatch>(&mut self, backend: Backend<D::Exchange>, work: &Work<D>) {
+        let Backend::Perl(exchange, _) = backend else {
+            return;
+        };
+        match work {
+            _ if !exchange.listens() => {}
+            Work::Answer(_) | Work::Backend(Backend::Filtered(_) | Backend::Later(_)) => {
+                self.listener = Some(Box::new(|outcome| exchange.tell(outcome)))
+            }
+            Work::Elsewhere(_, status @ 400..) => exchange.tell(Outcome {
+                status: *status,
+                ..Outcome::default()
+            }),
+            _ => {}
+        }
+    }
+
+    /// Somebody wants to see the head.
+    pub fn is_heard(&self) -> bool {
+        self.listener.is_some()
     }
 
     pub fn note_route<D: Dispatch>(&mut self, shared: &Shared<D>, route: &Rc<Route>) {

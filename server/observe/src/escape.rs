@@ -65,19 +65,34 @@ pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
     into.push(b'"');
 }
 
-/// `number` in decimal digits.
-pub fn decimal(into: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0u8; 20];
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
+/// A number in decimal digits, without going through a formatter or to the heap.
+pub struct Decimal {
+    digits: [u8; 20],
+    first: usize,
+}
+
+impl Decimal {
+    pub fn new(mut number: u64) -> Decimal {
+        let mut digits = [0; 20];
+        let mut first = digits.len();
+        loop {
+            first -= 1;
+            digits[first] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return Decimal { digits, first };
+            }
         }
     }
-    into.extend_from_slice(&digits[first..]);
+
+    pub fn text(&self) -> &[u8] {
+        &self.digits[self.first..]
+    }
+}
+
+/// `number` in decimal digits.
+pub fn decimal(into: &mut Vec<u8>, number: u64) {
+    into.extend_from_slice(Decimal::new(number).text());
 }
 
 /// `number` with zeros before it, `width` digits; higher digits are cut.

@@ -16,6 +16,7 @@ mod spool;
 pub use access::{AccessLog, Ending, Entry, Lookup, More};
 pub use counters::Counters;
 pub use error::{ErrorLog, Lines, Origin};
+pub use escape::Decimal;
 pub use latency::Latency;
 pub use mehari_config::{AccessFormat, AccessLogSettings, LogLevel, LogTarget};
 pub use program::start_programs_as;

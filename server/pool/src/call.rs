@@ -1,6 +1,7 @@
 //! What the front asks of a worker, and what it gets back.
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// How a request is to be run. Paths and names are bytes as the worker's perl will see them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,23 @@ pub enum Task<'a> {
     /// No request: the worker speaks on the client's socket, which is given as [`Body::File`]. What it answers here
     /// says only that the connection is over.
     Connection,
+}
+
+/// What the front's own look at who the user is comes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Login {
+    /// Nothing says that one is to be asked for: no `AuthType`.
+    #[default]
+    Unasked,
+    /// The password was right.
+    Known(Arc<[u8]>),
+    /// There is none, or a wrong one.
+    Refused,
+    /// The front knows no users of that `AuthType`.
+    NoSuchType,
+    /// No `AuthName`, no `AuthUserFile`.
+    NoRealm,
+    NoUserFile,
 }
 
 /// The body of a request, complete.
@@ -76,7 +94,11 @@ pub struct Call<'a> {
     /// The status the front itself refuses the request with in the access phase; 0: it does not.
     pub access_status: u16,
     /// Verdicts on the parts of `Require` that ask for no user, where Perl says who the user is.
-    pub known: u8,
+    pub known: u64,
+    /// Who it is, where Perl's handlers say nothing of it.
+    pub login: &'a Login,
+    /// Header lines that ask who it is.
+    pub challenge: &'a [u8],
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     /// Whose workers serve that host.
@@ -112,6 +134,7 @@ pub struct Head {
 pub struct Question<'a> {
     /// The number of the virtual host.
     pub server: u32,
+    pub method: &'a [u8],
     /// Path and query.
     pub target: &'a [u8],
     /// The file that a handler chose for the path; `None`: as it is mapped.
@@ -147,6 +170,19 @@ pub struct Passed {
     pub document: Option<Vec<u8>>,
     /// Path and query of what answers instead: an internal redirect.
     pub target: Option<Vec<u8>>,
+    /// Its worker waits to hear what the answer was: [`crate::Exchange::tell`].
+    pub listens: bool,
+}
+
+/// What the front answered in a worker's place.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Outcome<'a> {
+    /// 0: nothing is known.
+    pub status: u16,
+    /// Of the body that goes with it.
+    pub bytes: u64,
+    /// Status line and header lines, as they are sent.
+    pub head: &'a [u8],
 }
 
 /// Why a request got no response from Perl.

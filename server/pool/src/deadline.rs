@@ -24,7 +24,10 @@ impl Pool {
                 if timer.pause(left).await.is_err() {
                     tokio::time::sleep(SLOW).await;
                 }
-                self.borrow().rebalance();
+                let mut inner = self.borrow();
+                // What has ended meanwhile is not slow.
+                inner.scan();
+                inner.rebalance_if_deep();
             }
         }
     }

@@ -292,10 +292,9 @@ pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(),
             arrived.interim.push_back(interim);
         }
         record::PASS => {
-            arrived.head = Some(ScriptHead::Passed(Box::new(passed(
-                record.detail,
-                payload,
-            )?)));
+            let passed = passed(record.detail, payload)?;
+            arrived.listens = passed.listens;
+            arrived.head = Some(ScriptHead::Passed(Box::new(passed)));
             arrived.complete = !arrived.tapped;
             // A head that came through the pipe may have gone out already: then what there is, is the response.
             arrived.said = Said::Ended;

@@ -1,4 +1,5 @@
-//! Which worker gets a request: the idle one used last, then the shortest mailbox, then the queue.
+//! Which worker gets a request: one that is awake where all cores are busy, the idle one used last, then the shortest
+//! mailbox, then the queue.
 //! What is submitted and not begun is taken back as soon as its worker is slow or another is idle.
 
 use crate::call::{Body, Call, Fault};
@@ -14,8 +15,9 @@ use std::time::{Duration, Instant};
 /// A worker whose request has run longer than this gets no further one, and gives back what it has not begun.
 pub const SLOW: Duration = Duration::from_micros(200);
 
-/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed.
-const HANDED_BACK_MOST: u8 = 16;
+/// Nobody but a worker, or its mailbox, says that a request was not begun: so many are believed, and each one there is,
+/// as all may be without their zygote.
+const HANDED_BACK_MOST: usize = 16;
 
 /// What a worker wrote whose mailbox says what cannot be of its requests.
 pub const BAD_POSITION: &str = "a position that cannot be";
@@ -133,26 +135,47 @@ impl Inner {
 
     /// The worker for the team's next request. An idle one is taken off the idle list.
     fn pick(&mut self, team: usize, now: Instant) -> Option<usize> {
-        if let Some(index) = self.teams[team].idle.pop() {
+        let idle = !self.teams[team].idle.is_empty();
+        if idle && self.cores_are_busy() && self.teams[team].packing.allows() {
+            if let Some(awake) = self.shortest(team, now) {
+                self.teams[team].packing.packed();
+                return Some(awake);
+            }
+        }
+        self.pick_idle(team).or_else(|| self.shortest(team, now))
+    }
+
+    fn pick_idle(&mut self, team: usize) -> Option<usize> {
+        while let Some(index) = self.teams[team].idle.pop() {
             if let Some(worker) = self.worker(index) {
                 worker.in_idle = false;
                 if worker.is_serving() {
                     return Some(index);
                 }
             }
-            return self.pick(team, now);
         }
+        None
+    }
+
+    /// As many workers are awake as can run at once.
+    fn cores_are_busy(&self) -> bool {
+        let workers = self.workers.iter().flatten();
+        workers.filter(|worker| !worker.held.is_empty()).count() >= self.cores_for_workers
+    }
+
+    /// Of the team's workers that are awake, quick and have room, the one that holds least.
+    fn shortest(&self, team: usize, now: Instant) -> Option<usize> {
         let depth = self.teams[team].policy.depth;
         let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
         let current = self.current;
-        self.workers
-            .iter()
-            .enumerate()
+        let workers = self.workers.iter().enumerate();
+        workers
             .filter_map(|(index, worker)| worker.as_ref().map(|worker| (index, worker)))
             .filter(|(_, worker)| {
                 worker.is_serving()
                     && worker.generation == current
                     && worker.team == team
+                    && !worker.in_idle
                     && worker.depth() < depth
             })
             .filter(|(_, worker)| worker.head_age(now) < SLOW)
@@ -236,16 +259,27 @@ impl Inner {
             .any(|worker| worker.depth() > 1)
     }
 
-    /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle.
+    /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle, unless it was
+    /// packed there on purpose.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
         for index in 0..self.workers.len() {
             let Some(worker) = self.workers[index].as_ref() else {
                 continue;
             };
-            let team = self.teams.get(worker.team);
-            let somebody_idle = || team.is_some_and(|team| !team.idle.is_empty());
-            if worker.depth() > 1 && (worker.head_age(now) >= SLOW || somebody_idle()) {
+            if worker.depth() < 2 {
+                continue;
+            }
+            let is_slow = worker.head_age(now) >= SLOW;
+            // One that has not begun even the first waits for a core, as every other worker would.
+            let has_begun = worker.has_begun();
+            let Some(team) = self.teams.get_mut(worker.team) else {
+                continue;
+            };
+            if is_slow && has_begun {
+                team.packing.regret();
+            }
+            if is_slow || (!team.idle.is_empty() && !team.packing.is_on()) {
                 self.take_back_all(index, now);
             }
         }
@@ -290,7 +324,8 @@ impl Inner {
     /// The frame stood where a worker can write: it goes to nobody else unless it is what it was made as.
     fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
-        if !is_sound || held.handed_back >= HANDED_BACK_MOST {
+        let most = HANDED_BACK_MOST + self.workers.len();
+        if !is_sound || usize::from(held.handed_back) >= most {
             self.fail(held.ticket, Fault::WorkerDied);
             return;
         }

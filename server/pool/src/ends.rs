@@ -8,7 +8,7 @@ use mehari_observe::Origin;
 use std::time::Instant;
 
 /// Workers that may die one after another with the same request, not begun by what their mailboxes say.
-const DEATHS_MOST: u8 = 2;
+const DEATHS_MOST: u16 = 2;
 
 impl Inner {
     /// Called for a process that has ended, however that came to be known; once is enough.

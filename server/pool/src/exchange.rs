@@ -1,6 +1,6 @@
 //! What has come back for each request under way, and the front's handle on it.
 
-use crate::call::{Fault, Head};
+use crate::call::{Fault, Head, Outcome};
 use crate::inner::Pool;
 use crate::script_head::ScriptHead;
 use crate::tap::{Said, Tap, Unread};
@@ -27,6 +27,8 @@ pub struct Arrived {
     /// The pipe that the rest comes through, until the front reads it.
     pub tap: Option<Box<Unread>>,
     pub tapped: bool,
+    /// Its worker waits to hear what the front has answered.
+    pub listens: bool,
     /// Of a tapped response, what the worker has said of its end.
     pub said: Said,
     /// Since when there may be something in the tap that the front does not want yet.
@@ -49,6 +51,7 @@ impl Arrived {
             fault: None,
             tap: None,
             tapped: false,
+            listens: false,
             said: Said::Nothing,
             tap_left: None,
             worker: None,
@@ -113,6 +116,7 @@ impl Table {
         arrived.fault = None;
         arrived.tap = None;
         arrived.tapped = false;
+        arrived.listens = false;
         arrived.said = Said::Nothing;
         arrived.tap_left = None;
         arrived.worker = None;
@@ -240,6 +244,15 @@ impl Exchange {
                 (false, false, None) => wait(arrived, cx),
             }
         })
+    }
+
+    /// Its worker waits to hear what the front has answered; dropped untold it hears that nothing is known.
+    pub fn listens(&self) -> bool {
+        self.arrived(|arrived| arrived.listens)
+    }
+
+    pub fn tell(self, outcome: Outcome<'_>) {
+        self.pool.borrow().tell(self.ticket, outcome);
     }
 
     /// True when the whole response has arrived: `poll_body` will complete without waiting.

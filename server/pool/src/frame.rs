@@ -1,9 +1,9 @@
 //! A `Call` as bytes: the request frame that a worker reads out of its slot.
 
-use crate::call::{Asker, Body, Call, Task};
+use crate::call::{Asker, Body, Call, Login, Outcome, Task};
 use mehari_config::Rung;
 use mehari_wire::layout::{
-    flag, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
+    self, flag, login, BodyKind, Pair, Request, Span, TaskKind, Text, SLOT_SIZE, TEXT_COUNT,
 };
 use mehari_wire::{read_request, write_request};
 use rustix::fd::OwnedFd;
@@ -77,6 +77,8 @@ fn texts<'a>(call: &Call<'a>) -> [(Text, &'a [u8]); TEXT_COUNT] {
         (Text::File, file(&call.task)),
         (Text::Settings, call.settings.1),
         (Text::MediaType, call.media_type),
+        (Text::User, login(call.login).1),
+        (Text::Challenge, call.challenge),
     ]
 }
 
@@ -108,6 +110,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         settings_id: call.settings.0,
         access_status: call.access_status,
         known: call.known,
+        login: login(call.login).0,
         server: call.server,
         ..Request::default()
     };
@@ -215,6 +218,32 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
         Task::Front { file, .. } => (TaskKind::Front, file),
         Task::Connection => (TaskKind::Connection, b""),
     }
+}
+
+fn login(login: &Login) -> (u8, &[u8]) {
+    match login {
+        Login::Unasked => (login::UNASKED, b""),
+        Login::Known(user) => (login::KNOWN, user),
+        Login::Refused => (login::REFUSED, b""),
+        Login::NoSuchType => (login::NO_SUCH_TYPE, b""),
+        Login::NoRealm => (login::NO_REALM, b""),
+        Login::NoUserFile => (login::NO_USER_FILE, b""),
+    }
+}
+
+/// Writes what the front has answered into the answer's place; a head that does not fit is left out.
+pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
+    const HEAD: usize = std::mem::size_of::<layout::Outcome>();
+    let (start, rest) = room.split_at_mut(HEAD);
+    let head = match rest.len() >= outcome.head.len() {
+        true => outcome.head,
+        false => b"",
+    };
+    rest[..head.len()].copy_from_slice(head);
+    let length = (HEAD + head.len()) as u32;
+    start[0..4].copy_from_slice(&length.to_ne_bytes());
+    start[4..8].copy_from_slice(&u32::from(outcome.status).to_ne_bytes());
+    start[8..16].copy_from_slice(&outcome.bytes.to_ne_bytes());
 }
 
 /// What a handler's path was mapped to; a script's file is its task.

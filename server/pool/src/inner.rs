@@ -1,6 +1,6 @@
 //! The pool's state, and the calls the front makes on it.
 
-use crate::call::{Call, Fault, Oracle};
+use crate::call::{Call, Fault, Oracle, Outcome};
 use crate::exchange::{Exchange, Table, Ticket};
 use crate::generation::Generation;
 use crate::policy::Plan;
@@ -39,7 +39,7 @@ pub(crate) struct Queued {
     pub timeout: Duration,
     pub since: Instant,
     /// Workers that had it and, as they or their mailboxes say, did not begin it.
-    pub handed_back: u8,
+    pub handed_back: u16,
 }
 
 pub(crate) struct Inner {
@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     pub stopping: bool,
     pub scratch: Vec<u8>,
     pub spare_frames: Vec<Vec<u8>>,
+    /// Workers that can run at once beside the front.
+    pub cores_for_workers: usize,
     pub random: u64,
     pub totals: Totals,
 }
@@ -92,6 +94,8 @@ impl Pool {
             stopping: false,
             scratch: Vec::with_capacity(mehari_wire::layout::RECORD_LIMIT),
             spare_frames: Vec::new(),
+            cores_for_workers: std::thread::available_parallelism()
+                .map_or(1, |cores| cores.get().saturating_sub(1).max(1)),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             totals: Totals::default(),
         };
@@ -154,6 +158,7 @@ impl Pool {
         for team in &mut inner.teams {
             team.queue.retain(|queued| queued.ticket != ticket);
         }
+        inner.tell(ticket, Outcome::default());
         inner.exchanges.close(ticket);
         if let Some((index, _)) = worker {
             inner.forget_unstarted(index, ticket);
@@ -189,6 +194,26 @@ impl Pool {
 impl Inner {
     pub fn worker(&mut self, index: usize) -> Option<&mut Worker> {
         self.workers.get_mut(index).and_then(Option::as_mut)
+    }
+
+    /// Tells the worker that waits for it what became of its request, once.
+    pub fn tell(&mut self, ticket: Ticket, outcome: Outcome<'_>) {
+        let listening = self.exchanges.get(ticket).filter(|arrived| arrived.listens);
+        let Some(arrived) = listening else {
+            return;
+        };
+        arrived.listens = false;
+        let Some((index, _)) = arrived.worker else {
+            return;
+        };
+        let Some(worker) = self.worker(index) else {
+            return;
+        };
+        let is_its = |held: &crate::worker::Held| held.ticket == ticket;
+        if worker.held.front().is_some_and(is_its) {
+            crate::frame::put_outcome(outcome, worker.mailbox.answer_room());
+            worker.mailbox.answer();
+        }
     }
 
     pub fn fail(&mut self, ticket: Ticket, fault: Fault) {

@@ -16,6 +16,7 @@ mod generation;
 mod hooks;
 mod inner;
 mod loading;
+mod packing;
 mod payload;
 mod perl_side;
 mod policy;
@@ -33,7 +34,7 @@ pub mod variables;
 mod worker;
 mod zygote;
 
-pub use call::{Asker, Body, Call, Fault, Head, Oracle, Passed, Question, Task};
+pub use call::{Asker, Body, Call, Fault, Head, Login, Oracle, Outcome, Passed, Question, Task};
 pub use configurator::Configurator;
 pub use exchange::Exchange;
 pub use hooks::runtime;

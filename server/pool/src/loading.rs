@@ -131,23 +131,31 @@ impl Loading<'_> {
         if let Some(stderr) = stderr {
             tokio::task::spawn_local(copy_lines(stderr, log, zygote.pid()));
         }
-        zygote
-            .send_servers(site, perl)
-            .map_err(|_| LoadError::Died)?;
-        for preload in &settings.preloads {
-            zygote
-                .send_preload(&preload.what)
-                .map_err(|_| LoadError::Died)?;
-        }
-        zygote
-            .ask_ready(occasion as u32)
-            .map_err(|_| LoadError::Died)?;
-        let (failures, loaded) = outcome(site, perl, &zygote).await?;
+        // It may have something to say before it has read all.
+        let told = tell(site, perl, &zygote, occasion);
+        let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
         match failures.is_empty() {
             true => Ok((zygote, loaded)),
             false => Err(LoadError::Preload(failures)),
         }
     }
+}
+
+/// All the zygote has to know and to load.
+async fn tell(
+    site: &Site,
+    perl: usize,
+    zygote: &Zygote,
+    occasion: Occasion,
+) -> Result<(), LoadError> {
+    let told = async {
+        zygote.send_servers(site, perl).await?;
+        for preload in &site.perls[perl].preloads {
+            zygote.send_preload(&preload.what).await?;
+        }
+        zygote.ask_ready(occasion as u32).await
+    };
+    told.await.map_err(|_: io::Error| LoadError::Died)
 }
 
 /// A phase's directive and the handlers that start-up code of a Perl gave it, NUL between.

@@ -20,17 +20,14 @@ pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
 /// What `ASK` says.
 pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
     const WRONG: Broken = Broken("a question that is none");
-    let (kind, rest) = payload.split_first().ok_or(WRONG)?;
-    let (target, file) = match *kind {
-        b'u' => (rest, None),
-        b'f' => {
-            let end = memchr::memchr(0, rest).ok_or(WRONG)?;
-            (&rest[..end], Some(&rest[end + 1..]))
-        }
-        _ => return Err(WRONG),
+    let mut parts = payload.splitn(3, |byte| *byte == 0);
+    let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
+        return Err(WRONG);
     };
+    let file = parts.next();
     Ok(Question {
         server: server.into(),
+        method,
         target,
         file,
         asker: Asker::default(),
@@ -58,6 +55,7 @@ pub fn passed(status: u16, mut payload: &[u8]) -> Result<Passed, Broken> {
             return Err(Broken("a control character where none can be"));
         }
         match *kind {
+            record::PASS_LISTENS => passed.listens = true,
             record::PASS_LINES => {
                 let mut head = Head::default();
                 read_lines(&mut head, part)?;
@@ -208,11 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn a_question_has_a_kind_a_target_and_perhaps_a_file() {
-        let read = |payload| question(3, payload).map(|found| (found.target, found.file));
-        assert!(matches!(read(b"u/a?b"), Ok((b"/a?b", None))));
-        assert!(matches!(read(b"f/a\0/srv/a"), Ok((b"/a", Some(b"/srv/a")))));
-        for wrong in [&b""[..], b"f/a", b"x/a"] {
+    fn a_question_has_a_method_a_target_and_perhaps_a_file() {
+        let read = |payload| {
+            let found = question(3, payload)?;
+            Ok::<_, Broken>((found.method, found.target, found.file))
+        };
+        assert!(matches!(read(b"GET\0/a?b"), Ok((b"GET", b"/a?b", None))));
+        assert!(matches!(
+            read(b"POST\0/a\0/srv/a"),
+            Ok((b"POST", b"/a", Some(b"/srv/a")))
+        ));
+        for wrong in [&b""[..], b"/a"] {
             assert!(read(wrong).is_err(), "{}", wrong.escape_ascii());
         }
     }

@@ -170,30 +170,33 @@ impl Fields {
     fn add(&mut self, line: &[u8]) -> Result<(), Malformed> {
         let (name, value) = field(line)?;
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-        if is("Status") {
-            let status = three_digits(value).ok_or_else(|| Malformed::Status(shown(value)))?;
-            self.status = Some(status);
-            return Ok(());
+        match name.len() {
+            4 if is("Date") => self.head.has_date = true,
+            6 if is("Server") => self.head.has_server = true,
+            6 if is("Status") => {
+                let status = three_digits(value).ok_or_else(|| Malformed::Status(shown(value)))?;
+                self.status = Some(status);
+                return Ok(());
+            }
+            8 if is("Location") => {
+                let before = self.location.replace(value.to_vec());
+                self.replace("Location", before.is_some());
+            }
+            12 if is("Content-Type") => {
+                let before = std::mem::replace(&mut self.content_type, true);
+                self.replace("Content-Type", before);
+            }
+            14 if is("Content-Length") => {
+                let length = number(value).ok_or_else(|| Malformed::ContentLength(shown(value)))?;
+                let before = self.head.content_length.replace(length);
+                once("Content-Length", before.is_some())?;
+            }
+            17 if is("Transfer-Encoding") && !value.eq_ignore_ascii_case(b"identity") => {
+                return Err(Malformed::TransferEncoding(shown(value)));
+            }
+            _ if CONNECTION.iter().any(|&known| is(known)) => return Ok(()),
+            _ => {}
         }
-        if is("Transfer-Encoding") && !value.eq_ignore_ascii_case(b"identity") {
-            return Err(Malformed::TransferEncoding(shown(value)));
-        }
-        if CONNECTION.iter().any(|&known| is(known)) {
-            return Ok(());
-        }
-        if is("Content-Length") {
-            let length = number(value).ok_or_else(|| Malformed::ContentLength(shown(value)))?;
-            let before = self.head.content_length.replace(length);
-            once("Content-Length", before.is_some())?;
-        } else if is("Content-Type") {
-            let before = std::mem::replace(&mut self.content_type, true);
-            self.replace("Content-Type", before);
-        } else if is("Location") {
-            let before = self.location.replace(value.to_vec());
-            self.replace("Location", before.is_some());
-        }
-        self.head.has_date |= is("Date");
-        self.head.has_server |= is("Server");
         let lines = &mut self.head.lines;
         for part in [name, b": ", value, b"\r\n"] {
             lines.extend_from_slice(part);
@@ -250,7 +253,7 @@ fn once(name: &'static str, again: bool) -> Result<(), Malformed> {
 fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let colon = memchr::memchr(b':', line).ok_or_else(|| Malformed::Line(shown(line)))?;
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-    if name.is_empty() || !name.iter().all(|&byte| is_token(byte)) {
+    if name.is_empty() || !name.iter().all(|&byte| is_token_byte(byte)) {
         return Err(Malformed::Line(shown(line)));
     }
     if value
@@ -262,9 +265,20 @@ fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     Ok((name, value))
 }
 
-/// RFC 9110 5.6.2
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+/// `tchar` of RFC 9110 section 5.6.2.
+pub const fn is_token_byte(byte: u8) -> bool {
+    const TOKEN: [bool; 256] = {
+        let mut known = [false; 256];
+        let mut byte = 0;
+        while byte < known.len() {
+            known[byte] = matches!(byte as u8,
+                b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'!' | b'#' | b'$' | b'%' | b'&' | b'\''
+                | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~');
+            byte += 1;
+        }
+        known
+    };
+    TOKEN[byte as usize]
 }
 
 /// `HTTP/1.0 200 OK`

@@ -5,6 +5,7 @@
 
 use crate::false_starts::FalseStarts;
 use crate::inner::{Inner, Queued};
+use crate::packing::Packing;
 use crate::policy::Plan;
 use mehari_config::{Site, TeamMark, WorkerPolicy};
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ pub(crate) struct Team {
     /// Idle workers of the current generation, the last used on top.
     pub idle: Vec<usize>,
     pub queue: VecDeque<Queued>,
+    pub packing: Packing,
     pub false_starts: FalseStarts,
 }
 
@@ -56,6 +58,7 @@ impl Team {
                 plan,
                 idle: Vec::new(),
                 queue: VecDeque::new(),
+                packing: Packing::default(),
                 false_starts: FalseStarts::default(),
             })
             .collect()

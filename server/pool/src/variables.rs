@@ -4,6 +4,7 @@
 //! server's, the request's, the header fields in order of first arrival. A later one wins over an earlier of the same name.
 
 use crate::{Body, Call, Task};
+use mehari_observe::Decimal;
 
 /// What a [`Call`] does not hold.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,7 +39,7 @@ fn server(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8],
     add(b"SERVER_SOFTWARE", around.software);
     add(b"SERVER_NAME", call.server_name);
     add(b"SERVER_ADDR", call.server_addr);
-    add(b"SERVER_PORT", call.server_port.to_string().as_bytes());
+    add(b"SERVER_PORT", Decimal::new(call.server_port.into()).text());
     add(b"SERVER_PROTOCOL", call.protocol);
     add(b"DOCUMENT_ROOT", call.document_root);
     if let Some(admin) = around.admin {
@@ -65,17 +66,18 @@ fn request(call: &Call<'_>, around: &Surroundings<'_>, add: &mut dyn FnMut(&[u8]
         add(b"PATH_TRANSLATED", &[root, call.path_info].concat());
     }
     add(b"REMOTE_ADDR", call.remote_addr);
-    add(b"REMOTE_PORT", call.remote_port.to_string().as_bytes());
+    add(b"REMOTE_PORT", Decimal::new(call.remote_port.into()).text());
     if let Some(user) = around.user {
         add(b"REMOTE_USER", user);
     }
     if let Some(auth_type) = around.auth_type {
         add(b"AUTH_TYPE", auth_type);
     }
-    let id = format!("-{}", call.request_id);
-    add(b"UNIQUE_ID", &[around.instance, id.as_bytes()].concat());
+    let number = Decimal::new(call.request_id);
+    let id = [around.instance, b"-", number.text()].concat();
+    add(b"UNIQUE_ID", &id);
     if let Some(length) = content_length(call) {
-        add(b"CONTENT_LENGTH", length.to_string().as_bytes());
+        add(b"CONTENT_LENGTH", Decimal::new(length).text());
     }
 }
 
@@ -94,14 +96,15 @@ fn content_length(call: &Call<'_>) -> Option<u64> {
 
 /// CONTENT_TYPE and the HTTP_ names. Repeated fields are joined, so that each name is given once.
 fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8])) {
+    let mut variable = Vec::with_capacity(32);
     for (index, (name, value)) in call.fields.iter().enumerate() {
         let same = |other: &(&[u8], &[u8])| other.0.eq_ignore_ascii_case(name);
         if call.fields[..index].iter().any(same) {
             continue;
         }
-        let Some(variable) = variable_name(name, authorization) else {
+        if !name_variable(name, authorization, &mut variable) {
             continue;
-        };
+        }
         let others = &call.fields[index + 1..];
         if !others.iter().any(same) {
             add(&variable, value);
@@ -120,28 +123,34 @@ fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8]
     }
 }
 
-/// `None`: the script does not see this field. `Proxy` would become HTTP_PROXY, which programs obey; a name
-/// with `_` could pass for another field; credentials need the configuration's word.
-fn variable_name(field: &[u8], authorization: bool) -> Option<Vec<u8>> {
-    const HIDDEN: [&str; 3] = ["Proxy", "Proxy-Authorization", "Content-Length"];
+/// Writes the variable's name. False: the script does not see this field. `Proxy` would become HTTP_PROXY, which
+/// programs obey; a name with `_` could pass for another field; credentials need the configuration's word.
+fn name_variable(field: &[u8], authorization: bool, name: &mut Vec<u8>) -> bool {
+    name.clear();
     let is = |known: &str| field.eq_ignore_ascii_case(known.as_bytes());
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
-    if HIDDEN.iter().any(|&known| is(known))
-        || (is("Authorization") && !authorization)
-        || !field.iter().all(plain)
-    {
-        return None;
+    let hidden = match field.len() {
+        5 => is("Proxy"),
+        13 => is("Authorization") && !authorization,
+        14 => is("Content-Length"),
+        19 => is("Proxy-Authorization"),
+        _ => false,
+    };
+    if hidden {
+        return false;
     }
     if is("Content-Type") {
-        return Some(b"CONTENT_TYPE".to_vec());
+        name.extend_from_slice(b"CONTENT_TYPE");
+        return true;
     }
-    let mut name = Vec::with_capacity(5 + field.len());
     name.extend_from_slice(b"HTTP_");
-    name.extend(field.iter().map(|byte| match byte {
-        b'-' => b'_',
-        byte => byte.to_ascii_uppercase(),
-    }));
-    Some(name)
+    for &byte in field {
+        name.push(match byte {
+            b'-' => b'_',
+            byte if byte.is_ascii_alphanumeric() => byte.to_ascii_uppercase(),
+            _ => return false,
+        });
+    }
+    true
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Held {
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     /// See [`crate::inner::Queued::handed_back`].
-    pub handed_back: u8,
+    pub handed_back: u16,
     /// Whether the response is complete and only the worker's own cleanup is left.
     pub answered: bool,
     pub head_seen: bool,
@@ -76,6 +76,12 @@ impl Worker {
 
     pub fn is_serving(&self) -> bool {
         self.state == State::Serving
+    }
+
+    /// Whether it has taken the first of what it holds, by what it says itself.
+    pub fn has_begun(&self) -> bool {
+        let waiting = self.mailbox.waiting();
+        waiting.is_ok_and(|waiting| (waiting as usize) < self.held.len())
     }
 
     /// The request it runs has run this long; zero when it holds none.

@@ -4,7 +4,7 @@
 use crate::perl_side::PerlSide;
 use mehari_config::{Handler, PerlSettings, Preload, Preloaded, Rung, Site};
 use mehari_wire::layout::control;
-use mehari_wire::{Bell, ControlSocket, Message};
+use mehari_wire::{parts, Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::{fcntl_setfd, FdFlags};
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Stdio;
 use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
 use tokio::process::{Child, ChildStderr, Command};
 
 pub struct Zygote {
@@ -67,7 +68,7 @@ impl Zygote {
         drop(inherited);
         let mut process = spawned?;
         let stderr = process.stderr.take();
-        let control = crate::readiness::readable(ours)?;
+        let control = crate::readiness::both_ways(ours)?;
         Ok((Zygote { process, control }, stderr))
     }
 
@@ -75,7 +76,7 @@ impl Zygote {
         self.process.id()
     }
 
-    pub fn send_preload(&self, preload: &Preload) -> io::Result<()> {
+    pub async fn send_preload(&self, preload: &Preload) -> io::Result<()> {
         let section;
         let (kind, text): (u32, &[u8]) = match preload {
             Preload::Section { name, code } => {
@@ -99,26 +100,32 @@ impl Zygote {
                 (kind, file.as_os_str().as_bytes())
             }
         };
-        self.control
-            .get_ref()
-            .send_long(control::PRELOAD, kind, text)
+        self.send_long(control::PRELOAD, kind, text).await
     }
 
     /// What the Perl of this number has to know of the configuration and of each host, before anything is loaded.
-    pub fn send_servers(&self, site: &Site, perl: usize) -> io::Result<()> {
+    pub async fn send_servers(&self, site: &Site, perl: usize) -> io::Result<()> {
         let tree = site.tree.as_bytes();
-        self.control.get_ref().send_long(control::TREE, 0, tree)?;
+        self.send_long(control::TREE, 0, tree).await?;
         for host in site.all_hosts() {
-            let control = self.control.get_ref();
-            control.send_long(control::SERVER, host.number, &site.told_of(host, perl))?;
+            let told = site.told_of(host, perl);
+            self.send_long(control::SERVER, host.number, &told).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits while the socket is full: the zygote reads one message after the other.
+    async fn send_long(&self, kind: u32, slot: u32, text: &[u8]) -> io::Result<()> {
+        for (status, part) in parts(text) {
+            let send = |socket: &ControlSocket| socket.send_part(kind, slot, status, part, &[]);
+            self.control.async_io(Interest::WRITABLE, send).await?;
         }
         Ok(())
     }
 
     /// `occasion`: a [`crate::loading::Occasion`].
-    pub fn ask_ready(&self, occasion: u32) -> io::Result<()> {
-        let control = self.control.get_ref();
-        control.send(control::READY, occasion, b"", &[])
+    pub async fn ask_ready(&self, occasion: u32) -> io::Result<()> {
+        self.send_long(control::READY, occasion, b"").await
     }
 
     pub fn ask_worker(

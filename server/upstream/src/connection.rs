@@ -101,9 +101,8 @@ impl Connection {
         pin!(self.socket.read_buf(&mut room)).poll(cx)
     }
 
-    /// Gives the back end `limit` from now for its next byte, or to take one.
-    pub fn arm(&mut self, limit: Duration) {
-        let deadline = Instant::now() + limit;
+    /// Gives the back end until `deadline` for its next byte, or to take one.
+    pub fn arm(&mut self, deadline: Instant) {
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline),
             None => self.timer = Some(Box::pin(tokio::time::sleep_until(deadline))),
@@ -116,9 +115,9 @@ impl Connection {
     }
 
     /// Ready for the pool: whoever used it last is not woken by it any more.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self, now: Instant) {
         self.reused = true;
-        self.idle_since = Instant::now();
+        self.idle_since = now;
         self.input.release();
         let _ = self.has_stirred();
     }

@@ -198,8 +198,8 @@ impl Group {
         });
     }
 
-    pub(crate) fn came_back(self: &Rc<Group>, member: &Rc<Member>) {
-        self.answered.set(Instant::now());
+    pub(crate) fn came_back(self: &Rc<Group>, member: &Rc<Member>, now: Instant) {
+        self.answered.set(now);
         if member.came_back() {
             let text = format!("{}: {}: answers again", self.name, member.name);
             (self.report)(LogLevel::Notice, &text);

@@ -52,11 +52,16 @@ impl Lease {
         Connecting::new(address, self.member.greeting(), limit)
     }
 
-    /// The head of an answer came: the member works.
-    pub fn answered(&self) {
+    /// When it was given.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// The head of an answer came `now`: the member works.
+    pub fn answered(&self, now: Instant) {
         self.end_probe();
-        self.member.answered(self.since.elapsed());
-        self.group.came_back(&self.member);
+        self.member.answered(now - self.since);
+        self.group.came_back(&self.member, now);
     }
 
     fn end_probe(&self) {
@@ -70,9 +75,9 @@ impl Lease {
         self.group.went_down(&self.member, fault);
     }
 
-    /// The connection can serve another request.
-    pub fn keep(&self, connection: Connection) {
-        self.member.keep_idle(connection);
+    /// The connection can serve another request from `now` on.
+    pub fn keep(&self, connection: Connection, now: Instant) {
+        self.member.keep_idle(connection, now);
     }
 }
 

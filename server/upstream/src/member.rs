@@ -194,11 +194,11 @@ impl Member {
         None
     }
 
-    pub(crate) fn keep_idle(&self, mut connection: Connection) {
+    pub(crate) fn keep_idle(&self, mut connection: Connection, now: Instant) {
         let settings = self.settings.borrow();
         let mut idle = self.idle.borrow_mut();
         if settings.reuse && idle.len() < settings.idle && !self.is_failing() {
-            connection.rest();
+            connection.rest(now);
             idle.push(connection);
         }
     }

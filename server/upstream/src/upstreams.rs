@@ -9,7 +9,7 @@ use crate::status::GroupStatus;
 use crate::trust::Trust;
 use mehari_config::{BackEndAddress, LogLevel, ProxyTls, Upstream, FCGID};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 pub type Report = Rc<dyn Fn(LogLevel, &str)>;
 
 pub struct Upstreams {
-    groups: RefCell<HashMap<String, Rc<Group>>>,
+    groups: RefCell<BTreeMap<String, Rc<Group>>>,
     report: Report,
     checks: RefCell<Vec<health::Checks>>,
     fleets: RefCell<Vec<Fleet>>,

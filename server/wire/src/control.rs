@@ -55,18 +55,8 @@ impl ControlSocket {
         self.send_part(kind, slot, 0, text, files)
     }
 
-    /// A text of any length, in as many messages as it takes: `status` is 1 in all but the last.
-    pub fn send_long(&self, kind: u32, slot: u32, text: &[u8]) -> io::Result<()> {
-        let mut rest = text;
-        while rest.len() > CONTROL_TEXT {
-            let (part, behind) = rest.split_at(CONTROL_TEXT);
-            self.send_part(kind, slot, 1, part, &[])?;
-            rest = behind;
-        }
-        self.send_part(kind, slot, 0, rest, &[])
-    }
-
-    fn send_part(
+    /// One of the messages that a text takes: see [`parts`].
+    pub fn send_part(
         &self,
         kind: u32,
         slot: u32,
@@ -116,6 +106,18 @@ impl AsRawFd for ControlSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
+}
+
+/// A text of any length as the messages it takes, each with its `status`: 1 in all but the last.
+pub fn parts(text: &[u8]) -> impl Iterator<Item = (i32, &[u8])> {
+    let last = text.len().saturating_sub(1) / CONTROL_TEXT;
+    (0..=last).map(move |number| {
+        let rest = &text[number * CONTROL_TEXT..];
+        (
+            i32::from(number < last),
+            &rest[..rest.len().min(CONTROL_TEXT)],
+        )
+    })
 }
 
 /// One datagram with descriptors (at most 4).

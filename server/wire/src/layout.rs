@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -90,8 +90,12 @@ pub enum Text {
     Settings,
     /// Of what the path was mapped to, by its name; empty: unknown, or a script.
     MediaType,
+    /// Whose password the front has found right; empty: nobody's.
+    User,
+    /// Header lines that ask who it is.
+    Challenge,
 }
-pub const TEXT_COUNT: usize = 15;
+pub const TEXT_COUNT: usize = 17;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -125,6 +129,19 @@ pub mod flag {
     pub const PROGRAM: u8 = 16;
 }
 
+pub mod login {
+    /// Nothing says that a user is to be asked for.
+    pub const UNASKED: u8 = 0;
+    /// The password was right.
+    pub const KNOWN: u8 = 1;
+    /// There is none, or a wrong one.
+    pub const REFUSED: u8 = 2;
+    /// `AuthType` is of a kind that the front does not know.
+    pub const NO_SUCH_TYPE: u8 = 3;
+    pub const NO_REALM: u8 = 4;
+    pub const NO_USER_FILE: u8 = 5;
+}
+
 /// A request frame at the start of a slot; pairs and bytes follow.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
@@ -133,13 +150,15 @@ pub struct Request {
     pub task: u8,
     pub flags: u8,
     pub body_kind: u8,
-    /// Verdicts on the parts of `Require` that ask for no user: two bits each.
-    pub known: u8,
+    /// What the front's own look at who the user is comes to: `login`.
+    pub login: u8,
     pub request_id: u64,
     pub body_length: u64,
     /// The number of the client's connection, and how many requests it brought before this one; 0: not known.
     pub connection: u64,
     pub kept: u64,
+    /// Verdicts on the parts of `Require` that ask for no user: two bits each.
+    pub known: u64,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,
@@ -152,6 +171,18 @@ pub struct Request {
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     pub text: [Span; TEXT_COUNT],
+}
+
+/// What became of an answer that the front gave in a worker's place; its head follows, as it was sent.
+#[repr(C)]
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Outcome {
+    /// Of this and the head, bytes.
+    pub length: u32,
+    /// 0: nothing is known.
+    pub status: u32,
+    /// Of the body.
+    pub bytes: u64,
 }
 
 /// The header of a ring record.
@@ -177,7 +208,8 @@ pub mod record {
     pub const TAP_PARSE: u16 = 0x8000;
     /// The front answers: detail is the status (0: as it would have by itself), the payload its parts.
     pub const PASS: u16 = 9;
-    /// What would answer this path here (detail: the server)? A kind, then the path and query.
+    /// What would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a
+    /// handler chose one.
     pub const ASK: u16 = 10;
     /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
     pub const PASS_LINES: u8 = b'l';
@@ -188,6 +220,8 @@ pub mod record {
     pub const PASS_DOCUMENT: u8 = b'd';
     /// Another path of this server answers.
     pub const PASS_TARGET: u8 = b'u';
+    /// The worker waits to hear what the answer was: an [`Outcome`](super::Outcome) in the answer's place.
+    pub const PASS_LISTENS: u8 = b'w';
     /// Detail of `END`: the response broke off.
     pub const END_BROKEN: u16 = 1;
     /// Detail of `END`: others that hold the tap are not waited for.

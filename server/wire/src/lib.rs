@@ -13,6 +13,6 @@ mod memory;
 mod ring;
 
 pub use bell::Bell;
-pub use control::{receive_file, send_with_files, ControlSocket, Message};
+pub use control::{parts, receive_file, send_with_files, ControlSocket, Message};
 pub use mailbox::{read_request, write_request, Mailbox};
 pub use ring::{Corrupt, Record};

@@ -82,6 +82,20 @@ fn expectations() -> Vec<(&'static str, usize)> {
             offset_of!(Request, connection),
         ),
         ("offsetof(mehari_request, kept)", offset_of!(Request, kept)),
+        (
+            "offsetof(mehari_request, login)",
+            offset_of!(Request, login),
+        ),
+        (
+            "offsetof(mehari_request, known)",
+            offset_of!(Request, known),
+        ),
+        ("MEHARI_TEXT_USER", layout::Text::User as usize),
+        ("MEHARI_TEXT_CHALLENGE", layout::Text::Challenge as usize),
+        (
+            "MEHARI_LOGIN_NO_USER_FILE",
+            layout::login::NO_USER_FILE.into(),
+        ),
         ("offsetof(mehari_request, body)", offset_of!(Request, body)),
         (
             "offsetof(mehari_request, field_count)",
@@ -130,6 +144,12 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_PASS_TYPE", record::PASS_TYPE.into()),
         ("MEHARI_PASS_DOCUMENT", record::PASS_DOCUMENT.into()),
         ("MEHARI_PASS_TARGET", record::PASS_TARGET.into()),
+        ("MEHARI_PASS_LISTENS", record::PASS_LISTENS.into()),
+        ("sizeof(mehari_outcome_frame)", size_of::<layout::Outcome>()),
+        (
+            "offsetof(mehari_outcome_frame, bytes)",
+            offset_of!(layout::Outcome, bytes),
+        ),
         ("MEHARI_END_BROKEN", record::END_BROKEN.into()),
         ("MEHARI_END_DETACHED", record::END_DETACHED.into()),
         ("MEHARI_TAP_PARSE", record::TAP_PARSE.into()),

@@ -69,7 +69,8 @@ impl Answer {
     }
 }
 
-const OF_THE_SERVER: &[&str] = &[
+/// Fields a server adds on its own account, whatever it answers.
+pub(crate) const OF_THE_SERVER: &[&str] = &[
     "date",
     "server",
     "connection",

@@ -1,6 +1,7 @@
 //! One program on two servers, Mehari and Apache with mod_perl, walked through by one user: each page has to be the
 //! same on both, but for what a mask takes away.
 
+use crate::answer::OF_THE_SERVER;
 use crate::cookies::Cookies;
 use crate::mask::Mask;
 use crate::{apache, Answer, Builder, Request, Server};
@@ -193,7 +194,7 @@ fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
         .fields
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
-        .filter(|(name, _)| !OF_THE_SERVER.contains(&name.as_str()))
+        .filter(|(name, _)| !is_of_a_server(name))
         .filter(|(name, _)| {
             !(name == "content-type" && (is_page_of_server || answer.status == 204))
         })
@@ -205,6 +206,10 @@ fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
         false => shown(&mask.apply(server, &answer.body)),
     };
     format!("{}\n{}\n\n{body}", answer.status, lines.join("\n"))
+}
+
+fn is_of_a_server(name: &str) -> bool {
+    OF_THE_SERVER.contains(&name) || OF_ONE_SERVER.contains(&name)
 }
 
 /// The short pages servers write themselves name the server and differ; what a program writes does not. Where a
@@ -234,17 +239,8 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
-const OF_THE_SERVER: &[&str] = &[
-    "date",
-    "server",
-    "connection",
-    "keep-alive",
-    "content-length",
-    "transfer-encoding",
-    "accept-ranges",
-    "etag",
-    "x-content-type-options",
-];
+/// What one of the two adds and the other does not, to files.
+const OF_ONE_SERVER: &[&str] = &["accept-ranges", "etag", "x-content-type-options"];
 
 /// The first lines that differ, from a little before the place, with a few around them. Some programs write lines of
 /// many thousand characters.

@@ -12,6 +12,18 @@ pub fn plain(body: &str) -> String {
     format!("{HEADER}{body}\n")
 }
 
+/// The folder of scripts under `/perl`, as the mod_perl guide configures it.
+pub const APACHE_REGISTRY: &str = "\
+Alias /perl/ @ROOT@/scripts/
+<Location /perl>
+    SetHandler perl-script
+    PerlHandler +Apache::Registry
+    Options ExecCGI
+    PerlSendHeader On
+    Require all granted
+</Location>
+";
+
 /// Exactly `count` workers from the start to the end.
 pub fn workers(count: u32) -> String {
     format!(

@@ -1,7 +1,7 @@
 //! Where pages are kept besides memory: a folder, and Redis.
 
 use super::{check, start, target};
-use mehari_harness::{eventually, Request, Server, PATIENCE};
+use mehari_harness::{eventually, Redis, Request, Server, PATIENCE};
 use std::process::Command;
 
 #[test]
@@ -35,19 +35,10 @@ fn pages_in_a_folder_outlive_the_server() {
 fn machines_share_pages_in_redis_and_go_on_without_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().display();
-    let socket = folder.path().join("redis.sock");
-    let mut redis = Command::new("redis-server")
-        .args(["--port", "0", "--save", "", "--unixsocket"])
-        .arg(&socket)
-        .arg("--dir")
-        .arg(folder.path())
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("redis-server can be run (packaging/needs/test)");
-    let is_up = || std::os::unix::net::UnixStream::connect(&socket).is_ok();
-    assert!(eventually(PATIENCE, is_up));
+    let mut redis = Redis::start();
     let conf = format!(
-        "CacheRedis unix://{root}/redis.sock?db=1\nServerName example.test\nDocumentRoot {root}\n"
+        "CacheRedis unix://{}?db=1\nServerName example.test\nDocumentRoot {root}\n",
+        redis.socket().display()
     );
     let fresh = "Cache-Control: max-age=600";
     let ask = |server: &Server, page: &str, language: &str| {
@@ -59,6 +50,7 @@ fn machines_share_pages_in_redis_and_go_on_without_it() {
     check(&ask(&one, "l", "de"), 1, "MISS");
     check(&ask(&one, "l", "en"), 2, "MISS");
     // It is written behind the answer's back.
+    let socket = redis.socket();
     let keys = |count: &str| {
         let mut said = Command::new("redis-cli");
         said.arg("-s").arg(&socket).args(["-n", "1", "dbsize"]);
@@ -70,8 +62,7 @@ fn machines_share_pages_in_redis_and_go_on_without_it() {
     check(&ask(&other, "l", "en"), 2, "HIT");
     one.control(&["cache", "purge", "/fork/*"]);
     assert!(eventually(PATIENCE, || keys("0")));
-    redis.kill().expect("it runs");
-    redis.wait().expect("it ends");
+    redis.stop();
     check(&ask(&one, "m", "de"), 1, "MISS");
     check(&ask(&one, "m", "de"), 1, "HIT");
     one.log.expect("CacheRedis: ");

@@ -72,3 +72,26 @@ fn script_by_two_names_is_two_scripts() {
         }
     }
 }
+
+/// The talk's advice: what a file does as it is loaded is done once for a worker, so it belongs in a sub.
+/// PerlRun forgets the libraries of perl 4's kind, files `.pl`, with each request.
+#[test]
+fn library_is_initialised_by_its_file_once() {
+    for rung in Rung::ALL {
+        let server = mehari_harness::Server::builder()
+            .fixtures("printed")
+            .ladder()
+            .conf(crate::ONE_WORKER)
+            .start();
+        for time in 1..=2 {
+            let stays = time > 1 && rung == Rung::Registry;
+            let by_file = if stays { "no" } else { "yes" };
+            assert_eq!(
+                server.get(&rung.url("library.pl")).expect(200),
+                format!("by the file {by_file}, by the sub yes\n"),
+                "{}",
+                rung.name()
+            );
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::memory::sizes_in;
 use crate::ONE_WORKER;
+use mehari_harness::scripts::APACHE_REGISTRY;
 use mehari_harness::{Builder, Database, Engine, Server};
 
 fn visitors() -> Option<Database> {
@@ -18,16 +19,8 @@ fn site(database: &Database, conf: &str) -> Builder {
         .conf(&format!("PerlSetEnv SITE_DSN \"{}\"\n", database.dsn()))
         .conf(conf)
         .conf(ONE_WORKER)
-        .conf(
-            "PerlSwitches -I@ROOT@/scripts/lib\n\
-             Alias /perl/ @ROOT@/scripts/\n\
-             <Location /perl>\n\
-                 SetHandler perl-script\n\
-                 PerlHandler Apache::Registry\n\
-                 Options +ExecCGI\n\
-                 Require all granted\n\
-             </Location>\n",
-        )
+        .conf("PerlSwitches -I@ROOT@/scripts/lib\n")
+        .conf(APACHE_REGISTRY)
 }
 
 #[test]

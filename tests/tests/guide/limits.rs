@@ -1,19 +1,8 @@
 //! Limits the guide sets: of a worker's size, of its process, of requests at once; and what a connection keeps.
 
 use crate::ONE_WORKER;
-use mehari_harness::scripts::{nap, plain, simple};
+use mehari_harness::scripts::{nap, plain, simple, APACHE_REGISTRY};
 use mehari_harness::{eventually, Request, Rung, Server, PATIENCE};
-
-const PERL: &str = "\
-Alias /perl/ @ROOT@/scripts/
-<Location /perl>
-    SetHandler perl-script
-    PerlHandler Apache::Registry
-    Options +ExecCGI
-    PerlSendHeader On
-    Require all granted
-</Location>
-";
 
 #[test]
 fn worker_over_its_size_ends_after_its_request() {
@@ -21,7 +10,7 @@ fn worker_over_its_size_ends_after_its_request() {
     let server = Server::builder()
         .file("scripts/grows.pl", &plain(GROWS))
         .conf(ONE_WORKER)
-        .conf(PERL)
+        .conf(APACHE_REGISTRY)
         .conf(
             "PerlFixupHandler Apache::SizeLimit\n<Perl>\nuse Apache::SizeLimit;\n\
                Apache::SizeLimit->setmax(80_000);\n\
@@ -47,7 +36,7 @@ fn worker_has_the_limits_it_was_given() {
     let server = Server::builder()
         .file("scripts/limits.pl", &plain(SHOWS))
         .conf(ONE_WORKER)
-        .conf(PERL)
+        .conf(APACHE_REGISTRY)
         .conf("<Perl>\n$Apache::Resource::Debug = 1;\nrequire Apache::Resource;\n</Perl>\n\
                PerlSetEnv PERL_RLIMIT_CPU 120\nPerlSetEnv PERL_RLIMIT_CORE 0\nPerlSetEnv PERL_RLIMIT_AS 67108864\n\
                PerlModule Apache::Resource\nPerlChildInitHandler Apache::Resource\n")
@@ -91,7 +80,7 @@ fn kept_connections_follow_the_configuration() {
         Server::builder()
             .file("scripts/length.pl", LENGTH)
             .conf(ONE_WORKER)
-            .conf(PERL)
+            .conf(APACHE_REGISTRY)
             .conf(conf)
             .start()
     };

@@ -53,49 +53,42 @@ fn start_up_code_of_the_guide_compiles_scripts_and_translates_paths() {
     assert_eq!(server.get("/made/up").expect(200), "/made/up");
 }
 
-const TRANSLATIONS: &str = "\
-PerlModule Apache2::compat
-<VirtualHost *:*>
-    ServerName all.example
-    PerlTransHandler Apache::OK
-    <Location /foo/test>
-        SetHandler perl-script
-        PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
-    </Location>
-</VirtualHost>
-<VirtualHost *:*>
-    ServerName some.example
-    PerlTransHandler 'sub { return shift->uri() =~ m|^/foo| \\
-                            ? Apache::OK : Apache::DECLINED; }'
-    <Location /foo/test>
-        SetHandler perl-script
-        PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
-    </Location>
-</VirtualHost>
-<VirtualHost *:*>
-    ServerName none.example
-    Alias /foo /
-    <Directory />
-        AllowOverride None
-    </Directory>
-    <Location /foo/test>
-        SetHandler perl-script
-        PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
-    </Location>
-</VirtualHost>
-<Directory @ROOT@/htdocs>
-    Require all granted
-</Directory>
+/// What three virtual hosts say of paths that are no files.
+const TRANSLATIONS: &[(&str, &str)] = &[
+    ("all.example", "PerlTransHandler Apache::OK\n"),
+    (
+        "some.example",
+        "PerlTransHandler 'sub { return shift->uri() =~ m|^/foo| \\\n ? Apache::OK : Apache::DECLINED; }'\n",
+    ),
+    (
+        "none.example",
+        "Alias /foo /\n<Directory />\nAllowOverride None\n</Directory>\n",
+    ),
+];
+
+const PLACE: &str = "\
+<Location /foo/test>
+    SetHandler perl-script
+    PerlHandler 'sub { my $r = shift; $r->send_http_header(\"text/plain\"); $r->print($r->uri); 0 }'
+</Location>
 ";
 
 /// A location that is no file: whether a translation handler answers for it or the disk is asked, it is reached.
 #[test]
 fn translation_handlers_keep_paths_from_the_disk() {
+    let hosts: String = TRANSLATIONS
+        .iter()
+        .map(|(name, rules)| {
+            format!("<VirtualHost *:*>\nServerName {name}\n{rules}{PLACE}</VirtualHost>\n")
+        })
+        .collect();
     let server = Server::builder()
         .file("htdocs/page.txt", "a page")
-        .conf(TRANSLATIONS)
+        .conf("PerlModule Apache2::compat\n")
+        .conf("<Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n")
+        .conf(&hosts)
         .start();
-    for host in ["all.example", "some.example", "none.example"] {
+    for (host, _) in TRANSLATIONS {
         let request = Request::get("/foo/test").host(host);
         assert_eq!(server.send(&request).expect(200), "/foo/test", "{host}");
     }

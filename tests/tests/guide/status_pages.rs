@@ -1,17 +1,10 @@
 //! The status pages of the interpreter, as the guide and the book switch them on.
 
 use crate::ONE_WORKER;
+use mehari_harness::scripts::APACHE_REGISTRY;
 use mehari_harness::Server;
 
 const STATUS: &str = "\
-Alias /perl/ @ROOT@/scripts/
-<Location /perl>
-    SetHandler perl-script
-    PerlHandler +Apache::Registry
-    Options ExecCGI
-    PerlSendHeader On
-    Require all granted
-</Location>
 <Location /perl-status>
     SetHandler perl-script
     PerlHandler +Apache::Status
@@ -33,6 +26,7 @@ fn status_pages_show_what_a_worker_has_compiled() {
     let server = Server::builder()
         .fixtures("printed")
         .conf(ONE_WORKER)
+        .conf(APACHE_REGISTRY)
         .conf(STATUS)
         .start();
     let menu = server.get("/perl-status").expect(200);

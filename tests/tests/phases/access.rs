@@ -53,7 +53,8 @@ sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('hello ', $
         ("/both", eve, 401),
         ("/group", ann, 200),
         ("/group", bob, 403),
-        ("/open", "", 200),
+        // Who may come is not said: an AuthType without Require, as in Apache.
+        ("/open", "", 500),
         ("/file", "", 401),
         ("/file", wrong, 401),
         ("/file", ann, 200),

@@ -5,9 +5,11 @@
 use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 mod access;
+mod admission;
 mod handlers;
 mod leading;
 mod order;
+mod outcome;
 mod server_life;
 mod streams;
 

@@ -1,6 +1,6 @@
 //! Requests that wait for a member.
 
-use crate::balancer;
+use crate::{balancer, balancer_conf, builder};
 use mehari_harness::back_end::answer;
 use mehari_harness::{eventually, BackEnd, PATIENCE};
 use std::io::Write;
@@ -64,5 +64,39 @@ fn a_request_that_waits_too_long_is_answered_503_and_costs_no_back_end() {
         assert_eq!(first.join().expect("no panic"), 200);
     });
     assert_eq!(asked.load(Ordering::Relaxed), 1);
+    drop(back_end);
+}
+
+#[test]
+fn a_reload_that_shortens_the_wait_is_for_those_who_come_after_it() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (count, (go, may_go)) = (asked.clone(), mpsc::channel::<()>());
+    let may_go = Mutex::new(may_go);
+    let back_end = BackEnd::start(move |_, stream| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let _ = may_go.lock().expect("no panic").recv();
+        stream.write_all(&answer("ok")).is_ok()
+    });
+    let waits = |seconds| balancer_conf(&[&back_end], "max=1", &format!("timeout={seconds}"));
+    let server = builder("Include pool.conf\n")
+        .file("pool.conf", &waits(600))
+        .start();
+    let waiting = |count| server.status()["back_ends"][0]["waiting"].as_u64() == Some(count);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| server.get("/first").status);
+        assert!(eventually(PATIENCE, || asked.load(Ordering::Relaxed) == 1));
+        let early = scope.spawn(|| server.get("/early").status);
+        assert!(eventually(PATIENCE, || waiting(1)));
+        server.site.replace("pool.conf", &waits(1));
+        assert!(server.control(&["reload"]).status.success());
+        assert_eq!(server.get("/late").status, 503, "it may wait for a second");
+        assert!(waiting(1), "who came before it waits on");
+        for _ in 0..2 {
+            go.send(()).expect("the back end waits");
+        }
+        assert_eq!(first.join().expect("no panic"), 200);
+        assert_eq!(early.join().expect("no panic"), 200);
+    });
+    assert_eq!(asked.load(Ordering::Relaxed), 2);
     drop(back_end);
 }

@@ -5,6 +5,7 @@ mod busy;
 mod files;
 mod members;
 mod passing;
+mod smuggling;
 
 use mehari_harness::{BackEnd, Builder, Server};
 

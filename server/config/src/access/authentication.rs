@@ -86,7 +86,9 @@ impl DigestWords {
 impl Authentication {
     pub(crate) fn hear(&mut self, word: &crate::AuthWord) {
         match word {
-            crate::AuthWord::Kind(kind) => self.kind = Some(kind.clone()),
+            crate::AuthWord::Kind(kind) => {
+                self.kind = Some(kind.clone()).filter(|kind| !kind.eq_ignore_ascii_case("none"))
+            }
             crate::AuthWord::Realm(realm) => self.realm = Some(realm.clone()),
             crate::AuthWord::UserFile(file) => self.user_file = Some(file.clone()),
             crate::AuthWord::GroupFile(file) => self.group_file = Some(file.clone()),

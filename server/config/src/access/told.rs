@@ -1,16 +1,16 @@
 //! A requirement as the worker is told of it, where Perl decides who the user is: what asks for users as it is
 //! written, and in the place of everything else a number, whose verdict comes with each request.
 //!
-//! Lines from the outside in, a container followed by what it holds: `valid-user`, `user NAME...`, `group NAME...`,
+//! Lines from the outside in, a container followed by what it holds: `granted`, `denied`, `valid-user`, `user NAME...`, `group NAME...`,
 //! `perl HANDLER TAB WORDS`, `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/requirement.c reads them.
 
 use super::{any, every, Methods, Requirement, Verdict, Visitor};
 
 /// Verdicts that a request carries: two bits each. What is beyond counts as denied.
-const MOST: usize = 4;
+const MOST: usize = 32;
 
 enum Node<'r> {
-    User(String),
+    Said(String),
     /// Opens a container; how many nodes it holds.
     Open(&'static str, usize),
     /// What is known without a user.
@@ -34,7 +34,7 @@ impl Requirement {
             number - 1
         };
         let lines = self.nodes().into_iter().map(|node| match node {
-            Node::User(line) => line,
+            Node::Said(line) => line,
             Node::Open("not", _) => "not".to_string(),
             Node::Open(word, count) => format!("{word} {count}"),
             Node::Whole(_) | Node::Several(..) => format!("known {}", next()),
@@ -44,9 +44,9 @@ impl Requirement {
     }
 
     /// The verdicts that go with one request.
-    pub fn known(&self, visitor: &Visitor<'_>) -> u8 {
+    pub fn known(&self, visitor: &Visitor<'_>) -> u64 {
         let verdicts = self.nodes().into_iter().filter_map(|node| match node {
-            Node::User(_) | Node::Open(..) => None,
+            Node::Said(_) | Node::Open(..) => None,
             Node::Whole(requirement) => Some(requirement.verdict(visitor)),
             Node::Several(Kind::Any, inner) => Some(any(inner.into_iter(), visitor)),
             Node::Several(Kind::Every, inner) => Some(every(inner.into_iter(), visitor)),
@@ -54,7 +54,7 @@ impl Requirement {
             Node::Limit(_) => Some(Verdict::Denied),
         });
         let bits = verdicts.take(MOST).enumerate().map(|(number, verdict)| {
-            let bits = match verdict {
+            let bits: u64 = match verdict {
                 Verdict::Granted => 0,
                 Verdict::Denied | Verdict::NeedsUser | Verdict::NeedsName => 1,
                 Verdict::Neutral => 2,
@@ -72,18 +72,22 @@ impl Requirement {
     }
 
     fn put<'r>(&'r self, into: &mut Vec<Node<'r>>) {
+        if let Some(granted) = self.constant() {
+            let word = if granted { "granted" } else { "denied" };
+            return into.push(Node::Said(word.to_string()));
+        }
         if !self.asks_user() {
             return into.push(Node::Whole(self));
         }
         match self {
-            Requirement::ValidUser => into.push(Node::User("valid-user".to_string())),
-            Requirement::User(names) => into.push(Node::User(format!("user {}", names.join(" ")))),
+            Requirement::ValidUser => into.push(Node::Said("valid-user".to_string())),
+            Requirement::User(names) => into.push(Node::Said(format!("user {}", names.join(" ")))),
             Requirement::Group(names) => {
-                into.push(Node::User(format!("group {}", names.join(" "))))
+                into.push(Node::Said(format!("group {}", names.join(" "))))
             }
             Requirement::Perl(perl) => {
                 let handler = perl.handler.replace('\n', " ");
-                into.push(Node::User(format!(
+                into.push(Node::Said(format!(
                     "perl {handler}\t{}",
                     perl.words.replace('\n', " ")
                 )))

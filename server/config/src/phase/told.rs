@@ -1,7 +1,7 @@
 //! The text a worker is told its settings by, and a zygote its servers: records as the module above says.
 
 use super::{Phase, Told};
-use crate::{Host, Requirement, Settings, Site};
+use crate::{AllowDeny, Host, Requirement, Settings, Site};
 
 impl Settings {
     /// Some Perl handler wants the request, whatever answers it.
@@ -11,11 +11,36 @@ impl Settings {
 
     /// Writes down what the worker is told.
     pub(crate) fn tell(&mut self) {
-        let runs = |phase: &Phase| phase.is_of_a_request() && !self.perl.of(*phase).is_empty();
         self.perl.told = Told {
-            runs_phases: Phase::ALL.iter().any(runs),
+            runs_phases: self.has_phases(),
             text: self.perl_text(&|_, _| true).into(),
         };
+    }
+
+    fn has_phases(&self) -> bool {
+        let runs = |phase: &Phase| phase.is_of_a_request() && !self.perl.of(*phase).is_empty();
+        Phase::ALL.iter().any(runs)
+    }
+
+    fn put_access(&self, text: &mut Text) {
+        let rules = &self.rules;
+        let allowed = rules.allow_deny.as_ref().and_then(AllowDeny::constant);
+        if allowed == Some(false) {
+            text.put(b't', "allowed", "no");
+        }
+        let Some(requirement) = &rules.require else {
+            return;
+        };
+        if requirement.constant() != Some(true) || rules.authentication.kind.is_some() {
+            text.put(b't', "requirement", &requirement.told());
+        }
+        if !requirement.asks_user() {
+            return;
+        }
+        text.put(b't', "require", &about_users(requirement));
+        if let Some(file) = &rules.authentication.group_file {
+            text.put(b't', "group_file", &file.to_string_lossy());
+        }
     }
 
     /// Where nothing else is for Perl, the location makes no difference.
@@ -65,15 +90,9 @@ impl Settings {
                 &perl.options_off.to_string(),
             );
         }
-        // Perl decides who the user is: what is wanted of the user goes with it.
-        if let Some(requirement) = self.rules.require.as_ref().filter(|it| it.asks_user()) {
-            if !perl.of(Phase::Authen).is_empty() || !perl.of(Phase::Authz).is_empty() {
-                text.put(b't', "require", &about_users(requirement));
-                text.put(b't', "requirement", &requirement.told());
-                if let Some(file) = &self.rules.authentication.group_file {
-                    text.put(b't', "group_file", &file.to_string_lossy());
-                }
-            }
+        // Perl may say who comes: what is wanted of those goes with it.
+        if self.has_phases() {
+            self.put_access(&mut text);
         }
         // A program of this server's may answer in the same worker.
         for (status, document) in &self.error_documents {

@@ -2,21 +2,16 @@
 
 use crate::dispatch::Dispatch;
 use crate::names::Question;
-use crate::notes::{Checked, User};
-use crate::passwords::{self, Credentials};
+use crate::passwords;
 use crate::route::Route;
 use mehari_config::{Phase, Settings, Verdict, Visitor};
+use mehari_pool::Login;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::login::challenge;
 use super::names::{ruling, Ruling};
 use super::{Gate, Passage, Remarks};
-
-/// A user, and the header line that answers to the proof.
-pub(super) struct Known {
-    pub name: Arc<[u8]>,
-    pub line: Vec<u8>,
-}
 
 impl<D: Dispatch> Gate<'_, D> {
     /// Every place on the way has to let it in. `None`: the request may go on.
@@ -26,172 +21,127 @@ impl<D: Dispatch> Gate<'_, D> {
             if settings.is_guarded_by_perl() {
                 return Some(Passage::Status(Some(settings.clone()), 403));
             }
-            if let Some(refusal) = self.refuses(route, settings, remarks) {
+            if let Err(refusal) = self.lets_in(route, settings, remarks) {
                 return Some(refusal);
             }
             if let Some(notes) = remarks {
                 notes.leave_place();
             }
         }
-        self.refuses(route, &route.settings, remarks)
+        let settings = &route.settings;
+        let passed = match settings.runs_phases() {
+            true => self.inform(route, remarks),
+            false => self.lets_in(route, settings, remarks),
+        };
+        passed.err()
     }
 
-    /// `None`: these settings let the request in.
-    fn refuses(
+    /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Err`:
+    /// something is to be looked at first.
+    fn inform(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Result<(), Passage> {
+        let settings = &route.settings;
+        let requirement = settings.rules.require.as_ref();
+        let is_refused = !self.allows(route, settings, remarks)?;
+        let known = match requirement {
+            None => 0,
+            Some(requirement) => self
+                .visit(route, settings, remarks, None, |visitor| {
+                    requirement.known(visitor)
+                })
+                .map_err(Passage::Resolve)?,
+        };
+        let login = match requirement.is_some_and(|requirement| requirement.asks_user()) {
+            true => self.log_in(settings, remarks)?.0,
+            false => Login::Unasked,
+        };
+        if !is_refused && known == 0 && login == Login::Unasked {
+            return Ok(());
+        }
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.access_status = if is_refused { 403 } else { 0 };
+        notes.known = known;
+        // The access log has no other way to hear of it.
+        if settings.perl.of(Phase::Authen).is_empty() {
+            notes.note_user(settings, &login);
+        }
+        if login != Login::Unasked {
+            let said = &settings.rules.authentication;
+            notes.challenge = challenge(self.shared, said, notes.stale).into();
+        }
+        notes.login = login;
+        Ok(())
+    }
+
+    /// Whether these settings let the request in, where Perl is not asked.
+    fn lets_in(
         &self,
         route: &Rc<Route>,
         settings: &Arc<Settings>,
         remarks: &mut Remarks,
-    ) -> Option<Passage> {
+    ) -> Result<(), Passage> {
         let rules = &settings.rules;
         if let Some(notes) = remarks {
             notes.recall_user(settings);
         }
-        let status = |status| Some(Passage::Status(Some(settings.clone()), status));
-        let allowed = match &rules.allow_deny {
-            None => None,
-            Some(rules) => {
-                let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
-                match self.visit(route, settings, remarks, None, grants) {
-                    Ok(allowed) => Some(allowed == Some(true)),
-                    Err(question) => return Some(Passage::Resolve(question)),
-                }
-            }
-        };
-        let by_perl = |phases: &[Phase]| {
-            phases
-                .iter()
-                .any(|phase| !settings.perl.of(*phase).is_empty())
-        };
-        let has_requirement = rules.require.is_some();
-        match (allowed, rules.satisfy_any && has_requirement) {
-            (Some(true), true) => return None,
-            (Some(false), false) if by_perl(&[Phase::Access]) => {
-                remarks.get_or_insert_with(Default::default).access_status = 403;
-                return None;
-            }
-            (Some(false), false) => return status(403),
+        let refused = |status| Err(Passage::Status(Some(settings.clone()), status));
+        match self.allows(route, settings, remarks)? {
+            true if rules.satisfy_any => return Ok(()),
+            false if !rules.satisfy_any => return refused(403),
             _ => {}
         }
-        let requirement = rules.require.as_ref()?;
-        // Who the user is is for the site's Perl where that has a say; the worker is told what is required, and
-        // what is known of it already.
-        if requirement.asks_user() && by_perl(&[Phase::Authen, Phase::Authz]) {
-            let known = |visitor: &Visitor<'_>| requirement.known(visitor);
-            let known = match self.visit(route, settings, remarks, None, known) {
-                Ok(known) => known,
-                Err(question) => return Some(Passage::Resolve(question)),
-            };
-            remarks.get_or_insert_with(Default::default).known = known;
+        match &rules.require {
+            Some(_) => {}
+            None if rules.authentication.kind.is_none() => return Ok(()),
+            // How users are known is said, and not who may come: nobody, until that is clear.
+            None => return refused(500),
         }
-        if requirement.asks_user() && by_perl(&[Phase::Authen]) {
-            return None;
-        }
-        let credentials = match requirement.asks_user() && rules.authentication.is_basic() {
-            true => self.credentials(),
-            false => None,
-        };
         // Who need not be asked is let in without a look at a password.
         let user = remarks.as_ref().and_then(|notes| notes.user.clone());
         let name = user.as_ref().map(|user| &*user.name);
-        let verdict = match self.verdict(route, settings, remarks, name) {
-            Ok(verdict) => verdict,
-            Err(question) => return Some(Passage::Resolve(question)),
-        };
-        match verdict {
-            Verdict::Granted | Verdict::Silent => None,
-            Verdict::Denied | Verdict::Neutral if user.is_some() && requirement.asks_user() => {
-                (!by_perl(&[Phase::Authz])).then(|| self.challenge(settings))
-            }
-            Verdict::Denied | Verdict::Neutral if by_perl(&[Phase::Access]) => {
-                remarks.get_or_insert_with(Default::default).access_status = 403;
-                None
-            }
-            Verdict::Denied | Verdict::Neutral | Verdict::NeedsName => status(403),
-            Verdict::NeedsUser => self.ask(route, settings, credentials, remarks),
+        match self.verdict(route, settings, remarks, name)? {
+            Verdict::Granted | Verdict::Silent => return Ok(()),
+            Verdict::NeedsUser => {}
+            _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
+            _ => return refused(403),
         }
-    }
-
-    /// The requirement depends on the user, who is not known yet.
-    fn ask(
-        &self,
-        route: &Route,
-        settings: &Arc<Settings>,
-        credentials: Option<Credentials>,
-        remarks: &mut Remarks,
-    ) -> Option<Passage> {
-        let name = match settings.rules.authentication.is_digest() {
-            true => self.user_by_digest(settings, remarks),
-            false => self.user_by_password(settings, credentials, remarks),
-        };
-        let Known { name, line } = match name {
-            Ok(known) => known,
-            Err(passage) => return Some(passage),
+        let (login, line) = self.log_in(settings, remarks)?;
+        let name = match &login {
+            Login::Known(name) => name,
+            Login::Refused => return Err(self.challenge(settings)),
+            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            _ => return refused(500),
         };
         let notes = remarks.get_or_insert_with(Default::default);
-        notes.user = Some(User {
-            name: name.clone(),
-            known_by: settings.clone(),
-        });
-        // Once more, with a user.
-        match self.verdict(route, settings, remarks, Some(&name)) {
-            Err(question) => Some(Passage::Resolve(question)),
-            Ok(Verdict::Granted | Verdict::Silent) => {
+        notes.note_user(settings, &login);
+        match self.verdict(route, settings, remarks, Some(name))? {
+            Verdict::Granted | Verdict::Silent => {
                 let notes = remarks.as_mut().filter(|_| !line.is_empty());
                 notes.into_iter().for_each(|notes| notes.say_once(&line));
-                None
+                Ok(())
             }
-            // The worker asks Perl's handlers, and holds what they leave open against the requirement.
-            _ if !settings.perl.of(Phase::Authz).is_empty() => None,
-            _ => Some(self.challenge(settings)),
+            _ => Err(self.challenge(settings)),
         }
     }
 
-    /// The user of these credentials, or what is done about it that there is none yet.
-    fn user_by_password(
+    /// What `Allow` and `Deny` say.
+    fn allows(
         &self,
-        settings: &Arc<Settings>,
-        credentials: Option<Credentials>,
-        remarks: &Remarks,
-    ) -> Result<Known, Passage> {
-        let authentication = &settings.rules.authentication;
-        let Some(file) = authentication
-            .user_file
-            .as_ref()
-            .filter(|_| authentication.is_basic())
-        else {
-            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
-            return Err(Passage::Status(Some(settings.clone()), 500));
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+    ) -> Result<bool, Passage> {
+        let Some(rules) = &settings.rules.allow_deny else {
+            return Ok(true);
         };
-        let Some(credentials) = credentials else {
-            return Err(self.challenge(settings));
-        };
-        let is_this =
-            |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
-        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
-        let right = match checked.find(is_this) {
-            Some(checked) => checked.right,
-            None if self.shared.passwords.are_known(file, &credentials) => true,
-            None => {
-                let file = file.clone();
-                return Err(Passage::Check(settings.clone(), file, credentials));
-            }
-        };
-        match right {
-            true => Ok(Known {
-                name: credentials.user.into(),
-                line: Vec::new(),
-            }),
-            false => Err(self.challenge(settings)),
-        }
+        let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
+        let allowed = self.visit(route, settings, remarks, None, grants);
+        allowed
+            .map(|allowed| allowed == Some(true))
+            .map_err(Passage::Resolve)
     }
 
     fn challenge(&self, settings: &Arc<Settings>) -> Passage {
         Passage::Status(Some(settings.clone()), 401)
-    }
-
-    fn credentials(&self) -> Option<Credentials> {
-        Credentials::of(self.request.field("authorization")?)
     }
 
     /// What is required of the request, which is nothing where nothing is said.
@@ -201,11 +151,12 @@ impl<D: Dispatch> Gate<'_, D> {
         settings: &Settings,
         remarks: &mut Remarks,
         user: Option<&[u8]>,
-    ) -> Result<Verdict, Question> {
+    ) -> Result<Verdict, Passage> {
         let requirement = settings.rules.require.as_ref();
         self.visit(route, settings, remarks, user, |visitor| {
             requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
         })
+        .map_err(Passage::Resolve)
     }
 
     /// Asks `what` of the request as these settings see it, or comes to a name that has to be asked for.

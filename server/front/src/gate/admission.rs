@@ -10,11 +10,11 @@ use crate::request::{path_of, query_of, Redirect, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
-use mehari_config::{LogLevel, RewriteMap, Settings};
+use mehari_config::{LogLevel, Phase, RewriteMap, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::digest;
+use super::login::challenge;
 use super::redirects::joined;
 use super::{Lead, Passage, Remarks};
 
@@ -109,7 +109,8 @@ pub async fn admit<D: Dispatch>(
                         return Ok(refuse(shared, turn, Some(settings), 500, asked));
                     }
                 };
-                if !right {
+                // A handler of Perl's may know other passwords.
+                if !right && settings.perl.of(Phase::Authen).is_empty() {
                     let user = credentials.user.escape_ascii();
                     let text = format!("user {user}: not in AuthUserFile, or another password");
                     turn.log(shared, LogLevel::Error, asked, &text);
@@ -133,19 +134,9 @@ fn refuse<D: Dispatch>(
     asked: &[u8],
 ) -> Admission {
     if let (401, Some(settings)) = (status, &settings) {
-        let said = &settings.rules.authentication;
         let notes = turn.notes.get_or_insert_with(Default::default);
-        let lines = match (said.is_digest(), &said.realm) {
-            (true, Some(realm)) => {
-                let nonce = shared.digests.nonces.make(realm);
-                digest::challenge(said, &nonce, notes.stale)
-            }
-            (_, realm) => {
-                let realm = realm.as_deref().unwrap_or("restricted");
-                let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
-                format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n")
-            }
-        };
+        let said = &settings.rules.authentication;
+        let lines = challenge(shared, said, notes.stale);
         notes.lines.extend_from_slice(lines.as_bytes());
     }
     if status == 403 {
@@ -157,12 +148,12 @@ fn refuse<D: Dispatch>(
         );
     }
     if let (500, Some(settings)) = (status, &settings) {
-        if settings
-            .rules
-            .require
-            .as_ref()
-            .is_some_and(|rule| rule.asks_user())
-        {
+        let require = settings.rules.require.as_ref();
+        if require.is_none() {
+            let text = "AuthType says how users are known, and no Require who of them may come";
+            turn.log(shared, LogLevel::Error, asked, text);
+        }
+        if require.is_some_and(|rule| rule.asks_user()) {
             let text = "Require asks for a user, and nothing says how one is known; expected AuthType Basic or Digest, AuthName and AuthUserFile";
             turn.log(shared, LogLevel::Error, asked, text);
         }

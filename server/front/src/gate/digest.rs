@@ -8,7 +8,7 @@ use crate::request::{path_of, query_of};
 use mehari_config::{Authentication, DigestAlgorithm, LogLevel, Settings};
 use std::sync::Arc;
 
-use super::access::Known;
+use super::login::Known;
 use super::{Gate, Passage, Remarks};
 
 impl<D: Dispatch> Gate<'_, D> {

@@ -52,14 +52,14 @@ impl Ruling for Option<bool> {
 }
 
 /// Verdicts of two bits each ([`mehari_config::Requirement::known`]).
-impl Ruling for u8 {
+impl Ruling for u64 {
     fn is_open(&self) -> bool {
         true
     }
 
-    fn stricter(self, other: u8) -> u8 {
-        const DENIED: u8 = 1;
-        let pairs = (0..8)
+    fn stricter(self, other: u64) -> u64 {
+        const DENIED: u64 = 1;
+        let pairs = (0..64)
             .step_by(2)
             .map(|at| match (self >> at & 3, other >> at & 3) {
                 (one, same) if one == same => one << at,

@@ -6,7 +6,7 @@ use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
 use crate::trace;
 use mehari_config::{Handler, Rung, Site};
-use mehari_pool::{Body, Call, Task};
+use mehari_pool::{Body, Call, Login, Task};
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
@@ -68,10 +68,13 @@ pub fn with_call<T>(
         for (name, value) in &notes.variables {
             variables.push((name, value));
         }
+        // Where Perl has a say in who the user is, the worker sees to these itself.
+        let is_known = !settings.runs_phases();
         notes
             .client_variables()
+            .filter(|(name, _)| is_known || *name != b"REMOTE_USER")
             .for_each(|field| variables.push(field));
-        if let Some(kind) = notes.auth_type() {
+        if let Some(kind) = notes.auth_type().filter(|_| is_known) {
             variables.push((b"AUTH_TYPE", kind));
         }
     }
@@ -125,10 +128,12 @@ pub fn with_call<T>(
         variables: variables.as_slice(),
         settings: told(route),
         access_status: match request.notes {
-            _ if settings.denied => 403,
+            _ if settings.denied && !settings.runs_phases() => 403,
             notes => notes.map_or(0, |notes| notes.access_status),
         },
         known: request.notes.map_or(0, |notes| notes.known),
+        login: request.notes.map_or(&Login::Unasked, |notes| &notes.login),
+        challenge: request.notes.map_or(b"", |notes| &notes.challenge),
         server: u16::try_from(route.host).unwrap_or(0),
         team: host.team,
         parse_headers: parses_headers(route),
@@ -254,7 +259,7 @@ fn is_visible(name: &[u8]) -> bool {
     !hidden
         .iter()
         .any(|hidden| name.eq_ignore_ascii_case(hidden))
-        && memchr::memchr(b'_', name).is_none()
+        && !name.contains(&b'_')
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod asked;
 mod exchange;
 mod forwarded;
+mod opening;
 mod outgoing;
 mod reader;
 mod reply;
@@ -69,8 +70,8 @@ pub fn start<D: Dispatch>(
     let speech = group.settings().speech();
     let (outgoing, reader) = match speech {
         Speech::Http => {
-            let (line, lines) = request::head(request, route, path, &body, asked.upgrade);
-            let outgoing = Outgoing::http(line, lines, body);
+            let (opening, lines) = request::head(request, route, path, &body, asked.upgrade);
+            let outgoing = Outgoing::http(opening, lines, body);
             (outgoing, Reader::Http(Http::new(&asked)))
         }
         Speech::FastCgi => {
@@ -81,12 +82,12 @@ pub fn start<D: Dispatch>(
         Speech::Scgi => {
             let head = gateway::scgi(request, route, site, &body, &shared.cgi);
             let reader = Reader::Gateway(gateway::Reply::default());
-            (Outgoing::plain(head, body), reader)
+            (Outgoing::plain(head.into(), body), reader)
         }
         Speech::Uwsgi => {
             let head = gateway::uwsgi(request, route, site, &body, &shared.cgi)?;
             let reader = Reader::Gateway(gateway::Reply::default());
-            (Outgoing::plain(head, body), reader)
+            (Outgoing::plain(head.into(), body), reader)
         }
     };
     Ok(Exchange::new(asked, group.seek(wish), outgoing, reader))

@@ -40,7 +40,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                     turn.credit(&backend);
                     match sent? {
                         None => return Ok(()),
-                        Some(work) => work,
+                        Some(work) => {
+                            turn.turn.hear(backend, &work);
+                            work
+                        }
                     }
                 }
             }

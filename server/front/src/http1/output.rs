@@ -1,8 +1,7 @@
 //! Bytes on their way to a client: the answers of pipelined requests gather here and leave in one write.
 
 use crate::socket::Stream;
-use crate::spare::{self, Spares};
-use std::cell::RefCell;
+use crate::spare::Buffer;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -11,24 +10,15 @@ use tokio::io::AsyncWrite;
 /// A buffer that grew beyond this is given back when the connection falls idle.
 const KEPT: usize = 64 * 1024;
 
-/// A buffer up to this serves the next connection.
-const SPARE: usize = 8 * 1024;
-/// What most answers fit in.
-const INITIAL: usize = 1024;
-
-thread_local! {
-    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
 pub struct Output {
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     written: usize,
 }
 
 impl Output {
     pub fn new() -> Output {
         Output {
-            bytes: spare::take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)),
+            bytes: Buffer::with_room(),
             written: 0,
         }
     }
@@ -100,14 +90,14 @@ impl Output {
     /// Puts bytes into the output, which has nothing to send.
     pub fn refill(&mut self, bytes: Vec<u8>) {
         debug_assert_eq!(self.pending(), 0);
-        self.bytes = bytes;
+        self.bytes = bytes.into();
         self.written = 0;
     }
 
     /// The connection waits for its next request: it need not hold a large buffer meanwhile.
     pub fn release(&mut self) {
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
-            self.bytes = Vec::new();
+            self.bytes = Buffer::default();
         }
     }
 
@@ -117,15 +107,6 @@ impl Output {
         if self.written >= KEPT && self.written >= self.bytes.len() / 2 {
             self.bytes.drain(..self.written);
             self.written = 0;
-        }
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if (INITIAL..=SPARE).contains(&self.bytes.capacity()) {
-            self.bytes.clear();
-            spare::give(&BUFFERS, std::mem::take(&mut self.bytes));
         }
     }
 }

@@ -258,19 +258,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         })
         .await;
         turn.keep &= stream.length != Length::Close;
-        let mut kept = Vec::new();
-        let block: &[u8] = match lines.dropped.is_empty() {
-            true => &head.lines,
-            false => {
-                lines.push_kept(&head.lines, &mut kept);
-                &kept
-            }
-        };
-        let changed = self.changed_lines(turn, head.status, [block, &[]]);
-        let block = changed.as_deref().unwrap_or(block);
+        let mut store = Vec::new();
+        let mut kept = lines.kept(&head.lines, &mut store);
+        let changed = self.changed_lines(turn, head.status, kept);
+        if let Some(changed) = &changed {
+            kept = [changed, &[]];
+        }
         let reply = Reply {
             status: head.status,
-            lines: [block, turn.own_lines(&self.peer), &[]],
+            lines: [kept[0], kept[1], turn.own_lines(&self.peer)],
             has_date: head.has_date,
             has_server: head.has_server,
             length: stream.length,

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::request::Protocol;
 use crate::status;
+use mehari_observe::Decimal;
 use std::time::SystemTime;
 
 /// How the client learns where the body ends.
@@ -69,17 +70,7 @@ pub fn push_status_line(status: u16, into: &mut Vec<u8>) {
     into.extend_from_slice(b"\r\n");
 }
 
-/// Decimal digits, without going through a formatter.
-pub fn push_number(mut number: u64, into: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    into.extend_from_slice(&digits[at..]);
+/// Decimal digits.
+pub fn push_number(number: u64, into: &mut Vec<u8>) {
+    into.extend_from_slice(Decimal::new(number).text());
 }

@@ -5,6 +5,7 @@
 
 use crate::problem::{bad, Problem};
 use mehari_config::ConnectionLimits;
+use mehari_pool::script_head::is_token_byte;
 
 /// How far the search has come; all positions count from the request's first byte.
 #[derive(Debug, Default, Clone, Copy)]
@@ -128,9 +129,4 @@ fn check_first_byte(bytes: &[u8]) -> Result<(), Problem> {
         }
         _ => Ok(()),
     }
-}
-
-/// `tchar` of RFC 9110 section 5.6.2.
-pub fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

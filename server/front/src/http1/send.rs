@@ -106,6 +106,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         };
         let start = self.output.bytes.len();
         reply.push(&self.shared.clock, &mut self.output.bytes);
+        turn.promised = match length {
+            Length::Known(length) => length,
+            _ => 0,
+        };
         turn.turn
             .note_head(&self.shared, &self.output.bytes[start..]);
         if turn.is_head || length == Length::Unsaid {

@@ -100,6 +100,7 @@ impl<D: Dispatch> Stream<D> {
             (_, None) => fields_of(&answer.lines)?,
             (_, Some(changed)) => fields_of(changed)?,
         };
+        turn.promised = length.unwrap_or(0);
         let mut response = self.response(turn, fields, false, false)?;
         push_length(&mut response, length);
         let ends = bodiless || turn.is_head || length == Some(0);
@@ -198,7 +199,7 @@ impl<D: Dispatch> Stream<D> {
     /// The header as it would be in HTTP/1, for logs that want it.
     fn note_head(&self, turn: &mut Turn, response: &Response<()>) {
         let fields = response.headers().iter();
-        if !self.shared.log_needs.get().response_fields {
+        if !self.shared.log_needs.get().response_fields && !turn.is_heard() {
             turn.note_head(&self.shared, &[]);
             let lengths = fields.map(|(name, value)| name.as_str().len() + value.len() + 4);
             turn.head_bytes = lengths.sum::<usize>() as u64;

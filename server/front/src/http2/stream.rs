@@ -133,7 +133,10 @@ impl<D: Dispatch> Stream<D> {
                     turn.credit(&backend);
                     match sent? {
                         None => return Ok(()),
-                        Some(work) => work,
+                        Some(work) => {
+                            turn.hear(backend, &work);
+                            work
+                        }
                     }
                 }
             }

@@ -34,6 +34,8 @@ fn frame() -> Vec<u8> {
         settings: (0, b""),
         access_status: 0,
         known: 0,
+        login: &crate::Login::Unasked,
+        challenge: b"",
         server: 0,
         team: TeamMark::default(),
         parse_headers: true,

@@ -29,6 +29,8 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         settings: (0, b""),
         access_status: 0,
         known: 0,
+        login: &crate::Login::Unasked,
+        challenge: b"",
         server: 0,
         team: Default::default(),
         parse_headers: true,

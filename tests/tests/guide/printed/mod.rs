@@ -257,6 +257,7 @@ fn list_is_whole() {
 /// Fixtures that a test of its own, or another fixture, asks for.
 const CALLED_BY_TESTS: &[&str] = &[
     "cleanup.pl",
+    "library.pl",
     "memuse.pl",
     "preload_cgi_pm.pl",
     "share_test2.pl",

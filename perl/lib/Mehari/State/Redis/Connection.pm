@@ -10,15 +10,16 @@ use Carp qw(croak);
 use Socket qw(SOCK_STREAM AF_UNIX pack_sockaddr_un IPPROTO_TCP TCP_NODELAY getaddrinfo);
 use IO::Handle ();
 use Errno ();
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
-# Seconds for a connection to stand, and for a reply to come.
-use constant { CONNECT => 5, REPLY => 10 };
+# Seconds for a connection to stand, and for a command to be taken and its reply to come whole; bytes that earn a reply another second.
+use constant { CONNECT => 5, REPLY => 10, PACE => 1 << 20 };
 
 # What a reply may have: bytes of a line and of a string (Redis' own limit), parts of a list, lists within lists.
 use constant { LINE => 65_536, STRING => 512 << 20, PARTS => 10_000_000, DEPTH => 4 };
 
 sub new {
-    my ($class, $url) = @_;
+    my ($class, $url, %own) = @_;
     my %part;
     if ($url =~ m{\Aredis://(?:([^:@/]*)(?::([^@/]*))?\@)?(\[[0-9a-fA-F:.]+\]|[^:/@\[\]]+)(?::([0-9]{1,5}))?(?:/([0-9]{1,4}))?/?\z}) {
         @part{qw(user password host port database)} = ($1, $2, $3, $4 // 6379, $5 // 0);
@@ -31,7 +32,7 @@ sub new {
     }
     for (grep { defined } @part{qw(user password)}) { s/%([0-9a-fA-F]{2})/chr hex $1/ge }
     $part{shown} = $part{path} // "$part{host}:$part{port}";
-    return bless { %part, buffer => '', process => 0 }, $class;
+    return bless { %part, buffer => '', process => 0, patience => $own{patience} // REPLY }, $class;
 }
 
 # A number that the server tells this connection by; it changes with each connection.
@@ -109,6 +110,7 @@ sub exchange {
         utf8::downgrade($bytes, 1) or croak 'Mehari::State: a wide character (above 255) in a key or value: encode it first';
         $request .= '$' . length($bytes) . "\r\n$bytes\r\n";
     }
+    $self->{until} = clock_gettime(CLOCK_MONOTONIC) + $self->{patience};
     $self->send($request);
     my $reply = $self->reply;
     $self->strange if length $self->{buffer}; # it would pass for the next reply
@@ -130,20 +132,21 @@ sub send {
 
 sub broken { die "Mehari::State: Redis at $_[0]{shown} $_[1]\n" }
 
-# Until the socket can be written to, or read.
+# Until the socket can be written to, or read. The time is the whole exchange's: a server that says a byte now and then holds nobody.
 sub wait {
     my ($self, $for_write) = @_;
     vec(my $bits = '', fileno $self->{socket}, 1) = 1;
     my ($read, $write) = $for_write ? (undef, $bits) : ($bits, undef);
-    my $ready = select $read, $write, undef, REPLY;
-    $self->broken('gives no answer for ' . REPLY . ' seconds') if !$ready;
+    my $left = $self->{until} - clock_gettime(CLOCK_MONOTONIC);
+    return if $left > 0 && select $read, $write, undef, $left;
+    $self->broken("gives no whole answer within $self->{patience} seconds");
 }
 
 sub more {
     my ($self) = @_;
     while (1) {
         my $count = sysread $self->{socket}, $self->{buffer}, 65536, length $self->{buffer};
-        return if $count;
+        return $self->{until} += $count / PACE if $count;
         $self->broken('closed the connection') if defined $count || $!{ECONNRESET};
         next if $!{EINTR};
         $self->broken("$!") unless $!{EAGAIN};

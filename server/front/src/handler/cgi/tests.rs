@@ -2,7 +2,7 @@
 
 use super::*;
 use mehari_observe::{LogLevel, LogTarget};
-use mehari_pool::{Fault, Head, Task};
+use mehari_pool::{Fault, Head, Login, Task};
 use std::future::poll_fn;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -133,6 +133,8 @@ impl Rig {
             settings: (0, b""),
             access_status: 0,
             known: 0,
+            login: &Login::Unasked,
+            challenge: b"",
             server: 0,
             team: Default::default(),
             parse_headers: true,

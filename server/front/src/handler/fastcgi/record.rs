@@ -1,5 +1,7 @@
 //! Records (FastCGI specification section 3.3): eight bytes that say what follows, and what follows.
 
+use crate::spare::Buffer;
+
 pub const BEGIN_REQUEST: u8 = 1;
 pub const END_REQUEST: u8 = 3;
 pub const PARAMS: u8 = 4;
@@ -80,14 +82,14 @@ pub fn push_begin(into: &mut Vec<u8>) {
 
 /// Parameters in records. A pair that fits a record is in one: PHP reads them no other way.
 pub struct Params {
-    records: Vec<u8>,
+    records: Buffer,
     /// Where the record under way begins.
     start: usize,
 }
 
 impl Params {
     /// Behind these records.
-    pub fn behind(mut records: Vec<u8>) -> Params {
+    pub fn behind(mut records: Buffer) -> Params {
         let start = records.len();
         push_header(PARAMS, 0, &mut records);
         Params { records, start }
@@ -118,7 +120,7 @@ impl Params {
     }
 
     /// All records, and the one that ends them.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub fn finish(mut self) -> Buffer {
         self.close();
         push_end(PARAMS, &mut self.records);
         self.records
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_pair_stays_within_a_record_and_no_record_is_empty_but_the_last() {
-        let mut params = Params::behind(Vec::new());
+        let mut params = Params::behind(Buffer::default());
         let sizes = [10, 40_000, 30_000, 1, 150_000, 65_000, 10];
         for size in sizes {
             params.push(b"N", &vec![b'v'; size]);

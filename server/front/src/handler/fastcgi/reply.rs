@@ -3,6 +3,7 @@
 use super::record::{self, Header, HEADER};
 use crate::handler::proxy::{Asked, Step};
 use crate::handler::Said;
+use crate::spare::Buffer;
 use crate::status::has_no_body;
 use mehari_config::LogLevel;
 use mehari_pool::script_head::{self, Form};
@@ -24,11 +25,10 @@ pub struct Reply {
     content: usize,
     padding: usize,
     /// The head so far, and how much of it was searched for its end.
-    head: Vec<u8>,
+    head: Buffer,
     searched: usize,
-    has_head: bool,
-    /// Output that came with the head.
-    early: Vec<u8>,
+    /// Where in it the output begins that came with the head.
+    early: Option<usize>,
     /// Bytes of the body that the head promised and that have not come; none where there is no body.
     promised: u64,
     errors: Vec<u8>,
@@ -47,6 +47,9 @@ impl Reply {
 
     pub fn head(&mut self, input: &mut Input, asked: &Asked) -> Result<Option<Said>, Fault> {
         let mut output = std::mem::take(&mut self.head);
+        if output.capacity() == 0 {
+            output = Buffer::with_room();
+        }
         let moved = self.advance(input, asked, &mut output, usize::MAX);
         self.head = output;
         moved?;
@@ -71,8 +74,7 @@ impl Reply {
             );
             Fault::Malformed("its head is no CGI header")
         })?;
-        self.early = self.head.split_off(end);
-        self.has_head = true;
+        self.early = Some(end);
         let said = Said::from(parsed);
         if let Said::Response(head) = &said {
             let bodiless = asked.is_head || has_no_body(head.status);
@@ -89,8 +91,9 @@ impl Reply {
         room: usize,
     ) -> Result<Step, Fault> {
         let before = into.len();
-        if !self.early.is_empty() {
-            into.append(&mut self.early);
+        if let Some(early) = self.early.take() {
+            into.extend_from_slice(&self.head[early..]);
+            self.head = Buffer::default();
         }
         let full = into.len().saturating_add(room);
         self.advance(input, asked, into, room)?;

@@ -5,7 +5,9 @@ use crate::handler::cgi::Cgi;
 use crate::handler::gateway::variables;
 use crate::request::Request;
 use crate::route::Route;
+use crate::spare::Buffer;
 use mehari_config::Site;
+use mehari_observe::Decimal;
 use mehari_pool::Body;
 
 /// The records before the body.
@@ -15,15 +17,15 @@ pub fn begin(
     site: &Site,
     body: &Body<'_>,
     cgi: &Cgi,
-) -> Vec<u8> {
-    let mut records = Vec::with_capacity(2048);
+) -> Buffer {
+    let mut records = Buffer::with_room();
     record::push_begin(&mut records);
     let mut params = Params::behind(records);
     variables::each(request, route, site, cgi, &mut |name, value| {
         params.push(name, value)
     });
-    let length = variables::length(body).to_string();
-    params.push(b"CONTENT_LENGTH", length.as_bytes());
+    let length = Decimal::new(variables::length(body));
+    params.push(b"CONTENT_LENGTH", length.text());
     // php-cgi refuses to work unless it is told that a server sent it.
     if request.redirect.is_none() {
         params.push(b"REDIRECT_STATUS", b"200");

@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::Route;
 use mehari_config::Site;
+use mehari_observe::Decimal;
 use mehari_pool::Body;
 
 const TOO_LARGE: Problem =
@@ -27,8 +28,8 @@ pub fn scgi(
             block.extend_from_slice(part);
         }
     };
-    let length = variables::length(body).to_string();
-    add(b"CONTENT_LENGTH", length.as_bytes());
+    let length = Decimal::new(variables::length(body));
+    add(b"CONTENT_LENGTH", length.text());
     add(b"SCGI", b"1");
     variables::each(request, route, site, cgi, &mut add);
     let mut head = format!("{}:", block.len()).into_bytes();
@@ -56,8 +57,8 @@ pub fn uwsgi(
             packet.extend_from_slice(part);
         }
     };
-    let length = variables::length(body).to_string();
-    add(b"CONTENT_LENGTH", length.as_bytes());
+    let length = Decimal::new(variables::length(body));
+    add(b"CONTENT_LENGTH", length.text());
     variables::each(request, route, site, cgi, &mut add);
     match u16::try_from(packet.len() - HEADER) {
         Ok(size) if fits => {

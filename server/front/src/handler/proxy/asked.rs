@@ -7,6 +7,7 @@ use crate::request::Request;
 use crate::route::Route;
 use crate::shared::Shared;
 use mehari_config::{LogLevel, Settings};
+use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ pub struct Asked {
     journal: Rc<dyn Journal>,
     host: u32,
     id: u64,
-    target: Vec<u8>,
+    target: SmallVec<[u8; 64]>,
     pub is_head: bool,
     /// It may be asked twice (RFC 9110 section 9.2.2).
     pub idempotent: bool,
@@ -38,7 +39,7 @@ impl Asked {
             journal: shared.journal.clone(),
             host: route.host,
             id: request.id,
-            target: request.path().to_vec(),
+            target: SmallVec::from_slice(request.path()),
             is_head: request.method == b"HEAD",
             idempotent,
             upgrade: upgrade::wanted(request).is_some(),
@@ -55,7 +56,7 @@ impl Asked {
             journal,
             host: 0,
             id: 0,
-            target: Vec::new(),
+            target: SmallVec::new(),
             is_head: false,
             idempotent: true,
             upgrade: false,

@@ -11,12 +11,14 @@ use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
 use super::talk::Talk;
 use crate::handler::{Fault, Said};
+use crate::spare::Buffer;
 use mehari_pool::Head;
 use mehari_upstream::{Connecting, Connection, Fault as Trouble, Group, Lease, Seeking};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{ready, Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Bytes of a body that are taken with its head.
 const EARLY: usize = 64 * 1024;
@@ -29,7 +31,7 @@ pub struct Exchange {
     stage: Stage,
     interim: VecDeque<Head>,
     /// Of the body: what had come with the head.
-    early: Vec<u8>,
+    early: Buffer,
     /// What was wrong behind that.
     trouble: Option<Trouble>,
     /// Members that failed this request.
@@ -38,7 +40,8 @@ pub struct Exchange {
     begun: bool,
     /// How often the request was sent again after it may have been seen.
     resent: usize,
-    began: Instant,
+    /// When a member was asked for, once one was found.
+    began: Option<Instant>,
 }
 
 enum Stage {
@@ -61,13 +64,13 @@ impl Exchange {
             group: seeking.group().clone(),
             stage: Stage::Seeking(seeking),
             interim: VecDeque::new(),
-            early: Vec::new(),
+            early: Buffer::default(),
             trouble: None,
             tried: Vec::new(),
             wait: Duration::ZERO,
             begun: false,
             resent: 0,
-            began: Instant::now(),
+            began: None,
         }
     }
 
@@ -92,6 +95,10 @@ impl Exchange {
                     }
                 },
                 Stage::Talking(_) => match ready!(self.poll_talk(cx)) {
+                    Ok(Said::Upgrade(_)) if !self.outgoing.is_sent() => {
+                        let early = Trouble::Malformed("a change of protocol amid the request");
+                        return Poll::Ready(Err(self.give_up(early)));
+                    }
                     Ok(said) => return Poll::Ready(Ok(self.said(said))),
                     Err(trouble) => {
                         if let Some(fault) = self.recover(trouble) {
@@ -131,11 +138,15 @@ impl Exchange {
                 _ => Err(Trouble::Closed.into()),
             });
         };
+        if !self.outgoing.is_sent() {
+            // It may want the rest before it goes on. Where it does not, its answer tells.
+            let _ = talk.poll_send(cx, &mut self.outgoing);
+        }
         let step = ready!(talk.poll_body(cx, &mut self.reader, &self.asked, into, room));
         Poll::Ready(match step {
             Ok(Step::More | Step::Full) => Ok(true),
             Ok(Step::Done(reusable)) => {
-                self.finish(reusable && self.outgoing.is_sent());
+                self.finish(reusable, Instant::now());
                 Ok(false)
             }
             Err(trouble) => Err(self.give_up(trouble)),
@@ -173,10 +184,12 @@ impl Exchange {
     }
 
     fn found(&mut self, lease: Lease) {
+        let since = lease.since();
+        self.began.get_or_insert(since - self.wait);
         match lease.take_idle() {
             // Asked twice it might do twice: better be sure that the connection is one.
             Some(connection) if self.asked.idempotent || connection.socket.is_quiet() => {
-                self.talk(lease, connection)
+                self.talk(lease, connection, since)
             }
             _ => {
                 let connecting = lease.connect();
@@ -187,12 +200,12 @@ impl Exchange {
 
     fn connected(&mut self, connection: Connection) {
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Connecting(lease, _) => self.talk(lease, connection),
+            Stage::Connecting(lease, _) => self.talk(lease, connection, Instant::now()),
             other => self.stage = other,
         }
     }
 
-    fn talk(&mut self, lease: Lease, connection: Connection) {
+    fn talk(&mut self, lease: Lease, connection: Connection, now: Instant) {
         let member = lease.member().settings();
         self.outgoing.address(&member);
         self.reader.reset();
@@ -202,6 +215,7 @@ impl Exchange {
             lease,
             connection,
             member,
+            taken: Some(now),
             armed: false,
         });
     }
@@ -211,21 +225,18 @@ impl Exchange {
         let Stage::Talking(talk) = &mut self.stage else {
             return Poll::Ready(Err(Trouble::Closed));
         };
-        let before = self.outgoing.sent();
-        let sent = self.outgoing.poll_send(cx, &mut talk.connection);
-        // A back end that takes bytes is not silent.
-        talk.armed &= self.outgoing.sent() == before;
-        let broken = match sent {
+        let broken = match talk.poll_send(cx, &mut self.outgoing) {
             Poll::Ready(Err(trouble)) => Some(trouble),
             _ => None,
         };
         loop {
             let input = &mut talk.connection.input;
-            let said = self
-                .reader
-                .head(input, &self.asked, &talk.member, &mut self.interim)?;
-            if let Some(said) = said {
-                return Poll::Ready(Ok(said));
+            if !input.bytes().is_empty() {
+                let (asked, member) = (&self.asked, &talk.member);
+                let said = self.reader.head(input, asked, member, &mut self.interim)?;
+                if let Some(said) = said {
+                    return Poll::Ready(Ok(said));
+                }
             }
             match talk.connection.poll_fill(cx) {
                 Poll::Ready(Ok(0)) => {
@@ -261,7 +272,8 @@ impl Exchange {
                 return said;
             }
         };
-        talk.lease.answered();
+        let now = Instant::now();
+        talk.lease.answered(now);
         let overridden = match &said {
             Said::Response(head) => self.is_overridden(head.status).then_some(head.status),
             _ => None,
@@ -272,19 +284,22 @@ impl Exchange {
             // The rest of it is not wanted.
             _ => Stage::Over,
         };
-        self.take_early();
+        self.take_early(now);
         overridden.map_or(said, Said::Page)
     }
 
     /// What came with the head is often all: then the member is free before the client is answered,
     /// and the length of the body is known.
-    fn take_early(&mut self) {
+    fn take_early(&mut self, now: Instant) {
         let Stage::Body(talk) = &mut self.stage else {
             return;
         };
-        let (input, early) = (&mut talk.connection.input, &mut self.early);
-        match self.reader.body(input, &self.asked, early, EARLY) {
-            Ok(Step::Done(reusable)) => self.finish(reusable && self.outgoing.is_sent()),
+        let input = &mut talk.connection.input;
+        if !input.bytes().is_empty() {
+            self.early = Buffer::with_room();
+        }
+        match self.reader.body(input, &self.asked, &mut self.early, EARLY) {
+            Ok(Step::Done(reusable)) => self.finish(reusable, now),
             Ok(Step::More | Step::Full) => {}
             Err(trouble) => self.trouble = Some(trouble),
         }
@@ -298,10 +313,11 @@ impl Exchange {
         }
     }
 
-    fn finish(&mut self, reusable: bool) {
+    /// `reusable`: as far as the answer goes; a request that was not sent whole is in the way of the next.
+    fn finish(&mut self, reusable: bool, now: Instant) {
         if let Stage::Body(talk) = std::mem::replace(&mut self.stage, Stage::Over) {
-            if reusable {
-                talk.lease.keep(talk.connection);
+            if reusable && self.outgoing.is_sent() {
+                talk.lease.keep(talk.connection, now);
             }
         }
     }

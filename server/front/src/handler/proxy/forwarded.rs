@@ -1,9 +1,9 @@
 //! What back ends are told of those before us: `X-Forwarded-*` and `Forwarded` (RFC 7239).
 
 use crate::handler::perl::scheme;
-use crate::http1::scan::is_token_byte;
 use crate::request::Request;
 use mehari_config::{Forwarded, ProxySettings};
+use mehari_pool::script_head::is_token_byte;
 
 const NAMES: [&str; 5] = [
     "x-forwarded-for",

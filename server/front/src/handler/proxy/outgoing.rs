@@ -1,15 +1,16 @@
 //! A request on its way to a back end: its head, then its body from memory or from a file, which can
 //! be sent again to another member.
 
-use super::request::Line;
+use super::opening::Opening;
 use crate::handler::fastcgi::record;
 use crate::handler::file::body::read_resident;
+use crate::spare::Buffer;
 use mehari_config::BackEnd;
 use mehari_pool::Body;
 use mehari_upstream::{Connection, Fault};
 use std::fs::File;
 use std::future::Future;
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,15 +31,15 @@ pub enum Framing {
 }
 
 pub struct Outgoing {
-    line: Option<Line>,
-    /// The lines that depend on the member.
-    first: Vec<u8>,
-    /// The rest of the head, and a body that is in memory.
-    start: Vec<u8>,
+    opening: Option<Opening>,
+    /// The head, and a body that is in memory.
+    start: Buffer,
+    /// Where in it the member's request begins.
+    begin: usize,
     file: Option<Filed>,
     /// A piece of the file, framed.
     window: Vec<u8>,
-    /// Bytes written of `first` and `start`, and of `window`.
+    /// How far `start` is written, and `window`.
     written: usize,
     window_written: usize,
     /// The file's end has been reached.
@@ -56,35 +57,35 @@ struct Filed {
 }
 
 impl Outgoing {
-    pub fn http(line: Line, lines: Vec<u8>, body: Body<'_>) -> Outgoing {
+    pub fn http(opening: Opening, lines: Buffer, body: Body<'_>) -> Outgoing {
         let mut outgoing = Outgoing::plain(lines, body);
-        outgoing.line = Some(line);
+        outgoing.opening = Some(opening);
         outgoing
     }
 
     /// `params`: all records before the body's.
-    pub fn fastcgi(mut params: Vec<u8>, body: Body<'_>) -> Outgoing {
+    pub fn fastcgi(mut params: Buffer, body: Body<'_>) -> Outgoing {
         match body {
             Body::Empty => record::push_end(record::STDIN, &mut params),
             Body::Memory(bytes) => record::push_stream(record::STDIN, bytes, &mut params),
             Body::File(..) => {}
         }
-        Outgoing::new(None, params, filed(body, Framing::Records))
+        Outgoing::new(params, filed(body, Framing::Records))
     }
 
     /// `head`: all before the body, which follows as it is.
-    pub fn plain(mut head: Vec<u8>, body: Body<'_>) -> Outgoing {
+    pub fn plain(mut head: Buffer, body: Body<'_>) -> Outgoing {
         if let Body::Memory(bytes) = body {
             head.extend_from_slice(bytes);
         }
-        Outgoing::new(None, head, filed(body, Framing::Plain))
+        Outgoing::new(head, filed(body, Framing::Plain))
     }
 
-    fn new(line: Option<Line>, start: Vec<u8>, file: Option<Filed>) -> Outgoing {
+    fn new(start: Buffer, file: Option<Filed>) -> Outgoing {
         Outgoing {
-            line,
-            first: Vec::new(),
+            opening: None,
             start,
+            begin: 0,
             ended: file.is_none(),
             file,
             window: Vec::new(),
@@ -101,11 +102,10 @@ impl Outgoing {
 
     /// From the beginning, to this member.
     pub fn address(&mut self, member: &BackEnd) {
-        self.first.clear();
-        if let Some(line) = &self.line {
-            line.push(member, &mut self.first);
+        if let Some(opening) = &mut self.opening {
+            self.begin = opening.address(member, &mut self.start);
         }
-        (self.written, self.window_written) = (0, 0);
+        (self.written, self.window_written) = (self.begin, 0);
         self.window.clear();
         self.ended = self.file.is_none();
         if let Some(file) = &mut self.file {
@@ -115,13 +115,11 @@ impl Outgoing {
 
     /// Nothing of it has left us.
     pub fn is_untouched(&self) -> bool {
-        self.written == 0
+        self.written == self.begin
     }
 
     pub fn is_sent(&self) -> bool {
-        self.ended
-            && self.written == self.first.len() + self.start.len()
-            && self.window_written == self.window.len()
+        self.ended && self.written == self.start.len() && self.window_written == self.window.len()
     }
 
     /// Sends until all is sent.
@@ -132,12 +130,9 @@ impl Outgoing {
     ) -> Poll<Result<(), Fault>> {
         while !self.is_sent() {
             let socket = Pin::new(&mut connection.socket);
-            let head = self.first.len() + self.start.len();
-            if self.written < head {
-                let first = &self.first[self.written.min(self.first.len())..];
-                let start = &self.start[self.written.saturating_sub(self.first.len())..];
-                let slices = [IoSlice::new(first), IoSlice::new(start)];
-                let count = broken(ready!(socket.poll_write_vectored(cx, &slices)))?;
+            if self.written < self.start.len() {
+                let rest = &self.start[self.written..];
+                let count = broken(ready!(socket.poll_write(cx, rest)))?;
                 self.written += count;
                 self.sent += count as u64;
             } else if self.window_written < self.window.len() {

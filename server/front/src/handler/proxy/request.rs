@@ -1,70 +1,36 @@
-//! A request's head as an HTTP/1.1 back end gets it.
-//!
-//! The first line and Host wait until it is known which member is asked; the rest does not depend
-//! on it. Fields that concern the client's connection stay behind.
+//! A request's head as an HTTP/1.1 back end gets it, apart from its first lines (`opening`): those wait until it is
+//! known which member is asked. Fields that concern the client's connection stay behind.
 
 use super::forwarded;
+use super::opening::{Opening, Parts};
 use crate::handler::perl::visible_fields;
 use crate::handler::upgrade;
 use crate::http1::push_number;
 use crate::request::{Field, Request};
 use crate::route::Route;
-use mehari_config::BackEnd;
+use crate::spare::Buffer;
 use mehari_pool::Body;
 
-/// What the first lines are made of.
-pub struct Line {
-    method: Vec<u8>,
-    /// Path and query.
-    target: Vec<u8>,
-    /// The client's Host, when that is kept.
-    host: Option<Vec<u8>>,
-    /// The head asks for another protocol, and so says what becomes of the connection.
-    upgrades: bool,
-}
-
-impl Line {
-    /// The lines for this member.
-    pub fn push(&self, member: &BackEnd, into: &mut Vec<u8>) {
-        into.extend_from_slice(&self.method);
-        into.push(b' ');
-        into.extend_from_slice(member.path.as_bytes());
-        into.extend_from_slice(&self.target);
-        into.extend_from_slice(b" HTTP/1.1\r\nHost: ");
-        let host = self.host.as_deref();
-        into.extend_from_slice(host.unwrap_or(member.host.as_bytes()));
-        into.extend_from_slice(b"\r\n");
-        if !member.reuse && !self.upgrades {
-            into.extend_from_slice(b"Connection: close\r\n");
-        }
-    }
-}
-
-/// The first line's parts, and all other lines with the empty one.
+/// What the first lines are made of, and all lines behind them with the empty one.
 pub fn head(
     request: &Request<'_>,
     route: &Route,
     path: &[u8],
     body: &Body<'_>,
     upgrades: bool,
-) -> (Line, Vec<u8>) {
+) -> (Opening, Buffer) {
     let settings = &route.settings.proxy;
-    let mut target = Vec::with_capacity(path.len() + 1 + request.query().len());
-    if path.first() != Some(&b'/') {
-        target.push(b'/');
-    }
-    target.extend_from_slice(path);
-    if memchr::memchr(b'?', request.resource).is_some() {
-        target.push(b'?');
-        target.extend_from_slice(request.query());
-    }
-    let line = Line {
-        method: request.method.to_vec(),
-        target,
-        host: (settings.preserve_host && !request.host.is_empty()).then(|| request.host.to_vec()),
-        upgrades,
-    };
-    let mut lines = Vec::with_capacity(1024);
+    let mut lines = Buffer::with_room();
+    let opening = Opening::begin(
+        Parts {
+            method: request.method,
+            path,
+            query: memchr::memchr(b'?', request.resource).map(|_| request.query()),
+            host: (settings.preserve_host && !request.host.is_empty()).then_some(request.host),
+            upgrades,
+        },
+        &mut lines,
+    );
     let options = options(request);
     for (name, value) in visible_fields(request).filter(|field| goes_on(field, &options)) {
         if forwarded::is_ours(name, settings) {
@@ -83,7 +49,7 @@ pub fn head(
     }
     push_length(request.method, body, &mut lines);
     lines.extend_from_slice(b"\r\n");
-    (line, lines)
+    (opening, lines)
 }
 
 /// Host and the body's length are written anew; Expect was answered here, and what `Connection` names

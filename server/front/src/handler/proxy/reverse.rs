@@ -4,12 +4,12 @@ use mehari_config::{BackEnd, ProxySettings};
 
 /// Appends one line of an answer, rewritten where the configuration says so.
 pub fn push_line(
-    name: &str,
-    value: &[u8],
+    (name, value): (&str, &[u8]),
     settings: &ProxySettings,
     member: &BackEnd,
     into: &mut Vec<u8>,
 ) {
+    into.reserve(name.len() + value.len() + 4);
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");
     let is = |known: &str| name.eq_ignore_ascii_case(known);

@@ -1,12 +1,14 @@
 //! A member at work on a request: its lease, its connection, and how long it may be silent.
 
 use super::asked::Asked;
+use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
 use mehari_config::BackEnd;
 use mehari_upstream::{Connection, Fault as Trouble, Lease};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// A member at work on the request.
 pub struct Talk {
@@ -14,6 +16,8 @@ pub struct Talk {
     pub connection: Connection,
     pub member: Rc<BackEnd>,
     pub limit: Duration,
+    /// When the connection was taken, until the timer was set by it.
+    pub taken: Option<Instant>,
     /// The timer is running.
     pub armed: bool,
 }
@@ -22,12 +26,26 @@ impl Talk {
     /// Ready when the back end was silent for too long.
     pub fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<Trouble> {
         if !std::mem::replace(&mut self.armed, true) {
-            self.connection.arm(self.limit);
+            let now = self.taken.take().unwrap_or_else(Instant::now);
+            self.connection.arm(now + self.limit);
         }
         match self.connection.poll_late(cx) {
             true => Poll::Ready(Trouble::TimedOut),
             false => Poll::Pending,
         }
+    }
+
+    /// Sends what is left of the request.
+    pub fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        outgoing: &mut Outgoing,
+    ) -> Poll<Result<(), Trouble>> {
+        let before = outgoing.sent();
+        let sent = outgoing.poll_send(cx, &mut self.connection);
+        // A back end that takes bytes is not silent.
+        self.armed &= outgoing.sent() == before;
+        sent
     }
 
     pub fn poll_body(

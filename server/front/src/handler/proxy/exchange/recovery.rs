@@ -4,6 +4,7 @@ use super::{Exchange, Stage};
 use crate::handler::Fault;
 use mehari_config::{BackEnd, LogLevel};
 use mehari_upstream::{Fault as Trouble, Wish};
+use tokio::time::Instant;
 
 impl Exchange {
     /// Nothing has been sent, so that anyone may have the request, for as long as one may wait.
@@ -21,7 +22,8 @@ impl Exchange {
             true => self.tried.len() >= self.group.size(),
             false => member.retry.is_zero() && self.tried.len() > settings.attempts,
         };
-        if often || self.began.elapsed() > settings.queue_timeout {
+        let late = |began: Instant| began.elapsed() > settings.queue_timeout;
+        if often || self.began.is_some_and(late) {
             return Some(self.told(trouble, Some(&member)));
         }
         self.seek_again();

@@ -44,26 +44,33 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
         keeps: version == 1,
         ..Notes::default()
     };
+    let mut lines = Vec::with_capacity(block.len() + 64);
     for field in response.headers.iter() {
-        notes.field(field.name, field.value)?;
+        if notes.field(field.name, field.value)? {
+            reverse::push_line((field.name, field.value), settings, member, &mut lines);
+        }
     }
     if notes.chunked && version == 0 {
         return Err(Fault::Malformed("Transfer-Encoding in HTTP/1.0"));
     }
+    if notes.names_fields {
+        // Once more, without what the Connection fields name, which may come before them.
+        lines.clear();
+        for field in response.headers.iter() {
+            let goes_on = Notes::default().field(field.name, field.value)?;
+            if goes_on && !is_named(response.headers, field.name) {
+                reverse::push_line((field.name, field.value), settings, member, &mut lines);
+            }
+        }
+    }
     let mut head = Head {
         status,
-        lines: Vec::with_capacity(block.len() + 64),
+        lines,
         content_length: notes.length,
         has_date: notes.has_date,
         has_server: notes.has_server,
         ..Head::default()
     };
-    for field in response.headers.iter() {
-        let is_named = notes.names_fields && is_named(response.headers, field.name);
-        if !is_connections(field.name) && !is_named {
-            reverse::push_line(field.name, field.value, settings, member, &mut head.lines);
-        }
-    }
     if status == 101 {
         let protocol = notes
             .upgrade
@@ -96,31 +103,42 @@ struct Notes<'b> {
 }
 
 impl<'b> Notes<'b> {
-    fn field(&mut self, name: &str, value: &'b [u8]) -> Result<(), Fault> {
+    /// True: the field goes on to the client; it does not concern the connection.
+    fn field(&mut self, name: &str, value: &'b [u8]) -> Result<bool, Fault> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         match name.len() {
+            2 if is("te") => return Ok(false),
             4 if is("date") => self.has_date = true,
             6 if is("server") => self.has_server = true,
-            7 if is("upgrade") => self.upgrade = Some(value),
-            10 if is("connection") => self.connection(value),
+            7 if is("upgrade") => {
+                self.upgrade = Some(value);
+                return Ok(false);
+            }
+            7 if is("trailer") => return Ok(false),
+            10 if is("connection") => {
+                self.connection(value);
+                return Ok(false);
+            }
+            10 if is("keep-alive") => return Ok(false),
             14 if is("content-length") => {
-                let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-                let text = std::str::from_utf8(value).ok().filter(|_| digits);
-                let length = text.and_then(|text| text.parse().ok());
+                let length = number(value);
                 let length = length.ok_or(Fault::Malformed("Content-Length is not a number"))?;
                 if self.length.replace(length).is_some() {
                     return Err(Fault::Malformed("more than one Content-Length"));
                 }
             }
+            16 if is("proxy-connection") => return Ok(false),
             17 if is("transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
                     return Err(Fault::Malformed("a Transfer-Encoding other than chunked"));
                 }
                 self.chunked = true;
+                return Ok(false);
             }
+            18 if is("proxy-authenticate") => return Ok(false),
             _ => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     fn has_body(&self) -> bool {
@@ -150,18 +168,13 @@ fn is_named(fields: &[httparse::Header<'_>], name: &str) -> bool {
         && connection.any(|field| request::names(field.value, name.as_bytes()))
 }
 
-fn is_connections(name: &str) -> bool {
-    const NAMES: [&str; 8] = [
-        "connection",
-        "keep-alive",
-        "proxy-connection",
-        "transfer-encoding",
-        "upgrade",
-        "trailer",
-        "te",
-        "proxy-authenticate",
-    ];
-    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+/// Digits alone, no more than the type holds.
+fn number(digits: &[u8]) -> Option<u64> {
+    let (&first, rest) = digits.split_first()?;
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    rest.iter().try_fold(digit(first)?, |number, &byte| {
+        number.checked_mul(10)?.checked_add(digit(byte)?)
+    })
 }
 
 #[cfg(test)]

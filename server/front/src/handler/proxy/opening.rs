@@ -1,0 +1,194 @@
+//! The first lines of a request to an HTTP/1.1 back end: the request line and Host, which depend on the member.
+//!
+//! They share one buffer with the rest of the head, which is made once for all tries:
+//! `[method][target][host][room][rest]`. For each member the lines are put together at the end of the room, so
+//! that what is sent lies in one piece.
+
+use mehari_config::BackEnd;
+use std::ops::Range;
+
+const VERSION_AND_HOST: &[u8] = b" HTTP/1.1\r\nHost: ";
+const CLOSE: &[u8] = b"Connection: close\r\n";
+/// For what most members add: a path, a host, that the connection is not kept.
+const ROOM: usize = 128;
+
+/// What the lines are made of, apart from the member's share.
+pub struct Parts<'a> {
+    pub method: &'a [u8],
+    pub path: &'a [u8],
+    /// `None`: without a question mark.
+    pub query: Option<&'a [u8]>,
+    /// The client's Host, when that is kept.
+    pub host: Option<&'a [u8]>,
+    /// The head asks for another protocol, and so says what becomes of the connection.
+    pub upgrades: bool,
+}
+
+/// Where they are in the buffer.
+pub struct Opening {
+    method: Range<usize>,
+    /// Path and query.
+    target: Range<usize>,
+    /// Empty: the member's.
+    host: Range<usize>,
+    upgrades: bool,
+    /// Where the rest of the head begins.
+    rest: usize,
+}
+
+impl Opening {
+    /// Puts the parts into the buffer, which is empty; the rest of the head goes behind them.
+    pub fn begin(parts: Parts<'_>, buffer: &mut Vec<u8>) -> Opening {
+        debug_assert!(buffer.is_empty());
+        let method = push(&[parts.method], buffer);
+        let slash: &[u8] = match parts.path.first() {
+            Some(b'/') => b"",
+            _ => b"/",
+        };
+        let (mark, query): (&[u8], &[u8]) = match parts.query {
+            Some(query) => (b"?", query),
+            None => (b"", b""),
+        };
+        let target = push(&[slash, parts.path, mark, query], buffer);
+        let host = push(&[parts.host.unwrap_or_default()], buffer);
+        let rest = 2 * buffer.len() + ROOM;
+        buffer.resize(rest, 0);
+        Opening {
+            method,
+            target,
+            host,
+            upgrades: parts.upgrades,
+            rest,
+        }
+    }
+
+    /// Writes the lines for this member before the rest of the head. Where they begin.
+    pub fn address(&mut self, member: &BackEnd, buffer: &mut Vec<u8>) -> usize {
+        let (own, path) = (member.host.as_bytes(), member.path.as_bytes());
+        let host = match self.host.is_empty() {
+            true => own.len(),
+            false => self.host.len(),
+        };
+        let close: &[u8] = match member.reuse || self.upgrades {
+            true => b"",
+            false => CLOSE,
+        };
+        let length = self.method.len() + 1 + path.len() + self.target.len();
+        let length = length + VERSION_AND_HOST.len() + host + 2 + close.len();
+        let missing = length.saturating_sub(self.rest - self.host.end);
+        if missing > 0 {
+            let more = std::iter::repeat(0).take(missing);
+            buffer.splice(self.host.end..self.host.end, more);
+            self.rest += missing;
+        }
+        let begin = self.rest - length;
+        let mut lines = Lines { buffer, at: begin };
+        lines.copy(&self.method);
+        lines.write(b" ");
+        lines.write(path);
+        lines.copy(&self.target);
+        lines.write(VERSION_AND_HOST);
+        match self.host.is_empty() {
+            true => lines.write(own),
+            false => lines.copy(&self.host),
+        }
+        lines.write(b"\r\n");
+        lines.write(close);
+        debug_assert_eq!(lines.at, self.rest);
+        begin
+    }
+}
+
+fn push(parts: &[&[u8]], buffer: &mut Vec<u8>) -> Range<usize> {
+    let start = buffer.len();
+    for part in parts {
+        buffer.extend_from_slice(part);
+    }
+    start..buffer.len()
+}
+
+struct Lines<'b> {
+    buffer: &'b mut Vec<u8>,
+    at: usize,
+}
+
+impl Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.buffer[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    fn copy(&mut self, part: &Range<usize>) {
+        self.buffer.copy_within(part.clone(), self.at);
+        self.at += part.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mehari_config::{BackEndAddress, Speech};
+
+    fn member(path: &str, host: &str, reuse: bool) -> BackEnd {
+        let address = BackEndAddress::Tcp("127.0.0.1".into(), 8080);
+        let mut member = BackEnd::new(Speech::Http, address, host.into());
+        member.path = path.into();
+        member.reuse = reuse;
+        member
+    }
+
+    fn parts<'a>(path: &'a [u8], query: Option<&'a [u8]>, host: Option<&'a [u8]>) -> Parts<'a> {
+        Parts {
+            method: b"GET",
+            path,
+            query,
+            host,
+            upgrades: false,
+        }
+    }
+
+    #[test]
+    fn lines_are_written_anew_for_each_member_however_long_its_share_is() {
+        let long = "/long".repeat(100);
+        let members = [
+            (
+                member("", "a", true),
+                "GET /x?y=1 HTTP/1.1\r\nHost: a\r\n".to_string(),
+            ),
+            (
+                member(&long, "other.example", false),
+                format!(
+                    "GET {long}/x?y=1 HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n"
+                ),
+            ),
+            (
+                member("/p", "b", true),
+                "GET /p/x?y=1 HTTP/1.1\r\nHost: b\r\n".to_string(),
+            ),
+        ];
+        let mut buffer = Vec::new();
+        let mut opening = Opening::begin(parts(b"/x", Some(b"y=1"), None), &mut buffer);
+        buffer.extend_from_slice(b"A: b\r\n\r\n");
+        for (member, expected) in &members {
+            let begin = opening.address(member, &mut buffer);
+            let sent = String::from_utf8_lossy(&buffer[begin..]).into_owned();
+            assert_eq!(sent, format!("{expected}A: b\r\n\r\n"));
+        }
+    }
+
+    #[test]
+    fn a_path_begins_with_a_slash_and_the_clients_host_and_empty_query_are_kept() {
+        for (parts, expected) in [
+            (parts(b"", None, None), "GET / HTTP/1.1\r\nHost: a\r\n"),
+            (
+                parts(b"x", Some(b""), Some(b"shop:81")),
+                "GET /x? HTTP/1.1\r\nHost: shop:81\r\n",
+            ),
+        ] {
+            let mut buffer = Vec::new();
+            let mut opening = Opening::begin(parts, &mut buffer);
+            let begin = opening.address(&member("", "a", true), &mut buffer);
+            assert_eq!(String::from_utf8_lossy(&buffer[begin..]), expected);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Who is let in: every way to configure it that Perl has a part in, asked of Mehari and of Apache with mod_perl. The
+//! status and the challenge have to be the same.
+//!
+//! What the handlers answer stands in the query, so that one place of the site serves for many cases.
+
+use super::*;
+use mehari_harness::{apache, Answer};
+use std::fmt::Write;
+
+const MODULE: &str = r#"
+use Apache2::Access ();
+sub word { my ($r, $name) = @_; my ($word) = ($r->args // '') =~ /\b$name=(\w+)/; return $word // '' }
+my %ANSWER = (ok => 0, '' => -1);
+sub answer { my $word = word(@_); return $ANSWER{$word} // ($word =~ /^\d+$/ ? $word : -1) }
+sub access { answer($_[0], 'access') }
+sub authz  { answer($_[0], 'authz') }
+sub authen {
+    my $r = shift;
+    my $word = word($r, 'authen');
+    $r->user('ann') if $word =~ /^(?:user|named|refused)$/;
+    return $word eq 'user' ? 0 : $word eq 'named' ? -1 : $word eq 'refused' ? 401 : answer($r, 'authen');
+}
+sub push_all {
+    my $r = shift;
+    for (['PerlAuthenHandler', 'authen'], ['PerlAuthzHandler', 'authz'], ['PerlAccessHandler', 'access']) {
+        my ($phase, $name) = @$_;
+        $r->push_handlers($phase => "Gate::$name") if word($r, $name);
+    }
+    return 0;
+}
+sub say { my $r = shift; $r->content_type('text/plain'); $r->print(join ' ', map { $_ // '-' } $r->user, $r->ap_auth_type, @ENV{qw(REMOTE_USER AUTH_TYPE)}); 0 }
+"#;
+
+/// `secret` by openssl passwd -apr1.
+const USERS: &str =
+    "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\nbob:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
+
+/// Places of the site under test.
+struct Sections {
+    conf: String,
+    count: usize,
+}
+
+impl Sections {
+    fn new() -> Sections {
+        Sections {
+            conf: "PerlModule Gate\n<Location />\nSetHandler perl-script\nPerlResponseHandler Gate::say\n</Location>\n".into(),
+            count: 0,
+        }
+    }
+
+    /// The path of a place with these lines.
+    fn add(&mut self, lines: &[&str]) -> String {
+        let path = format!("/p{}x", self.count);
+        self.count += 1;
+        writeln!(
+            self.conf,
+            "<Location {path}>\n{}\n</Location>",
+            lines.join("\n")
+        )
+        .expect("text");
+        path
+    }
+}
+
+/// What is asked: a name for the failure, and the request.
+type Case = (String, Request);
+
+fn sites() -> (Builder, Builder, Vec<Case>) {
+    let mut sections = Sections::new();
+    let mut cases = Vec::new();
+    users(&mut sections, &mut cases);
+    places(&mut sections, &mut cases);
+    let build = || {
+        one_worker(&[("Gate", MODULE)], &sections.conf)
+            .file("users", USERS)
+            .file("groups", "staff: ann\n")
+    };
+    (build(), build(), cases)
+}
+
+/// How users are known.
+const KINDS: &[&[&str]] = &[
+    &[""],
+    &["AuthType Basic", FILES],
+    &["AuthType Basic\nAuthName place"],
+    &["AuthType Basic\nAuthName place", FILES],
+    &["AuthType Own\nAuthName place", FILES],
+];
+const FILES: &str = "AuthUserFile @ROOT@/users\nAuthGroupFile @ROOT@/groups";
+const REQUIREMENTS: &[&str] = &[
+    "",
+    "Require valid-user",
+    "Require user bob",
+    "Require group staff",
+    "Require all granted",
+    "Require all denied",
+    "Require ip 192.0.2.1",
+    "Require ip 192.0.2.1\nRequire user ann",
+    "Require ip 127.0.0.1\nRequire user bob",
+    "<RequireAll>\nRequire ip 127.0.0.1\nRequire user ann\n</RequireAll>",
+    "<RequireAll>\nRequire ip 192.0.2.1\nRequire valid-user\n</RequireAll>",
+    "<RequireAll>\nRequire valid-user\nRequire not user ann\n</RequireAll>",
+];
+const HANDLERS: &[(&str, &[&str], &[&str])] = &[
+    ("", &[""], &[""]),
+    ("PerlAuthenHandler Gate::authen", AUTHEN, &[""]),
+    ("PerlAuthzHandler Gate::authz", &[""], AUTHZ),
+    (
+        "PerlAuthenHandler Gate::authen\nPerlAuthzHandler Gate::authz",
+        AUTHEN,
+        AUTHZ,
+    ),
+    (
+        "PerlHeaderParserHandler Gate::push_all",
+        &["", "declined", "ok", "user"],
+        &["", "ok", "403"],
+    ),
+];
+const AUTHEN: &[&str] = &["declined", "ok", "user", "named", "refused", "403"];
+const AUTHZ: &[&str] = &["declined", "ok", "403"];
+/// None, ann's, a wrong password.
+const CREDENTIALS: &[&str] = &["", "Basic YW5uOnNlY3JldA==", "Basic YW5uOndyb25n"];
+
+/// Who the user is and what that user may.
+fn users(sections: &mut Sections, cases: &mut Vec<Case>) {
+    for kind in KINDS {
+        for requirement in REQUIREMENTS {
+            for (handlers, authen, authz) in HANDLERS {
+                let lines = [*kind, &[*requirement, *handlers]].concat();
+                let path = sections.add(&lines);
+                for authen in *authen {
+                    for authz in *authz {
+                        let target = format!("{path}?authen={authen}&authz={authz}");
+                        cases.extend(CREDENTIALS.iter().map(|given| case(&lines, &target, given)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where they come from, and whether that is enough.
+fn places(sections: &mut Sections, cases: &mut Vec<Case>) {
+    const SATISFY: &[&str] = &["", "Satisfy Any", "Satisfy All"];
+    const ALLOWED: &[&str] = &[
+        "",
+        "Order allow,deny\nAllow from all",
+        "Order deny,allow\nDeny from all",
+    ];
+    const HANDLERS: &[(&str, &[&str])] = &[
+        ("", &[""]),
+        (
+            "PerlAccessHandler Gate::access",
+            &["declined", "ok", "403", "401"],
+        ),
+        ("PerlHeaderParserHandler Gate::push_all", &["", "ok", "403"]),
+    ];
+    const USERS: &[(&str, &str)] = &[
+        ("", ""),
+        (
+            "PerlAuthenHandler Gate::authen\nPerlAuthzHandler Gate::authz",
+            "&authen=user&authz=declined",
+        ),
+        ("PerlAuthenHandler Gate::authen", "&authen=ok"),
+        ("PerlAuthenHandler Gate::authen", "&authen=401"),
+    ];
+    let basic = format!("AuthType Basic\nAuthName place\n{FILES}");
+    for satisfy in SATISFY {
+        for allowed in ALLOWED {
+            for requirement in ["", "Require user bob", "Require all denied"] {
+                for (access, answers) in HANDLERS {
+                    for (user, said) in USERS {
+                        let lines = [basic.as_str(), satisfy, allowed, requirement, access, user];
+                        let path = sections.add(&lines);
+                        for answer in *answers {
+                            let target = format!("{path}?access={answer}{said}");
+                            let given = &CREDENTIALS[..2];
+                            cases.extend(given.iter().map(|given| case(&lines, &target, given)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn case(lines: &[&str], target: &str, given: &str) -> Case {
+    let mut request = Request::get(target);
+    if !given.is_empty() {
+        request = request.field("Authorization", given);
+    }
+    let name = lines.join(" | ").replace('\n', "; ");
+    (format!("{name} {target} {given}"), request)
+}
+
+fn essence(answer: &Answer) -> String {
+    let body = match answer.status {
+        200 => answer.text(),
+        _ => String::new(),
+    };
+    let challenge = answer.all("www-authenticate").join(", ");
+    // Apache's own where there is no AuthName.
+    let challenge = match challenge.as_str() {
+        "Basic realm=\"" => "Basic realm=\"\"",
+        whole => whole,
+    };
+    format!("{} {challenge} {body}", answer.status)
+}
+
+#[test]
+fn who_is_let_in_is_who_apache_lets_in() {
+    if !apache::is_installed() {
+        eprintln!("SKIPPED: apache2 or libapache2-mod-perl2 is not installed (packaging/install-needs test)");
+        return;
+    }
+    let (ours, theirs, cases) = sites();
+    let (ours, theirs) = (ours.start(), theirs.on_apache().start());
+    let (mut to_us, mut to_them) = (ours.connect(), theirs.connect());
+    let mut differing = String::new();
+    let mut count = 0;
+    for (name, request) in &cases {
+        let found = essence(&to_us.send(request).expect("an answer"));
+        let expected = match to_them.send(request) {
+            Ok(answer) => essence(&answer),
+            // It keeps a connection for so many requests only.
+            Err(_) => {
+                to_them = theirs.connect();
+                essence(&to_them.send(request).expect("an answer"))
+            }
+        };
+        if found != expected {
+            count += 1;
+            writeln!(differing, "{expected} / {found} <- {name}").expect("text");
+        }
+    }
+    assert!(
+        differing.is_empty(),
+        "{count} of {} (Apache's / ours):\n{differing}",
+        cases.len()
+    );
+}
+
+#[test]
+fn nobody_is_let_in_whom_nobody_has_named() {
+    let both = "PerlAuthenHandler Gate::authen\nPerlAuthzHandler Gate::authz";
+    let mut sections = Sections::new();
+    let bare = sections.add(&["Require valid-user", both]);
+    let basic = sections.add(&["AuthType Basic\nAuthName place\nRequire user ann", both]);
+    let pushed = sections.add(&[
+        "Require valid-user",
+        "PerlHeaderParserHandler Gate::push_all",
+    ]);
+    let limits = "<Limit POST>\nRequire user eve\n</Limit>\n".repeat(40);
+    let limited = sections.add(&[&limits, both]);
+    let server = one_worker(&[("Gate", MODULE)], &sections.conf).start();
+    let answers = [
+        (&bare, "authen=ok&authz=ok", 500),
+        (&bare, "authen=declined&authz=ok", 500),
+        (&bare, "authen=user&authz=ok", 200),
+        (&basic, "authen=ok&authz=ok", 500),
+        (&basic, "authen=declined&authz=ok", 401),
+        (&basic, "authen=user&authz=declined", 200),
+        (&pushed, "authen=ok&authz=ok", 500),
+        (&pushed, "authen=user&authz=ok", 200),
+        (&pushed, "authz=ok", 500),
+        // More methods than verdicts go with a request: what nothing is known of refuses.
+        (&limited, "authen=user&authz=declined", 403),
+    ];
+    for (path, said, status) in answers {
+        let target = format!("{path}?{said}");
+        assert_eq!(server.get(&target).status, status, "{target}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What a Log or Cleanup handler sees of an answer that the front gave in Perl's place, compared with mod_perl.
+
+use super::*;
+use mehari_harness::apache;
+
+const MODULE: &str = r#"
+use Apache2::Log ();
+use Apache2::Connection ();
+sub told {
+    my ($word, $r) = @_;
+    my $head = join ', ', map { "$_=" . ($r->headers_out->get($_) // '-') } qw(Content-Length Content-Range X-Mine Allow);
+    my $line = $r->status_line // '-';
+    return join ' | ', $word, $r->method, $r->uri, $r->args // '', $r->status, $line, $r->bytes_sent, $head;
+}
+sub log_it  { my $r = shift; $r->log_error(told('LOGGED', $r)); 0 }
+sub clean   { my $r = shift; warn told('CLEANED', $r), "\n"; 0 }
+sub header  { my $r = shift; $r->headers_out->set('X-Mine' => 'yes'); 0 }
+sub say     { my $r = shift; $r->content_type('text/plain'); $r->print('said'); 0 }
+sub status  { my $r = shift; return $r->args }
+sub register { my $r = shift; $r->pool->cleanup_register(sub { warn told('CLEANED', $r), "\n" }); 0 }
+"#;
+
+const CONF: &str = "PerlModule Told\nPerlLogHandler Told::log_it\n\
+    ErrorDocument 410 \"gone for good\"\nErrorDocument 409 /page.txt\n\
+    <Location /clean>\nPerlCleanupHandler Told::clean\n</Location>\n\
+    <Location /mine>\nPerlFixupHandler Told::header\n</Location>\n\
+    <Location /say>\nSetHandler modperl\nPerlResponseHandler Told::say\n</Location>\n\
+    <Location /status>\nSetHandler modperl\nPerlResponseHandler Told::status\n</Location>\n\
+    <Location /denied>\nRequire all denied\n</Location>\n";
+
+const BODY: &str = "0123456789abcdef";
+
+fn site() -> Builder {
+    one_worker(&[("Told", MODULE)], CONF)
+        .file("htdocs/page.txt", BODY)
+        .file("htdocs/clean/page.txt", BODY)
+        .file("htdocs/mine/page.txt", BODY)
+}
+
+/// The request, and what its Log handler has to see: status, status line, bytes, headers.
+fn cases() -> Vec<(Request, &'static str)> {
+    let get = Request::get;
+    vec![
+        (get("/page.txt?1"), "200 | 200 OK | 16 | Content-Length=16, Content-Range=-, X-Mine=-, Allow=-"),
+        (Request::new("HEAD", "/page.txt?2"), "200 | 200 OK | 16 | Content-Length=16, Content-Range=-, X-Mine=-, Allow=-"),
+        (get("/page.txt?3").field("Range", "bytes=2-5"), "206 | 206 Partial Content | 4 | Content-Length=4, Content-Range=bytes 2-5/16, X-Mine=-, Allow=-"),
+        (get("/page.txt?4").field("Range", "bytes=90-"), "416 "),
+        (get("/page.txt?5").field("If-None-Match", "*"), "304 | 304 Not Modified | 0 | "),
+        (get("/none.txt?6"), "404 "),
+        (get("/denied?7"), "403 "),
+        (get("/mine/page.txt?8"), "200 | 200 OK | 16 | Content-Length=16, Content-Range=-, X-Mine=yes, Allow=-"),
+        (get("/say?9"), "200 | "),
+        (get("/status?410"), "410 "),
+        (get("/status?409"), "409 "),
+        (get("/status?404"), "404 "),
+    ]
+}
+
+#[test]
+fn log_handlers_see_what_the_front_has_answered() {
+    let mut builders = vec![site()];
+    match apache::is_installed() {
+        true => builders.push(site().on_apache()),
+        false => eprintln!("SKIPPED in part: apache2 or libapache2-mod-perl2 is not installed"),
+    }
+    for builder in builders {
+        let server = builder.start();
+        for (request, seen) in cases() {
+            server.send(&request);
+            let (path, query) = request.target.split_once('?').expect("each has one");
+            let line = format!("LOGGED | {} | {path} | {query} | ", request.method);
+            assert!(
+                eventually(PATIENCE, || server.log.text().contains(&line)),
+                "{line}\n{}",
+                server.log.text()
+            );
+            assert!(
+                server.log.text().contains(&format!("{line}{seen}")),
+                "{line}{seen}\n{}",
+                server.log.text()
+            );
+        }
+    }
+}
+
+#[test]
+fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
+    let server = site()
+        .file("htdocs/clean/large.bin", &"x".repeat(8 << 20))
+        .start();
+    server.get("/clean/page.txt?c");
+    let line = "CLEANED | GET | /clean/page.txt | c | 200 | 200 OK | 16 | ";
+    assert!(
+        eventually(PATIENCE, || server.log.text().contains(line)),
+        "{}",
+        server.log.text()
+    );
+    // The only worker is free again although nobody has read the answer.
+    let mut slow = server.connect();
+    slow.write(&Request::get("/clean/large.bin").bytes());
+    assert_eq!(server.get("/say?then").expect(200), "said");
+    let line = "CLEANED | GET | /clean/large.bin |  | 200 | 200 OK | 8388608 | ";
+    assert!(
+        eventually(PATIENCE, || server.log.text().contains(line)),
+        "{}",
+        server.log.text()
+    );
+}

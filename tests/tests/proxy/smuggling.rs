@@ -1,0 +1,189 @@
+//! What an attacker would have two programs read differently: nothing of a client's ends a line of the request that
+//! a back end gets, and no answer is given to a request it does not belong to.
+
+use crate::builder;
+use mehari_harness::back_end::answer;
+use mehari_harness::{BackEnd, Request, PATIENCE};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{mpsc, Arc, Mutex};
+
+#[test]
+fn nothing_a_client_sends_ends_a_line_of_the_request_a_back_end_gets() {
+    let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = heads.clone();
+    let back_end = BackEnd::start(move |heard, stream| {
+        seen.lock().expect("no panic").push(heard.head);
+        stream.write_all(&answer("ok")).is_ok()
+    });
+    let server = builder(&format!(
+        "RewriteEngine On\n\
+         RewriteRule ^/query/(.*)$ /app/?id=$1 [PT]\n\
+         RewriteRule ^/proxied/(.*)$ {url}/app/?id=$1 [P]\n\
+         RewriteRule ^/variable/(.*)$ /app/ [PT,E=ASKED:$1]\n\
+         SetEnvIf Request_URI ^/named/(.*)$ NAMED=$1\n\
+         RequestHeader set X-Asked %{{ASKED}}e env=ASKED\n\
+         RequestHeader set X-Named %{{NAMED}}e env=NAMED\n\
+         ProxyPass /app/ {url}/\n\
+         ProxyPass /named/ {url}/\n",
+        url = back_end.url()
+    ))
+    .start();
+    for place in ["query", "proxied", "variable", "named"] {
+        for bytes in [
+            "%0d%0aX-Own:%20y",
+            "%0aX-Own:%20y",
+            "%0dX-Own:%20y",
+            "%20HTTP/1.1%0d%0aX-Own:%20y",
+        ] {
+            let answer = server.get(&format!("/{place}/a{bytes}"));
+            assert!(
+                matches!(answer.status, 200 | 400 | 403 | 404 | 500),
+                "{place}: {}",
+                answer.status
+            );
+        }
+    }
+    let heads = heads.lock().expect("no panic").clone();
+    for head in &heads {
+        let first = head.lines().next().unwrap_or_default();
+        assert_eq!(first.split(' ').count(), 3, "{head}");
+        let own = head
+            .split(['\r', '\n'])
+            .any(|line| line.starts_with("X-Own"));
+        assert!(!own, "a line of the client's own: {}", head.escape_debug());
+        assert_eq!(
+            head.matches('\r').count(),
+            head.matches("\r\n").count(),
+            "{}",
+            head.escape_debug()
+        );
+    }
+    drop(back_end);
+}
+
+#[test]
+fn what_a_back_end_says_beyond_its_answer_is_nobodys() {
+    // Each says an answer of its own and then bytes that would pass for the next one.
+    const STOLEN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen";
+    let (go, may_go) = mpsc::channel::<()>();
+    let (said, is_said) = mpsc::channel();
+    let late = Mutex::new((may_go, said));
+    let back_end = BackEnd::start(move |heard, stream| {
+        let mut words = heard.head.split([' ', '?']);
+        let (method, path) = (
+            words.next().unwrap_or_default(),
+            words.next().unwrap_or_default(),
+        );
+        let first: &[u8] = match (method, path) {
+            ("HEAD", _) => b"HTTP/1.1 200 OK\r\nContent-Length: 57\r\n\r\n",
+            (_, "/same") => b"HTTP/1.1 304 Not Modified\r\nContent-Length: 57\r\n\r\n",
+            (_, "/none") => b"HTTP/1.1 204 No Content\r\n\r\n",
+            (_, "/zero") => b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            (_, "/chunks") => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            (_, "/late") => {
+                // Behind the end, once the client has its answer; not when the next request acknowledges that one.
+                stream.set_nodelay(true).expect("no delay");
+                let _ = stream.write_all(&answer("mine"));
+                let (may_go, said) = &*late.lock().expect("no panic");
+                let _ = may_go.recv();
+                let kept = stream.write_all(STOLEN.as_bytes()).is_ok();
+                let _ = said.send(());
+                return kept;
+            }
+            _ => return stream.write_all(&answer("mine")).is_ok(),
+        };
+        stream
+            .write_all(&[first, STOLEN.as_bytes()].concat())
+            .is_ok()
+    });
+    let server = builder(&format!("ProxyPass / {}/\n", back_end.url())).start();
+    for path in ["/same", "/none", "/zero", "/chunks", "/head"] {
+        for _ in 0..20 {
+            let request = match path {
+                "/head" => Request::new("HEAD", path),
+                _ => Request::get(path),
+            };
+            let status = server.send(&request).status;
+            assert!(matches!(status, 200 | 204 | 304), "{path}: {status}");
+            assert_eq!(server.get("/own").expect(200), "mine", "behind {path}");
+        }
+    }
+    assert_eq!(server.get("/late").expect(200), "mine");
+    let connections = back_end.connections();
+    go.send(()).expect("the back end waits");
+    is_said.recv().expect("it has come");
+    assert_eq!(server.get("/own").expect(200), "mine");
+    assert_eq!(
+        back_end.connections(),
+        connections + 1,
+        "the other one is not used again"
+    );
+    drop(back_end);
+}
+
+#[test]
+fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
+    const LENGTH: usize = 16 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let (go, may_go) = mpsc::channel::<()>();
+    // As a filter does: its head at once, then the body as it comes.
+    let filter = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let early = read_head(&mut stream);
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("taken");
+        may_go.recv().expect("the client has the head");
+        stream.write_all(&early).expect("taken");
+        echo(&mut stream, LENGTH - early.len())
+    });
+    let server = builder(&format!("ProxyPass / http://{address}/\n")).start();
+    let mut client = TcpStream::connect(server.address).expect("connected");
+    client.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {LENGTH}\r\n\r\n");
+    client.write_all(head.as_bytes()).expect("taken");
+    let body: Vec<u8> = (0..LENGTH).map(|at| (at / 1000) as u8).collect();
+    client.write_all(&body).expect("taken");
+    let mut back = read_head(&mut client);
+    go.send(()).expect("the back end waits");
+    let missing = LENGTH - back.len();
+    let rest = (&mut client).take(missing as u64).read_to_end(&mut back);
+    assert!(
+        rest.is_ok(),
+        "{} bytes of {LENGTH}, then {rest:?}",
+        back.len()
+    );
+    assert!(back == body, "{} bytes came back", back.len());
+    assert_eq!(
+        filter.join().expect("no panic"),
+        0,
+        "bytes that did not come"
+    );
+}
+
+/// Reads a head, and gives what came behind it.
+fn read_head(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut piece = [0; 4096];
+        let count = stream.read(&mut piece).expect("a head");
+        assert!(count > 0, "no head");
+        bytes.extend_from_slice(&piece[..count]);
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            return bytes.split_off(at + 4);
+        }
+    }
+}
+
+/// Says back what comes, up to `left` bytes. How many did not come.
+fn echo(stream: &mut TcpStream, mut left: usize) -> usize {
+    let mut piece = [0; 64 * 1024];
+    while left > 0 {
+        match stream.read(&mut piece) {
+            Ok(count @ 1..) if stream.write_all(&piece[..count]).is_ok() => left -= count,
+            _ => break,
+        }
+    }
+    left
+}
