@@ -38,7 +38,8 @@ sub get_server_version     { return get_server_description() }
 sub get_server_banner      { return get_server_description() }
 
 # `mehari serve -D NAME`, and Define.
-sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
+# mod_perl defines one by itself.
+sub exists_config_define { my ($name) = @_; return grep({ $_ eq $name } 'MODPERL2', split /\n/, $Mehari::Server::fact{defines} // '') ? 1 : 0 }
 
 # As the User and Group of the configuration; the workers run as these.
 sub user_id  { return $> }
