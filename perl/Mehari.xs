@@ -222,6 +222,8 @@ read(SV *self, SV *buffer, IV length, IV offset = 0)
     mehari_rec_of(aTHX_ self);
     if (length < 0)
       croak("a length to read must not be negative");
+    if (mehari_input_refused)
+      croak("Apache2::RequestIO::read: an input filter has failed");
     if (!SvOK(buffer))
       sv_setpvs(buffer, "");
     STRLEN have;

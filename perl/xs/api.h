@@ -53,6 +53,8 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 extern bool mehari_output_gathers; /* response.c: the body goes through filters before it is sent */
 void mehari_filters_begin(pTHX_ mehari_rec *rec); /* before the response: the body of the request is filtered */
 SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last); /* what the filters make of a part of it; NULL: one of them died */
+bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body); /* likewise of a sub-request's whole body; false: one of them died */
+extern bool mehari_input_refused; /* an input filter died: there is no body to be read */
 void mehari_mailbox_replace_body(mehari_text body); /* mailbox.c */
 void mehari_filter_boot(pTHX);
 

@@ -3,11 +3,14 @@
  */
 #include "api.h"
 
+bool mehari_input_refused;
+
 typedef struct {
   int phase;
   mehari_rec *rec;
   mehari_text body;
   bool is_last;
+  int place; /* the filters before it are left out */
   SV *made; /* NULL: a filter died */
 } filtering;
 
@@ -25,6 +28,7 @@ static void run_filters(pTHX_ void *argument)
   mXPUSHp(this->body.at, this->body.length);
   mXPUSHp(mehari_phases[this->phase].name, strlen(mehari_phases[this->phase].name));
   XPUSHs(this->is_last ? &PL_sv_yes : &PL_sv_no);
+  mXPUSHi(this->place);
   PUTBACK;
   int count = call_pv("Apache2::Filter::run", G_SCALAR | G_EVAL);
   SPAGAIN;
@@ -39,27 +43,50 @@ static void run_filters(pTHX_ void *argument)
   LEAVE;
 }
 
-static SV *filter(pTHX_ mehari_rec *rec, int phase, mehari_text body, bool is_last)
+/* A handler that flushes within an `eval` finds `$@` as it was. */
+static SV *filter(pTHX_ filtering this)
 {
   const char *before = mehari_phase_now;
-  filtering this = {phase, rec, body, is_last, NULL};
-  mehari_phase_now = mehari_phases[phase].name;
+  SV *error = SvTRUE(ERRSV) ? newSVsv(ERRSV) : NULL;
+  mehari_phase_now = mehari_phases[this.phase].name;
   mehari_guard(aTHX_ run_filters, &this, NULL);
   mehari_phase_now = before;
+  if (error)
+    sv_setsv(ERRSV, error);
+  SvREFCNT_dec(error);
   return this.made;
 }
 
 SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last)
 {
-  return filter(aTHX_ mehari_rec_now, MEHARI_PHASE_OUTPUT_FILTER, body, is_last);
+  return filter(aTHX_ (filtering){MEHARI_PHASE_OUTPUT_FILTER, mehari_rec_now, body, is_last, 0, NULL});
+}
+
+/* Its own filters make one body of it, and the main request's from a place on another. */
+bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body)
+{
+  filtering steps[] = {{MEHARI_PHASE_OUTPUT_FILTER, sub, {0}, true, 0, NULL},
+                       {MEHARI_PHASE_OUTPUT_FILTER, sub->main, {0}, false, sub->filtered_from - 1, NULL}};
+  for (int i = 0; i < (sub->filtered_from > 1 ? 2 : 1); i++) {
+    if (!mehari_rec_handlers(steps[i].rec, MEHARI_PHASE_OUTPUT_FILTER))
+      continue;
+    steps[i].body = (mehari_text){SvPVX(body), SvCUR(body)};
+    SV *made = filter(aTHX_ steps[i]);
+    if (!made)
+      return false;
+    sv_setsv(body, made);
+    SvREFCNT_dec(made);
+  }
+  return true;
 }
 
 /* The body is complete before a worker sees it, so it is filtered at once and lives as long as the request. */
 static void filter_input(pTHX_ mehari_rec *rec)
 {
-  SV *made = filter(aTHX_ rec, MEHARI_PHASE_INPUT_FILTER, (mehari_text){mehari_now.body, mehari_now.body_length}, true);
+  SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, true, 0, NULL});
+  mehari_input_refused = !made;
   if (!made)
-    return;
+    made = newSVpvs("");
   HV *slots = rec->slots ? rec->slots : (rec->slots = newHV());
   (void)hv_stores(slots, "filtered body", made);
   mehari_mailbox_replace_body((mehari_text){SvPVX(made), SvCUR(made)});
@@ -67,9 +94,13 @@ static void filter_input(pTHX_ mehari_rec *rec)
 
 void mehari_filters_begin(pTHX_ mehari_rec *rec)
 {
+  mehari_input_refused = false;
   if (mehari_rec_handlers(rec, MEHARI_PHASE_INPUT_FILTER) && mehari_now.body_length)
     filter_input(aTHX_ rec);
   mehari_output_gathers = mehari_rec_handlers(rec, MEHARI_PHASE_OUTPUT_FILTER) != NULL;
+  /* Theirs is to begin before the answer does. */
+  if (mehari_output_gathers)
+    SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, false));
 }
 
 /* add_output_filter($code), add_input_filter($code): what was read or sent before is not filtered. */

@@ -24,6 +24,26 @@ static SV *full_path(pTHX_ SV *base, SV *path)
 
 enum { LOOKUP_URI, LOOKUP_METHOD_URI, LOOKUP_FILE };
 
+/* Which of the main request's filters a sub-request's answer goes through, by the one that is named. */
+static void go_through(pTHX_ mehari_rec *sub, SV *filter)
+{
+  if (!sv_derived_from(filter, "Apache2::Filter::Place"))
+    croak("expected one of $r->output_filters, not `%s`", SvPV_nolen(filter));
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(filter);
+  PUTBACK;
+  int count = call_method("number", G_SCALAR);
+  SPAGAIN;
+  SV *place = count ? POPs : &PL_sv_undef;
+  sub->filtered_from = SvOK(place) ? SvIV(place) + 1 : 0;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
 XS_INTERNAL(lookup)
 {
   dXSARGS;
@@ -43,6 +63,8 @@ XS_INTERNAL(lookup)
   PL_op = here;
   if (!sub)
     croak("the server has no answer for this path");
+  if (items > needed && SvOK(ST(needed)))
+    go_through(aTHX_ sub, ST(needed));
   ST(0) = object_of(aTHX_ sub);
   XSRETURN(1);
 }

@@ -284,6 +284,7 @@ struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
   mehari_rec *main; /* of a sub-request: what it is part of */
   mehari_rec *prev, *next; /* internal redirects */
+  int filtered_from; /* of a sub-request: the place of its main request's filter that its answer goes through first, and 1; 0: through none */
   mehari_rec *older; /* all that live, the newest first */
   SV *object; /* its `$r`; NULL: nobody asked */
   mehari_job job; /* the frame it came with; of the current one it is mehari_now */

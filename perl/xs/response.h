@@ -16,7 +16,8 @@ void mehari_output_detach(void);  /* children that live on are not waited for */
 bool mehari_output_is_complete(void); /* the response is: nothing more can be added */
 /* A response within the response: its body goes where the one around it goes, its head nowhere. */
 void mehari_output_enter(pTHX_ bool parse_headers);
-int mehari_output_leave(pTHX); /* 0, or the status it ended with */
+struct mehari_rec;
+int mehari_output_leave(pTHX_ struct mehari_rec *sub); /* 0, or the status it ended with */
 bool mehari_output_sent(void);    /* the head is on its way: the status is settled */
 size_t mehari_output_bytes(void);
 bool mehari_output_has_body(pTHX); /* something of the body was printed */

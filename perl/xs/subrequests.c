@@ -92,7 +92,7 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
   int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
-  int within = mehari_output_leave(aTHX);
+  int within = mehari_output_leave(aTHX_ sub);
   mehari_rec_enter(before);
   mehari_phase_now = phase;
   if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {

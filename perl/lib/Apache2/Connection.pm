@@ -84,8 +84,8 @@ sub auth_type { my $self = shift; return $self->{r}->ap_auth_type(@_) }
 my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
 # The filters of the connection, the first one added nearest to who asks; the last is the network.
-sub input_filters  { return $_[0]->_filters('input') }
-sub output_filters { return $_[0]->_filters('output') }
+sub input_filters  { return $_[0]->_filters('input')->at(0) }
+sub output_filters { return $_[0]->_filters('output')->at(0) }
 
 sub add_input_filter  { return $_[0]->_add_filter('input',  $_[1]) }
 sub add_output_filter { return $_[0]->_add_filter('output', $_[1]) }
@@ -94,13 +94,12 @@ sub _filters {
     my ($self, $way) = @_;
     defined $self->fileno or Carp::croak("Apache2::Connection::${way}_filters: $INSTEAD");
     return $self->{chain}{$way} ||= do {
+        require Apache2::Filter::Chain;
         require Apache2::Filter::Network;
-        my $filter = $self->{network} ||= Apache2::Filter::Network->of_connection($self);
-        for my $handler (reverse $self->_configured_filters($way), @{ $self->{added}{$way} || [] }) {
-            require Apache2::Filter::OfConnection;
-            $filter = Apache2::Filter::OfConnection->new($self, $handler, $way, $filter);
-        }
-        $filter;
+        my $network = $self->{network} ||= Apache2::Filter::Network->of_connection($self);
+        my $chain = Apache2::Filter::Chain->new($way, $network, c => $self);
+        $chain->add($_) for $self->_configured_filters($way), @{ $self->{added}{$way} || [] };
+        $chain;
     };
 }
 

@@ -1,88 +1,119 @@
 package Apache2::Filter;
 
-# Streaming filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK }`.
-# What a handler flushes goes through the chain at once, the rest at its end or when it is much, in pieces of 8 KiB, as
-# mod_perl's own buffer gives them; the last call has no piece and `seen_eos`. Where APR::Brigade is loaded a filter gets a
-# brigade as well: `$f->next->get_brigade` fills that of an input filter, `$f->next->pass_brigade` takes that of an output
-# filter (Apache2::Filter::Next).
+# Filters: `sub handler { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } OK }`, or with the
+# brigade they are called with. They stand in a chain (Apache2::Filter::Chain): who reads asks the first for a brigade, and
+# it asks the one behind it; who writes passes it one. What a handler flushes goes through at once, the rest at its end or
+# when it is much, in pieces of 8 KiB, as mod_perl's own buffer gives them; the last call has no piece and `seen_eos`.
 
 use strict;
 use warnings;
+use APR::Brigade       ();
+use APR::BucketAlloc   ();
 use Apache2::Const     ();
 use Apache2::FilterRec ();
 use Mehari::Absent     ();
 use Mehari::Handler    ();
+use Scalar::Util       ();
 
 my $PIECE = 8192;
 
-# By their code: what is to be called before a filter's first piece, and filters that are none of requests.
+# By their code: what is to be called before a filter's first piece, and filters that are of connections.
 my (%init, %of_connections);
 
-# A part of the body as the handlers of a phase leave it, one after the other; dies when one of them does.
-sub run {
-    my ($r, $handlers, $body, $phase, $is_last) = @_;
-    my $chain  = $r->_slots->{"filters of $phase"} ||= [];
-    my @pieces = unpack "(a$PIECE)*", $body;
-    for my $at (0 .. $#$handlers) {
-        $chain->[$at] ||= _begun($r, $handlers->[$at], $phase);
-        @pieces = $chain->[$at]->_through($is_last, @pieces);
-    }
-    return join '', @pieces;
+# ---- for Apache2::Filter::Chain ----
+
+# The filter at a place of a chain; its owner is a request or a connection.
+sub begun {
+    my ($class, $chain, $handler, $place) = @_;
+    my ($code, @invocant) = Mehari::Handler::called($handler);
+    my $self = bless { %{ $chain->owner }, is_input => $chain->is_input, place => $place, ctx => undef, code => $code, invocant => \@invocant }, $class;
+    Scalar::Util::weaken($self->{chain} = $chain);
+    my $init = $init{$code};
+    $init->($self) if $init;
+    return $self;
 }
 
 # A filter by its name or code, marked `FilterConnectionHandler`.
 sub is_of_connections { my ($code) = Mehari::Handler::called($_[0]); return $of_connections{$code} ? 1 : 0 }
 
-sub _begun {
-    my ($r, $handler, $phase) = @_;
-    my ($code, @invocant) = Mehari::Handler::called($handler);
-    die 'the filter ', (ref $handler ? 'of this request' : $handler), " is one of connections, which do not exist here: use FilterRequestHandler\n" if $of_connections{$code};
-    my $self = bless { r => $r, is_input => $phase =~ /Input/ ? 1 : 0, name => ref $handler ? 'CODE' : $handler, ctx => undef, code => $code, invocant => \@invocant }, __PACKAGE__;
-    _init($code, $self);
-    return $self;
+# A part of a body as the filters of a phase, from a place on, leave it; dies when one of them does.
+sub run {
+    my ($r, $handlers, $body, $phase, $is_last, $place) = @_;
+    require Apache2::Filter::Chain;
+    my $chain = Apache2::Filter::Chain->of_request($r, $phase, $handlers);
+    return $chain->is_input ? $chain->drawn($body) : $chain->passed($body, $is_last, $place);
 }
 
-# What a filter prints in one call is one piece for the next filter.
-sub _through {
-    my ($self, $is_last, @pieces) = @_;
-    my ($code, $invocant) = @$self{qw(code invocant)};
-    my @made;
-    while (@pieces && !$self->{removed}) { push @made, $self->_call($code, $invocant, shift @pieces, 0) }
-    push @made, @pieces if $self->{removed};
-    push @made, $self->_call($code, $invocant, '', 1) if $is_last && !$self->{removed};
-    return grep { length } @made;
+sub _call_with { my ($self, @arguments) = @_; return $self->{code}->(@{ $self->{invocant} }, $self, @arguments) // 0 }
+
+# ---- towards the server ----
+
+# get_brigade($brigade, $mode, $block, $bytes): what the filter makes of what is behind it; 0, or a status.
+sub get_brigade {
+    my ($self, $brigade, @asked) = @_;
+    return $self->next->get_brigade($brigade, @asked) if $self->{removed};
+    @$self{qw(piece at eos made asked pulled status)} = ('', 0, 0, '', \@asked, 0, 0);
+    my $answer   = $self->_call_with($brigade, @asked);
+    my $declines = $answer eq Apache2::Const::DECLINED();
+    die "a filter that has called \$f->read must return OK and not DECLINED\n" if $declines && $self->{pulled};
+    return $self->next->get_brigade($brigade, @asked) if ($declines || $self->{removed}) && !$self->{pulled} && $brigade->is_empty;
+    $self->{made} .= substr $self->{piece}, $self->{at} if $self->{removed};
+    _add($brigade, $self->{made}, $self->{pulled} && $self->{eos} && 'eos_create');
+    return $answer > 0 ? $answer : $brigade->is_empty ? $self->{status} : 0;
 }
 
-# One piece; what a filter that declines, or removes itself, has not read passes as it is.
-sub _call {
-    my ($self, $code, $invocant, $piece, $eos) = @_;
-    @$self{qw(piece at eos made)} = ($piece, 0, $eos, '');
-    my @brigade = $INC{'APR/Brigade.pm'} ? $self->_brigade : ();
-    my $answer   = $code->(@$invocant, $self, @brigade);
-    if (@brigade && $self->{is_input}) {
-        $brigade[0]->flatten(my $text);
-        $self->{made} .= $text;
-    }
-    my $declined = defined $answer && $answer eq Apache2::Const::DECLINED();
-    $self->{made} .= substr $self->{piece}, $self->{at} if $declined || $self->{removed};
-    return $self->{made};
-}
-
-# What a filter that works on brigades is called with: the piece, or for input an empty one, its mode and size.
-sub _brigade {
+# A filter that streams reads one brigade a call.
+sub _pull {
     my ($self) = @_;
-    my $brigade = APR::Brigade->new($self->{r}->pool, APR::BucketAlloc->new);
-    return ($brigade, Apache2::Const::MODE_READBYTES(), 0, $PIECE) if $self->{is_input};
-    $self->_fill($brigade);
-    # It is the brigade's now.
-    return $brigade;
+    my $brigade = APR::Brigade->new($self->c->pool, APR::BucketAlloc->new);
+    $self->{pulled} = 1;
+    $self->{status} = $self->next->get_brigade($brigade, @{ $self->{asked} });
+    $self->{eos}    = _has($brigade, 'is_eos');
+    $brigade->flatten($self->{piece});
+    return;
 }
 
-sub _fill {
+# ---- towards the client ----
+
+# pass_brigade($brigade): what the filter makes of it goes on to the next; 0, or a status. What it prints comes behind
+# what it passed on itself.
+sub pass_brigade {
     my ($self, $brigade) = @_;
-    my $piece = substr $self->{piece}, $self->{at};
-    $brigade->insert_tail(APR::Bucket->new($brigade->bucket_alloc, $piece)) if length $piece;
-    $brigade->insert_tail(APR::Bucket::eos_create($brigade->bucket_alloc)) if $self->{eos};
+    return 0 if $self->{ended};
+    return $self->next->pass_brigade($brigade) if $self->{removed};
+    my $flushes = _has($brigade, 'is_flush');
+    my $is_last = _has($brigade, 'is_eos');
+    @$self{qw(at eos made)} = (0, $is_last, '');
+    $brigade->flatten($self->{piece});
+    my $answer = $self->_call_with($brigade);
+    if ($answer eq Apache2::Const::DECLINED()) {
+        return $self->next->pass_brigade($brigade) unless $self->{at};
+        $self->{made} .= substr $self->{piece}, $self->{at};
+    }
+    $self->{made} .= substr $self->{piece}, $self->{at} if $self->{removed};
+    $self->{ended} = $is_last;
+    $brigade->cleanup;
+    _add($brigade, $self->{made}, $flushes && 'flush_create', $is_last && 'eos_create');
+    my $status = $brigade->is_empty ? 0 : $self->next->pass_brigade($brigade);
+    return $answer > 0 ? $answer : $status;
+}
+
+sub fflush {
+    my ($self, $brigade) = @_;
+    _add($brigade, '', 'flush_create');
+    return $self->pass_brigade($brigade);
+}
+
+sub _has {
+    my ($brigade, $mark) = @_;
+    for (my $bucket = $brigade->first; $bucket; $bucket = $brigade->next($bucket)) { return 1 if $bucket->$mark }
+    return 0;
+}
+
+sub _add {
+    my ($brigade, $text, @marks) = @_;
+    $brigade->insert_tail(APR::Bucket->new($brigade->bucket_alloc, $text)) if length $text;
+    $brigade->insert_tail(APR::Bucket->can($_)->($brigade->bucket_alloc)) for grep { $_ } @marks;
     return;
 }
 
@@ -91,6 +122,7 @@ sub _fill {
 # read($buffer, $length): bytes read; 0 at the end of the piece.
 sub read {
     my ($self, undef, $length) = @_;
+    $self->_pull if $self->{is_input} && !$self->{pulled};
     $length = $PIECE unless defined $length;
     $_[1] = substr $self->{piece}, $self->{at}, $length;
     $self->{at} += length $_[1];
@@ -115,13 +147,17 @@ sub seen_eos { my $self = shift; my $old = $self->{eos}; $self->{eos} = $_[0] if
 sub ctx { my $self = shift; my $old = $self->{ctx}; $self->{ctx} = $_[0] if @_; return $old }
 
 sub r { return $_[0]{r} }
-sub c { return $_[0]{r}->connection }
+sub c { return $_[0]{c} || $_[0]{r}->connection }
 
 sub remove { $_[0]{removed} = 1; return }
 
-sub frec { my ($self) = @_; return Apache2::FilterRec->new($self->{name}) }
-sub next { require Apache2::Filter::Next; return Apache2::Filter::Next->of($_[0]) }
-sub fflush { my ($self, $brigade) = @_; return $self->next->pass_brigade($brigade) }
+# mod_perl has one name for all of its filters of a kind.
+sub frec {
+    my ($self) = @_;
+    return Apache2::FilterRec->new('modperl_' . ($self->{r} ? 'request' : 'connection') . ($self->{is_input} ? '_input' : '_output'));
+}
+
+sub next { my ($self) = @_; return $self->{chain}->at($self->{place} + 1) }
 
 sub TIEHANDLE { my ($class, $self) = @_; return $self }
 sub PRINT  { my $self = shift; return $self->print(@_) }
@@ -141,11 +177,6 @@ sub MODIFY_CODE_ATTRIBUTES {
     return @unknown;
 }
 
-sub _init { my ($code, $self) = @_; my $init = $init{$code} or return; $init->($self); return }
-
-Mehari::Absent::methods(
-    __PACKAGE__, 'a filter asks the next one: $f->next->get_brigade, $f->next->pass_brigade; or use $f->read and $f->print',
-    qw(get_brigade pass_brigade filter_flush),
-);
+Mehari::Absent::methods(__PACKAGE__, 'a filter flushes by passing a brigade on: $f->fflush($bb)', 'filter_flush');
 
 1;

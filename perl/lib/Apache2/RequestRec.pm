@@ -6,7 +6,6 @@ package Apache2::RequestRec;
 use strict;
 use warnings;
 use Mehari ();
-use Mehari::Absent ();
 
 our $AUTOLOAD;
 
@@ -62,10 +61,12 @@ sub READ { my $self = shift; $self->read(@_) }
 # The number of a closed request is all there is of it.
 sub DESTROY { return }
 
-Mehari::Absent::methods(
-    __PACKAGE__, 'the chain of filters cannot be walked: use $r->add_output_filter and $r->add_input_filter',
-    qw(input_filters output_filters proto_input_filters proto_output_filters),
-);
+# The filters of the request, the first one first; those of the protocol stand behind all of Perl's.
+sub input_filters        { return _place($_[0], 'input',  0) }
+sub output_filters       { return _place($_[0], 'output', 0) }
+sub proto_input_filters  { return _place($_[0], 'input',  9**9) }
+sub proto_output_filters { return _place($_[0], 'output', 9**9) }
+sub _place { my ($self, $way, $number) = @_; require Apache2::Filter::Place; return Apache2::Filter::Place->of($self, $way, $number) }
 
 # A method of a module that nobody has loaded: it is loaded, as if it had been named.
 sub AUTOLOAD {

@@ -1,0 +1,80 @@
+package Apache2::Filter::Chain;
+
+# The filters of a request or a connection in one direction, and what stands behind the last of them: a request's body
+# (Apache2::Filter::Body) or the client's socket (Apache2::Filter::Network).
+
+use strict;
+use warnings;
+use APR::Brigade     ();
+use APR::BucketAlloc ();
+use Apache2::Const   ();
+use Apache2::Filter  ();
+use Apache2::Filter::Body ();
+
+my $PIECE = 8192;
+
+# new($way, $end, r => $r) or (..., c => $connection)
+sub new { my ($class, $way, $end, %owner) = @_; return bless { way => $way, end => $end, owner => \%owner, filters => [] }, $class }
+
+# That of a request and one of its phases, with the filters that have been added since it was asked for last.
+sub of_request {
+    my ($class, $r, $phase, $handlers) = @_;
+    my $self = $r->_slots->{"filters of $phase"} ||= $class->new($phase =~ /Input/ ? 'input' : 'output', Apache2::Filter::Body->new, r => $r);
+    while (my $handler = $handlers->[@{ $self->{filters} }]) {
+        die 'the filter ', (ref $handler ? 'of this request' : $handler), " is one of connections: within HTTP use FilterRequestHandler\n" if Apache2::Filter::is_of_connections($handler);
+        $self->add($handler);
+    }
+    return $self;
+}
+
+sub add { my ($self, $handler) = @_; push @{ $self->{filters} }, Apache2::Filter->begun($self, $handler, scalar @{ $self->{filters} }); return }
+
+sub owner    { return $_[0]{owner} }
+sub is_input { return $_[0]{way} eq 'input' }
+
+# The filter of a place, or the next that is still there; behind the last one the end.
+sub at {
+    my ($self, $place) = @_;
+    my $filters = $self->{filters};
+    $place++ while $filters->[$place] && $filters->[$place]{removed};
+    return $filters->[$place] || $self->{end};
+}
+
+sub _brigade { my ($self) = @_; return APR::Brigade->new($self->{owner}{r}->pool, APR::BucketAlloc->new) }
+
+# All of a request's body, drawn through the filters.
+sub drawn {
+    my ($self, $body) = @_;
+    my $end  = $self->{end};
+    my $all  = '';
+    $end->begin($body);
+    while (1) {
+        my ($brigade, $before) = ($self->_brigade, $end->calls);
+        my $status = $self->at(0)->get_brigade($brigade, Apache2::Const::MODE_READBYTES(), 0, $PIECE);
+        die "an input filter answered $status\n" if $status && $status != Apache2::Filter::Body::OVER();
+        $brigade->flatten(my $text);
+        $all .= $text;
+        # A filter that asks for nothing and gives nothing would do so for ever.
+        last if $status || Apache2::Filter::_has($brigade, 'is_eos') || !length $text && $end->calls == $before;
+    }
+    return $all;
+}
+
+# A part of the answer's body, passed through the filters from this place on.
+sub passed {
+    my ($self, $body, $is_last, $place) = @_;
+    for my $piece (unpack "(a$PIECE)*", $body) { $self->_pass($place, $piece) }
+    $self->_pass($place, '', 'eos_create') if $is_last;
+    return $self->{end}->taken;
+}
+
+sub _pass {
+    my ($self, $place, $piece, @marks) = @_;
+    my $brigade = $self->_brigade;
+    Apache2::Filter::_add($brigade, $piece, @marks);
+    my $status = $self->at($place || 0)->pass_brigade($brigade);
+    die "an output filter answered $status\n" if $status;
+    return;
+}
+
+1;

@@ -1,0 +1,147 @@
+package TestPass::input;
+
+# Input filters that fail, begin, leave something out or wait for more: pass/input.t asks.
+
+use strict;
+use warnings FATAL => 'all';
+use base 'Apache2::Filter';
+use Apache2::Connection  ();
+use Apache2::RequestIO   ();
+use Apache2::RequestRec  ();
+use Apache2::RequestUtil ();
+use APR::Brigade ();
+use APR::Bucket  ();
+use APR::Pool    ();
+use APR::Table   ();
+use Apache2::Const -compile => qw(OK DECLINED MODE_READBYTES);
+use APR::Const -compile => qw(SUCCESS BLOCK_READ);
+
+sub response {
+    my $r = shift;
+    $r->content_type('text/plain');
+    my $body  = $r->dir_config('Dies') ? body($r) : eval { body($r) };
+    my $notes = join ' ', map { "$_=" . ($r->notes->get($_) || 0) } qw(begun calls);
+    $r->print(!defined $body ? 'failed' : length $body > 100 ? length $body : "($body)", " $notes");
+    return Apache2::Const::OK;
+}
+
+# Under mod_perl `$r->read` takes an empty brigade for the end.
+sub body {
+    my $r    = shift;
+    my $bb   = APR::Brigade->new($r->pool, $r->connection->bucket_alloc);
+    my $body = '';
+    while (1) {
+        $r->input_filters->get_brigade($bb, Apache2::Const::MODE_READBYTES, APR::Const::BLOCK_READ, 8192);
+        while (my $bucket = $bb->first) {
+            return $body if $bucket->is_eos;
+            $bucket->read(my $part);
+            $body .= $part;
+            $bucket->delete;
+        }
+    }
+}
+
+sub greedy { my $f = shift; $f->read(my $part, 10); return Apache2::Const::DECLINED }
+sub dies   { die "on purpose\n" }
+
+sub partly {
+    my $f = shift;
+    if (!$f->ctx) { $f->read(my $part, 1024); $f->print('only the first'); $f->ctx(1) }
+    else { 1 while $f->read(my $part, 1024) }
+    return Apache2::Const::OK;
+}
+
+sub around {
+    my $f = shift;
+    $f->print('HEAD ') unless $f->ctx;
+    $f->ctx(1);
+    while ($f->read(my $part, 1024)) { $f->print($part) }
+    $f->print(' TAIL') if $f->seen_eos;
+    return Apache2::Const::OK;
+}
+
+sub begins : FilterInitHandler {
+    my $f = shift;
+    $f->r->notes->set(begun => 1 + ($f->r->notes->get('begun') || 0));
+    $f->ctx({ calls => 0 });
+    return Apache2::Const::OK;
+}
+
+sub counted : FilterRequestHandler FilterHasInitHandler(\&begins) {
+    my ($f, $bb, @asked) = @_;
+    $f->r->notes->set(calls => ++$f->ctx->{calls});
+    my $status = $f->next->get_brigade($bb, @asked);
+    return $status unless $status == APR::Const::SUCCESS;
+    return Apache2::Const::OK;
+}
+
+# The text of a brigade from behind, and whether the end came with it.
+sub more {
+    my ($f, $mode, $block, $bytes) = @_;
+    my $come = APR::Brigade->new($f->r->pool, $f->c->bucket_alloc);
+    $f->next->get_brigade($come, $mode, $block, $bytes);
+    my ($text, $ended) = ('', 0);
+    for (my $bucket = $come->first; $bucket; $bucket = $come->next($bucket)) {
+        last if $ended = $bucket->is_eos;
+        $bucket->read(my $part);
+        $text .= $part;
+    }
+    $come->destroy;
+    return ($text, $ended);
+}
+
+# The first 26 bytes; the rest is read and thrown away, within one call.
+sub few {
+    my ($f, $bb, $mode, $block, $bytes) = @_;
+    my ($text, $ended) = more($f, $mode, $block, 26);
+    until ($ended) { (undef, $ended) = more($f, $mode, $block, $bytes) }
+    $bb->insert_tail(APR::Bucket->new($bb->bucket_alloc, $text));
+    $bb->insert_tail(APR::Bucket::eos_create($bb->bucket_alloc));
+    return Apache2::Const::OK;
+}
+
+# Pieces of a size of its own: it asks again until it has one, and keeps what is over.
+sub pieces {
+    my ($f, $bb, $mode, $block, $bytes) = @_;
+    my $size = 16_389;
+    my ($text, $part, $ended) = ($f->ctx // '', '', 0);
+    while (!$ended && length $text < $size) { ($part, $ended) = more($f, $mode, $block, $bytes); $text .= $part }
+    while (length $text >= $size) { $bb->insert_tail(APR::Bucket->new($bb->bucket_alloc, substr $text, 0, $size, '')) }
+    $f->ctx($ended ? '' : $text);
+    return Apache2::Const::OK unless $ended;
+    $bb->insert_tail(APR::Bucket->new($bb->bucket_alloc, $text));
+    $bb->insert_tail(APR::Bucket::eos_create($bb->bucket_alloc));
+    return Apache2::Const::OK;
+}
+
+1;
+__DATA__
+<NoAutoConfig>
+PerlModule TestPass::input
+<Location /TestPass__input>
+    SetHandler modperl
+    PerlResponseHandler TestPass::input::response
+</Location>
+<Location /TestPass__input/greedy>
+    PerlInputFilterHandler TestPass::input::greedy
+</Location>
+<Location /TestPass__input/dies>
+    PerlSetVar Dies yes
+    PerlInputFilterHandler TestPass::input::dies
+</Location>
+<Location /TestPass__input/partly>
+    PerlInputFilterHandler TestPass::input::partly
+</Location>
+<Location /TestPass__input/around>
+    PerlInputFilterHandler TestPass::input::around
+</Location>
+<Location /TestPass__input/counted>
+    PerlInputFilterHandler TestPass::input::counted
+</Location>
+<Location /TestPass__input/few>
+    PerlInputFilterHandler TestPass::input::few
+</Location>
+<Location /TestPass__input/pieces>
+    PerlInputFilterHandler TestPass::input::pieces
+</Location>
+</NoAutoConfig>

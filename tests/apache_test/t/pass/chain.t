@@ -1,0 +1,11 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(GET_BODY POST_BODY);
+plan tests => 7, need_lwp;
+my $path = '/TestPass__chain';
+ok t_cmp(GET_BODY("$path/names"), 'some text: modperl_request_output modperl_request_output and more', 'names');
+ok t_cmp(POST_BODY("$path/hand", content => 'abc' x 10_000), 'ABC' x 10_000, 'both ends by hand');
+my %within = (all => 'aaxzz', second => 'axzz', none => 'axz', '' => 'axz', 'text' => 'a+zaxza-z');
+ok t_cmp(GET_BODY("$path/within?$_"), $within{$_}, "within: $_") for sort keys %within;

@@ -1,0 +1,15 @@
+use strict;
+use warnings;
+use Apache::Test;
+use Apache::TestUtil;
+use Apache::TestRequest qw(POST POST_BODY);
+plan tests => 7, need_lwp;
+my $path = '/TestPass__input';
+my $long = join '', map { "line$_" } 10_000 .. 13_999;
+ok t_cmp(POST_BODY("$path/greedy", content => $long), 'failed begun=0 calls=0', 'a filter that has read may not decline');
+ok t_cmp(POST("$path/dies", content => $long)->code, 500, 'a filter that dies');
+ok t_cmp(POST_BODY("$path/partly", content => 'x' x 11_000), '(only the first) begun=0 calls=0', 'what is not printed is gone');
+ok t_cmp(POST_BODY("$path/around", content => 'text'), '(HEAD text TAIL) begun=0 calls=0', 'before and behind');
+ok t_cmp(POST_BODY("$path/counted", content => 'text'), '(text) begun=1 calls=1', 'it begins once, and the end comes with the last');
+ok t_cmp(POST_BODY("$path/few", content => $long), '(line10000line10001line1000) begun=0 calls=0', 'the rest thrown away');
+ok t_cmp(POST_BODY("$path/pieces", content => $long), '36000 begun=0 calls=0', 'pieces of its own size');
