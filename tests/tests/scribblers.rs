@@ -2,7 +2,7 @@
 //! finds a sound worker.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{Rung, Server};
+use mehari_harness::{Rung, Server, PATIENCE};
 
 /// Where the words stand in a mailbox (`perl/xs/wire.h`).
 const PLACES: &str =
@@ -41,6 +41,12 @@ fn survives(scribble: &str) -> Vec<u16> {
         let next = server.get("/registry/hello.pl");
         assert_eq!(next.expect(200), "Hello", "after {scribble}");
     }
+    if statuses.contains(&502) {
+        let says_why =
+            |line: &str| line.contains("it is replaced") || line.contains("was ended by");
+        let said = server.log.wait_for(PATIENCE, says_why);
+        assert!(said.is_some(), "{scribble}: {}", server.log.text());
+    }
     let ran = server.site.read("htdocs/ran");
     assert_eq!(ran, "0\n1\n2\n", "{scribble}: {}", server.log.text());
     statuses
@@ -50,6 +56,17 @@ fn survives(scribble: &str) -> Vec<u16> {
 fn request_is_run_once_when_its_worker_claims_not_to_have_it() {
     survives("poke($place{word}, peek($place{word}) - (1 << 32));");
     survives("poke($place{word}, peek($place{word}) - (1 << 32)); kill 9, $$;");
+}
+
+/// The front looks at every mailbox now and then: what a script has begun it cannot deny after that.
+#[test]
+fn request_that_was_seen_to_begin_cannot_be_denied() {
+    let statuses = survives(
+        "select undef, undef, undef, 0.4;\n\
+         poke($place{word}, peek($place{word}) - (1 << 32));\n\
+         select undef, undef, undef, 30;",
+    );
+    assert_eq!(statuses, [502; 3]);
 }
 
 #[test]

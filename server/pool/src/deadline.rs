@@ -1,7 +1,7 @@
 //! What time does to requests: the take-back timer, time limits, and the regular round.
 
 use crate::call::Fault;
-use crate::dispatch::SLOW;
+use crate::dispatch::{BAD_POSITION, SLOW};
 use crate::inner::{Inner, Pool};
 use crate::timer::Timer;
 use mehari_config::LogLevel;
@@ -84,6 +84,11 @@ impl Inner {
             let Some(held) = worker.held.front() else {
                 continue;
             };
+            // What it is seen to have begun it cannot deny later.
+            if worker.mailbox.waiting().is_err() {
+                self.kill_broken(index, BAD_POSITION);
+                continue;
+            }
             // A worker that waits for a slow client is not slow itself: that time does not count.
             let waits = self.exchanges.get(held.ticket).is_some_and(|arrived| {
                 arrived.body.len() >= crate::deliver::BODY_AHEAD

@@ -1,7 +1,7 @@
 //! Scripts that answer the same on every rung.
 
-use crate::guide;
-use mehari_harness::{against_apache, Request, Rung};
+use crate::{guide, ONE_WORKER};
+use mehari_harness::{against_apache, Request, Rung, Server};
 
 /// A script that answers the same on every rung, the first time and the second.
 struct Row {
@@ -75,13 +75,11 @@ const SAME_EVERYWHERE: &[Row] = &[
     Row { request: get, script: "fork_double.pl", content_type: "text/plain", body: "Parent has finished\n" },
 ];
 
-#[test]
-fn scripts_of_the_guide_answer_the_same_on_every_rung() {
-    let server = guide();
+fn answer_the_same(server: &Server, rungs: &[Rung], is_apache: bool) {
     for row in SAME_EVERYWHERE {
-        for rung in Rung::ALL {
+        for &rung in rungs {
             // mod_perl cuts a script at a line that begins with __END__ wherever it stands.
-            if against_apache() && Rung::SHARED.contains(&rung) && row.script == "heredoc.pl" {
+            if is_apache && Rung::SHARED.contains(&rung) && row.script == "heredoc.pl" {
                 continue;
             }
             for time in 1..=2 {
@@ -96,4 +94,23 @@ fn scripts_of_the_guide_answer_the_same_on_every_rung() {
             }
         }
     }
+}
+
+#[test]
+fn scripts_of_the_guide_answer_the_same_on_every_rung() {
+    answer_the_same(&guide(), &Rung::ALL, against_apache());
+}
+
+#[test]
+fn scripts_of_the_guide_answer_the_same_under_mod_perl() {
+    if !mehari_harness::apache::is_installed() {
+        eprintln!("SKIPPED: apache2 or libapache2-mod-perl2 is not installed");
+        return;
+    }
+    let rungs = [Rung::Cgi, Rung::PerlRun, Rung::Registry];
+    let site = Server::builder().fixtures("guide").conf(ONE_WORKER);
+    let folder = site.folder_of("scripts");
+    let sections = rungs.map(|rung| rung.section(&folder)).concat();
+    let apache = site.conf(&sections).on_apache().start();
+    answer_the_same(&apache, &rungs, true);
 }

@@ -162,6 +162,28 @@ fn a_back_end_that_answers_before_it_reads_gets_the_body_all_the_same() {
     );
 }
 
+#[test]
+fn a_back_end_that_changes_the_protocol_amid_a_request_is_not_followed() {
+    // What is left of the body would be the first thing said in the new protocol.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    let hasty = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        read_head(&mut stream);
+        let head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
+        stream.write_all(head).expect("taken");
+        // Open and unread until the end.
+        stream
+    });
+    let server = builder(&format!("ProxyPass / http://{address}/\n")).start();
+    let upgrade = Request::post("/", vec![b'x'; 16 << 20]).field("Upgrade", "x");
+    let mut client = server.connect();
+    let answer = client.send(&upgrade.field("Connection", "Upgrade"));
+    assert_eq!(answer.expect("an answer").status, 502);
+    server.log.expect("a change of protocol amid the request");
+    drop(hasty.join().expect("no panic"));
+}
+
 /// Reads a head, and gives what came behind it.
 fn read_head(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();

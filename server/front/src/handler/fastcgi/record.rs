@@ -129,8 +129,16 @@ impl Params {
 
 /// A name and its value (section 3.4).
 fn push_pair(name: &[u8], value: &[u8], into: &mut Vec<u8>) {
-    push_length(name.len(), into);
-    push_length(value.len(), into);
+    into.reserve(8 + name.len() + value.len());
+    match (name.len(), value.len()) {
+        (short @ 0..=127, other @ 0..=127) => {
+            into.extend_from_slice(&[short as u8, other as u8]);
+        }
+        (name, value) => {
+            push_length(name, into);
+            push_length(value, into);
+        }
+    }
     into.extend_from_slice(name);
     into.extend_from_slice(value);
 }

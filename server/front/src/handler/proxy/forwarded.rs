@@ -1,7 +1,7 @@
 //! What back ends are told of those before us: `X-Forwarded-*` and `Forwarded` (RFC 7239).
 
 use crate::handler::perl::scheme;
-use crate::request::Request;
+use crate::request::{Field, Request};
 use mehari_config::{Forwarded, ProxySettings};
 use mehari_pool::script_head::is_token_byte;
 
@@ -26,8 +26,12 @@ pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
     }
 }
 
-/// Appends the fields.
-pub fn push(request: &Request<'_>, settings: &ProxySettings, server: &[u8], into: &mut Vec<u8>) {
+/// Appends the fields. `said`: the client says something of its own in one of them.
+pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &mut Vec<u8>) {
+    let kept: &[Field<'_>] = match said && settings.forwarded == Forwarded::Append {
+        true => request.fields,
+        false => &[],
+    };
     let scheme = scheme(request);
     let client = request.peer.remote_addr.as_bytes();
     if settings.add_headers {
@@ -35,31 +39,24 @@ pub fn push(request: &Request<'_>, settings: &ProxySettings, server: &[u8], into
             ("X-Forwarded-For", client),
             ("X-Forwarded-Host", request.host),
             ("X-Forwarded-Proto", scheme),
-            ("X-Forwarded-Server", server),
+            ("X-Forwarded-Server", request.server()),
         ];
         for (name, value) in ours {
-            push_behind(request, settings, (name, value), into);
+            push_behind(kept, (name, value), into);
         }
     }
     if settings.add_forwarded {
         let element = element(client, request.host, scheme);
-        push_behind(request, settings, ("Forwarded", &element), into);
+        push_behind(kept, ("Forwarded", &element), into);
     }
 }
 
-/// The value, behind what the client says where that is kept.
-fn push_behind(
-    request: &Request<'_>,
-    settings: &ProxySettings,
-    (name, value): (&str, &[u8]),
-    into: &mut Vec<u8>,
-) {
+/// The value, behind those of the same name that are kept.
+fn push_behind(kept: &[Field<'_>], (name, value): (&str, &[u8]), into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");
-    if settings.forwarded == Forwarded::Append {
-        let before = request.fields.iter();
-        let before = before.filter(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
-        for (_, value) in before {
+    for (known, value) in kept {
+        if known.eq_ignore_ascii_case(name.as_bytes()) {
             into.extend_from_slice(value);
             into.extend_from_slice(b", ");
         }

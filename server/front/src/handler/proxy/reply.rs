@@ -72,17 +72,16 @@ impl Http {
     ) -> Result<Option<Said>, Fault> {
         loop {
             let bytes = input.bytes();
-            let Some(end) = script_head::end(bytes, self.searched) else {
-                self.searched = bytes.len();
-                return match bytes.len() > script_head::LONGEST {
-                    true => Err(Fault::Malformed("its head is too long")),
-                    false => Ok(None),
-                };
+            // What came in one piece is read at once. Of what comes bit by bit the end is looked for first, so
+            // that no byte is read again and again.
+            let whole = self.searched == 0 || script_head::end(bytes, self.searched).is_some();
+            let parsed = match whole && bytes.first() == Some(&b'H') {
+                true => head::parse(bytes, &asked.settings.proxy, member)?,
+                false => None,
             };
-            if end > script_head::LONGEST {
-                return Err(Fault::Malformed("its head is too long"));
-            }
-            let parsed = head::parse(&bytes[..end], &asked.settings.proxy, member)?;
+            let Some((parsed, end)) = parsed else {
+                return self.unfinished(bytes).map(|()| None);
+            };
             input.consume(end);
             self.searched = 0;
             if parsed.head.status >= 200 {
@@ -99,6 +98,18 @@ impl Http {
                 return Err(Fault::Malformed("interim answers without end"));
             }
             interim.push_back(parsed.head);
+        }
+    }
+
+    /// No head yet: whether one may still come.
+    fn unfinished(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        if script_head::end(bytes, self.searched).is_some() {
+            return Err(Fault::Malformed("its head is not HTTP"));
+        }
+        self.searched = bytes.len();
+        match bytes.len() > script_head::LONGEST {
+            true => Err(head::TOO_LONG),
+            false => Ok(()),
         }
     }
 

@@ -32,8 +32,10 @@ pub fn head(
         &mut lines,
     );
     let options = options(request);
+    let mut said = false;
     for (name, value) in visible_fields(request).filter(|field| goes_on(field, &options)) {
         if forwarded::is_ours(name, settings) {
+            said = true;
             continue;
         }
         lines.extend_from_slice(name);
@@ -41,7 +43,7 @@ pub fn head(
         lines.extend_from_slice(value);
         lines.extend_from_slice(b"\r\n");
     }
-    forwarded::push(request, settings, request.server(), &mut lines);
+    forwarded::push(request, settings, said, &mut lines);
     if let (true, Some(protocols)) = (upgrades, upgrade::wanted(request)) {
         lines.extend_from_slice(b"Connection: Upgrade\r\nUpgrade: ");
         lines.extend_from_slice(protocols);

@@ -2,12 +2,14 @@
 
 use crate::handler::proxy::{request, reverse};
 use mehari_config::{BackEnd, ProxySettings};
-use mehari_pool::Head;
+use mehari_pool::{script_head, Head};
 use mehari_upstream::Fault;
 use std::mem::MaybeUninit;
 
 /// Fields an answer may have.
 const FIELDS: usize = 200;
+
+pub const TOO_LONG: Fault = Fault::Malformed("its head is too long");
 
 #[derive(Debug)]
 pub struct Parsed {
@@ -17,22 +19,25 @@ pub struct Parsed {
     pub keeps: bool,
 }
 
-/// `block` ends with its empty line.
-pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result<Parsed, Fault> {
+/// Reads the head that `bytes` begin with. How long it is; `None`: its end has not come.
+pub fn parse(
+    bytes: &[u8],
+    settings: &ProxySettings,
+    member: &BackEnd,
+) -> Result<Option<(Parsed, usize)>, Fault> {
     let mut table = [const { MaybeUninit::<httparse::Header>::uninit() }; FIELDS];
     let mut response = httparse::Response::new(&mut []);
     let config = httparse::ParserConfig::default();
-    match config.parse_response_with_uninit_headers(&mut response, block, &mut table) {
-        Ok(httparse::Status::Complete(length)) if length == block.len() => {}
-        Ok(_) => {
-            return Err(Fault::Malformed(
-                "its head does not end where its empty line is",
-            ))
-        }
+    let length = match config.parse_response_with_uninit_headers(&mut response, bytes, &mut table) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => {
             return Err(Fault::Malformed("too many header fields"))
         }
         Err(_) => return Err(Fault::Malformed("its head is not HTTP")),
+    };
+    if length > script_head::LONGEST {
+        return Err(TOO_LONG);
     }
     let (Some(version), Some(status)) = (response.version, response.code) else {
         return Err(Fault::Malformed("its head has no status line"));
@@ -44,7 +49,7 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
         keeps: version == 1,
         ..Notes::default()
     };
-    let mut lines = Vec::with_capacity(block.len() + 64);
+    let mut lines = Vec::with_capacity(length + 64);
     for field in response.headers.iter() {
         if notes.field(field.name, field.value)? {
             reverse::push_line((field.name, field.value), settings, member, &mut lines);
@@ -80,12 +85,13 @@ pub fn parse(block: &[u8], settings: &ProxySettings, member: &BackEnd) -> Result
         head.lines.extend_from_slice(protocol);
         head.lines.extend_from_slice(b"\r\n");
     }
-    Ok(Parsed {
+    let parsed = Parsed {
         head,
         chunked: notes.chunked,
         // A body where none may be is in the way of the next answer.
         keeps: notes.keeps && !notes.closes && !(status == 204 && notes.has_body()),
-    })
+    };
+    Ok(Some((parsed, length)))
 }
 
 /// What the fields say about framing and the connection.
@@ -185,7 +191,8 @@ mod tests {
     fn parsed(block: &str) -> Result<Parsed, Fault> {
         let address = BackEndAddress::Tcp("127.0.0.1".into(), 8080);
         let member = BackEnd::new(Speech::Http, address, "localhost".into());
-        parse(block.as_bytes(), &Site::defaults().main.base.proxy, &member)
+        let parsed = parse(block.as_bytes(), &Site::defaults().main.base.proxy, &member)?;
+        Ok(parsed.expect("it is whole").0)
     }
 
     #[test]
