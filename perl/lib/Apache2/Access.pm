@@ -51,7 +51,9 @@ sub requires {
 sub get_basic_auth_pw {
     my ($self) = @_;
     my $line = $self->headers_in->get($self->proxyreq == 1 ? 'Proxy-Authorization' : 'Authorization');
-    return (-1, undef) unless lc($self->auth_type // '') eq 'basic';
+    # Who asks for a password without having said how means this way.
+    $self->auth_type('Basic') unless defined $self->auth_type;
+    return (-1, undef) unless lc $self->auth_type eq 'basic';
     if (!defined $self->auth_name) {
         $self->log_error('need AuthName: ' . $self->uri);
         return (500, undef);

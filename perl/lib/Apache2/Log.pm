@@ -17,7 +17,15 @@ sub _text { return join '', map { ref $_ eq 'CODE' ? $_->() : defined $_ ? $_ : 
 for my $name (keys %LEVEL) {
     my $level = $LEVEL{$name};
     no strict 'refs';
-    *$name = sub { my $self = shift; Mehari::log_line($level, _text(@_)); return };
+    *$name = sub { my $self = shift; Mehari::log_line($level, _text(@_)) if _is_wanted($self, $level); return };
+}
+
+# What is below the level that was set for the server is not even put together.
+sub _is_wanted {
+    my ($self, $level) = @_;
+    my $server = ref $self && ref $$self ? $$self : return 1;
+    $server = $server->server if $server->isa('Apache2::RequestRec');
+    return $level <= ($server->{loglevel} // 7);
 }
 
 # Where the caller is: file, line, level, status for log_rerror.

@@ -9,7 +9,7 @@ sub is_threaded { return 0 }
 
 sub show { return 'prefork' }
 
-# Apache2::Const::MPMQ_IS_FORKED is 3; nothing else is known of a front that is no MPM.
-sub query { my ($class, $what) = @_ > 1 ? @_ : (undef, @_); return $what == 3 ? 1 : 0 }
+# Workers come and go (MPMQ_IS_FORKED 3 is MPMQ_DYNAMIC 2); of the other questions there are, the answer is no.
+sub query { my ($class, $what) = @_ > 1 ? @_ : (undef, @_); return $what == 3 ? 2 : $what >= 1 && $what <= 16 ? 0 : undef }
 
 1;

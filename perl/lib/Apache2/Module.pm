@@ -30,7 +30,23 @@ sub next { my ($self) = @_; return _of($self->{index} + 1) }
 sub name { my ($self) = @_; return "$MODULES[$self->{index}].c" }
 sub module_index { return $_[0]{index} }
 # The first of its commands; the others by `next`.
-sub cmds { my ($self) = @_; return $self->{class} ? Mehari::Directives::commands($self->{class}) : undef }
+sub cmds {
+    my ($self) = @_;
+    return Mehari::Directives::commands($self->{class}) if $self->{class};
+    return $self->name eq 'mod_perl.c' ? _handlers() : undef;
+}
+
+# The directives of mod_perl that name handlers.
+sub _handlers {
+    require Apache2::Command;
+    my ($next, %said) = (undef, args_how => 'ITERATE', errmsg => 'Subroutine name');
+    for my $phase (reverse qw(HeaderParser Access Authen Authz Type Fixup Response Log Cleanup InputFilter OutputFilter)) {
+        my $command = Apache2::Command->of({ name => "Perl${phase}Handler", req_override => 'OR_ALL', %said });
+        $command->{'next in module'} = $next;
+        $next = $command;
+    }
+    return $next;
+}
 
 # The interface of 2.4.
 sub ap_api_major_version { return 20120211 }

@@ -21,6 +21,7 @@ use warnings;
 sub parsed_uri {
     my ($self) = @_;
     my $uri = APR::URI->parse(undef, $self->unparsed_uri);
+    $uri->fragment($self->_slots->{fragment}) if defined $self->_slots->{fragment};
     $uri->path($self->uri);
     $uri->query($self->args);
     $uri->{path_info} = $self->path_info;
@@ -33,6 +34,7 @@ sub parse_uri {
     my $uri = APR::URI->parse(undef, $text);
     $self->uri(Apache2::URI::unescape_url(my $path = $uri->path));
     $self->args($uri->query);
+    $self->_slots->{fragment} = $uri->fragment;
     return;
 }
 
