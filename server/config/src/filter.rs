@@ -132,14 +132,16 @@ impl Compression {
 
     /// Whether a response of this media type, from a file of this name, may have this coding.
     pub fn offers(&self, coding: Coding, media_type: &str, file: &[u8]) -> bool {
-        let bare = media_type.split(';').next().unwrap_or_default().trim();
-        let is_type = |known: &str| match known.strip_suffix('*') {
-            Some(kind) => {
-                bare.len() >= kind.len()
-                    && bare.is_char_boundary(kind.len())
-                    && bare[..kind.len()].eq_ignore_ascii_case(kind)
+        let is_type = |known: &str| {
+            let bare = media_type.split(';').next().unwrap_or_default().trim();
+            match known.strip_suffix('*') {
+                Some(kind) => {
+                    bare.len() >= kind.len()
+                        && bare.is_char_boundary(kind.len())
+                        && bare[..kind.len()].eq_ignore_ascii_case(kind)
+                }
+                None => known.eq_ignore_ascii_case(bare),
             }
-            None => known.eq_ignore_ascii_case(bare),
         };
         let has = |list: &[Coding]| list.contains(&coding);
         has(&self.always)

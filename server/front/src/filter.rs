@@ -16,4 +16,4 @@ pub use encoder::whole;
 pub use files::answer as file;
 pub use filtered::{Filtered, IN_PLACE};
 pub use program::{apply, is_set, plan, Plan};
-pub use variants::Variants;
+pub use variants::{Beside, Variants};

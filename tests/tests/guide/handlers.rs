@@ -1,7 +1,7 @@
 //! Handlers of the guide: what they read, set and return.
 
 use crate::guide;
-use mehari_harness::Request;
+use mehari_harness::{Pair, Request, Server};
 
 pub const HANDLERS: &str = "\
 PerlSwitches -I@ROOT@/scripts/lib
@@ -77,4 +77,26 @@ fn value_of_a_handler_decides_the_status() {
     }
     server.log.expect("outcome: no way on");
     server.log.expect("outcome: a word for the log");
+}
+
+/// The guide's handler for its benchmark, preloaded as it says; `$r` is a global variable in it.
+#[test]
+fn handler_of_the_benchmark_answers_as_under_mod_perl() {
+    let mut user = Pair::start(|| {
+        Server::builder().fixtures("printed").conf(
+            "PerlSwitches -I@ROOT@/scripts/lib\n\
+             PerlModule Apache2::compat\n\
+             PerlModule Benchmark::Handler\n\
+             <Location /benchmark_handler>\n\
+                 SetHandler perl-script\n\
+                 PerlHandler Benchmark::Handler\n\
+                 Require all granted\n\
+             </Location>\n",
+        )
+    });
+    for _ in 0..2 {
+        let answer = user.get("/benchmark_handler");
+        assert_eq!(answer.expect(200), "Hello");
+        assert_eq!(answer.field("content-type").as_deref(), Some("text/html"));
+    }
 }

@@ -51,16 +51,26 @@ pub fn answer<D: Dispatch>(
         return plainly().map(varied);
     };
     let level = settings.compression.level(coding);
-    let coded = resource.coded(coding, None);
+    let known = shared.variants.known(&resource, coding, level);
+    let coded = match &known {
+        Some(variant) => variant.resource.clone(),
+        None => Rc::new(resource.coded(coding, None)),
+    };
     match Conditions::of(request).verdict(&coded) {
         Verdict::Failed => return Ok(Work::Answer(file::bare(412, &coded))),
         Verdict::Unchanged => return Ok(Work::Answer(file::bare(304, &coded))),
         Verdict::Ranges(_) => return plainly().map(varied),
         Verdict::Whole => {}
     }
+    if let Some(variant) = known {
+        return Ok(Work::Answer(whole(&variant, files)?));
+    }
     let key = Key::new(&resource, coding, level);
     match shared.variants.find(&key) {
-        Found::Variant(variant) => Ok(Work::Answer(whole(&variant, files)?)),
+        Found::Variant(variant) => {
+            resource.variants.note(coding, level, &variant);
+            Ok(Work::Answer(whole(&variant, files)?))
+        }
         Found::Useless => plainly().map(varied),
         Found::Nothing => {
             let made = shared.variants.make(key, resource.clone());
@@ -94,10 +104,11 @@ fn coding(
     }
     let path = resource.path();
     let offered = |coding| offers(rules, coding, media_type, path, request, settings);
-    if !Coding::ALL.into_iter().any(offered) {
+    let offered = Coding::ALL.map(|coding| (coding, offered(coding)));
+    if offered.iter().all(|(_, is_offered)| !is_offered) {
         return None;
     }
-    let either = |coding| offered(coding) || target.has_neighbour(coding);
+    let either = |coding| offered.contains(&(coding, true)) || target.has_neighbour(coding);
     let accepted = request.field("accept-encoding").unwrap_or_default();
     Some(accept::best(accepted, either))
 }

@@ -68,7 +68,7 @@ pub fn offers(
     settings: &Settings,
 ) -> bool {
     rules.offers(coding, media_type, file)
-        && (!is_compressed_by_nature(media_type) || !rules.always.contains(&coding))
+        && (!rules.always.contains(&coding) || !is_compressed_by_nature(media_type))
         && !is_set(request, settings, coding.prohibition())
 }
 

@@ -13,7 +13,7 @@ use std::future::{poll_fn, Future};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 
 mod folder;
@@ -58,6 +58,27 @@ pub struct Variant {
     pub resource: Rc<Resource>,
     pub file: Option<File>,
     pub length: u64,
+    /// When it was looked at last, in looks.
+    used: Cell<u64>,
+}
+
+/// What has been made of one file lately, kept beside it: it is found without a search.
+#[derive(Debug, Default)]
+pub struct Beside(RefCell<Vec<(Coding, u32, Weak<Variant>)>>);
+
+impl Beside {
+    pub fn note(&self, coding: Coding, level: u32, variant: &Rc<Variant>) {
+        let mut known = self.0.borrow_mut();
+        known.retain(|(known, ..)| *known != coding);
+        known.push((coding, level, Rc::downgrade(variant)));
+    }
+
+    fn find(&self, coding: Coding, level: u32) -> Option<Rc<Variant>> {
+        let known = self.0.borrow();
+        let mut known = known.iter();
+        let found = known.find(|(known, made, _)| *known == coding && *made == level);
+        found.and_then(|(.., variant)| variant.upgrade())
+    }
 }
 
 pub enum Found {
@@ -76,7 +97,8 @@ enum State {
 
 struct Kept {
     state: State,
-    used: u64,
+    /// When it was put here or searched for, in looks.
+    seen: u64,
 }
 
 impl Kept {
@@ -84,6 +106,13 @@ impl Kept {
         match &self.state {
             State::Ready(variant) => variant.length + OVERHEAD,
             _ => OVERHEAD,
+        }
+    }
+
+    fn used(&self) -> u64 {
+        match &self.state {
+            State::Ready(variant) => self.seen.max(variant.used.get()),
+            _ => self.seen,
         }
     }
 }
@@ -118,12 +147,19 @@ impl Variants {
         self.0.shrink();
     }
 
+    /// One that was noted beside the file and is still kept here.
+    pub fn known(&self, resource: &Resource, coding: Coding, level: u32) -> Option<Rc<Variant>> {
+        let variant = resource.variants.find(coding, level)?;
+        variant.used.set(self.0.next_look());
+        Some(variant)
+    }
+
     pub fn find(&self, key: &Key) -> Found {
         let mut kept = self.0.kept.borrow_mut();
         let Some(known) = kept.get_mut(key) else {
             return Found::Nothing;
         };
-        known.used = self.0.next_look();
+        known.seen = self.0.next_look();
         match &known.state {
             State::Making(_) => Found::Nothing,
             State::Ready(variant) => Found::Variant(variant.clone()),
@@ -194,7 +230,7 @@ impl Inner {
     fn put(&self, key: Key, state: State) -> Option<State> {
         let kept = Kept {
             state,
-            used: self.next_look(),
+            seen: self.next_look(),
         };
         let weight = kept.weight();
         let before = self.kept.borrow_mut().insert(key, kept);
@@ -214,7 +250,7 @@ impl Inner {
             .iter()
             .filter(|(_, kept)| !matches!(kept.state, State::Making(_)));
         let mut by_use: Vec<(u64, Key)> =
-            done.map(|(key, kept)| (kept.used, key.clone())).collect();
+            done.map(|(key, kept)| (kept.used(), key.clone())).collect();
         by_use.sort_unstable_by_key(|(used, _)| *used);
         for (_, key) in by_use {
             if self.weight.get() <= most / 10 * 9 {
@@ -279,6 +315,19 @@ mod tests {
             let variant = made.await.expect("no panic").expect("smaller");
             assert!(variant.length < 1000, "{}", variant.length);
             assert!(matches!(variants.find(&key), Found::Variant(_)));
+
+            // What is noted beside the file is of its coding and level, and not there when it had to give way.
+            let known = |coding, level| variants.known(&resource, coding, level).is_some();
+            assert!(!known(Coding::Gzip, 6));
+            resource.variants.note(Coding::Gzip, 6, &variant);
+            drop(variant);
+            assert!(known(Coding::Gzip, 6));
+            assert!(!known(Coding::Gzip, 5) && !known(Coding::Brotli, 6));
+            variants.configure(&VariantStore {
+                memory: 0,
+                ..VariantStore::default()
+            });
+            assert!(!known(Coding::Gzip, 6));
         };
         assert_eq!(AT_ONCE, 4);
         LocalSet::new().run_until(test).await;

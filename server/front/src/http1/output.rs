@@ -2,7 +2,7 @@
 
 use crate::socket::Stream;
 use crate::spare::Buffer;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::io::AsyncWrite;
@@ -52,6 +52,26 @@ impl Output {
             return Poll::Ready(self.wrote(count));
         }
         Poll::Ready(self.wrote(0))
+    }
+
+    /// Writes once what there is, and `rest` behind it without copying it; how much of `rest` has gone.
+    pub fn poll_write_with(
+        &mut self,
+        cx: &mut Context<'_>,
+        socket: &mut (impl AsyncWrite + Unpin),
+        rest: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let slices = [
+            IoSlice::new(&self.bytes[self.written..]),
+            IoSlice::new(rest),
+        ];
+        let count = ready!(Pin::new(socket).poll_write_vectored(cx, &slices))?;
+        if count == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        let own = count.min(self.pending());
+        self.wrote(own)?;
+        Poll::Ready(Ok(count - own))
     }
 
     fn wrote(&mut self, count: usize) -> io::Result<bool> {

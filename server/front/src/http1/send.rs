@@ -17,6 +17,9 @@ use std::task::{Context, Poll};
 
 /// Beyond this the answers of pipelined requests leave before the next is begun.
 const GATHERED: usize = 64 * 1024;
+/// A body that costs more to copy than a call of the system.
+const LONG: usize = 16 * 1024;
+
 impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Writes all that is gathered.
     pub(super) async fn flush(&mut self) -> Result<(), Gone> {
@@ -113,12 +116,37 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             return self.flush_if_large().await;
         }
         match answer.content {
-            Content::Bytes(bytes) => self.push_body(turn, &bytes),
-            Content::Cached(resource) => self.push_body(turn, resource.body()),
-            Content::Shared(bytes) => self.push_body(turn, &bytes),
-            Content::File(body) => return self.send_file(turn, *body).await,
+            Content::Bytes(bytes) => self.send_bytes(turn, &bytes).await,
+            Content::Cached(resource) => self.send_bytes(turn, resource.body()).await,
+            Content::Shared(bytes) => self.send_bytes(turn, &bytes).await,
+            Content::File(body) => self.send_file(turn, *body).await,
         }
-        self.flush_if_large().await
+    }
+
+    /// A short body leaves with what else is gathered, a long one at once: it is not copied for that.
+    async fn send_bytes(&mut self, turn: &mut Current, bytes: &[u8]) -> Result<(), Gone> {
+        if bytes.len() < LONG {
+            self.output.bytes.extend_from_slice(bytes);
+            turn.sent += bytes.len() as u64;
+            return self.flush_if_large().await;
+        }
+        let mut left = bytes;
+        let mut waits = false;
+        poll_fn(|cx| loop {
+            match self.output.poll_write_with(cx, &mut self.socket, left) {
+                Poll::Ready(Ok(count)) => {
+                    turn.sent += count as u64;
+                    left = &left[count..];
+                    waits = false;
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return self.poll_stalled(cx, &mut waits),
+            }
+            if left.is_empty() && self.output.pending() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        })
+        .await
     }
 
     /// What scripts make of a head.
@@ -146,11 +174,6 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             self.with_request(turn, |request| use_it(request))
         };
         header_rules::of_response(&self.shared, turn, ask, status, lines)
-    }
-
-    fn push_body(&mut self, turn: &mut Current, bytes: &[u8]) {
-        self.output.bytes.extend_from_slice(bytes);
-        turn.sent += bytes.len() as u64;
     }
 
     pub(super) async fn flush_if_large(&mut self) -> Result<(), Gone> {

@@ -3,7 +3,7 @@
 
 use super::Stream;
 use crate::watched::keep_little_unsent;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -105,7 +105,14 @@ impl<S: Watched> AsyncWrite for Unwatched<S> {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.watched()?.poll_write_vectored(cx, parts)
+        let mut nothing = SendAncillaryBuffer::default();
+        let sent = self.at_once(|socket| {
+            rustix::net::sendmsg(socket, parts, &mut nothing, SendFlags::NOSIGNAL)
+        });
+        match sent {
+            Some(count) => Poll::Ready(count),
+            None => self.watched()?.poll_write_vectored(cx, parts),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -76,7 +76,7 @@ pub const LINES: &[Line] = &[
     test("1588", "PerlTransHandler as a sub in the line", START_UP, "translation_handlers_keep_paths_from_the_disk"),
     test("1591", "My::Trans in a <Perl> section", START_UP, COMPILED),
     test("1647", "benchmarks/registry.pl", SCRIPTS, SAME),
-    test("1649", "Benchmark::Handler", OLD, "handlers_of_the_books_answer"),
+    test("1649", "Benchmark::Handler and its location", "tests/guide/handlers.rs", "handler_of_the_benchmark_answers_as_under_mod_perl"),
     test("1658", "Alias and Location of Apache::Registry", OLD, "three_ways_to_read_a_form_answer_the_same"),
     runs("1666", "the heavy script", "heavy.pl", Exactly("Hello")),
     line("1722", "perlbloat.pl", Lacks("gtop.pl", NO_GTOP)),

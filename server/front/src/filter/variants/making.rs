@@ -4,6 +4,7 @@ use super::{folder, Key, Variant};
 use crate::filter::encoder::Encoder;
 use crate::handler::file::resource::{Identity, Resource};
 use mehari_config::{Coding, VariantStore};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -122,6 +123,7 @@ impl Made {
             resource: Rc::new(resource.coded(coding, body)),
             file: self.file,
             length: self.length,
+            used: Cell::default(),
         })
     }
 }

@@ -5,6 +5,7 @@ use super::body::{self, FileBody};
 use super::encoding::Coding;
 use super::files::{Files, Kept};
 use super::stretch::Stretches;
+use crate::filter::Beside;
 use crate::lines;
 use crate::problem::Problem;
 use crate::route::is_file;
@@ -82,6 +83,7 @@ pub struct Resource {
     /// Nothing of the file is expected to be in the page cache.
     cold: Cell<bool>,
     pub stretches: Stretches,
+    pub variants: Beside,
 }
 
 impl Resource {
@@ -113,6 +115,7 @@ impl Resource {
             used: Cell::new(true),
             cold: Cell::new(cold),
             stretches: Stretches::default(),
+            variants: Beside::default(),
         };
         resource.write_lines(coding.map(Coding::name).or(own_coding), varies);
         if !cold {
@@ -183,6 +186,7 @@ impl Resource {
             used: Cell::default(),
             cold: Cell::new(false),
             stretches: Stretches::default(),
+            variants: Beside::default(),
         };
         coded.write_lines(Some(coding.name()), true);
         // Parts are sent of the plain file only.
