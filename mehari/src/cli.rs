@@ -152,14 +152,14 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     match word.to_str() {
         Some("--help" | "-h" | "help") => {
-            print!("{}", usage());
+            say!("{}", usage());
             ExitCode::SUCCESS
         }
         Some(option) if httpd::is_meant(option) => {
             httpd::run(std::iter::once(word).chain(arguments).collect())
         }
         Some("--version") => {
-            println!("mehari {}", env!("CARGO_PKG_VERSION"));
+            sayln!("mehari {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
         // Of the server's own.

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+#[macro_use]
+mod say;
 mod cli;
 
 fn main() -> ExitCode {

@@ -1,7 +1,9 @@
 //! `mehari check` and `mehari directives` on the real binary: texts, streams and exit statuses.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/config/tests/golden");
 
@@ -153,4 +155,26 @@ fn directives_prints_the_table_and_its_rows() {
     let told = mehari(&["directives", "MaxClient"]);
     assert_eq!(told.status.code(), Some(1));
     assert!(text(&told.stderr).contains("did you mean `MaxClients`?"));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none() {
+    let printed_to = |out: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mehari"));
+        let output = command.arg("directives").stdout(out).output();
+        output.expect("the command runs")
+    };
+    let full = std::fs::File::create("/dev/full").expect("this system has it");
+    let refused = printed_to(full.into());
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(
+        told.starts_with("mehari: cannot write to standard output: "),
+        "{told}"
+    );
+    let (reader, writer) = UnixStream::pair().expect("a pair");
+    drop(reader);
+    let left = printed_to(OwnedFd::from(writer).into());
+    assert_eq!(left.status.code(), Some(128 + 13));
+    assert_eq!(String::from_utf8_lossy(&left.stderr), "");
 }

@@ -176,8 +176,11 @@ static HV *slots_of(mehari_rec *rec)
 static SV *make(pTHX_ int which, SV *r)
 {
   dSP;
-  load_module(PERL_LOADMOD_NOIMPORT, newSVpv(belongings[which].module, 0), NULL);
-  SPAGAIN;
+  /* It compiles a `use`, which costs more than all else here. */
+  if (!get_cv(belongings[which].maker, 0)) {
+    load_module(PERL_LOADMOD_NOIMPORT, newSVpv(belongings[which].module, 0), NULL);
+    SPAGAIN;
+  }
   PUSHMARK(SP);
   XPUSHs(sv_2mortal(newSVpv(belongings[which].module, 0)));
   XPUSHs(r);
@@ -342,6 +345,7 @@ XS_INTERNAL(child_terminate)
 }
 
 static const struct { const char *name; U8 option; } options[] = {
+  {"None", 0},
   {"ParseHeaders", MEHARI_OPTION_PARSE_HEADERS}, {"SetupEnv", MEHARI_OPTION_SETUP_ENV},
   {"GlobalRequest", MEHARI_OPTION_GLOBAL_REQUEST}, {"MergeHandlers", MEHARI_OPTION_MERGE_HANDLERS},
 };
@@ -353,15 +357,16 @@ XS_INTERNAL(is_perl_option_enabled)
     croak_xs_usage(cv, "r, name");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   const char *name = SvPV_nolen(ST(1));
+  /* As in mod_perl: what `PerlOptions` says, not what holds where it says nothing. */
   for (size_t i = 0; i < C_ARRAY_LENGTH(options); i++)
     if (strEQ(options[i].name, name)) {
-      ST(0) = boolSV(mehari_rec_option(rec, options[i].option));
+      bool is_on = rec->settings && rec->settings->options_on & options[i].option;
+      ST(0) = sv_2mortal(newSViv(is_on));
       XSRETURN(1);
     }
-  croak("PerlOptions of a location has no `%s`; it has ParseHeaders, SetupEnv, GlobalRequest and MergeHandlers", name);
+  croak("PerlOptions %s is not a directory option", name);
 }
 
-/* $r->_setting($name): a text of the settings in force, or undef. */
 XS_INTERNAL(setting)
 {
   dXSARGS;

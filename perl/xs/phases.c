@@ -250,6 +250,7 @@ bool mehari_phases_serve(pTHX)
 {
   mehari_rec *rec = mehari_rec_begin(aTHX);
   bool begun = true;
+  mehari_input_refused = false;
   int status = mehari_connection_serve(aTHX_ rec);
   if (status == DECLINED && rec->settings && rec->settings->runs_phases)
     status = mehari_rec_prepare(aTHX_ rec);
@@ -257,7 +258,10 @@ bool mehari_phases_serve(pTHX)
     begun = mehari_rec_respond(aTHX_ rec);
   else
     mehari_rec_end(aTHX_ rec, status);
-  if (begun)
+  /* A connection is no request to be logged. */
+  if (rec->job.frame->task == MEHARI_TASK_CONNECTION)
+    mehari_rec_run_cleanups(aTHX_ rec);
+  else if (begun)
     after_response(aTHX_ rec);
   return begun;
 }

@@ -12,6 +12,7 @@ const HANDLERS: &[(&str, &str)] = &[
     ("Output", ""),
     ("Input", ""),
     ("Addresses", ""),
+    ("Options", "PerlOptions +GlobalRequest +MergeHandlers\n"),
     ("Head", ""),
     ("Form", ""),
     (
@@ -46,6 +47,8 @@ fn requests() -> Vec<Request> {
         get("/output"),
         Request::post("/input", "0123456789abcdef").field("Content-Type", "text/plain"),
         get("/addresses/more?x=y"),
+        get("/options"),
+        get("/options"),
         get("/head?modified").field("If-None-Match", "\"abc\""),
         get("/head?modified").field("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ];

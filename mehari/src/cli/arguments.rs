@@ -9,7 +9,7 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
     let all = std::iter::once(OsString::from(command)).chain(arguments);
     O::try_parse_from(all).map_err(|error| {
         if !error.use_stderr() {
-            print!("{error}");
+            say!("{error}");
             return ExitCode::SUCCESS;
         }
         eprintln!("{command}: {}", one_line(&error.to_string()));

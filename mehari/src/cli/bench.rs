@@ -28,7 +28,7 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) if !error.use_stderr() => {
-            print!("{error}");
+            say!("{error}");
             return ExitCode::SUCCESS;
         }
         Err(error) => return usage(&one_line(&error)),
@@ -88,8 +88,8 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
 /// Prints and saves; after the load, so a failure here is 1, not 2. A server that answered nothing is a failure.
 fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCode {
     match arguments.json {
-        true => print!("{}", record.to_json()),
-        false => print!("{}", report::text(record)),
+        true => say!("{}", record.to_json()),
+        false => say!("{}", report::text(record)),
     }
     if let Err(error) = outputs.write(record) {
         eprintln!("mehari bench: {error}");

@@ -39,7 +39,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     match write(&options.out, options.names) {
         Ok(()) => {
-            println!("{}", options.out.display());
+            sayln!("{}", options.out.display());
             ExitCode::SUCCESS
         }
         Err(reason) => {

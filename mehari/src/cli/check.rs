@@ -3,7 +3,6 @@
 //! The meaning goes to stdout, problems go to stderr; with `--json` both are one object on stdout.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -80,7 +79,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         eprintln!("mehari check: {doubt}");
     }
     // A reader that has seen enough (`| head`) is no failure.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say!("{text}");
     match checked {
         Ok(_) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(1),

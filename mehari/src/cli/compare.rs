@@ -95,7 +95,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     options.load_defaults();
     let (text, status) = match compare(&options) {
         Ok(text) => {
-            print!("{text}");
+            say!("{text}");
             return ExitCode::SUCCESS;
         }
         Err(Failure::Usage(why)) => (why, 2),

@@ -141,7 +141,7 @@ pub fn run(line: &str, options: &Options, show: fn(&Value) -> String) -> ExitCod
                 show(&answer)
             };
             if ok || options.json {
-                print!("{text}");
+                say!("{text}");
             } else {
                 eprint!("mehari {word}: {text}");
             }

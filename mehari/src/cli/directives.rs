@@ -1,7 +1,6 @@
 //! `mehari directives`: the directive table, for a person, a program or the documentation.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -43,7 +42,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         }
     };
     // A reader that has seen enough (`| head`) is no failure.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say!("{text}");
     ExitCode::SUCCESS
 }
 

@@ -153,7 +153,7 @@ impl Face {
 }
 
 fn say(text: String) -> ExitCode {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say!("{text}");
     ExitCode::SUCCESS
 }
 
@@ -198,18 +198,18 @@ fn check(face: &Face, letter: char) -> ExitCode {
         }
         Ok(site) => {
             if letter == 'S' {
-                println!("VirtualHost configuration:");
+                sayln!("VirtualHost configuration:");
                 for host in &site.hosts {
                     let addresses: Vec<String> =
                         host.addresses.iter().map(|at| at.to_string()).collect();
                     let name = host.server_name.as_deref().unwrap_or("(any name)");
-                    println!("{:<22} {name}", addresses.join(" "));
+                    sayln!("{:<22} {name}", addresses.join(" "));
                     for alias in &host.names {
-                        println!("{:<22}     alias {alias}", "");
+                        sayln!("{:<22}     alias {alias}", "");
                     }
                 }
-                println!("ServerRoot: \"{}\"", site.server_root.display());
-                println!(
+                sayln!("ServerRoot: \"{}\"", site.server_root.display());
+                sayln!(
                     "Main DocumentRoot: \"{}\"",
                     site.main.document_root.display()
                 );

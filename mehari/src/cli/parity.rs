@@ -65,8 +65,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match parity(options) {
         Ok(report) => {
             match json {
-                true => println!("{:#}", serde_json::json!(report)),
-                false => print!("{report}"),
+                true => sayln!("{:#}", serde_json::json!(report)),
+                false => say!("{report}"),
             }
             ExitCode::from(u8::from(!report.is_good()))
         }

@@ -61,7 +61,7 @@ async fn record(options: &Options) -> Result<(), String> {
     // Before anything is recorded, so that an hour's session does not end in an error.
     write(&options.output, &Archive::of(Vec::new()))?;
     let stop = ended_by_signal()?;
-    println!(
+    sayln!(
         "mehari: recording http://{address}/ into {}",
         options.output.display()
     );

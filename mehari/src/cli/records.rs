@@ -58,7 +58,7 @@ pub fn run_merge(arguments: Vec<OsString>) -> ExitCode {
     match merged {
         Err(cause) => refuse(command, &cause.to_string()),
         Ok(record) if options.output.is_empty() => {
-            print!("{}", record.to_json());
+            say!("{}", record.to_json());
             ExitCode::SUCCESS
         }
         Ok(record) => write_all(command, &record, &options.output),

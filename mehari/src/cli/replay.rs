@@ -106,8 +106,8 @@ fn replay(options: Options) -> Result<Report, String> {
 
 fn print(report: &Report, json: bool) {
     match json {
-        true => println!("{:#}", serde_json::json!(report)),
-        false => print!("{report}"),
+        true => sayln!("{:#}", serde_json::json!(report)),
+        false => say!("{report}"),
     }
 }
 

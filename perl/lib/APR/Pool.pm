@@ -24,6 +24,7 @@ sub _part {
     my ($parent) = @_;
     my $part = { cleanups => [], children => {}, parent => $parent };
     if ($parent && !$parent->{is_global}) {
+        _is_needed($parent) if $parent->{request};
         $parent->{children}{ 0 + $part } = $part;
         Scalar::Util::weaken($part->{parent});
     }
@@ -41,17 +42,27 @@ sub _handle {
 # For the server: the pool of something that ends by itself.
 sub of_server { return _handle(_part(_global()), 0) }
 
-# For $r->pool: ends after the request.
+# For $r->pool: ends after the request. The server is told of it when there is something to end: most ask for a pool
+# only to hand it on.
 sub of_request {
     my ($class, $r) = @_;
-    my $pool = of_server();
+    my $part = { cleanups => [], children => {}, parent => _global(), request => $r };
+    return bless \$part, 'APR::Pool';
+}
+
+sub _is_needed {
+    my ($part) = @_;
+    my $r = delete $part->{request} or return;
+    my $pool = _handle($part, 0);
     $r->register_cleanup(sub { $pool->destroy });
-    return $pool;
+    return;
 }
 
 sub _alive {
     my ($self, $function) = @_;
     my $part = ref $self && Scalar::Util::reftype($self) eq 'REF' ? $$self : undef;
+    # The request of one that nothing was registered with may be over.
+    $part->{ended} = 1 if $part && $part->{request} && !eval { $part->{request}->method; 1 };
     $part && !$part->{ended} or die "invalid pool object (already destroyed?)\n" =~ s/\n\z/ in APR::Pool::$function\n/r;
     return $part;
 }
@@ -59,7 +70,9 @@ sub _alive {
 # cleanup_register($code or name, $argument)
 sub cleanup_register {
     my ($self, $code, @argument) = @_;
-    push @{ _alive($self, 'cleanup_register')->{cleanups} }, [$code, $argument[0], scalar caller];
+    my $part = _alive($self, 'cleanup_register');
+    _is_needed($part) if $part->{request};
+    push @{ $part->{cleanups} }, [$code, $argument[0], scalar caller];
     return;
 }
 

@@ -94,7 +94,16 @@ sub push_handlers { my ($self, $phase, $handlers) = @_; return Mehari::Server::s
 sub set_handlers  { my ($self, $phase, $handlers) = @_; return Mehari::Server::stack($self->{number}, $phase, $handlers, 1) }
 sub get_handlers  { my ($self, $phase) = @_; return Mehari::Server::handlers($self->{number}, $phase) }
 
-sub is_perl_option_enabled { return 1 }
+# Those of whole servers; what is on comes with the configuration.
+my %OPTION = map { ($_ => 1) } qw(None Enable Clone Parent Autoload InheritSwitches MergeHandlers PreConnection ProcessConnection
+    PostReadRequest Trans MapToStorage HeaderParser Access Authen Authz Type Fixup InputFilter OutputFilter Response Log Cleanup
+    ChildInit ChildExit OpenLogs PostConfig);
+
+sub is_perl_option_enabled {
+    my ($self, $name) = @_;
+    $OPTION{$name} or Carp::croak("PerlOptions $name is not a server option");
+    return grep({ $_ eq $name } split / /, Mehari::Server::text($self->{number}, 'perl_options') // '') ? 1 : 0;
+}
 
 # The server takes any method; its number is one of those behind HTTP's.
 my @methods;

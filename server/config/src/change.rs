@@ -108,6 +108,7 @@ pub enum Change {
     ExpiresByType(String, Expiry),
     /// `AddOutputFilterByType` and what belongs to it.
     Compression(crate::CompressionChange),
+    Includes(crate::IncludesChange),
     /// `CacheEnable` and what belongs to it.
     Cache(crate::CacheChange),
     RewriteEngine(bool),

@@ -147,6 +147,7 @@ fn nothing() -> Settings {
         traffic: Vec::new(),
         lua: Default::default(),
         compression: Default::default(),
+        includes: Default::default(),
         cache: Default::default(),
         track_uploads: false,
         trace_parents: false,

@@ -14,6 +14,7 @@ mod filter;
 mod handlers;
 mod headers;
 mod ignored;
+mod includes;
 mod limits;
 mod logs;
 mod lua;
@@ -42,6 +43,7 @@ pub const DIRECTIVES: &[Group] = &[
     rewriting::GROUP,
     headers::GROUP,
     filter::GROUP,
+    includes::GROUP,
     cache::GROUP,
     handlers::GROUP,
     lua::GROUP,

@@ -32,6 +32,7 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_auth_basic.c", "auth_basic_module"),
     ("mod_auth_digest.c", "auth_digest_module"),
     ("mod_userdir.c", "userdir_module"),
+    ("mod_include.c", "include_module"),
     ("mod_remoteip.c", "remoteip_module"),
     ("mod_rewrite.c", "rewrite_module"),
     ("mod_headers.c", "headers_module"),

@@ -73,7 +73,7 @@ pub(crate) enum Test {
 
 impl Expression {
     /// The error says what was expected.
-    pub(crate) fn parse(text: &str) -> Result<Expression, String> {
+    pub fn parse(text: &str) -> Result<Expression, String> {
         Ok(Expression {
             written: text.to_string(),
             root: parse::parse(text)?,

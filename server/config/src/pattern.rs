@@ -40,7 +40,7 @@ impl Groups {
 }
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Result<Pattern, String> {
+    pub fn new(text: &str) -> Result<Pattern, String> {
         Pattern::compiled(text, false)
     }
 

@@ -68,6 +68,7 @@ pub struct Settings {
     pub lua: crate::LuaSettings,
     /// Output filters.
     pub compression: crate::Compression,
+    pub includes: crate::Includes,
     /// `CacheEnable` and what belongs to it.
     pub cache: crate::CacheRules,
     /// `TrackUploads`.
@@ -113,6 +114,8 @@ pub mod option {
     pub const INDEXES: u8 = 8;
     pub const MULTI_VIEWS: u8 = 16;
     pub const INCLUDES: u8 = 32;
+    /// `Includes`, where `IncludesNOEXEC` is `INCLUDES` alone.
+    pub const INCLUDES_EXEC: u8 = 64;
 }
 
 /// What `AllowOverride` lets a .htaccess say, as bits.

@@ -12,7 +12,6 @@ mod coded;
 mod disk;
 mod key;
 mod lease;
-mod owned;
 mod receive;
 mod redis;
 mod refresh;

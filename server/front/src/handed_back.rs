@@ -16,10 +16,11 @@ use crate::work::{self, Work};
 use mehari_config::{Handler, Rung, Settings};
 use mehari_pool::{Body, Passed};
 use std::io::Seek;
+use std::rc::Rc;
 
 /// What is to be done now.
 pub fn work<D: Dispatch>(
-    shared: &Shared<D>,
+    shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     settings: Option<&Settings>,
     passed: Passed,
@@ -50,7 +51,7 @@ pub fn work<D: Dispatch>(
 
 /// As it would have been without Perl. Where Perl itself was to answer and declined, the file is sent.
 fn as_routed<D: Dispatch>(
-    shared: &Shared<D>,
+    shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     body: Option<Box<Spooled>>,
 ) -> Work<D> {

@@ -10,6 +10,7 @@ use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::handler::file::Files;
 use crate::handler::lua::Lua;
+use crate::includes::Pages;
 use crate::log::{Journal, Origin};
 use crate::maps::MapTable;
 use crate::meters::Meters;
@@ -52,6 +53,7 @@ pub struct Shared<D: Dispatch> {
     pub passwords: Passwords,
     pub names: Names,
     pub digests: Digests,
+    pub pages: Pages,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
     /// Bytes of programs' responses in memory that clients have not taken yet.
@@ -133,6 +135,7 @@ impl<D: Dispatch> Shared<D> {
             passwords: Passwords::default(),
             names: Names::default(),
             digests: Digests::default(),
+            pages: Pages::default(),
             scratch: RefCell::default(),
             held: Rc::default(),
             stopping: Cell::new(false),

@@ -6,6 +6,7 @@ use crate::filter;
 use crate::gate;
 use crate::handler::file::FileTarget;
 use crate::handler::{cgi, perl, proxy, Backend};
+use crate::includes;
 use crate::log::Origin;
 use crate::page;
 use crate::problem::Problem;
@@ -110,7 +111,7 @@ pub fn wants_body(route: &Route) -> bool {
 
 /// Starts the work. The body is complete.
 pub fn begin<D: Dispatch>(
-    shared: &Shared<D>,
+    shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     route: &Route,
     body: Body<'_>,
@@ -125,7 +126,7 @@ pub fn begin<D: Dispatch>(
 }
 
 fn begin_as_is<D: Dispatch>(
-    shared: &Shared<D>,
+    shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     route: &Route,
     body: Body<'_>,
@@ -144,14 +145,16 @@ fn begin_as_is<D: Dispatch>(
 /// The same where the server led the request itself. A file that is the page of an error is neither in
 /// parts nor unchanged since.
 pub fn begin_elsewhere<D: Dispatch>(
-    shared: &Shared<D>,
+    shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     route: &Route,
 ) -> Work<D> {
     let error = request.redirect.map(|redirect| redirect.status);
     let error = error.filter(|status| *status >= 400);
     match (&route.outcome, error) {
-        (Outcome::File(target), Some(status)) if !route.settings.runs_phases() => {
+        (Outcome::File(target), Some(status))
+            if !route.settings.runs_phases() && !is_parsed(shared, target, &route.settings) =>
+        {
             let answer = file_of_error(shared, target, &route.settings, status);
             answer.unwrap_or_else(|| refusal(shared, request, None, status))
         }
@@ -179,7 +182,7 @@ fn kept(route: &Route, body: &Body<'_>) -> Option<Box<Spooled>> {
 
 /// What the front does with a route when no Perl handler has to be asked before.
 pub fn by_itself<D: Dispatch>(
-    shared: &Shared<D>,
+    shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     route: &Route,
     body: Body<'_>,
@@ -199,7 +202,9 @@ pub fn by_itself<D: Dispatch>(
                 Err(problem) => Err(problem),
             }
         }
-        Outcome::File(target) => match filter::file(shared, request, route, target) {
+        Outcome::File(target) => match includes::work(shared, request, route, target)
+            .unwrap_or_else(|| filter::file(shared, request, route, target))
+        {
             Ok(work) => return work,
             Err(problem) => Err(problem),
         },
@@ -353,9 +358,19 @@ pub fn document_work<D: Dispatch>(
     match &route.outcome {
         Outcome::Program | Outcome::Proxied(_) => elsewhere,
         _ if settings.runs_phases() || !is_free => elsewhere,
+        Outcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
         Outcome::File(target) => file_of_error(shared, target, settings, status),
         _ => None,
     }
+}
+
+/// A page of server-side includes.
+fn is_parsed<D: Dispatch>(shared: &Shared<D>, target: &FileTarget, settings: &Settings) -> bool {
+    let parsed = |resource: &Rc<_>| includes::are_for(settings, resource);
+    !settings.includes.are_off()
+        && target
+            .resource(None, settings, &shared.files)
+            .is_ok_and(|resource| parsed(&resource))
 }
 
 fn file_of_error<D: Dispatch>(

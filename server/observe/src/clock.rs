@@ -101,8 +101,17 @@ impl Clock {
 
 /// As strftime(3) writes it in local time; at most 255 bytes.
 pub fn formatted(time: SystemTime, format: &str) -> Vec<u8> {
+    written(time, format, true)
+}
+
+/// The same in universal time.
+pub fn formatted_universal(time: SystemTime, format: &str) -> Vec<u8> {
+    written(time, format, false)
+}
+
+fn written(time: SystemTime, format: &str, local: bool) -> Vec<u8> {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let parts = break_down(since.as_secs() as i64, true);
+    let parts = break_down(since.as_secs() as i64, local);
     let Ok(format) = std::ffi::CString::new(format) else {
         return Vec::new();
     };

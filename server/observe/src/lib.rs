@@ -14,6 +14,7 @@ mod sink;
 mod spool;
 
 pub use access::{AccessLog, Ending, Entry, Lookup, More};
+pub use clock::{formatted as local_time, formatted_universal as universal_time};
 pub use counters::Counters;
 pub use error::{ErrorLog, Lines, Origin};
 pub use escape::Decimal;

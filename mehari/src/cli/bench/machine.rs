@@ -31,8 +31,8 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let mut machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
     machine.core_crossing_ns = [nanoseconds_between_cores().unwrap_or_default(); 2];
     match options.json {
-        true => println!("{}", serde_json::json!(machine)),
-        false => print!("{}", text(&machine)),
+        true => sayln!("{}", serde_json::json!(machine)),
+        false => say!("{}", text(&machine)),
     }
     ExitCode::SUCCESS
 }

@@ -1,20 +1,24 @@
-//! Output filters: compression, by `mod_filter`'s, `mod_deflate`'s and `mod_brotli`'s names.
+//! Output filters: compression (and which files are parsed for includes), by `mod_filter`'s, `mod_deflate`'s and `mod_brotli`'s names.
 
+use super::includes;
 use super::row::*;
 use crate::overrides::FILE_INFO;
-use crate::{Coding, CompressionChange, TagRule};
+use crate::{Coding, CompressionChange, IncludesChange, TagRule};
 
 pub const GROUP: Group = Group {
     title: "Output filters",
     rows: &[
         Directive::everywhere(
             "AddOutputFilterByType",
-            words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...] MEDIA/TYPE...", 2, ANY),
+            words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] MEDIA/TYPE...", 2, ANY),
             "Compresses responses of these types for clients that take it; `text/*` is all of a kind.",
             |target, arguments| {
-                let codings = codings(target, arguments)?;
+                let codings = codings(arguments)?;
                 for index in 1..arguments.words.len() {
                     let name = super::files::media_type(arguments, index)?.to_ascii_lowercase();
+                    if has_includes(arguments)? {
+                        includes::push(target, IncludesChange::Type(name.clone()))?;
+                    }
                     push(target, CompressionChange::ByType(codings.clone(), name));
                 }
                 Ok(())
@@ -24,11 +28,12 @@ pub const GROUP: Group = Group {
         .example("DEFLATE text/html text/css", "DEFLAT text/html"),
         Directive::everywhere(
             "SetOutputFilter",
-            words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...]|none", 1, 1),
+            words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...]|none", 1, 1),
             "Compresses responses of any type but those that are compressed by nature (images but SVG, audio, video, archives).",
             |target, arguments| {
                 let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
-                let codings = if none { Vec::new() } else { codings(target, arguments)? };
+                let codings = if none { Vec::new() } else { codings(arguments)? };
+                includes::push(target, IncludesChange::Always(has_includes(arguments)?))?;
                 push(target, CompressionChange::Always(codings));
                 Ok(())
             },
@@ -38,11 +43,14 @@ pub const GROUP: Group = Group {
         .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
         Directive::everywhere(
             "AddOutputFilter",
-            words("DEFLATE|BROTLI_COMPRESS|ZSTD[;...] SUFFIX...", 2, ANY),
-            "Compresses what comes of files with these suffixes.",
+            words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] SUFFIX...", 2, ANY),
+            "Compresses what comes of files with these suffixes. INCLUDES parses them for server-side includes.",
             |target, arguments| {
-                let codings = codings(target, arguments)?;
+                let codings = codings(arguments)?;
                 for suffix in suffixes(arguments, 1)? {
+                    if has_includes(arguments)? {
+                        includes::push(target, IncludesChange::Suffix(suffix.clone()))?;
+                    }
                     push(target, CompressionChange::BySuffix(codings.clone(), suffix));
                 }
                 Ok(())
@@ -56,6 +64,7 @@ pub const GROUP: Group = Group {
             "Forgets AddOutputFilter for these suffixes.",
             |target, arguments| {
                 for suffix in suffixes(arguments, 0)? {
+                    includes::push(target, IncludesChange::ForgetSuffix(suffix.clone()))?;
                     push(target, CompressionChange::Forget(suffix));
                 }
                 Ok(())
@@ -165,7 +174,6 @@ pub const GROUP: Group = Group {
 };
 
 const OWN_BUFFERS: &str = "the window is the coding's largest, buffers are the server's choice";
-const NO_INCLUDES: &str = "server-side includes are not done: pages go out as they are written";
 const NO_NATIVE: &str =
     "no filter of the server's own reads bodies; PerlInputFilterHandler names Perl's";
 const CHAINS: &str = "filters are chosen by AddOutputFilterByType";
@@ -187,8 +195,14 @@ fn tag(target: &mut Target, arguments: &Arguments, coding: Coding) -> Applied {
     Ok(())
 }
 
-/// The filters of the first argument, `;` between them.
-fn codings(target: &mut Target, arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
+/// Whether the first argument names the filter of server-side includes.
+fn has_includes(arguments: &Arguments) -> Result<bool, Fault> {
+    let mut words = arguments.filled(0)?.split(';');
+    Ok(words.any(|word| word.eq_ignore_ascii_case("INCLUDES")))
+}
+
+/// The codings among the filters of the first argument, `;` between them.
+fn codings(arguments: &Arguments) -> Result<Vec<Coding>, Fault> {
     let mut codings = Vec::new();
     for word in arguments
         .filled(0)?
@@ -199,12 +213,12 @@ fn codings(target: &mut Target, arguments: &Arguments) -> Result<Vec<Coding>, Fa
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(word));
         if word.eq_ignore_ascii_case("INCLUDES") {
-            target.environment.remark(NO_INCLUDES);
             continue;
         }
         let Some((_, coding)) = known else {
             let names = Coding::FILTERS.iter().map(|(name, _)| *name);
-            let message = format!("expected DEFLATE, BROTLI_COMPRESS or ZSTD, not `{word}`");
+            let message =
+                format!("expected DEFLATE, BROTLI_COMPRESS, ZSTD or INCLUDES, not `{word}`");
             return Err(arguments.fault(0, message).or_nearest(word, names));
         };
         if !codings.contains(coding) {

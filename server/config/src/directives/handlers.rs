@@ -1,11 +1,12 @@
 //! What answers a request: handlers, their rungs, and what scripts are allowed.
 
 use super::files::suffix;
+use super::includes;
 use super::proxy::passes;
 use super::row::*;
 use crate::overrides::{FILE_INFO, OPTIONS};
 use crate::preload::PreloadStage;
-use crate::{option, HandlerName, Phase, Preload, Report, UploadFormat};
+use crate::{option, HandlerName, IncludesChange, Phase, Preload, Report, UploadFormat};
 use std::sync::Arc;
 
 pub const GROUP: Group = Group {
@@ -16,7 +17,14 @@ pub const GROUP: Group = Group {
             words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
-                let name = handler_name(target, arguments, true)?;
+                let parsed = is_parsed(arguments)?;
+                let name = match parsed {
+                    true => HandlerName::File,
+                    false => handler_name(target, arguments, true)?,
+                };
+                if parsed {
+                    includes::push(target, IncludesChange::Always(true))?;
+                }
                 target.changes.push(Change::SetHandler(name));
                 Ok(())
             },
@@ -31,6 +39,13 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
                     target.environment.ignore("a URL path stands for one file, whatever its language");
+                    return Ok(());
+                }
+                if is_parsed(arguments)? {
+                    for index in 1..arguments.words.len() {
+                        let suffix = suffix(arguments, index)?;
+                        includes::push(target, IncludesChange::Suffix(suffix))?;
+                    }
                     return Ok(());
                 }
                 let name = handler_name(target, arguments, false)?;
@@ -94,7 +109,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Options",
             words("[+|-]OPTION...", 1, ANY),
-            "ExecCGI allows scripts, FollowSymLinks and SymLinksIfOwnerMatch symbolic links, Indexes the listing of folders without an index, MultiViews names without their suffix.",
+            "ExecCGI allows scripts, FollowSymLinks and SymLinksIfOwnerMatch symbolic links, Indexes the listing of folders without an index, MultiViews names without their suffix, Includes and IncludesNOEXEC the parsing of pages for server-side includes (the latter without commands).",
             options,
         )
         .htaccess(OPTIONS)
@@ -102,6 +117,11 @@ pub const GROUP: Group = Group {
         .example("+ExecCGI", "+ExecCGi2"),
     ],
 };
+
+/// The handler of server-side includes, before there was a filter.
+fn is_parsed(arguments: &Arguments) -> Result<bool, Fault> {
+    Ok(arguments.filled(0)?.eq_ignore_ascii_case("server-parsed"))
+}
 
 fn handler_name(
     target: &mut Target,
@@ -212,13 +232,20 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
         let bits = match name.to_ascii_lowercase().as_str() {
             "execcgi" => option::EXEC_CGI,
-            "all" => option::EXEC_CGI | option::FOLLOW | option::INDEXES | option::INCLUDES,
+            "all" => {
+                option::EXEC_CGI
+                    | option::FOLLOW
+                    | option::INDEXES
+                    | option::INCLUDES
+                    | option::INCLUDES_EXEC
+            }
             "none" => 0,
             "followsymlinks" => option::FOLLOW,
             "symlinksifownermatch" => option::IF_OWNER,
             "indexes" => option::INDEXES,
             "multiviews" => option::MULTI_VIEWS,
-            "includes" | "includesnoexec" => option::INCLUDES,
+            "includes" => option::INCLUDES | option::INCLUDES_EXEC,
+            "includesnoexec" => option::INCLUDES,
             _ => {
                 let message = format!("there is no option `{name}`; expected {}", KNOWN.join(", "));
                 return Err(arguments
@@ -226,11 +253,6 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
                     .or_nearest(name, KNOWN.iter().copied()));
             }
         };
-        if bits == option::INCLUDES && !word.text.starts_with('-') {
-            target
-                .environment
-                .remark("files are not parsed for includes");
-        }
         match word.text.starts_with('-') {
             true => off |= bits,
             false => on |= bits,

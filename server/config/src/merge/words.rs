@@ -121,6 +121,7 @@ impl Settings {
                 self.traffic.push(rule.clone());
             }
             Change::Compression(change) => self.compression.change(change),
+            Change::Includes(change) => self.includes.change(change),
             Change::Cache(change) => self.cache.change(change),
             Change::TrackUploads(on) => self.track_uploads = *on,
             Change::TraceParents(on) => self.trace_parents = *on,
@@ -141,6 +142,8 @@ impl Settings {
             self.exec_cgi = false;
             self.listed = false;
             self.multi_views = false;
+            self.includes.allowed = false;
+            self.includes.may_exec = false;
             self.links = Links::Refused;
         }
         let set = |bit: u8, known: &mut bool| match (on & bit != 0, off & bit != 0) {
@@ -151,6 +154,11 @@ impl Settings {
         set(option::EXEC_CGI, &mut self.exec_cgi);
         set(option::INDEXES, &mut self.listed);
         set(option::MULTI_VIEWS, &mut self.multi_views);
+        set(option::INCLUDES, &mut self.includes.allowed);
+        set(option::INCLUDES_EXEC, &mut self.includes.may_exec);
+        // IncludesNOEXEC takes away what an outer Includes allowed.
+        let parsed_only = on & (option::INCLUDES | option::INCLUDES_EXEC) == option::INCLUDES;
+        self.includes.may_exec &= !parsed_only && self.includes.allowed;
         let (mut followed, mut of_owner) = (
             self.links == Links::Followed,
             self.links == Links::OfOneOwner,

@@ -1,7 +1,7 @@
 //! The text a worker is told its settings by, and a zygote its servers: records as the module above says.
 
-use super::{Phase, Told};
-use crate::{AllowDeny, Host, Requirement, Settings, Site};
+use super::{option, Phase, Told};
+use crate::{AllowDeny, Host, Requirement, Settings, Site, TeamMark};
 
 impl Settings {
     /// Some Perl handler wants the request, whatever answers it.
@@ -60,7 +60,12 @@ impl Settings {
             crate::Links::Followed => 4,
             crate::Links::OfOneOwner => 64,
         };
-        bit(self.listed, 1) | links | bit(self.exec_cgi, 8) | bit(self.multi_views, 128)
+        bit(self.listed, 1)
+            | bit(self.includes.allowed, 2)
+            | bit(self.includes.may_exec, 32)
+            | links
+            | bit(self.exec_cgi, 8)
+            | bit(self.multi_views, 128)
     }
 
     /// With the handlers of those phases and names that `has` says yes to.
@@ -154,6 +159,28 @@ impl Site {
 }
 
 impl Host {
+    /// `PerlOptions` of the server that are on.
+    fn perl_options(&self) -> Vec<&'static str> {
+        let perl = &self.base.perl;
+        let is_on = |phase: &Phase| !perl.disabled.contains(phase);
+        let phases = Phase::ALL.into_iter().filter(is_on);
+        let mut options: Vec<&str> = phases.map(Phase::option).collect();
+        if !options.is_empty() {
+            options.extend(["Enable", "PreConnection", "ProcessConnection"]);
+        }
+        if perl.options_on & option::MERGE_HANDLERS != 0 {
+            options.push("MergeHandlers");
+        }
+        match (self.perl, self.team) {
+            (1.., _) => options.push("Parent"),
+            (0, team) if team != TeamMark::default() => options.push("Clone"),
+            _ => {}
+        }
+        options.sort_unstable();
+        options.dedup();
+        options
+    }
+
     /// The port is its own, else the first that is listened at.
     fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
         let mut text = Text(self.base.perl_text(has));
@@ -162,6 +189,7 @@ impl Host {
         say("server_admin", self.server_admin.as_deref().unwrap_or(""));
         say("document_root", &self.document_root.to_string_lossy());
         say("names", &self.names.join(" "));
+        say("perl_options", &self.perl_options().join(" "));
         let of_addresses = || self.addresses.iter().find_map(|address| address.port);
         let port = self.server_port.or_else(of_addresses);
         let port = port.or(listened);

@@ -147,7 +147,8 @@ pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     };
     let name = name.to_string();
     Ok(match kind.to_ascii_lowercase().as_str() {
-        "env" | "reqenv" => Piece::Environment(name),
+        // `v` is mod_include's name for it.
+        "env" | "reqenv" | "v" => Piece::Environment(name),
         "http" | "req" | "req_novary" => Piece::Field(name),
         "resp" => Piece::Response(name),
         "ssl" => Piece::Tls(name),

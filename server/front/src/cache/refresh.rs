@@ -1,11 +1,11 @@
 //! Asking for a page anew behind the back of a client that was given the old one (stale-while-revalidate, RFC 5861).
 
 use super::lease::Lease;
-use super::owned::Owned;
 use super::receive::receive;
 use crate::dispatch::Dispatch;
 use crate::handler::Said;
 use crate::lines;
+use crate::owned::Owned;
 use crate::request::{Protocol, Request};
 use crate::shared::Shared;
 use crate::turn::Turn;

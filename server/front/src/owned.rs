@@ -1,4 +1,5 @@
-//! A request that outlives its connection: what a page is asked for anew with, when its client has been answered.
+//! A request that outlives what it was read from: what a page is asked for anew with, when its client has been
+//! answered, and what pages include others with.
 
 use crate::notes::Notes;
 use crate::request::{Field, Peer, Protocol, Redirect, Request};
@@ -36,6 +37,14 @@ impl Owned {
             notes: request.notes.cloned(),
             id: request.id,
         }
+    }
+
+    pub fn host(&self) -> u32 {
+        self.virtual_host
+    }
+
+    pub fn notes(&self) -> Notes {
+        self.notes.clone().unwrap_or_default()
     }
 
     pub fn with<R>(&self, what: impl FnOnce(&Request<'_>) -> R) -> R {

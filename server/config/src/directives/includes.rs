@@ -1,0 +1,82 @@
+//! Server-side includes, by mod_include's names.
+
+use super::row::*;
+use crate::overrides::{AUTH, FILE_INFO, OPTIONS};
+use crate::{ByMode, IncludesChange};
+
+const TAGS: &str = "pages without XBitHack full have neither";
+
+pub const GROUP: Group = Group {
+    title: "Server-side includes",
+    rows: &[
+        Directive::everywhere(
+            "XBitHack",
+            Shape::Choice(&["Off", "On", "Full"]),
+            "Whether HTML files that their owner may execute are parsed for includes, where `Options Includes` lets them; Full: with Last-Modified where their group may too.",
+            |target, arguments| {
+                let by_mode = match arguments.choice()? {
+                    "On" => ByMode::On,
+                    "Full" => ByMode::Full,
+                    _ => ByMode::Off,
+                };
+                push(target, IncludesChange::ByMode(by_mode))
+            },
+        )
+        .htaccess(OPTIONS)
+        .otherwise("Off"),
+        Directive::everywhere(
+            "SSIErrorMsg",
+            words("TEXT", 1, 1),
+            "What stands in a page for an element that fails; the log says why.",
+            |target, arguments| {
+                let text = arguments.text(0)?.to_string();
+                push(target, IncludesChange::ErrorMessage(text))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("[an error occurred while processing this directive]")
+        .example("\"<!-- sorry -->\"", "sorry not"),
+        Directive::everywhere(
+            "SSITimeFormat",
+            words("FORMAT", 1, 1),
+            "How dates are written, as strftime(3) has it.",
+            |target, arguments| {
+                let text = arguments.text(0)?.to_string();
+                push(target, IncludesChange::TimeFormat(text))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("%A, %d-%b-%Y %H:%M:%S %Z")
+        .example("\"%d.%m.%Y\"", "%d %m"),
+        Directive::everywhere(
+            "SSIUndefinedEcho",
+            words("TEXT", 1, 1),
+            "What `echo` shows of a variable that is not set.",
+            |target, arguments| {
+                let text = arguments.text(0)?.to_string();
+                push(target, IncludesChange::Undefined(text))
+            },
+        )
+        .htaccess(AUTH)
+        .otherwise("(none)")
+        .example("\"<!-- undef -->\"", "a b"),
+        Directive::everywhere(
+            "SSILegacyExprParser",
+            Shape::Flag,
+            "Whether `if` and `elif` read the older expressions, `\"$NAME\" = /regex/ && ...`, in place of Apache's common ones.",
+            |target, arguments| {
+                let legacy = arguments.flag()?;
+                push(target, IncludesChange::Legacy(legacy))
+            },
+        )
+        .htaccess(FILE_INFO)
+        .otherwise("Off"),
+        Directive::ignored("SSIETag", TAGS),
+        Directive::ignored("SSILastModified", TAGS),
+    ],
+};
+
+pub(super) fn push(target: &mut Target, change: IncludesChange) -> Applied {
+    target.changes.push(Change::Includes(change));
+    Ok(())
+}

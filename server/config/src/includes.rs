@@ -1,0 +1,125 @@
+//! Server-side includes (mod_include): which files are parsed, and how.
+
+/// `Options Includes`, the filter INCLUDES and what belongs to it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Includes {
+    /// `Options Includes` or `IncludesNOEXEC`: without it files go out as they are.
+    pub allowed: bool,
+    /// Pages may run commands.
+    pub may_exec: bool,
+    /// `SetOutputFilter INCLUDES`
+    pub always: bool,
+    /// `AddOutputFilter INCLUDES`: suffixes without the dot, in lower case.
+    pub suffixes: Vec<String>,
+    /// `AddOutputFilterByType INCLUDES`: media types in lower case.
+    pub types: Vec<String>,
+    pub by_mode: ByMode,
+    /// `SSILegacyExprParser`: `$NAME = /regex/`.
+    pub legacy: bool,
+    pub error_message: Option<String>,
+    pub time_format: Option<String>,
+    pub undefined: Option<String>,
+}
+
+/// `XBitHack`: whether HTML files that their owner may execute are parsed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ByMode {
+    #[default]
+    Off,
+    On,
+    /// Where their group may too, the answer has the file's Last-Modified.
+    Full,
+}
+
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub enum IncludesChange {
+    Always(bool),
+    Suffix(String),
+    ForgetSuffix(String),
+    Type(String),
+    ByMode(ByMode),
+    Legacy(bool),
+    ErrorMessage(String),
+    TimeFormat(String),
+    Undefined(String),
+}
+
+impl Includes {
+    pub fn are_off(&self) -> bool {
+        let none = !self.always && self.suffixes.is_empty() && self.types.is_empty();
+        !self.allowed || (none && self.by_mode == ByMode::Off)
+    }
+
+    /// `mode` is asked for where it matters.
+    pub fn are_for(
+        &self,
+        file: &[u8],
+        media_type: Option<&str>,
+        mode: impl FnOnce() -> u32,
+    ) -> bool {
+        if self.are_off() {
+            return false;
+        }
+        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        // As for types, any suffix of a name counts.
+        let mut suffixes = name.split(|byte| *byte == b'.').skip(1);
+        let has = |suffix: &[u8]| {
+            let mut known = self.suffixes.iter();
+            known.any(|known| known.as_bytes().eq_ignore_ascii_case(suffix))
+        };
+        let bare = media_type.and_then(|text| text.split(';').next());
+        let bare = bare.map(|text| text.trim().to_ascii_lowercase());
+        let of_type = |known: &String| bare.as_ref() == Some(known);
+        self.always
+            || suffixes.any(has)
+            || self.types.iter().any(of_type)
+            || (self.by_mode != ByMode::Off
+                && bare.as_deref() == Some("text/html")
+                && mode() & 0o100 != 0)
+    }
+
+    pub(crate) fn change(&mut self, change: &IncludesChange) {
+        match change {
+            IncludesChange::Always(always) => self.always = *always,
+            IncludesChange::Suffix(suffix) => self.suffixes.push(suffix.clone()),
+            IncludesChange::ForgetSuffix(suffix) => self.suffixes.retain(|known| known != suffix),
+            IncludesChange::Type(name) => self.types.push(name.clone()),
+            IncludesChange::ByMode(by_mode) => self.by_mode = *by_mode,
+            IncludesChange::Legacy(legacy) => self.legacy = *legacy,
+            IncludesChange::ErrorMessage(text) => self.error_message = Some(text.clone()),
+            IncludesChange::TimeFormat(text) => self.time_format = Some(text.clone()),
+            IncludesChange::Undefined(text) => self.undefined = Some(text.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn option_and_filter_decide_together() {
+        let includes = Includes {
+            allowed: true,
+            suffixes: vec!["shtml".into()],
+            by_mode: ByMode::On,
+            ..Includes::default()
+        };
+        for (file, media_type, mode, expected) in [
+            ("/a/x.shtml", None, 0o644, true),
+            ("/a/x.SHTML.en", None, 0o644, true),
+            ("/a.shtml/x.html", Some("text/html"), 0o644, false),
+            ("/a/x.html", Some("text/html; charset=utf-8"), 0o744, true),
+            ("/a/x.txt", Some("text/plain"), 0o755, false),
+        ] {
+            let found = includes.are_for(file.as_bytes(), media_type, || mode);
+            assert_eq!(found, expected, "{file}");
+        }
+        let refused = Includes {
+            allowed: false,
+            ..includes
+        };
+        assert!(!refused.are_for(b"/x.shtml", None, || 0));
+    }
+}

@@ -1,0 +1,196 @@
+//! What a page includes: another path of this server, asked for as a client's request would be, by all its rules.
+
+use super::page::Page;
+use super::render::{Document, Render};
+use super::{are_for, bytes, read, MOST};
+use crate::answer::{Answer, Content};
+use crate::dispatch::Dispatch;
+use crate::gate::{self, Admission};
+use crate::handed_back;
+use crate::handler::{Backend, Said};
+use crate::request::{path_of, Protocol, Redirect, Request};
+use crate::route::{Outcome, Route};
+use crate::shared::Shared;
+use crate::turn::Turn;
+use crate::work::{self, Work};
+use mehari_pool::{Body, Passed};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Asked of a program at a time.
+const ROOM: usize = 64 * 1024;
+
+pub enum Fetched {
+    Bytes(Vec<u8>),
+    Page(Rc<Page>, Document),
+}
+
+/// A turn that is counted while it lasts.
+struct Counted<D: Dispatch> {
+    shared: Rc<Shared<D>>,
+    turn: Turn,
+}
+
+impl<D: Dispatch> Drop for Counted<D> {
+    fn drop(&mut self) {
+        self.shared.request_ends(0);
+    }
+}
+
+impl<D: Dispatch> Render<D> {
+    /// The status of a refusal instead.
+    pub async fn ask(&self, target: Vec<u8>) -> Result<Fetched, u16> {
+        let (counted, route) = self.admitted(target).await?;
+        match route.settings.runs_phases() {
+            true => self.answered(&counted.turn, &route).await,
+            false => self.file_or_answer(&counted.turn, &route).await,
+        }
+    }
+
+    /// Where no Perl has a say, or has had it.
+    async fn file_or_answer(&self, turn: &Turn, route: &Rc<Route>) -> Result<Fetched, u16> {
+        let Outcome::File(file) = &route.outcome else {
+            return self.answered(turn, route).await;
+        };
+        let files = &self.shared.files;
+        let resource = file.resource(None, &route.settings, files);
+        let resource = resource.map_err(|problem| problem.status)?;
+        if !are_for(&route.settings, &resource) {
+            let bytes = bytes(files, &resource).await?;
+            return Ok(Fetched::Bytes(bytes.to_vec()));
+        }
+        let page = read(&self.shared, &resource, &route.settings).await?;
+        let path = turn.redirect.as_ref().map(|to| path_of(&to.target));
+        let document = Document {
+            path: path.unwrap_or_default().to_vec(),
+            settings: route.settings.clone(),
+        };
+        Ok(Fetched::Page(page, document))
+    }
+
+    /// The file of a path that this request may see, for its size and date.
+    pub async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
+        let (_counted, route) = self.admitted(target).await?;
+        Ok(route.file.clone())
+    }
+
+    async fn admitted(&self, target: Vec<u8>) -> Result<(Counted<D>, Rc<Route>), u16> {
+        let turn = Turn::begin(&self.shared, Protocol::Http11, false);
+        let mut counted = Counted {
+            shared: self.shared.clone(),
+            turn,
+        };
+        let turn = &mut counted.turn;
+        turn.host = self.base.host();
+        let mut notes = self.base.notes();
+        notes.led_on();
+        for (name, value) in self.variables.borrow().own() {
+            notes.set(name, value.to_vec());
+        }
+        turn.notes = Some(Box::new(notes));
+        let asked = self.base.with(|request| request.target.to_vec());
+        turn.redirect = Some(Redirect {
+            target,
+            from: None,
+            status: 200,
+            count: 0,
+            keeps_request: true,
+        });
+        let ask = |turn: &Turn, remarks: &mut gate::Remarks| {
+            self.with(turn, |request| gate::pass(&self.shared, request, remarks))
+        };
+        let admission = gate::admit(&self.shared, turn, &asked, ask).await;
+        match admission.map_err(|problem| problem.status)? {
+            Admission::To(route) => {
+                turn.settings = Some(route.settings.clone());
+                Ok((counted, route))
+            }
+            Admission::Status(status) => Err(status),
+            Admission::Answer(answer) => Err(answer.status),
+        }
+    }
+
+    /// What a program answers, or a back end, or the server for itself.
+    async fn answered(&self, turn: &Turn, route: &Rc<Route>) -> Result<Fetched, u16> {
+        let shared = &self.shared;
+        let mut work = self.with(turn, |request| {
+            work::begin(shared, request, route, Body::Empty)
+        });
+        loop {
+            work = match work {
+                Work::Answer(answer) => return whole(answer).map(Fetched::Bytes),
+                // A script's own redirect: the page shows what it leads to, or where.
+                Work::Elsewhere(..) => return Err(302),
+                Work::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx)).await {
+                    Err(fault) => return Err(fault.status()),
+                    Ok(Said::Response(head)) if (300..400).contains(&head.status) => {
+                        return Err(head.status)
+                    }
+                    Ok(Said::Response(_)) => return body(&mut backend).await.map(Fetched::Bytes),
+                    Ok(Said::Answered(answer)) => return whole(*answer).map(Fetched::Bytes),
+                    Ok(Said::Page(status)) => return Err(status),
+                    // Perl leaves the file to the front, and it is this page's part as any other.
+                    Ok(Said::Passed(passed, _)) if is_left_alone(&passed) && is_file(route) => {
+                        return Box::pin(self.file_or_answer(turn, route)).await;
+                    }
+                    Ok(Said::Passed(passed, body)) => self.with(turn, |request| {
+                        handed_back::work(shared, request, turn.settings.as_deref(), *passed, body)
+                    }),
+                    Ok(Said::Elsewhere(_) | Said::Upgrade(_)) => return Err(302),
+                },
+            };
+        }
+    }
+
+    fn with<R>(&self, turn: &Turn, what: impl FnOnce(&Request<'_>) -> R) -> R {
+        let notes = turn.notes.as_deref();
+        self.base.with(|request| {
+            let resource = turn.redirect.as_ref().map(|redirect| &redirect.target[..]);
+            what(&Request {
+                resource: resource.unwrap_or(request.resource),
+                redirect: turn.redirect.as_ref(),
+                virtual_host: turn.host,
+                notes,
+                ..*request
+            })
+        })
+    }
+}
+
+/// Nothing was chosen in the place of what was found.
+fn is_left_alone(passed: &Passed) -> bool {
+    passed.status == 0 && passed.file.is_none() && passed.target.is_none()
+}
+
+fn is_file(route: &Route) -> bool {
+    matches!(route.outcome, Outcome::File(_))
+}
+
+fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
+    if answer.status >= 300 {
+        return Err(answer.status);
+    }
+    match answer.content {
+        Content::Bytes(bytes) => Ok(bytes),
+        Content::Cached(resource) => Ok(resource.body().to_vec()),
+        Content::Shared(bytes) => Ok(bytes.to_vec()),
+        // A file that a program handed back, too large to be part of a page.
+        Content::File(_) => Err(500),
+    }
+}
+
+async fn body<P: crate::dispatch::Exchange>(backend: &mut Backend<P>) -> Result<Vec<u8>, u16> {
+    let mut whole = Vec::new();
+    poll_fn(|cx| loop {
+        match backend.poll_body(cx, &mut whole, ROOM) {
+            Poll::Ready(Ok(true)) if whole.len() <= MOST => {}
+            Poll::Ready(Ok(true)) => return Poll::Ready(Err(500)),
+            Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
+            Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault.status())),
+            Poll::Pending => return Poll::Pending,
+        }
+    })
+    .await?;
+    Ok(whole)
+}

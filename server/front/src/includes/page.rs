@@ -1,0 +1,213 @@
+//! A page with elements `<!--#name attribute="value" -->`, read once. What is between them is sent as it is.
+
+use super::condition::Condition;
+use bytes::Bytes;
+use std::ops::Range;
+
+/// Attributes an element may have.
+const MOST: usize = 64;
+
+pub struct Page {
+    pub source: Bytes,
+    pub parts: Vec<Part>,
+}
+
+pub enum Part {
+    /// Of the source.
+    Text(Range<usize>),
+    Element {
+        name: String,
+        attributes: Attributes,
+    },
+    If(Option<Condition>),
+    Elif(Option<Condition>),
+    Else,
+    Endif,
+    /// Not an element that can be read: why.
+    Wrong(String),
+}
+
+/// Names in lower case, and values as written.
+pub type Attributes = Vec<(String, Vec<u8>)>;
+
+const START: &[u8] = b"<!--#";
+const END: &[u8] = b"-->";
+
+impl Page {
+    /// `legacy`: how conditions are written.
+    pub fn parse(source: Bytes, legacy: bool) -> Page {
+        let mut parts = Vec::new();
+        let mut at = 0;
+        while let Some(start) = memchr::memmem::find(&source[at..], START) {
+            if start > 0 {
+                parts.push(Part::Text(at..at + start));
+            }
+            let begin = at + start + START.len();
+            let (part, taken) = element(&source[begin..], legacy);
+            parts.push(part);
+            at = begin + taken;
+        }
+        if at < source.len() {
+            parts.push(Part::Text(at..source.len()));
+        }
+        Page { source, parts }
+    }
+}
+
+/// The element behind its start, and how long it is to the end of its `-->`.
+fn element(text: &[u8], legacy: bool) -> (Part, usize) {
+    let mut reader = Reader { text, at: 0 };
+    match reader.element() {
+        Some((name, attributes)) => (meaning(name, attributes, legacy), reader.at),
+        None => {
+            // Up to the next end, as Apache goes on.
+            let end = memchr::memmem::find(text, END).map_or(text.len(), |end| end + END.len());
+            let shown = text[..end.min(40)].escape_ascii();
+            (Part::Wrong(format!("`<!--#{shown}` cannot be read")), end)
+        }
+    }
+}
+
+fn meaning(name: String, attributes: Attributes, legacy: bool) -> Part {
+    let condition = || {
+        let mut found = attributes.iter().filter(|(name, _)| name == "expr");
+        let (_, text) = found.next()?;
+        Condition::parse(text, legacy).ok()
+    };
+    match name.as_str() {
+        "if" => Part::If(condition()),
+        "elif" => Part::Elif(condition()),
+        "else" => Part::Else,
+        "endif" => Part::Endif,
+        _ => Part::Element { name, attributes },
+    }
+}
+
+struct Reader<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t [u8] {
+        &self.text[self.at..]
+    }
+
+    fn element(&mut self) -> Option<(String, Attributes)> {
+        let name = self.word(|byte| byte.is_ascii_alphabetic())?;
+        let mut attributes = Vec::new();
+        loop {
+            self.blanks();
+            if self.rest().starts_with(END) {
+                self.at += END.len();
+                return Some((name, attributes));
+            }
+            if attributes.len() == MOST {
+                return None;
+            }
+            let name = self.word(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))?;
+            self.blanks();
+            if self.rest().first() != Some(&b'=') {
+                return None;
+            }
+            self.at += 1;
+            self.blanks();
+            attributes.push((name, self.value()?));
+        }
+    }
+
+    fn blanks(&mut self) {
+        let blanks = self
+            .rest()
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace());
+        self.at += blanks.count();
+    }
+
+    fn word(&mut self, fits: impl Fn(u8) -> bool) -> Option<String> {
+        let length = self.rest().iter().take_while(|byte| fits(**byte)).count();
+        let word = std::str::from_utf8(&self.rest()[..length]).ok()?;
+        self.at += length;
+        (!word.is_empty()).then(|| word.to_ascii_lowercase())
+    }
+
+    /// In quotes, with `\` before one that does not end it; or up to a blank.
+    fn value(&mut self) -> Option<Vec<u8>> {
+        let quote = *self.rest().first()?;
+        if !b"\"'`".contains(&quote) {
+            let ends = |byte: &&u8| !byte.is_ascii_whitespace();
+            let length = self.rest().iter().take_while(ends).count();
+            let word = &self.rest()[..length];
+            let word = word.strip_suffix(END).unwrap_or(word);
+            self.at += word.len();
+            return (!word.is_empty()).then(|| word.to_vec());
+        }
+        self.at += 1;
+        let mut value = Vec::new();
+        loop {
+            let byte = *self.rest().first()?;
+            self.at += 1;
+            match (byte, self.rest().first()) {
+                (byte, _) if byte == quote => return Some(value),
+                (b'\\', Some(next)) if *next == quote => {
+                    value.push(quote);
+                    self.at += 1;
+                }
+                _ => value.push(byte),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let page = Page::parse(Bytes::copy_from_slice(text.as_bytes()), false);
+        let part = |part: &Part| match part {
+            Part::Text(range) => format!("[{}]", &text[range.clone()]),
+            Part::Element { name, attributes } => {
+                let all = attributes.iter();
+                let all =
+                    all.map(|(name, value)| format!(" {name}={}", String::from_utf8_lossy(value)));
+                format!("<{name}{}>", all.collect::<String>())
+            }
+            Part::If(condition) => format!("<if {}>", condition.is_some()),
+            Part::Elif(condition) => format!("<elif {}>", condition.is_some()),
+            Part::Else => "<else>".into(),
+            Part::Endif => "<endif>".into(),
+            Part::Wrong(_) => "<wrong>".into(),
+        };
+        page.parts.iter().map(part).collect()
+    }
+
+    #[test]
+    fn elements_are_read_and_the_rest_is_text() {
+        for (text, expected) in [
+            ("plain", "[plain]"),
+            ("", ""),
+            ("a<!--#echo var=\"X\" -->b", "[a]<echo var=X>[b]"),
+            ("<!--#ECHO Var='a\"b'-->", "<echo var=a\"b>"),
+            ("<!--#set var=x value=`a\\`b` -->", "<set var=x value=a`b>"),
+            ("<!--#echo var=X-->", "<echo var=X>"),
+            (
+                "<!-- comment --><!--# echo -->",
+                "[<!-- comment -->]<wrong>",
+            ),
+            (
+                "<!--#if expr=\"true\" -->y<!--#else -->n<!--#endif-->",
+                "<if true>[y]<else>[n]<endif>",
+            ),
+            ("<!--#if expr=\"((\" -->", "<if false>"),
+            ("<!--#if -->", "<if false>"),
+            ("a<!--#echo var=\"X -->b", "[a]<wrong>[b]"),
+            ("a<!--#echo var", "[a]<wrong>"),
+            ("<!--#echo var=-->x", "<wrong>[x]"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+        let many = format!("<!--#echo {}-->", "var=\"a\" ".repeat(MOST + 1));
+        assert_eq!(shown(&many), "<wrong>");
+    }
+}

@@ -1,0 +1,215 @@
+//! Going through a page: its texts, its conditions, and its elements one after the other.
+
+use super::branches::Branches;
+use super::condition::Condition;
+use super::fetch::Fetched;
+use super::page::{Page, Part};
+use super::variables::{PageFacts, Variables};
+use super::MOST;
+use crate::dispatch::Dispatch;
+use crate::facts::RequestFacts;
+use crate::log::Origin;
+use crate::owned::Owned;
+use crate::shared::Shared;
+use mehari_config::{LogLevel, Settings};
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Pages within pages.
+const DEEPEST: u32 = 16;
+/// Elements that one request may lead through: pages may include one another many times.
+const ELEMENTS: u32 = 100_000;
+
+pub struct Render<D: Dispatch> {
+    pub shared: Rc<Shared<D>>,
+    pub base: Owned,
+    /// Of all pages together, as in Apache.
+    pub variables: RefCell<Variables>,
+    depth: Cell<u32>,
+    elements: Cell<u32>,
+}
+
+/// A page's own place.
+pub struct Document {
+    /// Percent-encoded, as it was asked for.
+    pub path: Vec<u8>,
+    pub settings: Arc<Settings>,
+}
+
+/// How a page wants things written; an included page begins with its place's own.
+pub struct Manner {
+    pub error: Vec<u8>,
+    pub undefined: Vec<u8>,
+    pub time: String,
+    pub short_sizes: bool,
+}
+
+impl Manner {
+    fn of(settings: &Settings) -> Manner {
+        let includes = &settings.includes;
+        let or = |said: &Option<String>, usual: &str| said.as_deref().unwrap_or(usual).to_string();
+        Manner {
+            error: or(
+                &includes.error_message,
+                "[an error occurred while processing this directive]",
+            )
+            .into(),
+            undefined: or(&includes.undefined, "(none)").into(),
+            time: or(&includes.time_format, "%A, %d-%b-%Y %H:%M:%S %Z"),
+            short_sizes: true,
+        }
+    }
+}
+
+/// Why an element came to nothing.
+pub type Wrong = String;
+
+impl<D: Dispatch> Render<D> {
+    pub fn new(shared: Rc<Shared<D>>, base: Owned, variables: Variables) -> Render<D> {
+        Render {
+            shared,
+            base,
+            variables: RefCell::new(variables),
+            depth: Cell::new(0),
+            elements: Cell::new(0),
+        }
+    }
+
+    /// Appends what the page comes to.
+    pub fn page<'r>(
+        &'r self,
+        page: &'r Page,
+        document: &'r Document,
+        into: &'r mut Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), u16>> + 'r>> {
+        Box::pin(async move {
+            if self.depth.get() >= DEEPEST {
+                self.complain(document, "pages include one another too deeply");
+                return Err(500);
+            }
+            self.depth.set(self.depth.get() + 1);
+            let done = self.parts(page, document, into).await;
+            self.depth.set(self.depth.get() - 1);
+            done
+        })
+    }
+
+    async fn parts(&self, page: &Page, document: &Document, into: &mut Vec<u8>) -> Result<(), u16> {
+        let mut manner = Manner::of(&document.settings);
+        let mut branches = Branches::default();
+        for part in &page.parts {
+            let done = match part {
+                Part::Text(range) if branches.print() => {
+                    into.extend_from_slice(&page.source[range.clone()]);
+                    Ok(())
+                }
+                Part::Element { name, attributes } if branches.print() => {
+                    self.count()?;
+                    self.element(name, attributes, document, &mut manner, into)
+                        .await
+                }
+                Part::Wrong(why) if branches.print() => Err(why.clone()),
+                Part::Text(_) | Part::Element { .. } | Part::Wrong(_) => Ok(()),
+                condition => self.branch(condition, &mut branches, &manner),
+            };
+            if let Err(why) = done {
+                self.complain(document, &why);
+                into.extend_from_slice(&manner.error);
+            }
+            if into.len() > MOST {
+                self.complain(document, "the page becomes too long");
+                return Err(500);
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(&self, part: &Part, branches: &mut Branches, manner: &Manner) -> Result<(), Wrong> {
+        match part {
+            Part::If(condition) => {
+                let met = self.met(condition, branches.print(), manner);
+                branches.open(*met.as_ref().unwrap_or(&false));
+                met.map(drop)
+            }
+            Part::Elif(condition) => {
+                let met = self.met(condition, branches.ask(), manner);
+                branches.change("elif", *met.as_ref().unwrap_or(&false))?;
+                met.map(drop)
+            }
+            Part::Else => branches.change("else", true),
+            _ => branches.close(),
+        }
+    }
+
+    /// False where nobody has to ask.
+    fn met(
+        &self,
+        condition: &Option<Condition>,
+        asked: bool,
+        manner: &Manner,
+    ) -> Result<bool, Wrong> {
+        match condition {
+            _ if !asked => Ok(false),
+            Some(condition) => Ok(self.holds(condition, manner)),
+            None => Err("a condition without an expression that can be read".into()),
+        }
+    }
+
+    fn count(&self) -> Result<(), u16> {
+        self.elements.set(self.elements.get() + 1);
+        match self.elements.get() > ELEMENTS {
+            true => Err(500),
+            false => Ok(()),
+        }
+    }
+
+    fn holds(&self, condition: &Condition, manner: &Manner) -> bool {
+        let variables = self.variables.borrow();
+        let site = self.shared.site();
+        self.base.with(|request| {
+            let host = site.host(request.virtual_host);
+            let facts = PageFacts {
+                variables: &variables,
+                format: &manner.time,
+                request: RequestFacts::new(request, host, request.notes, &self.shared.maps),
+            };
+            condition.holds(&facts, &|text| variables.put_in(text, &manner.time))
+        })
+    }
+
+    /// A text with its variables put in.
+    pub fn put_in(&self, text: &[u8], manner: &Manner) -> Vec<u8> {
+        self.variables.borrow().put_in(text, &manner.time)
+    }
+
+    /// What another path of this server answers.
+    pub async fn fetch(&self, target: Vec<u8>) -> Result<Vec<u8>, Wrong> {
+        let shown = target.escape_ascii().to_string();
+        let mut into = Vec::new();
+        match self.ask(target).await {
+            Ok(Fetched::Bytes(bytes)) => Ok(bytes),
+            Ok(Fetched::Page(page, document)) => {
+                let done = self.page(&page, &document, &mut into).await;
+                done.map_err(|status| format!("{shown} answers {status}"))?;
+                Ok(into)
+            }
+            Err(status) => Err(format!("{shown} answers {status}")),
+        }
+    }
+
+    pub fn complain(&self, document: &Document, text: &str) {
+        self.base.with(|request| {
+            let origin = Origin {
+                pid: None,
+                request: Some(request.id),
+                worker: None,
+            };
+            let text = format!("{}: {text}", document.path.escape_ascii());
+            let journal = &self.shared.journal;
+            journal.error(request.virtual_host, LogLevel::Error, origin, &text);
+        });
+    }
+}

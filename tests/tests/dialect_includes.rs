@@ -1,0 +1,150 @@
+//! Server-side includes: pages whose elements the server fills in, each compared with mod_include's.
+
+use mehari_harness::{Builder, Pair, Request, Server};
+
+const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
+    join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(QUERY_STRING DOCUMENT_URI DOCUMENT_NAME SCRIPT_NAME PATH_INFO REQUEST_URI MINE);\n";
+
+/// Name and text of each page; what it answers is Apache's business.
+const PAGES: &[(&str, &str)] = &[
+    ("plain", "no elements, a <!-- comment --> only\n"),
+    ("echo", "<!--#echo var=\"DOCUMENT_NAME\" -->|<!--#echo var=\"DOCUMENT_URI\"-->|<!--#echo var='QUERY_STRING' -->|<!--#echo var=\"NOTHING\" -->|<!--#echo var=\"REQUEST_METHOD\" -->"),
+    ("encodings", "<!--#set var=\"x\" value=\"<a b&c\\\"d>\" --><!--#echo var=\"x\" -->|<!--#echo encoding=\"none\" var=\"x\" -->|<!--#echo encoding=\"url\" var=\"x\" -->|<!--#echo encoding=\"base64\" var=\"x\" -->|<!--#echo encoding=\"urlencoded\" var=\"x\" -->"),
+    ("set", "<!--#set var=\"a\" value=\"one\" --><!--#set var=\"b\" value=\"$a-${a}two \\$a\" --><!--#echo var=\"b\" -->"),
+    ("if", "<!--#set var=\"a\" value=\"one\" --><!--#if expr=\"v('a') == 'one'\" -->yes<!--#else -->no<!--#endif -->|<!--#if expr=\"v('a') =~ /^t/\" -->t<!--#elif expr=\"v('a') =~ /^o/\" -->o<!--#else -->n<!--#endif -->|<!--#if expr=\"false\" -->x<!--#if expr=\"true\" -->y<!--#endif -->z<!--#endif -->end"),
+    ("nested", "<!--#if expr=\"true\" -->a<!--#if expr=\"false\" -->b<!--#else -->c<!--#endif -->d<!--#endif -->e"),
+    ("query", "<!--#if expr=\"%{QUERY_STRING} == 'a=b'\" -->asked<!--#else -->not asked<!--#endif -->"),
+    ("legacy/if", "<!--#set var=\"a\" value=\"one\" --><!--#if expr=\"$a = one\" -->1<!--#endif --><!--#if expr=\"$a = /^o/ && ! $b\" -->2<!--#endif --><!--#if expr=\"'$a' != 'one' || ( $a )\" -->3<!--#else -->4<!--#endif --><!--#if expr=\"$b\" -->5<!--#endif -->"),
+    ("file", "[<!--#include file=\"part.txt\" -->][<!--#include file=\"part.shtml\" -->]"),
+    ("virtual", "[<!--#include virtual=\"/part.txt\" -->][<!--#include virtual=\"part.shtml?inner=1\" -->][<!--#include virtual=\"sub/deep.shtml\" -->]"),
+    ("part", "part of <!--#echo var=\"DOCUMENT_NAME\" --><!--#set var=\"inner\" value=\"set within\" -->"),
+    ("shared", "<!--#include virtual=\"/part.shtml\" -->|<!--#echo var=\"inner\" -->"),
+    ("sub/deep", "deep <!--#include virtual=\"../part.txt\" --> <!--#include file=\"near.txt\" -->"),
+    ("program", "<!--#set var=\"MINE\" value=\"mine\" --><!--#include virtual=\"/cgi/who.pl\" -->|<!--#include virtual=\"/cgi/who.pl?x=1\" -->|<!--#exec cgi=\"/cgi/who.pl\" -->"),
+    ("registry", "<!--#include virtual=\"/perl/who.pl?r=1\" -->"),
+    ("errors", "<!--#include virtual=\"/none\" -->|<!--#include file=\"../x\" -->|<!--#include file=\"/etc/passwd\" -->|<!--#unknown x=\"y\" -->|<!--#include virtual=\"/closed/x.txt\" -->"),
+    ("config", "<!--#config errmsg=\"oops\" --><!--#include virtual=\"/none\" -->|<!--#config echomsg=\"?\" --><!--#echo var=\"NOTHING\" -->|<!--#config timefmt=\"%Y\" --><!--#echo var=\"DATE_GMT\" -->"),
+    ("onerror", "<!--#include virtual=\"/none\" onerror=\"/part.txt\" -->"),
+    ("size", "<!--#fsize file=\"big.txt\" -->|<!--#config sizefmt=\"bytes\" --><!--#fsize virtual=\"/big.txt\" -->|<!--#config timefmt=\"%Y\" --><!--#flastmod file=\"big.txt\" -->"),
+    ("noexec/exec", "<!--#exec cgi=\"/cgi/who.pl\" -->|<!--#include virtual=\"/part.txt\" -->"),
+    ("off/page", "<!--#echo var=\"DOCUMENT_NAME\" -->"),
+    ("unclosed", "a<!--#if expr=\"true\" -->b"),
+    ("members", "<!--#include virtual=\"/members/x.txt\" -->"),
+    ("phases/page", "<!--#include virtual=\"/phases/part.shtml\" -->|<!--#include virtual=\"/cgi/who.pl\" -->"),
+    ("phases/part", "<!--#echo var=\"DOCUMENT_NAME\" -->"),
+    ("redirected", "<!--#include virtual=\"/moved\" -->"),
+    ("rewritten", "<!--#include virtual=\"/led\" -->"),
+];
+
+fn site() -> Builder {
+    let mut builder = Server::builder()
+        .file("htdocs/part.txt", "<plain>")
+        .file("htdocs/sub/near.txt", "near")
+        .file("htdocs/closed/x.txt", "closed")
+        .file("htdocs/big.txt", &"x".repeat(1_234_567))
+        .file("htdocs/bits.html", "<!--#echo var=\"DOCUMENT_NAME\" -->")
+        .file("htdocs/nobits.html", "<!--#echo var=\"DOCUMENT_NAME\" -->")
+        .file("lib/Nothing.pm", "package Nothing;\nsub handler { 0 }\n1;\n")
+        .file("htdocs/members/x.txt", "for members")
+        .file("users", "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n")
+        .file("cgi/who.pl", WHO)
+        .file("perl/who.pl", WHO)
+        .conf(
+            "PerlSwitches -I@ROOT@/lib\nScriptAlias /cgi/ @ROOT@/cgi/\nAlias /perl/ @ROOT@/perl/\n\
+             <Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             <Directory @ROOT@/perl>\nSetHandler perl-script\nPerlResponseHandler ModPerl::Registry\nPerlOptions +ParseHeaders\nOptions +ExecCGI\n</Directory>\n\
+             <Directory @ROOT@/htdocs>\nOptions Includes FollowSymLinks\nAddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\nXBitHack On\n</Directory>\n\
+             <Directory @ROOT@/htdocs/noexec>\nOptions IncludesNOEXEC\n</Directory>\n\
+             <Directory @ROOT@/htdocs/off>\nOptions -Includes\n</Directory>\n\
+             <Directory @ROOT@/htdocs/legacy>\nSSILegacyExprParser On\n</Directory>\n\
+             <Location /members>\nAuthType Basic\nAuthName Members\nAuthUserFile @ROOT@/users\nRequire valid-user\n</Location>\n\
+             <Location /phases>\nPerlFixupHandler Nothing\n</Location>\n\
+             <Directory @ROOT@/htdocs/closed>\nRequire all denied\n</Directory>\n\
+             RewriteEngine On\nRewriteRule ^/led$ /part.txt [PT]\nRewriteRule ^/moved$ /part.txt [R]\n\
+             ErrorDocument 404 /echo.shtml\n",
+        );
+    for (name, text) in PAGES {
+        builder = builder.file(&format!("htdocs/{name}.shtml"), text);
+    }
+    for program in ["cgi/who.pl", "perl/who.pl", "htdocs/bits.html"] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(builder.folder_of(program), mode).expect("own file");
+    }
+    builder
+}
+
+#[test]
+fn pages_are_filled_in_as_in_apache() {
+    let mut pair = Pair::start(site);
+    let mut differences = Vec::new();
+    let pages = PAGES.iter().map(|(name, _)| format!("/{name}.shtml"));
+    let more = [
+        "/query.shtml?a=b",
+        "/program.shtml?page=1",
+        "/echo.shtml?a=%3Cb%3E",
+        "/bits.html",
+        "/nobits.html",
+        "/missing",
+    ];
+    for target in pages.chain(more.map(str::to_string)) {
+        // Once read from the file, once as it was kept.
+        for _ in 0..2 {
+            differences.extend(pair.compare(&Request::get(&target)).err());
+        }
+    }
+    let member = Request::get("/members.shtml").field("Authorization", "Basic YW5uOnNlY3JldA==");
+    for _ in 0..2 {
+        differences.extend(pair.compare(&member).err());
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(pair.send(&member).text(), "for members");
+}
+
+#[test]
+fn pages_that_include_themselves_or_change_are_answered() {
+    let server = site()
+        .file(
+            "htdocs/loop.shtml",
+            "<!--#include virtual=\"/loop.shtml\" -->",
+        )
+        .file(
+            "htdocs/many.shtml",
+            &"<!--#include virtual=\"/twice.shtml\" -->".repeat(20),
+        )
+        .file(
+            "htdocs/twice.shtml",
+            &"<!--#include virtual=\"/part.shtml\" -->".repeat(20),
+        )
+        .file(
+            "htdocs/change.shtml",
+            "<!--#set var=\"x\" value=\"1\" --><!--#echo var=\"x\" -->",
+        )
+        .start();
+    let answer = server.get("/loop.shtml");
+    assert!(
+        answer.status == 500 || answer.text().contains("an error occurred"),
+        "{}",
+        answer.text()
+    );
+    server.log.expect("include one another too deeply");
+    assert_eq!(
+        server
+            .get("/many.shtml")
+            .text()
+            .matches("part of many.shtml")
+            .count(),
+        400
+    );
+    assert_eq!(server.get("/change.shtml").text(), "1");
+    server
+        .site
+        .replace("htdocs/change.shtml", "<!--#echo var=\"DOCUMENT_NAME\" -->");
+    let has_changed = || server.get("/change.shtml").text() == "change.shtml";
+    assert!(mehari_harness::eventually(
+        mehari_harness::PATIENCE,
+        has_changed
+    ));
+    let head = server.send(&Request::new("HEAD", "/echo.shtml"));
+    assert_eq!((head.status, head.text().as_str()), (200, ""));
+    assert!(head.field("last-modified").is_none() && head.field("etag").is_none());
+}
