@@ -144,7 +144,8 @@ enum {
    * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
   MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
-  MEHARI_RECORD_ASK           /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
+  MEHARI_RECORD_ASK,          /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
+  MEHARI_RECORD_USER          /* who the user is, before the answer: how that is known (as many bytes as the detail says), the name */
 };
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */

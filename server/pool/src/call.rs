@@ -172,6 +172,15 @@ pub struct Passed {
     pub target: Option<Vec<u8>>,
     /// Its worker waits to hear what the answer was: [`crate::Exchange::tell`].
     pub listens: bool,
+    pub user: Option<Box<Named>>,
+}
+
+/// Who a handler says the user is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub name: Vec<u8>,
+    /// AUTH_TYPE; empty where the handler has not said how it knows.
+    pub kind: Vec<u8>,
 }
 
 /// What the front answered in a worker's place.

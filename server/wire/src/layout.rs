@@ -211,6 +211,8 @@ pub mod record {
     /// What would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a
     /// handler chose one.
     pub const ASK: u16 = 10;
+    /// Who the user is, as a handler found out: how (as many bytes as the detail says), and the name. Before the answer.
+    pub const USER: u16 = 11;
     /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
     pub const PASS_LINES: u8 = b'l';
     /// The file to send instead of the one the path was mapped to.

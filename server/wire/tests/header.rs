@@ -139,6 +139,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_RECORD_DONE", record::DONE.into()),
         ("MEHARI_RECORD_PASS", record::PASS.into()),
         ("MEHARI_RECORD_ASK", record::ASK.into()),
+        ("MEHARI_RECORD_USER", record::USER.into()),
         ("MEHARI_PASS_LINES", record::PASS_LINES.into()),
         ("MEHARI_PASS_FILE", record::PASS_FILE.into()),
         ("MEHARI_PASS_TYPE", record::PASS_TYPE.into()),
