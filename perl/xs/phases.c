@@ -187,7 +187,8 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
     mehari_psgi_serve(aTHX);
     break;
   case MEHARI_TASK_FRONT:
-    mehari_rec_hand_back(aTHX_ rec, 0);
+    if (!mehari_rec_send_file(aTHX_ rec))
+      mehari_rec_hand_back(aTHX_ rec, 0);
     break;
   default:
     mehari_output_error(500);

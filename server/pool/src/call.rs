@@ -25,6 +25,8 @@ pub enum Task<'a> {
         file: &'a [u8],
         /// It is a program, and the front answers with what that prints.
         is_program: bool,
+        /// Its bytes are sent as they are, so that Perl's filters may see them.
+        is_plain: bool,
     },
     /// No request: the worker speaks on the client's socket, which is given as [`Body::File`]. What it answers here
     /// says only that the connection is over.

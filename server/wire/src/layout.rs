@@ -127,6 +127,8 @@ pub mod flag {
     pub const HEAD: u8 = 8;
     /// What the front would answer is the output of a CGI program, not the file's bytes.
     pub const PROGRAM: u8 = 16;
+    /// What the front would answer is the file's bytes as they are: output filters may see them.
+    pub const FILE: u8 = 32;
 }
 
 pub mod login {

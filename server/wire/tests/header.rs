@@ -135,6 +135,7 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("MEHARI_FLAG_CGI_WORLD", flag::CGI_WORLD.into()),
         ("MEHARI_FLAG_HEAD", flag::HEAD.into()),
         ("MEHARI_FLAG_PROGRAM", flag::PROGRAM.into()),
+        ("MEHARI_FLAG_FILE", flag::FILE.into()),
         ("MEHARI_RECORD_RESPONSE", record::RESPONSE.into()),
         ("MEHARI_RECORD_DONE", record::DONE.into()),
         ("MEHARI_RECORD_PASS", record::PASS.into()),
