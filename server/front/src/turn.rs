@@ -215,7 +215,7 @@ impl Turn {
     /// Perl's handlers have said who the user is.
     pub fn note_user(&mut self, named: Option<Box<Named>>) {
         if let (Some(named), Some(settings)) = (named, &self.settings) {
-            let notes = self.notes.get_or_insert_default();
+            let notes = self.notes.get_or_insert_with(Default::default);
             notes.user = Some(User::named(*named, settings));
         }
     }
