@@ -69,6 +69,53 @@ static bool wants_outcome(mehari_rec *rec)
   return mehari_rec_handlers(rec, MEHARI_PHASE_LOG) || mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP) || rec->cleanups;
 }
 
+typedef struct {
+  mehari_rec *rec;
+  int status;
+} filtered_file;
+
+static void call_send(pTHX_ void *argument)
+{
+  filtered_file *this = argument;
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::FilteredFile"), NULL);
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(mehari_rec_object(aTHX_ this->rec));
+  PUTBACK;
+  int count = call_pv("Mehari::FilteredFile::send", G_SCALAR | G_EVAL);
+  SPAGAIN;
+  if (count == 1 && !SvTRUE(ERRSV))
+    this->status = SvIV(TOPs);
+  else
+    mehari_log_exception(aTHX_ "filtered file");
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
+{
+  /* Of a file that a handler has chosen only the front knows the type. */
+  if (!mehari_output_gathers || !(rec->job.frame->flags & MEHARI_FLAG_FILE) || rec->redirect || mehari_is_changed(rec, MEHARI_REC_FILENAME))
+    return false;
+  filtered_file this = {rec, 500};
+  bool parses = mehari_parse_headers;
+  mehari_parse_headers = false;
+  mehari_guard(aTHX_ call_send, &this, NULL);
+  if (this.status == DECLINED) {
+    mehari_parse_headers = parses;
+    return false;
+  }
+  /* There is no body to be filtered where it is not sent. */
+  if (this.status != OK)
+    mehari_output_gathers = false;
+  mehari_rec_end(aTHX_ rec, this.status);
+  return true;
+}
+
 /* The front answers: with the page of a status, or as it would have by itself (0). */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
 {

@@ -42,6 +42,7 @@ void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
 /* hand_back.c */
 SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
+bool mehari_rec_send_file(pTHX_ mehari_rec *rec); /* through its output filters; false: it has none, or is no such file */
 void mehari_rec_hear(pTHX_ mehari_rec *rec); /* what became of it, where the front was told that somebody asks */
 
 /* redirects.c. Too deep: it stands at the end of more redirects and sub-requests than any may; `how`, for the log, says of what kind the next is. */

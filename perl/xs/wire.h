@@ -90,7 +90,8 @@ enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_
        MEHARI_TASK_FRONT, /* the front answers, once the Perl handlers of the phases before have run */
        MEHARI_TASK_CONNECTION /* no request: the body's file is the client's socket, which the worker speaks on */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
-enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16 };
+enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
+       MEHARI_FLAG_FILE = 32 };
 
 /* What the front's own look at who the user is comes to. */
 enum {
@@ -144,7 +145,8 @@ enum {
    * MEHARI_TAP_PARSE. u32 length of the header lines so far, the lines, the script's file for the log. */
   MEHARI_RECORD_TAP,
   MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
-  MEHARI_RECORD_ASK           /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
+  MEHARI_RECORD_ASK,          /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
+  MEHARI_RECORD_USER          /* who the user is, before the answer: how that is known (as many bytes as the detail says), the name */
 };
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */

@@ -1,7 +1,7 @@
 //! Compression over real scripts: what a script flushes arrives, over both protocols and on each rung.
 
 use mehari_harness::scripts::workers;
-use mehari_harness::Server;
+use mehari_harness::{Pair, Request, Server};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
@@ -52,4 +52,88 @@ fn a_script_that_flushes_is_read_at_once_though_it_is_compressed() {
             assert!(curl.wait().expect("it ends").success());
         }
     }
+}
+
+const FILES: &str = r#"package Files;
+use Apache2::Filter ();
+use Apache2::RequestRec ();
+use APR::Table ();
+sub lower { my $f = shift; while ($f->read(my $part, 1024)) { $f->print(lc $part) } 0 }
+sub count {
+    my $f = shift;
+    # The length of the file would be promised by mod_perl.
+    unless (defined $f->ctx) { $f->r->headers_out->unset('Content-Length'); $f->ctx(0) }
+    while ($f->read(my $part, 8192)) { $f->ctx($f->ctx + length $part) }
+    $f->print('bytes ', $f->ctx, "\n") if $f->seen_eos;
+    0;
+}
+sub add { shift->add_output_filter(\&lower); 0 }
+sub dies { die "no file for you\n" }
+1;
+"#;
+
+#[test]
+fn files_pass_filters_in_perl() {
+    let mut pair = Pair::start(|| {
+        Server::builder()
+            .file("lib/Files.pm", FILES)
+            .file("htdocs/lower/index.html", "<P>HELLO</P>\n")
+            .file("htdocs/added/a.txt", "SHOUTED\n")
+            .file("htdocs/big/a.txt", &"x".repeat(1 << 20))
+            .file("htdocs/plain.txt", "AS IT IS\n")
+            .conf(&workers(1))
+            .conf(
+                "PerlSwitches -I@ROOT@/lib\nPerlModule Files\nDirectoryIndex index.html\n\
+                 <Location /lower>\nPerlOutputFilterHandler Files::lower\n</Location>\n\
+                 <Location /big>\nPerlOutputFilterHandler Files::count\n</Location>\n\
+                 <Location /added>\nPerlFixupHandler Files::add\n</Location>\n",
+            )
+    });
+    let mut same = |request: &Request, status: u16| {
+        let answer = pair.compare(request).expect("the same as mod_perl");
+        assert_eq!(answer.status, status);
+        answer
+    };
+    for path in ["/lower/index.html", "/lower/"] {
+        let answer = same(&Request::get(path), 200);
+        assert_eq!(answer.text(), "<p>hello</p>\n", "{path}");
+        assert!(answer.field("last-modified").is_some());
+        assert_eq!(same(&Request::new("HEAD", path), 200).text(), "");
+    }
+    assert_eq!(
+        same(&Request::get("/big/a.txt"), 200).text(),
+        "bytes 1048576\n"
+    );
+    assert_eq!(same(&Request::get("/added/a.txt"), 200).text(), "shouted\n");
+    assert_eq!(same(&Request::get("/plain.txt"), 200).text(), "AS IT IS\n");
+    assert_eq!(pair.ours().get("/lower/none.html").status, 404);
+    let first = pair.ours().get("/lower/index.html");
+    for (asked, said) in [
+        ("If-Modified-Since", "Last-Modified"),
+        ("If-None-Match", "ETag"),
+    ] {
+        let known = first.field(said).expect(said);
+        let answer = pair
+            .ours()
+            .send(&Request::get("/lower/index.html").field(asked, &known));
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (304, ""),
+            "{asked}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_that_dies_sends_none_of_the_file() {
+    let server = Server::builder()
+        .file("lib/Files.pm", FILES)
+        .file("htdocs/a.txt", "SECRET\n")
+        .conf(&workers(1))
+        .conf("PerlSwitches -I@ROOT@/lib\nPerlModule Files\nPerlOutputFilterHandler Files::dies\n")
+        .start();
+    let answer = server.get("/a.txt");
+    assert_eq!(answer.status, 500);
+    assert!(!answer.text().contains("SECRET"));
+    server.log.expect("no file for you");
 }

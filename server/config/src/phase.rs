@@ -163,6 +163,8 @@ pub struct Told {
     pub text: Arc<[u8]>,
     /// Some handler runs in a phase other than the response.
     pub runs_phases: bool,
+    /// Some output filter sees what is answered.
+    pub filters_output: bool,
 }
 
 impl PartialEq for Told {

@@ -1,7 +1,7 @@
 //! Who runs Perl, as the front sees it: `mehari_pool` in the server, a stand-in in the front's own tests.
 
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Fault, Head, Outcome};
+use mehari_pool::{Call, Fault, Head, Named, Outcome};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -32,6 +32,10 @@ pub trait Exchange: Unpin + 'static {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn take_user(&mut self) -> Option<Box<Named>> {
+        None
     }
 
     fn tell(self, _: Outcome<'_>)
@@ -85,6 +89,10 @@ impl Exchange for mehari_pool::Exchange {
 
     fn listens(&self) -> bool {
         mehari_pool::Exchange::listens(self)
+    }
+
+    fn take_user(&mut self) -> Option<Box<Named>> {
+        mehari_pool::Exchange::take_user(self)
     }
 
     fn tell(self, outcome: Outcome<'_>) {

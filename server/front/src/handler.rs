@@ -17,7 +17,7 @@ use crate::dispatch::Exchange;
 use crate::filter::Filtered;
 use crate::spool::Spooled;
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Head, Passed};
+use mehari_pool::{Head, Named, Passed};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -177,6 +177,16 @@ impl<P: Exchange> Backend<P> {
             Backend::Filtered(filtered) => filtered.inner().worker(),
             Backend::Captured(captured) => captured.inner().worker(),
             Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
+        }
+    }
+
+    /// Who Perl's handlers say the user is; once.
+    pub fn take_user(&mut self) -> Option<Box<Named>> {
+        match self {
+            Backend::Perl(exchange, _) => exchange.take_user(),
+            Backend::Filtered(filtered) => filtered.inner_mut().take_user(),
+            Backend::Captured(captured) => captured.inner_mut().take_user(),
+            Backend::Cgi(_) | Backend::Proxy(_) | Backend::Later(_) | Backend::Gone => None,
         }
     }
 

@@ -5,7 +5,8 @@ use crate::names::{self, Question};
 use crate::passwords::Credentials;
 use crate::request::Redirect;
 use mehari_config::{Forced, Phase, Proxied, Settings};
-use mehari_pool::Login;
+use mehari_pool::{Login, Named};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 #[derive(Debug, Default, Clone)]
@@ -91,13 +92,29 @@ pub struct Checked {
 #[derive(Debug, Clone)]
 pub struct User {
     pub name: Arc<[u8]>,
+    /// AUTH_TYPE; empty where nobody said how it is known.
+    pub kind: Cow<'static, [u8]>,
+    /// By the word of Perl's handlers, which goes for their place only.
+    pub by_perl: bool,
     pub known_by: Arc<Settings>,
 }
 
 impl User {
+    pub fn named(named: Named, known_by: &Arc<Settings>) -> User {
+        User {
+            name: named.name.into(),
+            kind: Cow::Owned(named.kind),
+            by_perl: true,
+            known_by: known_by.clone(),
+        }
+    }
+
     /// Whether these settings would find out the same, by asking the same.
     fn is_known_to(&self, settings: &Arc<Settings>) -> bool {
         let said = &settings.rules.authentication;
+        if self.by_perl {
+            return false;
+        }
         Arc::ptr_eq(&self.known_by, settings)
             || *said == self.known_by.rules.authentication
                 && settings.perl.of(Phase::Authen).is_empty()
@@ -196,13 +213,10 @@ impl Notes {
         }
     }
 
-    /// AUTH_TYPE, where the front knows the user.
-    pub fn auth_type(&self) -> Option<&'static [u8]> {
-        let said = &self.user.as_ref()?.known_by.rules.authentication;
-        Some(match said.is_digest() {
-            true => b"Digest",
-            false => b"Basic",
-        })
+    /// AUTH_TYPE, where the user is known.
+    pub fn auth_type(&self) -> Option<&[u8]> {
+        let user = self.user.as_ref()?;
+        Some(&*user.kind).filter(|kind| !kind.is_empty())
     }
 
     /// The answer depends on this field of the request.
@@ -221,8 +235,14 @@ impl Notes {
 
     pub fn note_user(&mut self, known_by: &Arc<Settings>, login: &Login) {
         if let Login::Known(name) = login {
+            let kind: &[u8] = match known_by.rules.authentication.is_digest() {
+                true => b"Digest",
+                false => b"Basic",
+            };
             self.user = Some(User {
                 name: name.clone(),
+                kind: Cow::Borrowed(kind),
+                by_perl: false,
                 known_by: known_by.clone(),
             });
         }

@@ -89,6 +89,7 @@ fn give_call(
             call.task = Task::Front {
                 file,
                 is_program: true,
+                is_plain: false,
             };
         }
         if access_status != 0 {

@@ -52,12 +52,30 @@ fn text_page(status: u16) -> String {
 
 fn html_page(status: u16) -> String {
     let title = status::phrase(status);
+    // As other servers' pages have it, and as tests of programs look for it; a code nobody knows is its own heading.
+    let heading = match title {
+        "" => status.to_string(),
+        title => title.to_owned(),
+    };
     let explanation = status::explanation(status);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\">\
          <title>{status} {title}</title>\n<style>body{{font:1rem/1.5 system-ui,sans-serif;\
          max-width:32rem;margin:20vh auto;padding:0 1rem;color-scheme:light dark}}</style></head>\n\
-         <body><h1>{status} {title}</h1><p>{explanation}</p></body></html>\n"
+         <body><h1>{heading}</h1><p>{explanation}</p></body></html>\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::html_page;
+
+    #[test]
+    fn a_page_has_the_status_in_its_title_and_the_phrase_as_its_heading() {
+        let page = html_page(404);
+        assert!(page.contains("<title>404 Not Found</title>"), "{page}");
+        assert!(page.contains("<h1>Not Found</h1>"), "{page}");
+        assert!(html_page(499).contains("<h1>499</h1>"));
+    }
 }

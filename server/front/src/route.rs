@@ -20,7 +20,7 @@ mod walk;
 
 pub use locate::{DENIED, HIDDEN};
 
-use crate::handler::file::FileTarget;
+use crate::handler::file::{self, FileTarget};
 use crate::problem::Problem;
 use mehari_config::{Handler, Report, Settings};
 use std::sync::Arc;
@@ -40,6 +40,21 @@ pub struct Route {
     /// Settings of the places it was led on from (a folder with an index), where they ask something
     /// else of those who come than `settings` do.
     pub through: Vec<Arc<Settings>>,
+}
+
+impl Route {
+    /// Whether the answer is a file's bytes as they are: no page of includes, and no coding that a reader has to undo.
+    pub fn is_plain_file(&self) -> bool {
+        matches!(self.outcome, Outcome::File(_))
+            && self.path_info.is_empty()
+            && self.settings.includes.are_off()
+            && file::encoding(&self.file, &self.settings).is_none()
+    }
+
+    /// Whether filters in Perl see the file before the client does.
+    pub fn is_filtered(&self) -> bool {
+        self.settings.filters_output() && self.is_plain_file()
+    }
 }
 
 /// What the file system said about a route.

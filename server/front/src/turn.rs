@@ -4,7 +4,7 @@ use crate::cache::{Lease, Part};
 use crate::dispatch::{Dispatch, Exchange};
 use crate::handler::Backend;
 use crate::log::{Ending, Entry, Lookup, More, Origin};
-use crate::notes::Notes;
+use crate::notes::{Notes, User};
 use crate::request::{Field, Peer, Protocol, Redirect, Table, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
@@ -12,7 +12,7 @@ use crate::traffic::Held;
 use crate::uploads::Upload;
 use crate::work::Work;
 use mehari_config::{LogLevel, Settings};
-use mehari_pool::Outcome;
+use mehari_pool::{Named, Outcome};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -202,9 +202,22 @@ impl Turn {
     }
 
     /// Notes who worked on the request.
-    pub fn credit<P: Exchange>(&mut self, backend: &Backend<P>) {
+    pub fn credit<P: Exchange>(&mut self, backend: &mut Backend<P>) {
         self.worker = backend.worker();
         self.queued = backend.queued();
+        // Nobody else's Perl is asked: only its phases find out who somebody is.
+        let settings = self.settings.as_ref();
+        if settings.is_some_and(|settings| settings.runs_phases()) {
+            self.note_user(backend.take_user());
+        }
+    }
+
+    /// Perl's handlers have said who the user is.
+    pub fn note_user(&mut self, named: Option<Box<Named>>) {
+        if let (Some(named), Some(settings)) = (named, &self.settings) {
+            let notes = self.notes.get_or_insert_with(Default::default);
+            notes.user = Some(User::named(*named, settings));
+        }
     }
 
     /// A line for the error log about this request; `target` is printed escaped.

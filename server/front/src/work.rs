@@ -134,7 +134,7 @@ fn begin_as_is<D: Dispatch>(
     if route.settings.require_tls && request.peer.tls.is_none() {
         return refusal(shared, request, Some(&route.settings), 403);
     }
-    if route.settings.runs_phases() {
+    if route.settings.runs_phases() || route.is_filtered() {
         let kept = kept(route, &body);
         let exchange = perl::submit(&shared.pool, request, route, &shared.site(), body);
         return Work::Backend(Backend::Perl(exchange, kept));

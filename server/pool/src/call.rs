@@ -25,6 +25,8 @@ pub enum Task<'a> {
         file: &'a [u8],
         /// It is a program, and the front answers with what that prints.
         is_program: bool,
+        /// Its bytes are sent as they are, so that Perl's filters may see them.
+        is_plain: bool,
     },
     /// No request: the worker speaks on the client's socket, which is given as [`Body::File`]. What it answers here
     /// says only that the connection is over.
@@ -172,6 +174,15 @@ pub struct Passed {
     pub target: Option<Vec<u8>>,
     /// Its worker waits to hear what the answer was: [`crate::Exchange::tell`].
     pub listens: bool,
+    pub user: Option<Box<Named>>,
+}
+
+/// Who a handler says the user is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub name: Vec<u8>,
+    /// AUTH_TYPE; empty where the handler has not said how it knows.
+    pub kind: Vec<u8>,
 }
 
 /// What the front answered in a worker's place.

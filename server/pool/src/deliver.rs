@@ -6,7 +6,7 @@ use crate::exchange::Arrived;
 use crate::false_starts::FalseStarts;
 use crate::frame::{asker, encode};
 use crate::inner::Inner;
-use crate::payload::{head, passed, question, read_lines, split_lines, Broken};
+use crate::payload::{head, named, passed, question, read_lines, split_lines, Broken};
 use crate::script_head::ScriptHead;
 use crate::tap::{About, Header, Said, Unread};
 use mehari_config::LogLevel;
@@ -292,13 +292,15 @@ pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(),
             arrived.interim.push_back(interim);
         }
         record::PASS => {
-            let passed = passed(record.detail, payload)?;
+            let mut passed = passed(record.detail, payload)?;
+            passed.user = arrived.user.take();
             arrived.listens = passed.listens;
             arrived.head = Some(ScriptHead::Passed(Box::new(passed)));
             arrived.complete = !arrived.tapped;
             // A head that came through the pipe may have gone out already: then what there is, is the response.
             arrived.said = Said::Ended;
         }
+        record::USER => arrived.user = Some(Box::new(named(record.detail, payload)?)),
         record::BODY => arrived.body.extend_from_slice(payload),
         record::END if record.detail & record::END_BROKEN != 0 => {
             arrived.fault = Some(Fault::CutOff);

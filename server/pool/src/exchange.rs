@@ -1,6 +1,6 @@
 //! What has come back for each request under way, and the front's handle on it.
 
-use crate::call::{Fault, Head, Outcome};
+use crate::call::{Fault, Head, Named, Outcome};
 use crate::inner::Pool;
 use crate::script_head::ScriptHead;
 use crate::tap::{Said, Tap, Unread};
@@ -29,6 +29,7 @@ pub struct Arrived {
     pub tapped: bool,
     /// Its worker waits to hear what the front has answered.
     pub listens: bool,
+    pub user: Option<Box<Named>>,
     /// Of a tapped response, what the worker has said of its end.
     pub said: Said,
     /// Since when there may be something in the tap that the front does not want yet.
@@ -52,6 +53,7 @@ impl Arrived {
             tap: None,
             tapped: false,
             listens: false,
+            user: None,
             said: Said::Nothing,
             tap_left: None,
             worker: None,
@@ -117,6 +119,7 @@ impl Table {
         arrived.tap = None;
         arrived.tapped = false;
         arrived.listens = false;
+        arrived.user = None;
         arrived.said = Said::Nothing;
         arrived.tap_left = None;
         arrived.worker = None;
@@ -263,6 +266,11 @@ impl Exchange {
     /// The operating-system id of the worker that took the request, if one has.
     pub fn worker(&self) -> Option<u32> {
         self.arrived(|arrived| arrived.worker.map(|(_, pid)| pid))
+    }
+
+    /// Who Perl's handlers say the user is; once.
+    pub fn take_user(&mut self) -> Option<Box<Named>> {
+        self.arrived(|arrived| arrived.user.take())
     }
 
     /// Time the request waited before a worker had it.

@@ -284,6 +284,9 @@ fn flags(call: &Call<'_>) -> u8 {
     {
         flags |= flag::PROGRAM | flag::CGI_WORLD;
     }
+    if let Task::Front { is_plain: true, .. } = call.task {
+        flags |= flag::FILE;
+    }
     if call.method == b"HEAD" {
         flags |= flag::HEAD;
     }

@@ -34,7 +34,9 @@ pub mod variables;
 mod worker;
 mod zygote;
 
-pub use call::{Asker, Body, Call, Fault, Head, Login, Oracle, Outcome, Passed, Question, Task};
+pub use call::{
+    Asker, Body, Call, Fault, Head, Login, Named, Oracle, Outcome, Passed, Question, Task,
+};
 pub use configurator::Configurator;
 pub use exchange::Exchange;
 pub use hooks::runtime;

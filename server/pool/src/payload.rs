@@ -1,7 +1,7 @@
 //! The payloads of a worker's records, read strictly: what could split a response, or is no part of one, breaks the
 //! worker that wrote it.
 
-use crate::call::{Asker, Head, Passed, Question};
+use crate::call::{Asker, Head, Named, Passed, Question};
 use crate::script_head::ScriptHead;
 use mehari_wire::layout::record;
 
@@ -69,6 +69,20 @@ pub fn passed(status: u16, mut payload: &[u8]) -> Result<Passed, Broken> {
         }
     }
     Ok(passed)
+}
+
+/// Who the user is, by a handler's word.
+pub fn named(kind_length: u16, payload: &[u8]) -> Result<Named, Broken> {
+    const WRONG: Broken = Broken("a user that is none");
+    let parts = payload.split_at_checked(kind_length.into());
+    let (kind, name) = parts.ok_or(WRONG)?;
+    if name.is_empty() || memchr::memchr(0, payload).is_some() {
+        return Err(WRONG);
+    }
+    Ok(Named {
+        name: name.to_vec(),
+        kind: kind.to_vec(),
+    })
 }
 
 /// A status of 0 is none given: 200, or what `Location` asks for (RFC 3875 6.2).
@@ -203,6 +217,24 @@ mod tests {
             404,
             &part(record::PASS_DOCUMENT, b"http://a\r\nX-B: 1")
         ));
+    }
+
+    #[test]
+    fn a_user_has_a_name_and_perhaps_a_way_it_is_known() {
+        let read = |length, payload| named(length, payload).map(|user| (user.kind, user.name));
+        assert_eq!(
+            read(5, b"Basicann").ok(),
+            Some((b"Basic".to_vec(), b"ann".to_vec()))
+        );
+        assert_eq!(read(0, b"ann").ok(), Some((Vec::new(), b"ann".to_vec())));
+        for (length, payload) in [
+            (5, &b"Basic"[..]),
+            (9, b"Basicann"),
+            (0, b"an\0n"),
+            (0, b""),
+        ] {
+            assert!(named(length, payload).is_err(), "{payload:?}");
+        }
     }
 
     #[test]

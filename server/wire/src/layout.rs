@@ -127,6 +127,8 @@ pub mod flag {
     pub const HEAD: u8 = 8;
     /// What the front would answer is the output of a CGI program, not the file's bytes.
     pub const PROGRAM: u8 = 16;
+    /// What the front would answer is the file's bytes as they are: output filters may see them.
+    pub const FILE: u8 = 32;
 }
 
 pub mod login {
@@ -211,6 +213,8 @@ pub mod record {
     /// What would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a
     /// handler chose one.
     pub const ASK: u16 = 10;
+    /// Who the user is, as a handler found out: how (as many bytes as the detail says), and the name. Before the answer.
+    pub const USER: u16 = 11;
     /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
     pub const PASS_LINES: u8 = b'l';
     /// The file to send instead of the one the path was mapped to.

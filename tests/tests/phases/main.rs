@@ -12,6 +12,7 @@ mod order;
 mod outcome;
 mod server_life;
 mod streams;
+mod users;
 
 /// A site with one worker, `lib` in @INC and these modules.
 fn one_worker(modules: &[(&str, &str)], conf: &str) -> Builder {

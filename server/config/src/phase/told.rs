@@ -9,10 +9,16 @@ impl Settings {
         self.perl.told.runs_phases
     }
 
+    /// Filters in Perl see what is answered here, a file's bytes as well.
+    pub fn filters_output(&self) -> bool {
+        self.perl.told.filters_output
+    }
+
     /// Writes down what the worker is told.
     pub(crate) fn tell(&mut self) {
         self.perl.told = Told {
             runs_phases: self.has_phases(),
+            filters_output: !self.perl.of(Phase::OutputFilter).is_empty(),
             text: self.perl_text(&|_, _| true).into(),
         };
     }

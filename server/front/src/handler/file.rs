@@ -16,7 +16,7 @@ mod target;
 
 pub use condition::{Conditions, Verdict};
 pub use files::Files;
-pub use media::{media_type, suffix, suffixes};
+pub use media::{encoding, media_type, suffix, suffixes};
 pub use resource::GONE;
 pub use target::FileTarget;
 

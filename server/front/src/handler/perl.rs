@@ -28,6 +28,7 @@ pub fn submit<D: Dispatch>(
             call.task = Task::Front {
                 file,
                 is_program: true,
+                is_plain: false,
             };
         }
         pool.submit(call)
@@ -197,6 +198,7 @@ fn task(route: &Route) -> Task<'_> {
         return Task::Front {
             file: &route.file,
             is_program: false,
+            is_plain: route.is_plain_file(),
         };
     }
     match &route.handler {

@@ -37,7 +37,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 Work::Elsewhere(target, status) => self.go_elsewhere(turn, target, status).await,
                 Work::Backend(mut backend) => {
                     let sent = self.send_backend(turn, &mut backend).await;
-                    turn.credit(&backend);
+                    turn.credit(&mut backend);
                     match sent? {
                         None => return Ok(()),
                         Some(work) => {

@@ -48,7 +48,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(Said::Upgrade(head)) => {
                 return self.tunnel(turn, backend, head).await.map(|()| None)
             }
-            Ok(Said::Passed(passed, body)) => return Ok(Some(self.hand_back(turn, *passed, body))),
+            Ok(Said::Passed(mut passed, body)) => {
+                turn.note_user(passed.user.take());
+                return Ok(Some(self.hand_back(turn, *passed, body)));
+            }
             Err(fault) => {
                 turn.credit(backend);
                 self.log(turn, &fault.to_string());

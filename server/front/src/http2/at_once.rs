@@ -35,7 +35,8 @@ impl<D: Dispatch> Stream<D> {
             && route.through.is_empty()
             && settings.cache.is_off()
             && !settings.track_uploads
-            && !settings.runs_phases();
+            && !settings.runs_phases()
+            && !settings.filters_output();
         if !is_plain {
             return None;
         }

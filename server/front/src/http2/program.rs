@@ -50,7 +50,8 @@ impl<D: Dispatch> Stream<D> {
             Ok(Said::Page(status)) => return Ok(Some(self.page(turn, head, status))),
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
-            Ok(Said::Passed(passed, body)) => {
+            Ok(Said::Passed(mut passed, body)) => {
+                turn.note_user(passed.user.take());
                 return Ok(Some(self.hand_back(turn, head, *passed, body)));
             }
             Err(fault) => {

@@ -130,7 +130,7 @@ impl<D: Dispatch> Stream<D> {
                 }
                 Work::Backend(mut backend) => {
                     let sent = self.send_backend(turn, head, &mut backend).await;
-                    turn.credit(&backend);
+                    turn.credit(&mut backend);
                     match sent? {
                         None => return Ok(()),
                         Some(work) => {

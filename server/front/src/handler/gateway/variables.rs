@@ -18,7 +18,11 @@ pub fn each(
     // The body itself is not the call's here; only its length is a variable.
     with_call(request, route, site, Body::Empty, |call| {
         let host = site.host(route.host);
-        let around = cgi.surroundings(host.server_admin.as_deref().map(str::as_bytes));
+        let mut around = cgi.surroundings(host.server_admin.as_deref().map(str::as_bytes));
+        // The call leaves the user to Perl's phases, and they are over.
+        if let Some(notes) = request.notes.filter(|_| route.settings.runs_phases()) {
+            (around.user, around.auth_type) = (notes.user_name(), notes.auth_type());
+        }
         variables::each(&call, &around, &mut |name, value| {
             if name != b"CONTENT_LENGTH" {
                 add(name, value);
