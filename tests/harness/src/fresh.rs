@@ -24,8 +24,11 @@ pub fn run(script: &Path, rung: Rung, request: &Request) -> Fresh {
         .file_name()
         .expect("a script has a name")
         .to_string_lossy();
-    let mut command = Command::new(script);
+    // Signals that whoever runs the tests ignores (nohup does) are none of the script's.
+    let mut command = Command::new("/usr/bin/env");
     command
+        .arg("--default-signal")
+        .arg(script)
         .current_dir(folder)
         .env_clear()
         .envs(environment(&rung.url(&name), script, request))
