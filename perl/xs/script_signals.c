@@ -6,6 +6,9 @@ bool mehari_is_same_handler(SV *now, SV *before)
 {
   if (!now || !before)
     return now == before;
+  /* Reading an element of %SIG leaves an undefined one: the default, as before. */
+  if (!SvOK(now) && !SvOK(before))
+    return true;
   if (SvROK(now) || SvROK(before))
     return SvROK(now) && SvROK(before) && SvRV(now) == SvRV(before);
   return SvPOK(now) && SvPOK(before) && SvCUR(now) == SvCUR(before) && memEQ(SvPVX(now), SvPVX(before), SvCUR(now));

@@ -322,8 +322,20 @@ static void unwind(pTHX_ void *argument)
   my_exit(0);
 }
 
+/* What whoever started the server ignores (nohup does) is none of the scripts'. */
+static void heed_signals(void)
+{
+  static const int heeded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(heeded); i++) {
+    struct sigaction now;
+    if (sigaction(heeded[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+      signal(heeded[i], SIG_DFL);
+  }
+}
+
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
 {
+  heed_signals();
   int const inherited[] = {control, bell, bell_event};
   for (size_t i = 0; i < C_ARRAY_LENGTH(inherited); i++)
     fcntl(inherited[i], F_SETFD, FD_CLOEXEC);

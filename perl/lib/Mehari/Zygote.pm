@@ -18,8 +18,6 @@ sub run {
     %Mehari::Server::fact = %facts;
     { no warnings 'once'; $Apache2::__T = ${^TAINT}; Internals::SvREADONLY($Apache2::__T, 1) }
     @ARGV = ();
-    # Signals that whoever started the server ignores (nohup does) are none of the scripts'.
-    for my $name (qw(HUP INT QUIT TERM USR1 USR2 ALRM CHLD)) { $SIG{$name} = 'DEFAULT' if ($SIG{$name} // '') eq 'IGNORE' }
     # A virtual host with a Perl of its own is named.
     $0 = defined $facts{host} ? "mehari zygote of $facts{host}" : 'mehari zygote';
     Mehari::zygote($control, $bell, $event);
