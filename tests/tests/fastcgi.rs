@@ -28,13 +28,14 @@ fn php(more: &str) -> Server {
 
 #[test]
 fn php_knows_the_user_that_perl_has_found() {
-    let server = php(
+    let mut server = php(
         "<Location /env.php>\nAuthType Ticket\nAuthName there\nRequire valid-user\n\
          PerlAuthenHandler \"sub { $_[0]->user('ann'); $_[0]->ap_auth_type('Ticket'); 0 }\"\n\
          PerlAuthzHandler \"sub { 0 }\"\n</Location>\n",
     );
     let said = server.get("/env.php?of=REMOTE_USER,AUTH_TYPE").expect(200);
     assert_eq!(said, "REMOTE_USER=ann\nAUTH_TYPE=Ticket\n");
+    server.may_keep_what_it_has();
 }
 
 #[test]
