@@ -34,7 +34,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub struct Shared<D: Dispatch> {
-    site: RefCell<Arc<Site>>,
+    /// Counted for this thread alone: each request asks for it several times.
+    site: RefCell<Rc<Arc<Site>>>,
     pub pool: D,
     pub cgi: Cgi,
     pub lua: Lua,
@@ -119,7 +120,7 @@ impl<D: Dispatch> Shared<D> {
         Shared {
             upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
             lua: Lua::new(&site, &ground, &files),
-            site: RefCell::new(site),
+            site: RefCell::new(Rc::new(site)),
             pool,
             cgi,
             journal: journal.clone(),
@@ -165,7 +166,7 @@ impl<D: Dispatch> Shared<D> {
         journal.error(0, LogLevel::Notice, Origin::default(), &text);
     }
 
-    pub fn site(&self) -> Arc<Site> {
+    pub fn site(&self) -> Rc<Arc<Site>> {
         self.site.borrow().clone()
     }
 
@@ -184,7 +185,7 @@ impl<D: Dispatch> Shared<D> {
         drop(meters);
         self.lua.renew(&site);
         self.gives_connections.set(site.gives_connections());
-        self.site.replace(site);
+        self.site.replace(Rc::new(site));
         self.routes.clear();
         self.ground.clear();
         self.hosts.clear();
@@ -262,6 +263,12 @@ impl<D: Dispatch> Shared<D> {
             .host(host)
             .gives_connections()
             .then_some(host)
+    }
+
+    /// Whether logs or counts want to know how long requests take.
+    pub fn times_requests(&self) -> bool {
+        let needs = self.log_needs.get();
+        needs.duration || needs.backend_time || self.meters.borrow().is_some()
     }
 
     /// Counts a request in; the number is its id.
