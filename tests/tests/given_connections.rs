@@ -136,7 +136,9 @@ fn reload_leaves_a_connection_to_its_worker() {
 
 #[test]
 fn stop_waits_for_a_connection_and_not_for_ever() {
-    let mut server = speaks("by_socket").conf("GracefulShutdownTimeout 1\n").start();
+    let mut server = speaks("by_socket")
+        .conf("GracefulShutdownTimeout 1\n")
+        .start();
     let (mut connection, _) = greeted(&server);
     server.signal(Signal::Term);
     server.log.expect("finishing the requests under way");

@@ -173,7 +173,10 @@ impl Site {
             ("timeout", host.base.request_timeout.as_micros()),
             ("keep_alive", kept.is_some().into()),
             ("keep_alive_max", limits.keep_alive_requests.into()),
-            ("keep_alive_timeout", kept.map_or(0, |time| time.as_micros())),
+            (
+                "keep_alive_timeout",
+                kept.map_or(0, |time| time.as_micros()),
+            ),
             ("limit_req_line", limits.request_line as u128),
             ("limit_req_fieldsize", limits.field_size as u128),
             ("limit_req_fields", limits.fields as u128),
