@@ -188,6 +188,7 @@ void mehari_script_top_level(pTHX);
 /* cgi_globals.c, cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
 void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
+void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
 /* purity.c: what a compilation did besides defining things. */
