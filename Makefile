@@ -46,14 +46,11 @@ peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, ngin
 	$(PERL) peers/run --mehari $(RELEASE) --json peers/results/latest.json $(PEERS)
 
 # Endless by nature: each takes its length in seconds from SECONDS.
-ifneq ($(wildcard fuzz/run),)
-fuzz: build # feed the parsers and a live server with broken input (SECONDS=600)
+fuzz: build ## feed the parsers and a live server with broken input (SECONDS=600)
 	fuzz/run $(or $(SECONDS),600)
-endif
-ifneq ($(wildcard tests/soak),)
-soak: build # load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
+
+soak: build ## load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
 	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
-endif
 
 # The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari

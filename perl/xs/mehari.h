@@ -190,6 +190,7 @@ void mehari_script_top_level(pTHX);
 /* cgi_globals.c, cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
 void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
+void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
 /* purity.c: what a compilation did besides defining things. */
@@ -209,6 +210,7 @@ mehari_forked mehari_fork_serve(bool to_its_end); /* NOT_BEGUN: no process could
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
+int mehari_psgi_within(pTHX); /* a sub-request's; the status that the application gave, 0: none */
 extern bool mehari_retire; /* the worker wants to be replaced after this request */
 extern bool mehari_is_program; /* this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
@@ -297,6 +299,7 @@ struct mehari_rec {
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
   bool is_admitted; /* whoever asks may */
+  SV *user_told; /* whom the front knows to be asking; NULL: nobody was told of */
   bool listens; /* it was handed back, and its log wants to know what came of it */
   uint32_t answers; /* that the front had given by then */
   bool is_told; /* what came of it */

@@ -3,7 +3,10 @@
 use mehari_harness::scripts::{nap, plain, simple, workers};
 use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+
+/// Says that it has begun, as `nap` waits for, and then sleeps for longer than any test.
+const LONG_NAP: &str =
+    "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}}; print $f $$; close $f; sleep 1000;";
 
 #[test]
 fn term_and_quit_finish_what_is_under_way() {
@@ -29,17 +32,14 @@ fn term_and_quit_finish_what_is_under_way() {
 
 #[test]
 fn int_stops_at_once() {
-    let mut server = simple(4).start();
+    // What runs would go on for longer than the test waits.
+    let mut server = simple(4)
+        .file("scripts/nap.pl", &plain(LONG_NAP))
+        .conf("GracefulShutdownTimeout 600\n")
+        .start();
     let (mut connection, _) = nap(&server, Rung::Registry, "x");
-    let start = Instant::now();
     server.signal(Signal::Int);
     let status = server.wait().expect("it ends");
-    // nap.pl would go on for two seconds.
-    assert!(
-        start.elapsed() < Duration::from_millis(1500),
-        "{:?}",
-        start.elapsed()
-    );
     assert!(status.success() || status.code() == Some(130), "{status}");
     assert!(!connection
         .read_answer("GET")
@@ -49,7 +49,7 @@ fn int_stops_at_once() {
 #[test]
 fn deadline_of_a_graceful_stop_is_kept() {
     let mut server = Server::builder()
-        .file("scripts/long.pl", &plain("open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping}; print $f $$; close $f; sleep 1000;"))
+        .file("scripts/long.pl", &plain(LONG_NAP))
         .ladder()
         .conf(&workers(4))
         .conf("GracefulShutdownTimeout 1\n")
@@ -58,16 +58,10 @@ fn deadline_of_a_graceful_stop_is_kept() {
         let mut connection = server.connect();
         connection.write(&Request::get(&rung.url("long.pl")).bytes());
     }
-    let begun = eventually(PATIENCE, || !server.site.read("htdocs/napping").is_empty());
+    let begun = eventually(PATIENCE, || !server.site.read("htdocs/napping.").is_empty());
     assert!(begun, "long.pl did not begin");
-    let start = Instant::now();
     server.signal(Signal::Term);
     assert!(server.wait().is_some(), "it does not end");
-    assert!(
-        start.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        start.elapsed()
-    );
 }
 
 #[test]

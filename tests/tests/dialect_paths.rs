@@ -77,3 +77,70 @@ fn paths_lead_where_they_lead_in_apache() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// What is closed stays closed however rules and patterns put its name together.
+#[test]
+fn what_rules_make_of_a_path_opens_nothing() {
+    let server = Server::builder()
+        .file("htdocs/page.html", "page")
+        .file("htdocs/sub/page.html", "page below")
+        .file("htdocs/sub/.kept/page.html", "kept")
+        .file("htdocs/.hidden", "HIDDEN")
+        .file("htdocs/closed/x", "CLOSED")
+        .file("outside/x", "OUTSIDE")
+        .conf(
+            "<Directory @ROOT@>\nRequire all denied\n</Directory>\n\
+             <Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
+             <Directory @ROOT@/htdocs/closed>\nRequire all denied\n</Directory>\n\
+             AliasMatch ^/match(.*)$ @ROOT@/htdocs/$1\n\
+             RewriteEngine On\n\
+             RewriteRule ^/rule(.*)$ /$1\n\
+             RewriteRule ^/pass(.*)$ /$1 [PT]\n\
+             RewriteRule ^/query$ /sub/%{QUERY_STRING}\n\
+             RewriteRule ^/disk$ @ROOT@/htdocs/sub/%{QUERY_STRING}\n\
+             RewriteRule ^/kept/(.*)$ /sub/.kept/$1\n\
+             RewriteRule ^/twice(.*)$ /again$1\nRewriteRule ^/again(.*)$ /$1\n\
+             <Directory @ROOT@/htdocs/sub>\nRewriteEngine On\n\
+             RewriteRule ^up$ ../page.html\nRewriteRule ^far$ ../%{QUERY_STRING}\n\
+             </Directory>\n",
+        )
+        .start();
+    let mut wrong = Vec::new();
+    for (target, status) in [
+        ("/match/page.html", 200),
+        ("/match.hidden", 404),
+        ("/match./closed/x", 404),
+        ("/match../outside/x", 404),
+        ("/match/closed/x", 403),
+        ("/rulepage.html", 200),
+        ("/rule/page.html", 200),
+        ("/rule./page.html", 200),
+        ("/rule.hidden", 404),
+        ("/rule./closed/x", 403),
+        ("/rule//closed/x", 403),
+        ("/rule../outside/x", 403),
+        ("/twice.hidden", 404),
+        ("/pass.hidden", 404),
+        ("/pass./closed/x", 403),
+        ("/pass../outside/x", 403),
+        ("/query?../page.html", 200),
+        ("/query?../closed/x", 403),
+        ("/query?../../outside/x", 403),
+        ("/query?.kept/page.html", 404),
+        ("/kept/page.html", 200),
+        ("/disk?page.html", 200),
+        ("/disk?../../outside/x", 404),
+        ("/sub/up", 200),
+        ("/sub/far?page.html", 200),
+        ("/sub/far?closed/x", 403),
+        ("/sub/far?../outside/x", 403),
+        ("/sub/far?.hidden", 404),
+    ] {
+        let answer = server.get(target);
+        let text = answer.text();
+        if answer.status != status || text.contains("SIDE") || text.contains("HIDDEN") {
+            wrong.push(format!("{target}: {}, expected {status}", answer.status));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -135,7 +135,31 @@ fn without_dot_segments(path: Vec<u8>) -> Result<Vec<u8>, Problem> {
     Ok(clean)
 }
 
-fn merge_slashes(path: &[u8]) -> Vec<u8> {
+/// `.` and `..` worked out of an absolute path that a rule or a page has put together. `None`: it leads above its root.
+pub fn resolved(path: &[u8]) -> Option<Vec<u8>> {
+    let mut kept: Vec<&[u8]> = Vec::new();
+    let mut parts = path
+        .strip_prefix(b"/")?
+        .split(|byte| *byte == b'/')
+        .peekable();
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        match part {
+            b".." => drop(kept.pop()?),
+            b"." => {}
+            part => {
+                kept.push(part);
+                continue;
+            }
+        }
+        if is_last {
+            kept.push(b"");
+        }
+    }
+    Some([b"/", &kept.join(&b"/"[..])[..]].concat())
+}
+
+pub fn merge_slashes(path: &[u8]) -> Vec<u8> {
     let mut merged = path.to_vec();
     merged.dedup_by(|next, before| *next == b'/' && *before == b'/');
     merged
@@ -208,6 +232,26 @@ mod tests {
                 Err(400),
                 "{raw}"
             );
+        }
+    }
+
+    #[test]
+    fn paths_that_are_put_together_stay_below_their_root() {
+        for (path, expected) in [
+            ("/a/./b", Some("/a/b")),
+            ("/a/../b", Some("/b")),
+            ("/a/b/..", Some("/a/")),
+            ("/a/.", Some("/a/")),
+            ("/a//b", Some("/a//b")),
+            ("/..", None),
+            ("/a/../../b", None),
+            ("/", Some("/")),
+            ("/a/", Some("/a/")),
+            ("a/b", None),
+        ] {
+            let found =
+                resolved(path.as_bytes()).map(|path| String::from_utf8(path).expect("ASCII"));
+            assert_eq!(found.as_deref(), expected, "{path}");
         }
     }
 

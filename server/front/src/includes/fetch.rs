@@ -62,17 +62,19 @@ impl<D: Dispatch> Render<D> {
         }
         let page = read(&self.shared, &resource, &route.settings).await?;
         let path = turn.redirect.as_ref().map(|to| path_of(&to.target));
-        let document = Document {
-            path: path.unwrap_or_default().to_vec(),
-            settings: route.settings.clone(),
-        };
+        let document = Document::of(path.unwrap_or_default(), route);
         Ok(Fetched::Page(page, document))
     }
 
     /// The file of a path that this request may see, for its size and date.
     pub async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
         let (_counted, route) = self.admitted(target).await?;
-        Ok(route.file.clone())
+        match &route.outcome {
+            Outcome::Refused(problem) => Err(problem.status),
+            // Its handlers would have to run for that.
+            _ if route.settings.is_guarded_by_perl() => Err(403),
+            _ => Ok(route.file.clone()),
+        }
     }
 
     async fn admitted(&self, target: Vec<u8>) -> Result<(Counted<D>, Rc<Route>), u16> {
@@ -85,6 +87,7 @@ impl<D: Dispatch> Render<D> {
         turn.host = self.base.host();
         let mut notes = self.base.notes();
         notes.led_on();
+        notes.is_within = true;
         for (name, value) in self.variables.borrow().own() {
             notes.set(name, value.to_vec());
         }

@@ -86,7 +86,7 @@ pub fn cold(
 ) -> Option<Vec<u8>> {
     let mapped = match file {
         Some(file) => file.to_vec(),
-        None => map(site.host(host), &Path::decode(raw).ok()?.merged).0,
+        None => map(site.host(host), &Path::decode(raw).ok()?.merged).file,
     };
     let slash = memchr::memrchr(b'/', &mapped)?;
     (ground.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
@@ -114,9 +114,7 @@ pub fn to_back_end(
     proxied: &Arc<Proxied>,
 ) -> Route {
     let settings = route.settings.clone();
-    let mapping = Mapping {
-        file: route.file.clone(),
-    };
+    let mapping = Mapping::to(route.file.clone());
     let path = Path::decode(request.path());
     let found = path.ok().filter(|_| !settings.denied).and_then(|path| {
         let (host, raw) = (route.host, None);
@@ -173,7 +171,7 @@ impl<'s> Search<'s> {
 
     /// Whether files have been served from this path's folder before.
     fn is_watched(&self, ground: &Ground, raw: &[u8], file: Option<&[u8]>) -> bool {
-        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).0);
+        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).file);
         let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
             return false;
         };
@@ -216,14 +214,14 @@ impl<'s> Search<'s> {
         self.raw = raw;
         let mut route = match file {
             None => self.find(path)?,
-            Some(file) => self.find_mapped(path, file.to_vec(), false)?,
+            Some(file) => self.find_mapped(path, Mapping::to(file.to_vec()))?,
         };
         if route.settings.runs_phases() && route.script_name.is_empty() {
             // Perl's handlers are asked before the refusal, and want to know what for.
             let path = self.decode(raw)?;
             route.file = match file {
                 Some(file) => file.to_vec(),
-                None => map(self.host, &path.merged).0,
+                None => map(self.host, &path.merged).file,
             };
             route.script_name = path.merged;
         }
@@ -234,7 +232,7 @@ impl<'s> Search<'s> {
         if route.file.is_empty() {
             // Rules may ask what the path would have been.
             let path = self.decode(raw)?;
-            (route.file, _) = map(self.host, &path.merged);
+            route.file = map(self.host, &path.merged).file;
         }
         Ok(route)
     }
@@ -248,19 +246,22 @@ impl<'s> Search<'s> {
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
-        let (mapped, alias_script) = map(self.host, &path.merged);
-        self.find_mapped(path, mapped, alias_script)
+        let mapping = map(self.host, &path.merged);
+        self.find_mapped(path, mapping)
     }
 
-    fn find_mapped(
-        &mut self,
-        path: Path,
-        mapped: Vec<u8>,
-        alias_script: bool,
-    ) -> Result<Route, Problem> {
+    fn find_mapped(&mut self, path: Path, mapping: Mapping) -> Result<Route, Problem> {
+        let Mapping {
+            file: mapped,
+            script: alias_script,
+            uncovers,
+        } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
         if settings.denied {
             return Ok(self.refused(settings, DENIED));
+        }
+        if uncovers {
+            return Ok(self.refused(settings, HIDDEN));
         }
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {

@@ -44,7 +44,7 @@ fn mark(stat: &Stat) -> u64 {
         stat.st_dev,
         stat.st_ino,
         stat.st_size as u64,
-        stat.st_mtime as u64,
-        stat.st_mtime_nsec as u64,
+        stat.st_mtime,
+        stat.st_mtime_nsec,
     ])
 }
