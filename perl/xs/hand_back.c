@@ -147,6 +147,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     rec->answers = mehari_answers();
     add_part(payload, MEHARI_PASS_LISTENS, "", 0);
   }
+  mehari_rec_tell_user(aTHX_ mehari_rec_answering());
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
 }
 
