@@ -367,6 +367,7 @@ impl<'s> Search<'s> {
             file: found.file,
             outcome,
             through: Vec::new(),
+            seen: None,
         })
     }
 
@@ -385,5 +386,6 @@ fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
         path_info: Vec::new(),
         outcome: Outcome::Refused(problem),
         through: Vec::new(),
+        seen: None,
     }
 }

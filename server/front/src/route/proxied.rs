@@ -43,6 +43,7 @@ pub fn route(
         path_info: path.bytes[script..].to_vec(),
         outcome: Outcome::Proxied(target),
         through: Vec::new(),
+        seen: None,
     })
 }
 
