@@ -5,7 +5,7 @@
 //! on watched ground and falls at once when something on it changes.
 
 pub mod ground;
-mod homes;
+pub mod homes;
 pub mod hosts;
 pub mod htaccess;
 mod links;
