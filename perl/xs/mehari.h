@@ -153,12 +153,14 @@ void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* thos
 void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
 void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
 
+/* files.c: files that code is made from. */
+uint64_t mehari_mark(const struct stat *seen);
+/* The front has seen this file of the request as it was under this mark, and nothing has happened to it since. */
+bool mehari_front_saw(mehari_text file, uint64_t mark);
+
 typedef struct mehari_script {
   char *file;
-  dev_t device;
-  ino_t inode;
-  struct timespec changed;
-  off_t size;
+  uint64_t made_from; /* the file's mark */
   unsigned mark; /* bytes of a byte order mark before its text */
   CV *code;
   HV *stash;
@@ -179,7 +181,7 @@ typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari
 /* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
-bool mehari_script_unchanged(const mehari_script *script, int *status);
+bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status);
 void mehari_script_open_data(pTHX_ mehari_script *script);
 void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);

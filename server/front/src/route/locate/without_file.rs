@@ -34,6 +34,7 @@ impl Search<'_> {
             path_info: path.bytes[script..].to_vec(),
             outcome: Outcome::Program,
             through: Vec::new(),
+            seen: None,
         }
     }
 
