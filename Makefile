@@ -46,22 +46,23 @@ peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, ngin
 	$(PERL) peers/run --mehari $(RELEASE) --json peers/results/latest.json $(PEERS)
 
 # Endless by nature: each takes its length in seconds from SECONDS.
-ifneq ($(wildcard fuzz/run),)
-fuzz: build # feed the parsers and a live server with broken input (SECONDS=600)
+fuzz: build ## feed the parsers and a live server with broken input (SECONDS=600)
 	fuzz/run $(or $(SECONDS),600)
-endif
-ifneq ($(wildcard tests/soak),)
-soak: build # load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
+
+soak: build ## load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
 	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)
-endif
 
 # The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari
-install: ## copy the program and its Perl side below PREFIX (/usr/local; DESTDIR for a package)
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
+DOCS  = $(DESTDIR)$(PREFIX)/share/doc/mehari
+install: ## copy the program, its Perl side, units and documents below PREFIX (/usr/local; DESTDIR for a package)
 	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
-	install -D -m 644 packaging/systemd/mehari.service $(DESTDIR)$(PREFIX)/lib/systemd/system/mehari.service
-	install -d $(SHARE)/perl
+	install -d $(UNITS) $(DOCS)/docs $(SHARE)/perl
+	for unit in mehari.service mehari.socket; do sed 's|/usr/local/|$(PREFIX)/|g' packaging/systemd/$$unit >$(UNITS)/$$unit && chmod 644 $(UNITS)/$$unit || exit 1; done
+	install -m 644 README.md ARCHITECTURE.md CHANGELOG.md LICENSE packaging/INSTALL.md $(DOCS)
+	install -m 644 docs/*.md $(DOCS)/docs
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
 	@if [ -z "$(DESTDIR)" ]; then $(PERL) $(SHARE)/perl/build.pl >/dev/null; fi
 

@@ -8,7 +8,7 @@ const RUNGS = [
   { name: 'fork', url: 'fork/page.pl', says: 'forks one that is ready' },
   { name: 'perlrun', url: 'perlrun/page.pl', kind: 'worker', says: 'compiles in a worker' },
   { name: 'registry', url: 'registry/page.pl', kind: 'worker', says: 'calls a subroutine in a worker' },
-  { name: 'auto', url: 'auto/page.pl', kind: 'worker', says: 'registry for a script known to be clean, else fork' },
+  { name: 'auto', url: 'auto/page.pl', says: 'as fork, for now' },
 ];
 
 const list = document.getElementById('rungs');

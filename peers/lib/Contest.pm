@@ -19,7 +19,7 @@ my %PROOF = (hello => qr/\AHello, world\n\z/, report => qr{<p>80 caravans, \d+ c
     map { ("$_-25" => qr/$FORM\z/, "$_-337" => qr/$FORM\nc => .*\nz => e{10}\z/s) } qw(args request cgi));
 
 # contest: of Matchup::plan. contender: one of it. settings: site, folder, connections, workers, cores, seconds.
-# Returns wrk's result with cpu_us (a request) and private_kib (mean of the workers), or dies.
+# Returns wrk's result with cpu_us (a request), both_us (with the client's) and private_kib (mean of the workers), or dies.
 sub measure {
     my ($contest, $contender, $settings) = @_;
     remove_tree($settings->{folder});
@@ -34,7 +34,10 @@ sub measure {
     my $before = Processes::cpu_seconds($server->tree);
     my $result = $load->(%load, seconds => $settings->{seconds});
     my $after  = Processes::cpu_seconds($server->tree);
-    $result->{cpu_us} = 1e6 * ($after - $before) / $result->{requests} if $result->{requests};
+    if ($result->{requests}) {
+        $result->{cpu_us}  = 1e6 * ($after - $before) / $result->{requests};
+        $result->{both_us} = $result->{cpu_us} + 1e6 * $result->{client_seconds} / $result->{requests};
+    }
     $result->{private_kib} = mean(grep { defined } map { Processes::private_kib($_) } $server->workers);
     $result->{processes} = scalar(my @tree = $server->tree);
     $server->stop;

@@ -3,6 +3,7 @@ package H2load;
 use strict;
 use warnings;
 use Distance;
+use Processes;
 
 # The streams of one connection already keep a server busy: an eighth of the connections is enough of them.
 my $FEWER = 8;
@@ -15,11 +16,12 @@ sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
 sub load {
     my (%run) = @_;
     my $connections = int($run{connections} / $FEWER) || 1;
+    my $before = Processes::waited_for();
     open my $output, '-|', 'h2load', '-t1', "-c$connections", "-m$run{streams}", "-D$run{seconds}", $run{url}
         or die "cannot run h2load: $!\n";
     my $said = do { local $/; <$output> } // '';
     close $output or die "h2load failed on $run{url}:\n$said";
-    return read_report($said);
+    return {%{read_report($said)}, client_seconds => Processes::waited_for() - $before};
 }
 
 sub read_report {

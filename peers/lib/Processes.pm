@@ -31,6 +31,9 @@ sub cpu_seconds {
     return sum0(map { my @field = stat_fields($_); @field ? sum0(@field[11 .. 14]) : 0 } @pids) / $TICKS_A_SECOND;
 }
 
+# Seconds of user and system time of the programs that this one has run and waited for.
+sub waited_for { my (undef, undef, @children) = times; return sum0(@children) }
+
 # KiB of memory that this process alone holds and has written (Private_Dirty); undef when it is gone or not ours to read.
 sub private_kib {
     my ($pid) = @_;

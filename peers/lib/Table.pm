@@ -12,7 +12,8 @@ my @COLUMNS = (
     ['lowest..highest', sub { join '..', map { grouped($_) } @{$_[0]{spread}} }],
     ['p50 us',         sub { grouped($_[0]{p50}) }],
     ['p99 us',         sub { grouped($_[0]{p99}) }],
-    ['CPU us/request', sub { defined $_[0]{cpu_us} ? sprintf '%.1f', $_[0]{cpu_us} : '-' }],
+    ['CPU us/request', sub { tenths($_[0]{cpu_us}) }],
+    ['with client',    sub { tenths($_[0]{both_us}) }],
     ['private KiB',    sub { grouped($_[0]{private_kib}) }],
     ['Mehari x',       sub { defined $_[0]{ratio} ? sprintf '%.2f', $_[0]{ratio} : '' }],
     ['faults',         sub { $_[0]{faults} }],
@@ -40,7 +41,7 @@ sub aligned {
 sub row {
     my ($contest, $title, $distance, $rounds, $ours) = @_;
     my %row = (name => $contest->{name}, page => $contest->{page}, title => $title, distance => $distance, rounds => scalar @$rounds);
-    for my $measure (qw(rate p50 p99 cpu_us private_kib)) {
+    for my $measure (qw(rate p50 p99 cpu_us both_us private_kib)) {
         $row{$measure} = median(map { $_->{$measure} } @$rounds);
     }
     $row{spread} = [(sort { $a <=> $b } map { $_->{rate} } @$rounds)[0, -1]];
@@ -57,6 +58,8 @@ sub median {
     return undef unless @sorted;
     return ($sorted[($#sorted) / 2] + $sorted[@sorted / 2]) / 2;
 }
+
+sub tenths { my ($number) = @_; return defined $number ? sprintf '%.1f', $number : '-' }
 
 sub grouped {
     my ($number) = @_;

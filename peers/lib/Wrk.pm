@@ -3,6 +3,7 @@ package Wrk;
 use strict;
 use warnings;
 use Distance;
+use Processes;
 
 # A slow answer is one that took long, not a fault.
 my $PATIENCE = '30s';
@@ -11,8 +12,8 @@ my %MICROSECONDS = (us => 1, ms => 1e3, s => 1e6);
 
 sub installed { return grep { -x "$_/wrk" } split /:/, $ENV{PATH} // '' }
 
-# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), distance, faults}: distance as Distance
-# says it, faults is a text, '' when there were none.
+# url, connections, seconds, keep_alive, script (a file of wrk's Lua), coding (that is asked for). Returns {requests, rate, elapsed (s), bytes, p50, p99 (µs), client_seconds (wrk's own CPU time), distance, faults}: distance
+# as Distance says it, faults is a text, '' when there were none.
 sub run { my @run = @_; return Distance::noted(sub { load(@run) }) }
 
 sub load {
@@ -20,11 +21,12 @@ sub load {
     my @close = $run{keep_alive} ? () : ('-H', 'Connection: close');
     push @close, '-s', $run{script} if $run{script};
     push @close, '-H', "Accept-Encoding: $run{coding}" if $run{coding};
+    my $before = Processes::waited_for();
     open my $output, '-|', 'wrk', '-t1', "-c$run{connections}", "-d$run{seconds}s", '--latency', '--timeout', $PATIENCE, @close, $run{url}
         or die "cannot run wrk: $!\n";
     my $said = do { local $/; <$output> } // '';
     close $output or die "wrk failed on $run{url}:\n$said";
-    return read_report($said);
+    return {%{read_report($said)}, client_seconds => Processes::waited_for() - $before};
 }
 
 sub read_report {

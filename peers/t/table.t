@@ -14,7 +14,7 @@ is Table::grouped(1234567.4), '1,234,567', 'thousands are grouped';
 is Table::grouped(undef),     '-', 'what was not measured is a dash';
 
 my $contest = {name => 'registry', page => 'hello'};
-my @peer = map { {rate => $_, p50 => 10, p99 => 90, cpu_us => 20, private_kib => 1000, faults => ''} } 100, 200, 300;
+my @peer = map { {rate => $_, p50 => 10, p99 => 90, cpu_us => 20, both_us => 35, private_kib => 1000, faults => ''} } 100, 200, 300;
 my @ours = map { {rate => $_} } 500, 800, 900;
 my $row = Table::row($contest, 'A peer', 'near', \@peer, \@ours);
 is $row->{rate},  200, 'the rate is the median of the rounds';
@@ -24,6 +24,6 @@ ok !exists Table::row($contest, 'Mehari', '', \@ours, undef)->{ratio}, 'Mehari i
 
 my @lines = split /\n/, Table::text($row);
 is scalar @lines, 2, 'a head and a line a row';
-like $lines[1], qr/^registry\s+hello\s+A peer\s+near x3\s+200\s+100\.\.300\s+10\s+90\s+20\.0\s+1,000\s+4\.00$/, 'a row in the order of the head';
+like $lines[1], qr/^registry\s+hello\s+A peer\s+near x3\s+200\s+100\.\.300\s+10\s+90\s+20\.0\s+35\.0\s+1,000\s+4\.00$/, 'a row in the order of the head';
 
 done_testing;

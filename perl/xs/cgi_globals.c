@@ -74,6 +74,14 @@ void mehari_cgi_loaded(pTHX)
   install(aTHX);
 }
 
+/* What runs as a CGI program has no $r, whatever CGI.pm took from %ENV when a site's start-up file loaded it. */
+void mehari_cgi_outside_mod_perl(pTHX)
+{
+  SV *inside = get_sv("CGI::MOD_PERL", 0);
+  if (inside && SvTRUE(inside))
+    sv_setiv(inside, 0);
+}
+
 void mehari_forget_cgi(pTHX)
 {
   if (!hv_existss(GvHVn(PL_incgv), "CGI.pm"))

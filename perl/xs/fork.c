@@ -16,7 +16,7 @@
 
 typedef struct {
   char file[4097];
-  struct stat made_from;
+  uint64_t made_from; /* the file's mark */
   bool alive;
   int socket;
   uint64_t used;
@@ -55,7 +55,7 @@ static bool ask_zygote(const char *file, int socket)
   return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
 }
 
-static bool start_template(template *this, const char *file, const struct stat *now)
+static bool start_template(template *this, const char *file, uint64_t mark)
 {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -67,26 +67,20 @@ static bool start_template(template *this, const char *file, const struct stat *
     return false;
   }
   strcpy(this->file, file);
-  this->made_from = *now;
+  this->made_from = mark;
   this->alive = true;
   this->socket = ends[0];
   mehari_descriptor_claim(this->socket);
   return true;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-  return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-         a->st_size == b->st_size;
-}
-
-static template *find_template(const char *file, const struct stat *now)
+static template *find_template(const char *file, uint64_t mark)
 {
   template *oldest = &templates[0];
   for (int i = 0; i < TEMPLATES; i++) {
     template *this = &templates[i];
     if (this->alive && strEQ(this->file, file)) {
-      if (same_file(&this->made_from, now))
+      if (this->made_from == mark)
         return this;
       drop_template(this);
     }
@@ -94,7 +88,7 @@ static template *find_template(const char *file, const struct stat *now)
       oldest = this;
   }
   drop_template(oldest);
-  return start_template(oldest, file, now) ? oldest : NULL;
+  return start_template(oldest, file, mark) ? oldest : NULL;
 }
 
 static bool send_order(int socket, bool to_its_end)
@@ -170,7 +164,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   atomic_store(mehari_mailbox_child(), 0);
   /* A template that died before it began the request has done nothing: another one does it. */
   for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
-    template *this = find_template(file, &now);
+    template *this = find_template(file, mehari_mark(&now));
     if (!this) {
       /* The zygote is gone: another is being started, and the workers it forks can do this. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);

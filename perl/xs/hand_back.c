@@ -116,6 +116,17 @@ bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
   return true;
 }
 
+/* It is one record. */
+static void refuse_to_hand_back(pTHX_ mehari_rec *rec, int status)
+{
+  mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
+  mehari_logf(MEHARI_LOG_ERROR, "%.*s: what handlers have set for the answer %d (headers, text, type, path) is larger than %u bytes together",
+              uri.length > 200 ? 200 : (int)uri.length, uri.at, status ? status : 200, MEHARI_RECORD_LIMIT);
+  rec->listens = false;
+  rec->status = 500;
+  mehari_output_error(500);
+}
+
 /* The front answers: with the page of a status, or as it would have by itself (0). */
 void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
 {
@@ -146,6 +157,11 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
   if (rec->listens) {
     rec->answers = mehari_answers();
     add_part(payload, MEHARI_PASS_LISTENS, "", 0);
+  }
+  mehari_rec_tell_user(aTHX_ mehari_rec_answering());
+  if (SvCUR(payload) > MEHARI_RECORD_LIMIT) {
+    refuse_to_hand_back(aTHX_ rec, status);
+    return;
   }
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
 }

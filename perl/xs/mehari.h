@@ -153,12 +153,14 @@ void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* thos
 void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
 void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
 
+/* files.c: files that code is made from. */
+uint64_t mehari_mark(const struct stat *seen);
+/* The front has seen this file of the request as it was under this mark, and nothing has happened to it since. */
+bool mehari_front_saw(mehari_text file, uint64_t mark);
+
 typedef struct mehari_script {
   char *file;
-  dev_t device;
-  ino_t inode;
-  struct timespec changed;
-  off_t size;
+  uint64_t made_from; /* the file's mark */
   unsigned mark; /* bytes of a byte order mark before its text */
   CV *code;
   HV *stash;
@@ -179,7 +181,7 @@ typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari
 /* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
 mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
 void mehari_script_free(pTHX_ mehari_script *script);
-bool mehari_script_unchanged(const mehari_script *script, int *status);
+bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status);
 void mehari_script_open_data(pTHX_ mehari_script *script);
 void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
@@ -188,6 +190,7 @@ void mehari_script_top_level(pTHX);
 /* cgi_globals.c, cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
 void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
+void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
 /* purity.c: what a compilation did besides defining things. */
@@ -207,6 +210,7 @@ mehari_forked mehari_fork_serve(bool to_its_end); /* NOT_BEGUN: no process could
 void mehari_psgi_boot(pTHX);
 void mehari_psgi_open(pTHX);
 void mehari_psgi_serve(pTHX);
+int mehari_psgi_within(pTHX); /* a sub-request's; the status that the application gave, 0: none */
 extern bool mehari_retire; /* the worker wants to be replaced after this request */
 extern bool mehari_is_program; /* this process runs a script as perl itself would */
 void mehari_end_program(pTHX_ void *argument);
@@ -295,6 +299,7 @@ struct mehari_rec {
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
   bool is_admitted; /* whoever asks may */
+  SV *user_told; /* whom the front knows to be asking; NULL: nobody was told of */
   bool listens; /* it was handed back, and its log wants to know what came of it */
   uint32_t answers; /* that the front had given by then */
   bool is_told; /* what came of it */

@@ -247,24 +247,6 @@ static void after_response(pTHX_ mehari_rec *rec)
   mehari_rec_run_cleanups(aTHX_ rec);
 }
 
-#define USER_LONGEST 4096
-
-/* The front logs the user, and tells the program that it starts, where a handler has found out who that is. */
-static void tell_user(pTHX_ mehari_rec *rec)
-{
-  if (!mehari_is_changed(rec, MEHARI_REC_USER) || mehari_output_is_complete())
-    return;
-  mehari_text user = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_USER]), type = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_AUTH_TYPE]);
-  mehari_text known = mehari_job_text(&rec->job, rec->job.frame->text[MEHARI_TEXT_USER]);
-  bool is_known = rec->job.frame->login == MEHARI_LOGIN_KNOWN && known.length == user.length && memEQ(known.at, user.at, user.length);
-  if (is_known || !user.length || user.length > USER_LONGEST || memchr(user.at, 0, user.length))
-    return;
-  if (type.length > USER_LONGEST || (type.length && memchr(type.at, 0, type.length)))
-    type.length = 0;
-  mehari_text parts[] = {type, user};
-  mehari_ring_put(MEHARI_RECORD_USER, type.length, parts, 2);
-}
-
 bool mehari_phases_serve(pTHX)
 {
   mehari_rec *rec = mehari_rec_begin(aTHX);
@@ -273,7 +255,8 @@ bool mehari_phases_serve(pTHX)
   int status = mehari_connection_serve(aTHX_ rec);
   if (status == DECLINED && rec->settings && rec->settings->runs_phases) {
     status = mehari_rec_prepare(aTHX_ rec);
-    tell_user(aTHX_ rec);
+    if (!mehari_output_is_complete())
+      mehari_rec_tell_user(aTHX_ rec);
   }
   if (status == DECLINED)
     begun = mehari_rec_respond(aTHX_ rec);

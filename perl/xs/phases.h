@@ -45,6 +45,8 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
 bool mehari_rec_send_file(pTHX_ mehari_rec *rec); /* through its output filters; false: it has none, or is no such file */
 void mehari_rec_hear(pTHX_ mehari_rec *rec); /* what became of it, where the front was told that somebody asks */
 
+void mehari_rec_tell_user(pTHX_ mehari_rec *rec); /* user.c */
+
 /* redirects.c. Too deep: it stands at the end of more redirects and sub-requests than any may; `how`, for the log, says of what kind the next is. */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
 /* Another frame answers; status: why, 0 for no error. */

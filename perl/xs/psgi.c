@@ -156,6 +156,17 @@ void mehari_psgi_serve(pTHX)
   mehari_psgi_input_end(aTHX);
 }
 
+int mehari_psgi_within(pTHX)
+{
+  void (*fill_head)(pTHX) = mehari_output_fill_head;
+  bool aside = mehari_stdout_aside;
+  mehari_psgi_serve(aTHX);
+  mehari_stdout_flush(aTHX);
+  mehari_output_fill_head = fill_head;
+  mehari_stdout_aside = aside;
+  return mehari_response.status;
+}
+
 void mehari_psgi_open(pTHX)
 {
   mehari_psgi_input_open(aTHX);

@@ -5,16 +5,10 @@
 
 typedef struct {
   SV *code;
-  struct stat made_from;
+  uint64_t made_from; /* the file's mark */
 } app;
 
 static HV *loaded; /* file => app * */
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-  return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
-         a->st_size == b->st_size;
-}
 
 static app *find(pTHX_ mehari_text file)
 {
@@ -56,15 +50,17 @@ SV *mehari_psgi_app(pTHX_ mehari_text file)
     croak("the application's file name is longer than %d bytes\n", (int)sizeof name - 1);
   memcpy(name, file.at, file.length);
   name[file.length] = '\0';
+  app *this = find(aTHX_ file);
+  if (this && mehari_front_saw(file, this->made_from))
+    return this->code;
   if (stat(name, &now) < 0)
     croak("the application %s: %s\n", name, strerror(errno));
-  app *this = find(aTHX_ file);
-  if (this && is_same(&this->made_from, &now))
+  if (this && this->made_from == mehari_mark(&now))
     return this->code;
   SV *code = compile(aTHX_ file);
   this = entry(aTHX_ file);
   SvREFCNT_dec(this->code);
   this->code = newSVsv(code);
-  this->made_from = now;
+  this->made_from = mehari_mark(&now);
   return this->code;
 }

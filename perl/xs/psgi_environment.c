@@ -4,6 +4,7 @@
  * when its request is over is filled again for the next: first it loses whatever is not exactly what was put there.
  */
 #include "psgi.h"
+#include "api.h"
 
 /* A variable, and its value in the hash that is kept; NULL: it is not there. */
 typedef struct {
@@ -194,6 +195,34 @@ static void store_variables(pTHX_ HV *into)
   }
 }
 
+static void store_text_of_handlers(pTHX_ HV *into, mehari_rec *rec, int which, const char *name)
+{
+  if (rec->changed & (1u << which) && rec->texts[which])
+    (void)hv_store(into, name, strlen(name), newSVsv(rec->texts[which]), 0);
+}
+
+/* `subprocess_env` as handlers of the phases before left it, but for what the request itself says. */
+static void store_table(HV *into, const mehari_table *table)
+{
+  dTHX;
+  for (int i = 0; i < table->count; i++) {
+    const mehari_entry *entry = &table->entries[i];
+    if (!hv_exists(into, entry->name, entry->name_length))
+      (void)hv_store(into, entry->name, entry->name_length, newSVpvn(entry->value, entry->value_length), 0);
+  }
+}
+
+static void store_of_handlers(pTHX_ HV *into)
+{
+  mehari_rec *rec = mehari_rec_now;
+  if (rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled)
+    store_table(into, mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV));
+  else
+    store_variables(aTHX_ into);
+  store_text_of_handlers(aTHX_ into, rec, MEHARI_REC_USER, "REMOTE_USER");
+  store_text_of_handlers(aTHX_ into, rec, MEHARI_REC_AUTH_TYPE, "AUTH_TYPE");
+}
+
 static void forget_values(void)
 {
   for (int i = 0; i < NAMES; i++)
@@ -254,7 +283,7 @@ HV *mehari_psgi_environment(pTHX)
   store_fields(aTHX_ into);
   drop_stale(aTHX_ into, fields, field_count);
   drop_stale(aTHX_ into, &slots[HTTPS], 1);
-  store_variables(aTHX_ into);
+  store_of_handlers(aTHX_ into);
   return into;
 }
 

@@ -233,6 +233,8 @@ void mehari_psgi_interim(pTHX_ SV *status, SV *headers)
     take_headers(aTHX_ &head, headers);
   if (head.refused)
     croak("psgix.informational was called with a header that must not be sent");
+  if (head.length > MEHARI_RECORD_LIMIT)
+    croak("psgix.informational was called with headers of more than %u bytes together", MEHARI_RECORD_LIMIT);
   mehari_text lines = {head.lines, head.length};
   mehari_ring_put(MEHARI_RECORD_INTERIM, number, &lines, 1);
   mehari_ring_publish();

@@ -79,7 +79,7 @@ static mehari_script *find(pTHX_ mehari_text file, int *status)
   STRLEN length = cache_key(key, file, mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD);
   mehari_script *script = cached(aTHX_ key, length);
   *status = 0;
-  if (script && mehari_script_unchanged(script, status))
+  if (script && mehari_script_unchanged(script, file, status))
     return script;
   if (*status)
     return NULL;

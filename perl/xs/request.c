@@ -231,6 +231,7 @@ static void clear(pTHX_ mehari_rec *rec)
   Zero(rec->numbers, MEHARI_NUMBER_COUNT, IV);
   forget(aTHX_ (SV **)&rec->documents);
   forget(aTHX_ &rec->redirect);
+  forget(aTHX_ &rec->user_told);
   Safefree(rec->own_frame);
   rec->own_frame = NULL;
   rec->changed = 0;

@@ -1,5 +1,6 @@
 /* The head of the answer, from the tables and texts of the record that answers. */
 #include "api_form.h"
+#include "phases.h"
 
 /* Those called `only`, or all. */
 static void add_pairs(const mehari_table *table, const char *only)
@@ -46,6 +47,7 @@ static void add_tables(mehari_rec *rec)
 void mehari_request_fill_head(pTHX)
 {
   mehari_rec *rec = mehari_rec_answering();
+  mehari_rec_tell_user(aTHX_ rec);
   mehari_response.status = rec->status;
   add_tables(rec);
   add_own_lines(aTHX_ rec);
@@ -53,8 +55,8 @@ void mehari_request_fill_head(pTHX)
 
 void mehari_request_complete_head(pTHX)
 {
-  PERL_UNUSED_CONTEXT;
   mehari_rec *rec = mehari_rec_answering();
+  mehari_rec_tell_user(aTHX_ rec);
   if (!mehari_response.status)
     mehari_response.status = rec->status;
   add_tables(rec);

@@ -77,15 +77,16 @@ static int status_of_error(int error)
   return error == EACCES || error == EPERM ? 403 : error == ENOENT || error == ENOTDIR ? 404 : 500;
 }
 
-bool mehari_script_unchanged(const mehari_script *script, int *status)
+bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status)
 {
   struct stat now;
+  if (mehari_front_saw(file, script->made_from))
+    return true;
   if (stat(script->file, &now) < 0) {
     *status = status_of_error(errno);
     return false;
   }
-  return now.st_mtim.tv_sec == script->changed.tv_sec && now.st_mtim.tv_nsec == script->changed.tv_nsec && now.st_ino == script->inode &&
-         now.st_dev == script->device && now.st_size == script->size;
+  return mehari_mark(&now) == script->made_from;
 }
 
 static SV *read_text(pTHX_ mehari_script *script, int *status)
@@ -104,10 +105,7 @@ static SV *read_text(pTHX_ mehari_script *script, int *status)
     *status = 404;
     return NULL;
   }
-  script->device = now.st_dev;
-  script->inode = now.st_ino;
-  script->changed = now.st_mtim;
-  script->size = now.st_size;
+  script->made_from = mehari_mark(&now);
   SV *text = newSV(now.st_size + 1);
   SvPOK_only(text);
   while (SvCUR(text) < (STRLEN)now.st_size) {

@@ -77,8 +77,10 @@ static int run_within(pTHX_ mehari_rec *sub)
     return run_program(aTHX_ sub);
   case MEHARI_TASK_FRONT:
     return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);
+  case MEHARI_TASK_PSGI:
+    sub->status = mehari_psgi_within(aTHX);
+    return OK;
   default:
-    mehari_logf(MEHARI_LOG_ERROR, "a sub-request can run a handler or a script, or send a file: not a PSGI application");
     return 500;
   }
 }

@@ -192,6 +192,7 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
   mehari_enter_directory(NULL);
   mehari_enter_directory(file);
   mehari_set_program_name(aTHX_ file);
+  mehari_cgi_outside_mod_perl(aTHX);
   mehari_script *script = NULL;
   int ignored;
   if (compiles_purely(aTHX_ file))

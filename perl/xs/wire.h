@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 4u
+#define MEHARI_VERSION 5u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -101,6 +101,18 @@ enum {
   MEHARI_LOGIN_NO_SUCH_TYPE, MEHARI_LOGIN_NO_REALM, MEHARI_LOGIN_NO_USER_FILE
 };
 
+/* A file as it was when somebody looked: while its mark is the same, so is the file. Never 0. */
+static inline uint64_t mehari_file_mark(uint64_t device, uint64_t inode, uint64_t size, uint64_t seconds, uint64_t nanoseconds)
+{
+  const uint64_t parts[] = {device, inode, size, seconds, nanoseconds};
+  uint64_t mark = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    mark = (mark ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    mark ^= mark >> 32;
+  }
+  return mark ? mark : 1;
+}
+
 /* A request frame at the start of a slot; pairs (fields, then variables) and bytes follow. */
 typedef struct {
   uint32_t length; /* of the whole frame, bytes */
@@ -109,6 +121,7 @@ typedef struct {
   uint64_t request_id;
   uint64_t body_length;
   uint64_t connection, kept; /* the number of the client's connection, and how many requests it brought before; 0: not known */
+  uint64_t file_mark; /* mehari_file_mark of the program's file, which the front watches; 0: it does not */
   uint64_t known; /* verdicts on the parts of `Require` that ask for no user: two bits each */
   mehari_span body; /* MEHARI_BODY_MEMORY */
   uint16_t field_count, variable_count;

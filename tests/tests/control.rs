@@ -1,9 +1,12 @@
 //! Starting, stopping and asking: signals, the control commands, logs, ports.
 
 use mehari_harness::scripts::{nap, plain, simple, workers};
-use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};
+use mehari_harness::{binary, eventually, processes, Connection, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+
+/// Says that it has begun, as `nap` waits for, and then sleeps for longer than any test.
+const LONG_NAP: &str =
+    "open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping.$ENV{QUERY_STRING}}; print $f $$; close $f; sleep 1000;";
 
 #[test]
 fn term_and_quit_finish_what_is_under_way() {
@@ -28,18 +31,50 @@ fn term_and_quit_finish_what_is_under_way() {
 }
 
 #[test]
+fn signal_during_the_start_ends_it_and_leaves_nothing_behind() {
+    for signal in [Signal::Term, Signal::Int, Signal::Quit] {
+        let builder = Server::builder();
+        let root = builder.folder_of(".");
+        let place = |name: &str| root.join(name);
+        let start_up = "open my $f, '>', q{@ROOT@/pid}; print $f $$; close $f; sleep 1000; 1;";
+        let conf =
+            "Listen 127.0.0.1:0\nPidFile @ROOT@/server.pid\nPerlRequire @ROOT@/start_up.pl\n";
+        let _site = builder
+            .file("start_up.pl", start_up)
+            .file("httpd.conf", conf)
+            .fill_in(&["start_up.pl", "httpd.conf"], &[]);
+        let mut server = std::process::Command::new(binary::mehari())
+            .arg("serve")
+            .arg("-f")
+            .arg(place("httpd.conf"))
+            .arg("--control")
+            .arg(place("control"))
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        let zygote = || std::fs::read_to_string(place("pid")).unwrap_or_default();
+        let loads = eventually(PATIENCE, || !zygote().is_empty());
+        let pid = rustix::process::Pid::from_child(&server);
+        rustix::process::kill_process(pid, signal).expect("our child");
+        assert!(loads && server.wait().expect("our child").success());
+        for left in ["server.pid", "control"] {
+            assert!(!place(left).exists(), "{signal:?}: {left} is left");
+        }
+        let zygote = zygote().parse().expect("a number");
+        assert!(eventually(PATIENCE, || !processes::is_alive(zygote)));
+    }
+}
+
+#[test]
 fn int_stops_at_once() {
-    let mut server = simple(4).start();
+    // What runs would go on for longer than the test waits.
+    let mut server = simple(4)
+        .file("scripts/nap.pl", &plain(LONG_NAP))
+        .conf("GracefulShutdownTimeout 600\n")
+        .start();
     let (mut connection, _) = nap(&server, Rung::Registry, "x");
-    let start = Instant::now();
     server.signal(Signal::Int);
     let status = server.wait().expect("it ends");
-    // nap.pl would go on for two seconds.
-    assert!(
-        start.elapsed() < Duration::from_millis(1500),
-        "{:?}",
-        start.elapsed()
-    );
     assert!(status.success() || status.code() == Some(130), "{status}");
     assert!(!connection
         .read_answer("GET")
@@ -49,7 +84,7 @@ fn int_stops_at_once() {
 #[test]
 fn deadline_of_a_graceful_stop_is_kept() {
     let mut server = Server::builder()
-        .file("scripts/long.pl", &plain("open my $f, '>', qq{$ENV{DOCUMENT_ROOT}/napping}; print $f $$; close $f; sleep 1000;"))
+        .file("scripts/long.pl", &plain(LONG_NAP))
         .ladder()
         .conf(&workers(4))
         .conf("GracefulShutdownTimeout 1\n")
@@ -58,16 +93,10 @@ fn deadline_of_a_graceful_stop_is_kept() {
         let mut connection = server.connect();
         connection.write(&Request::get(&rung.url("long.pl")).bytes());
     }
-    let begun = eventually(PATIENCE, || !server.site.read("htdocs/napping").is_empty());
+    let begun = eventually(PATIENCE, || !server.site.read("htdocs/napping.").is_empty());
     assert!(begun, "long.pl did not begin");
-    let start = Instant::now();
     server.signal(Signal::Term);
     assert!(server.wait().is_some(), "it does not end");
-    assert!(
-        start.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        start.elapsed()
-    );
 }
 
 #[test]

@@ -5,6 +5,10 @@ use mehari_harness::{Builder, Pair, Request, Server};
 const WHO: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
     join ' ', map { $_ . '=' . ($ENV{$_} // '-') } qw(QUERY_STRING DOCUMENT_URI DOCUMENT_NAME SCRIPT_NAME PATH_INFO REQUEST_URI MINE);\n";
 
+/// What a client may say of the page, and not of its parts.
+const FIELDS: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
+    map { \"$_=$ENV{$_} \" } grep { defined $ENV{$_} } qw(HTTP_RANGE HTTP_IF_NONE_MATCH HTTP_IF_MODIFIED_SINCE HTTP_ACCEPT_ENCODING HTTP_X_OTHER);\n";
+
 /// Name and text of each page; what it answers is Apache's business.
 const PAGES: &[(&str, &str)] = &[
     ("plain", "no elements, a <!-- comment --> only\n"),
@@ -34,6 +38,9 @@ const PAGES: &[(&str, &str)] = &[
     ("phases/part", "<!--#echo var=\"DOCUMENT_NAME\" -->"),
     ("redirected", "<!--#include virtual=\"/moved\" -->"),
     ("rewritten", "<!--#include virtual=\"/led\" -->"),
+    ("outermost", "<!--#include virtual=\"/outermost\" -->|<!--#include virtual=\"/within\" -->"),
+    ("told", "<!--#include virtual=\"/cgi/fields.pl\" -->"),
+    ("extra", "<!--#include file=\"part.txt\" -->"),
 ];
 
 fn site() -> Builder {
@@ -49,6 +56,7 @@ fn site() -> Builder {
         .file("users", "ann:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n")
         .file("cgi/who.pl", WHO)
         .file("perl/who.pl", WHO)
+        .file("cgi/fields.pl", FIELDS)
         .conf(
             "PerlSwitches -I@ROOT@/lib\nScriptAlias /cgi/ @ROOT@/cgi/\nAlias /perl/ @ROOT@/perl/\n\
              <Directory @ROOT@>\nRequire all granted\n</Directory>\n\
@@ -61,12 +69,18 @@ fn site() -> Builder {
              <Location /phases>\nPerlFixupHandler Nothing\n</Location>\n\
              <Directory @ROOT@/htdocs/closed>\nRequire all denied\n</Directory>\n\
              RewriteEngine On\nRewriteRule ^/led$ /part.txt [PT]\nRewriteRule ^/moved$ /part.txt [R]\n\
+             RewriteRule ^/outermost$ /sub/near.txt [PT,NS]\nRewriteCond %{IS_SUBREQ} =true\nRewriteRule ^/within$ /sub/near.txt [PT]\n\
              ErrorDocument 404 /echo.shtml\n",
         );
     for (name, text) in PAGES {
         builder = builder.file(&format!("htdocs/{name}.shtml"), text);
     }
-    for program in ["cgi/who.pl", "perl/who.pl", "htdocs/bits.html"] {
+    for program in [
+        "cgi/who.pl",
+        "cgi/fields.pl",
+        "perl/who.pl",
+        "htdocs/bits.html",
+    ] {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(builder.folder_of(program), mode).expect("own file");
     }
@@ -84,6 +98,7 @@ fn pages_are_filled_in_as_in_apache() {
         "/echo.shtml?a=%3Cb%3E",
         "/bits.html",
         "/nobits.html",
+        "/extra.shtml/more/info",
         "/missing",
     ];
     for target in pages.chain(more.map(str::to_string)) {
@@ -147,4 +162,90 @@ fn pages_that_include_themselves_or_change_are_answered() {
     let head = server.send(&Request::new("HEAD", "/echo.shtml"));
     assert_eq!((head.status, head.text().as_str()), (200, ""));
     assert!(head.field("last-modified").is_none() && head.field("etag").is_none());
+}
+
+#[test]
+fn what_a_page_asks_for_is_refused_where_its_client_would_be() {
+    let pages = [
+        ("<!--#fsize file=\".hidden\" -->", "none"),
+        ("<!--#flastmod virtual=\"/closed/x.txt\" -->", "none"),
+        ("<!--#fsize virtual=\"/members/x.txt\" -->", "none"),
+        ("<!--#fsize virtual=\"/phases-closed/x.txt\" -->", "none"),
+        ("<!--#include virtual=\"/tls/x.txt\" -->", "none"),
+        ("<!--#include file=\".hidden\" -->", "none"),
+        ("<!--#include virtual=\"/.hidden\" -->", "none"),
+        ("<!--#include virtual=\"/%2ehidden\" -->", "none"),
+        ("<!--#include virtual=\"/..%2f..%2fetc/passwd\" -->", "none"),
+        (
+            "<!--#include virtual=\"/sub/%252e%252e/part.txt\" -->",
+            "none",
+        ),
+        ("<!--#include virtual=\"/sub/../part.txt\" -->", "<plain>"),
+    ];
+    let mut builder = site()
+        .file("htdocs/.hidden", "hidden")
+        .file("htdocs/phases-closed/x.txt", "x")
+        .file("htdocs/tls/x.txt", "x")
+        .conf(
+            "SSIErrorMsg none\n<Location /tls>\nSSLRequireSSL\n</Location>\n<Location /phases-closed>\nPerlAccessHandler Nothing\n</Location>\n",
+        );
+    for (at, (text, _)) in pages.iter().enumerate() {
+        builder = builder.file(&format!("htdocs/at{at}.shtml"), text);
+    }
+    let server = builder.start();
+    for (at, (text, expected)) in pages.iter().enumerate() {
+        let answer = server.get(&format!("/at{at}.shtml"));
+        assert_eq!(answer.text(), *expected, "{text}");
+    }
+    // Programs are not told what the client said of the whole page.
+    let request = Request::get("/told.shtml")
+        .field("Range", "bytes=0-1")
+        .field("If-None-Match", "\"x\"")
+        .field("If-Modified-Since", "Sun, 06 Nov 2094 08:49:37 GMT")
+        .field("Accept-Encoding", "gzip")
+        .field("X-Other", "kept");
+    let answer = server.send(&request);
+    assert_eq!(
+        (answer.status, answer.text().trim()),
+        (200, "HTTP_X_OTHER=kept")
+    );
+}
+
+#[test]
+fn page_without_measure_harms_nobody_else() {
+    let long = "x".repeat(500_000);
+    let grown = format!(
+        "<!--#set var=\"a\" value=\"{long}\" --><!--#set var=\"b\" value=\"{}\" -->end",
+        "$a".repeat(400_000)
+    );
+    let asks = "<!--#if expr=\"v('QUERY_STRING') =~ /a.*b.*c/\" -->x<!--#endif -->";
+    let server = site()
+        .file("htdocs/grown.shtml", &grown)
+        .file("htdocs/asks.shtml", &asks.repeat(4000))
+        .file("htdocs/endless.shtml", &"<!--#comment -->".repeat(100_001))
+        .start();
+    let text = server.get("/grown.shtml").text();
+    assert!(text.contains("an error occurred") && text.ends_with("end"));
+    server.log.expect("expected a text, and variables, of");
+    let target = format!("/asks.shtml?{}", "ab".repeat(2000));
+    let mut others = server.connect();
+    // Somebody else is answered while the page is put together.
+    let is_overtaken = || {
+        let mut page = server.connect();
+        page.write(&Request::get(&target).bytes());
+        let answer = others.send(&Request::get("/part.txt")).expect("answered");
+        assert_eq!(answer.text(), "<plain>");
+        let stream = page.stream();
+        stream.set_nonblocking(true).expect("a socket");
+        let is_silent = stream.peek(&mut [0]).is_err();
+        stream.set_nonblocking(false).expect("a socket");
+        assert_eq!(page.read_answer("GET").expect("answered").status, 200);
+        is_silent
+    };
+    assert!(mehari_harness::eventually(
+        mehari_harness::PATIENCE,
+        is_overtaken
+    ));
+    assert_eq!(server.get("/endless.shtml").status, 500);
+    server.log.expect("elements at most");
 }

@@ -77,3 +77,118 @@ fn paths_lead_where_they_lead_in_apache() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// What is closed stays closed however rules and patterns put its name together.
+#[test]
+fn what_rules_make_of_a_path_opens_nothing() {
+    let server = Server::builder()
+        .file("htdocs/page.html", "page")
+        .file("htdocs/sub/page.html", "page below")
+        .file("htdocs/sub/.kept/page.html", "kept")
+        .file("htdocs/.hidden", "HIDDEN")
+        .file("htdocs/closed/x", "CLOSED")
+        .file("outside/x", "OUTSIDE")
+        .conf(
+            "<Directory @ROOT@>\nRequire all denied\n</Directory>\n\
+             <Directory @ROOT@/htdocs>\nRequire all granted\n</Directory>\n\
+             <Directory @ROOT@/htdocs/closed>\nRequire all denied\n</Directory>\n\
+             AliasMatch ^/match(.*)$ @ROOT@/htdocs/$1\n\
+             RewriteEngine On\n\
+             RewriteRule ^/rule(.*)$ /$1\n\
+             RewriteRule ^/pass(.*)$ /$1 [PT]\n\
+             RewriteRule ^/query$ /sub/%{QUERY_STRING}\n\
+             RewriteRule ^/disk$ @ROOT@/htdocs/sub/%{QUERY_STRING}\n\
+             RewriteRule ^/kept/(.*)$ /sub/.kept/$1\n\
+             RewriteRule ^/twice(.*)$ /again$1\nRewriteRule ^/again(.*)$ /$1\n\
+             <Directory @ROOT@/htdocs/sub>\nRewriteEngine On\n\
+             RewriteRule ^up$ ../page.html\nRewriteRule ^far$ ../%{QUERY_STRING}\n\
+             </Directory>\n",
+        )
+        .start();
+    let mut wrong = Vec::new();
+    for (target, status) in [
+        ("/match/page.html", 200),
+        ("/match.hidden", 404),
+        ("/match./closed/x", 404),
+        ("/match../outside/x", 404),
+        ("/match/closed/x", 403),
+        ("/rulepage.html", 200),
+        ("/rule/page.html", 200),
+        ("/rule./page.html", 200),
+        ("/rule.hidden", 404),
+        ("/rule./closed/x", 403),
+        ("/rule//closed/x", 403),
+        ("/rule../outside/x", 403),
+        ("/twice.hidden", 404),
+        ("/pass.hidden", 404),
+        ("/pass./closed/x", 403),
+        ("/pass../outside/x", 403),
+        ("/query?../page.html", 200),
+        ("/query?../closed/x", 403),
+        ("/query?../../outside/x", 403),
+        ("/query?.kept/page.html", 404),
+        ("/kept/page.html", 200),
+        ("/disk?page.html", 200),
+        ("/disk?../../outside/x", 404),
+        ("/sub/up", 200),
+        ("/sub/far?page.html", 200),
+        ("/sub/far?closed/x", 403),
+        ("/sub/far?../outside/x", 403),
+        ("/sub/far?.hidden", 404),
+    ] {
+        let answer = server.get(target);
+        let text = answer.text();
+        if answer.status != status || text.contains("SIDE") || text.contains("HIDDEN") {
+            wrong.push(format!("{target}: {}, expected {status}", answer.status));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Behind rules and before back ends, which are told what they would be told by Apache.
+#[test]
+fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
+    let back = Server::builder()
+        .file("cgi/where.pl", WHERE)
+        .conf("KeepAlive Off\nAllowEncodedSlashes NoDecode\nScriptAlias /cgi/ @ROOT@/cgi/\n");
+    let mode = || std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(back.folder_of("cgi/where.pl"), mode()).expect("own file");
+    let back = back.start();
+    let address = back.address.to_string();
+    let front = || {
+        let rules = "RewriteEngine On\nRewriteRule ^/led/(.*)$ /cgi/where.pl/$1 [PT]\n\
+             RewriteRule ^/back/(.*)$ http://BACK/cgi/where.pl/$1 [P]\n\
+             RewriteRule ^/seen/(.*)$ /cgi/where.pl?seen=$1 [PT,NE]\n\
+             ProxyPass /pass/ http://BACK/cgi/where.pl/\nProxyPass /raw/ http://BACK/cgi/where.pl/ nocanon\n";
+        let hosts = [
+            host("off", rules),
+            host("on", &format!("AllowEncodedSlashes On\n{rules}")),
+            host("kept", &format!("AllowEncodedSlashes NoDecode\n{rules}")),
+        ];
+        let hosts = hosts.concat().replace("BACK", &address);
+        let builder = Server::builder().file("cgi/where.pl", WHERE).conf(&format!(
+            "<Directory @ROOT@>\nRequire all granted\n</Directory>\n{hosts}"
+        ));
+        std::fs::set_permissions(builder.folder_of("cgi/where.pl"), mode()).expect("own file");
+        builder
+    };
+    let mut pair = Pair::start(front).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
+    let mut differences = Vec::new();
+    for host in ["off", "on", "kept"] {
+        for start in ["led", "back", "seen", "pass", "raw"] {
+            for rest in ["a/b", "a%2Fb", "a%2fb%20c", "a%2F"] {
+                // Back ends without rules before them decide for themselves what an encoded slash is.
+                let is_theirs = matches!(start, "pass" | "raw");
+                let is_refused_otherwise = start == "seen" && rest.contains("%20");
+                if host == "off" && (is_theirs || is_refused_otherwise) {
+                    continue;
+                }
+                let request = Request::get(&format!("/{start}/{rest}")).host(host);
+                if let Err(why) = pair.compare(&request) {
+                    differences.push(format!("{host} {why}"));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -30,6 +30,40 @@ fn killed_worker_costs_its_own_request_only() {
     assert!(replaced, "workers: {:?}", server.workers());
 }
 
+/// The front hears of all the ends and of new requests at once: what it gives to one that is gone goes on to the next, and
+/// must not be lost by passing through many hands.
+#[test]
+fn workers_killed_together_lose_nothing_that_none_had_begun() {
+    let server = simple(6).start();
+    server.get("/registry/hello.pl").expect(200);
+    assert!(eventually(PATIENCE, || server.workers().len() == 6));
+    let mut asked: Vec<_> = (0..12).map(|_| server.connect()).collect();
+    for connection in &mut asked {
+        let request = Request::get("/registry/hello.pl");
+        connection.send(&request).expect("an answer").expect(200);
+    }
+    server.signal(Signal::Stop);
+    let workers = server.workers();
+    for connection in &mut asked {
+        connection.write(&Request::get("/registry/hello.pl").bytes());
+    }
+    for pid in &workers {
+        processes::signal(*pid, Signal::Kill);
+    }
+    let are_gone = eventually(PATIENCE, || {
+        workers
+            .iter()
+            .all(|pid| !processes::process(*pid).is_some_and(|it| it.state != 'Z'))
+    });
+    server.signal(Signal::Cont);
+    assert!(are_gone, "{workers:?}");
+    for connection in &mut asked {
+        let answer = connection.read_answer("GET").expect("an answer");
+        assert_eq!(answer.expect(200), "Hello", "{}", server.log.text());
+    }
+    is_well(&server);
+}
+
 #[test]
 fn killed_workers_under_load_fail_only_what_they_were_running() {
     let server = simple(4).start();

@@ -6,7 +6,7 @@ use mehari_harness::{Rung, Server, PATIENCE};
 
 /// Where the words stand in a mailbox (`perl/xs/wire.h`).
 const PLACES: &str =
-    "my %place = (word => 64, written => 192, read => 256, slot => 4096, ring => 659456);\n";
+    "my %place = (word => 64, written => 192, read => 256, shown => 392, slot => 4096, ring => 659456);\n";
 
 /// Writes through the kernel, as a wild pointer of C code would: `poke(place, template, value)`.
 const POKE: &str = "\
@@ -56,6 +56,24 @@ fn survives(scribble: &str) -> Vec<u16> {
 fn request_is_run_once_when_its_worker_claims_not_to_have_it() {
     survives("poke($place{word}, peek($place{word}) - (1 << 32));");
     survives("poke($place{word}, peek($place{word}) - (1 << 32)); kill 9, $$;");
+}
+
+/// One that lies of all that it shows, and ends before anybody has looked, is believed once.
+#[test]
+fn consistent_liar_is_run_twice_at_most() {
+    let lie =
+        "poke($place{word}, peek($place{word}) - (1 << 32)); poke($place{shown}, 0); kill 9, $$;";
+    let server = site(lie);
+    for time in 0..3 {
+        server.get("/registry/hello.pl").expect(200);
+        let url = format!("{}?{time}", Rung::Registry.url("scribbles.pl"));
+        server.get(&url).expect(502);
+    }
+    let ran = server.site.read("htdocs/ran");
+    for time in ["0", "1", "2"] {
+        let times = ran.lines().filter(|line| *line == time).count();
+        assert!((1..=2).contains(&times), "{ran}: {}", server.log.text());
+    }
 }
 
 /// The front looks at every mailbox now and then: what a script has begun it cannot deny after that.

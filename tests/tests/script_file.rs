@@ -1,7 +1,9 @@
 //! The file of a script: changed, broken, missing, oddly named, not allowed.
 
-use mehari_harness::scripts::HEADER;
-use mehari_harness::{against_apache, eventually, Rung, Server, PATIENCE};
+use mehari_harness::scripts::{workers, HEADER};
+use mehari_harness::{against_apache, eventually, trace, Request, Rung, Server, PATIENCE};
+use std::fs;
+use std::os::unix::fs::symlink;
 
 #[test]
 fn changed_script_is_compiled_again() {
@@ -24,6 +26,67 @@ fn changed_script_is_compiled_again() {
                 "{}",
                 rung.name()
             );
+        }
+    }
+}
+
+/// The front watches the script, so that the worker need not look; but what happens to it, or on the way to it, counts at once.
+#[test]
+fn script_that_does_not_change_is_not_looked_at_and_each_change_is_noticed() {
+    let page = |turn: usize| format!("{HEADER}print {turn};\n");
+    let builder = Server::builder()
+        .file("scripts/deep/page.pl", &page(0))
+        .file("scripts/traced/proof.pl", &page(0));
+    let server = builder.ladder().conf(&workers(1)).start();
+    let root = server.site.path("scripts");
+    let target = Rung::Registry.url("deep/page.pl");
+    let proof = Rung::Registry.url("traced/proof.pl");
+    let mut connection = server.connect();
+    let mut ask = || {
+        let answer = connection.send(&Request::get(&target)).expect("an answer");
+        String::from_utf8_lossy(&answer.body).into_owned()
+    };
+    let is_left_alone = eventually(PATIENCE, || {
+        let worker = server.workers()[0];
+        // One that has changed is read again.
+        fs::remove_file(root.join("traced/proof.pl")).expect("ours");
+        fs::write(root.join("traced/proof.pl"), page(1)).expect("written");
+        let calls = trace::calls_of(&server, worker, "file", &proof, || {
+            (0..20).for_each(|_| drop(ask()));
+        });
+        !calls.iter().any(|call| call.contains("page.pl"))
+    });
+    assert!(is_left_alone);
+    let file = root.join("deep/page.pl");
+    let changes: [(&str, &dyn Fn(usize)); 5] = [
+        ("written", &|turn| {
+            fs::write(&file, page(turn)).expect("written")
+        }),
+        ("replaced", &|turn| {
+            fs::write(root.join("next"), page(turn)).expect("written");
+            fs::rename(root.join("next"), &file).expect("moved");
+        }),
+        ("made again", &|turn| {
+            fs::remove_file(&file).expect("gone");
+            fs::write(&file, page(turn)).expect("written");
+        }),
+        ("its folder made again", &|turn| {
+            fs::rename(root.join("deep"), root.join(format!("was_{turn}"))).expect("moved");
+            fs::create_dir(root.join("deep")).expect("a folder");
+            fs::write(&file, page(turn)).expect("written");
+        }),
+        ("a link to its folder", &|turn| {
+            fs::rename(root.join("deep"), root.join(format!("was_{turn}"))).expect("moved");
+            fs::create_dir(root.join(format!("is_{turn}"))).expect("a folder");
+            symlink(format!("is_{turn}"), root.join("deep")).expect("a link");
+            fs::write(&file, page(turn)).expect("written");
+        }),
+    ];
+    let turns = (10..).zip(changes.iter().cycle()).take(3 * changes.len());
+    for (turn, (what, change)) in turns {
+        change(turn);
+        for _ in 0..3 {
+            assert_eq!(ask(), turn.to_string(), "{what}");
         }
     }
 }

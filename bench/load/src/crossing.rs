@@ -23,7 +23,7 @@ const PATIENCE: u64 = 4_096;
 const MOST_TIME: Duration = Duration::from_millis(500);
 
 /// The time of one pass in nanoseconds between the first core this process may use and the farthest of the others.
-/// `None` with one core, or where the cores were too busy to tell.
+/// `None` with one core, where a thread may not be put on one, or where the cores were too busy to tell.
 pub fn nanoseconds_between_cores() -> Option<u64> {
     let allowed = sched_getaffinity(None).ok()?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
@@ -70,8 +70,9 @@ fn between(one: usize, other: usize) -> Option<u64> {
     thread::scope(|scope| {
         scope.spawn(|| {
             let answers = (1..).step_by(2).take(BATCHES * PASSES as usize / 2);
-            let pinned = pin(other);
-            given_up.fetch_or(!pinned, Ordering::Relaxed);
+            if !pin(other) {
+                return given_up.store(true, Ordering::Relaxed);
+            }
             for value in answers {
                 if !line.await_value(value, &given_up, until) {
                     return;
@@ -80,7 +81,10 @@ fn between(one: usize, other: usize) -> Option<u64> {
             }
         });
         let best = scope.spawn(|| {
-            given_up.fetch_or(!pin(one), Ordering::Relaxed);
+            if !pin(one) {
+                given_up.store(true, Ordering::Relaxed);
+                return None;
+            }
             let batches = 0..BATCHES as u64;
             batches
                 .map_while(|batch| batch_of_passes(&line, batch * PASSES, &given_up, until))
@@ -126,6 +130,13 @@ mod tests {
         };
         assert!(cores > 1, "one core has no other");
         assert!((1..50_000).contains(&pass), "{pass} ns");
+    }
+
+    #[test]
+    fn cores_that_cannot_be_had_tell_nothing() {
+        let none = CpuSet::MAX_CPU - 1;
+        assert_eq!(between(0, none), None);
+        assert_eq!(between(none, 0), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use warnings;
 use Mehari::Absent ();
 use APR::Error     ();
 use Errno          ();
+use Scalar::Util   ();
 use Socket         ();
 
 my $TIMED_OUT = 70007;                         # APR::Const::TIMEUP
@@ -24,7 +25,13 @@ my %OPTION = (
 
 my $INSTEAD = 'the server owns the client\'s socket: use $r->read and $r->print, or a PerlProcessConnectionHandler';
 
-sub of_connection { my ($class, $connection) = @_; return bless { connection => $connection }, $class }
+# The connection keeps it: held the other way round as well, neither would ever end, nor the handle on the client.
+sub of_connection {
+    my ($class, $connection) = @_;
+    my $self = bless { connection => $connection }, $class;
+    Scalar::Util::weaken($self->{connection});
+    return $self;
+}
 
 # A handle of our own on the socket, which never blocks: who waits does so here. Dies where the server owns it.
 sub _handle {
@@ -41,7 +48,7 @@ sub _handle {
 sub fileno { my ($self) = @_; return CORE::fileno $self->_handle('fileno') }
 
 # Microseconds; below 0 for ever.
-sub timeout_get { my ($self) = @_; return $self->{connection}{timeout} // 1_000_000 * $self->{connection}->base_server->timeout }
+sub timeout_get { my ($self) = @_; return $self->{connection}{timeout} // $self->{connection}->base_server->timeout }
 sub timeout_set { my ($self, $microseconds) = @_; $self->{connection}{timeout} = $microseconds; return 0 }
 
 sub opt_get {

@@ -28,6 +28,7 @@ sub begun {
     my ($code, @invocant) = Mehari::Handler::called($handler);
     my $self = bless { %{ $chain->owner }, is_input => $chain->is_input, place => $place, ctx => undef, code => $code, invocant => \@invocant }, $class;
     Scalar::Util::weaken($self->{chain} = $chain);
+    Scalar::Util::weaken($self->{c}) if $self->{c};
     my $init = $init{$code};
     $init->($self) if $init;
     return $self;

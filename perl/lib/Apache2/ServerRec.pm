@@ -29,10 +29,10 @@ sub of_request {
 
 sub _said { my ($self, $name) = @_; return Mehari::Server::text($self->{number}, $name) }
 
-# What a setter changes, it changes for this worker.
+# What a setter changes, it changes for this worker. Times are in microseconds, as APR's are.
 my %DEFAULT = (
     server_admin => '[no address given]', server_hostname => undef, port => 0, error_fname => undef, path => undef, document_root => undef,
-    timeout => 60, keep_alive => 1, keep_alive_max => 100, keep_alive_timeout => 5,
+    timeout => 60_000_000, keep_alive => 1, keep_alive_max => 0, keep_alive_timeout => 5_000_000,
     limit_req_line => 8190, limit_req_fieldsize => 8190, limit_req_fields => 100, loglevel => 4, server_scheme => '',
 );
 

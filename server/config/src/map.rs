@@ -13,6 +13,9 @@ pub struct Mapped {
     pub file: PathBuf,
     /// A `ScriptAlias`: what is found there is a CGI program.
     pub script: bool,
+    /// An `AliasMatch` has made a name with a dot in front that neither the path nor the configuration has: `..`, or
+    /// a file that is never shown.
+    pub uncovers: bool,
     root_length: usize,
 }
 
@@ -61,7 +64,11 @@ impl Alias {
             facts: &Nothing,
             groups: Some((url_path.as_bytes().into(), groups)),
         };
-        let file = text.of(&facts);
+        let mut file = text.of(&facts);
+        let is_hidden = |part: &[u8]| part.starts_with(b".") && !text.has_segment(part);
+        let is_sent = |part: &[u8]| url_path.split('/').any(|sent| sent.as_bytes() == part);
+        let uncovers = segments(&file).any(|part| is_hidden(part) && !is_sent(part));
+        file.dedup_by(|next, before| *next == b'/' && *before == b'/');
         let fixed = match text.pieces() {
             [Piece::Literal(start), ..] => start.len(),
             _ => 0,
@@ -70,6 +77,7 @@ impl Alias {
             root_length: fixed.min(file.len()),
             file: OsString::from_vec(file).into(),
             script: self.script,
+            uncovers,
         })
     }
 
@@ -100,8 +108,13 @@ fn mapped(root: &Path, rest: &str, script: bool) -> Mapped {
     Mapped {
         file: file.into(),
         script,
+        uncovers: false,
         root_length,
     }
+}
+
+fn segments(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
 }
 
 #[cfg(test)]

@@ -135,6 +135,23 @@ impl Text {
         }
     }
 
+    /// Whether the text itself, whatever its pieces stand for, has this segment of a path. `.` and `..` count where
+    /// they stand between two slashes of one literal: elsewhere it is the pieces that make segments of them.
+    pub fn has_segment(&self, segment: &[u8]) -> bool {
+        let is_dots = matches!(segment, b"." | b"..");
+        self.pieces.iter().any(|piece| {
+            let Piece::Literal(literal) = piece else {
+                return false;
+            };
+            let mut parts = literal.split(|byte| *byte == b'/');
+            if is_dots {
+                parts.next();
+                parts.next_back();
+            }
+            parts.any(|part| part == segment)
+        })
+    }
+
     /// As rewriting writes it: `%{NAME}`, `%{ENV:NAME}`, `%{HTTP:Name}`, `$1`, `%1`, `${map:key|default}`.
     pub(crate) fn rewriting(text: &str) -> Result<Text, String> {
         Parser { rest: text }.whole(text, Dialect::Rewriting)

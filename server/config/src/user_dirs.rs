@@ -27,6 +27,12 @@ impl UserDirs {
         !self.places.is_empty()
     }
 
+    /// Some place is below users' homes.
+    pub fn ask_homes(&self) -> bool {
+        let mut places = self.places.iter();
+        places.any(|place| matches!(place, UserPlace::Home(_)))
+    }
+
     /// The name and what lies behind it, of a path that is for a user who has pages.
     pub fn asked<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
         let rest = path.strip_prefix("/~")?;

@@ -28,7 +28,14 @@ const ROOM: usize = 32;
 
 pub async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
     let mut complained: Option<tokio::time::Instant> = None;
+    let expected = acceptor.expected();
+    let mut is_silent = false;
     loop {
+        // Whom a Perl handler speaks with may wait for its greeting.
+        if !is_silent && shared.gives_connections(&expected).is_some() {
+            is_silent = true;
+            acceptor.expects_silence();
+        }
         match acceptor.accept().await {
             Ok((socket, peer)) => admit(&shared, socket, peer),
             Err(error) => {

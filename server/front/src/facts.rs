@@ -73,6 +73,11 @@ impl<'a> RequestFacts<'a> {
         noted.or_else(configured).map(<[u8]>::to_vec)
     }
 
+    /// Whether a page of includes asks this for a part of it.
+    pub fn is_within(&self) -> bool {
+        self.notes.is_some_and(|notes| notes.is_within)
+    }
+
     fn field(&self, name: &str) -> &[u8] {
         let changed = self.notes.and_then(|notes| notes.fields.as_ref());
         let is = |known: &[u8]| known.eq_ignore_ascii_case(name.as_bytes());
@@ -125,6 +130,7 @@ impl<'a> RequestFacts<'a> {
             "HTTPS" => b"off",
             "IPV6" if peer.server_ip.is_some_and(|ip| ip.is_ipv6()) => b"on",
             "IPV6" => b"off",
+            "IS_SUBREQ" if self.is_within() => b"true",
             "IS_SUBREQ" => b"false",
             "CONTEXT_PREFIX" => {
                 let context = self.host.context(&String::from_utf8_lossy(self.path));

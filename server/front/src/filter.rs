@@ -3,7 +3,7 @@
 //! `work` has files compressed (`files`, kept in `variants`), the HTTP versions have what programs say
 //! compressed (`program` decides, `filtered` does it). A place without filters never comes here.
 
-mod accept;
+pub mod accept;
 mod decided;
 mod encoder;
 mod files;

@@ -85,6 +85,9 @@ pub fn pass<D: Dispatch>(
             return Ok(passage);
         }
     }
+    if let Some(question) = home(host, request, remarks) {
+        return Ok(Passage::Resolve(question));
+    }
     let route = match known(shared, request, remarks) {
         Some(route) => route,
         None => match cold(shared, request, remarks) {
@@ -99,6 +102,17 @@ pub fn pass<D: Dispatch>(
         return Ok(Passage::To(route));
     }
     gate.look(route, remarks)
+}
+
+/// Whose home has to be known to find the file.
+fn home(host: &Host, request: &Request<'_>, remarks: &Remarks) -> Option<Question> {
+    let dirs = host.user_dirs.as_ref().filter(|dirs| dirs.ask_homes())?;
+    let path = Path::decode(request.path()).ok()?;
+    let (name, _) = dirs.asked(std::str::from_utf8(&path.merged).ok()?)?;
+    let question = Question::Home(name.to_string());
+    let has_asked = |notes: &Notes| notes.learned(&question).is_some();
+    let is_known = route::homes::is_remembered(name) || remarks.as_deref().is_some_and(has_asked);
+    (!is_known).then_some(question)
 }
 
 /// The same route as last time, where nothing but the path decides.
@@ -234,7 +248,7 @@ impl<D: Dispatch> Gate<'_, D> {
     /// Rules of the host: they see the path before it stands for a file, once for each resource.
     fn before_mapping(&self, remarks: &mut Remarks) -> Result<Option<Passage>, Problem> {
         let (shared, request, host) = (self.shared, self.request, self.host);
-        let path = Path::decode(request.path())?;
+        let path = Path::decode_as(request.path(), host.encoded_slashes())?;
         let settings = host.base_settings();
         let decided =
             |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
@@ -271,7 +285,7 @@ impl<D: Dispatch> Gate<'_, D> {
         if let Some(refusal) = self.stops(&route, remarks) {
             return Ok(refusal);
         }
-        let path = Path::decode(self.request.path())?;
+        let path = Path::decode_as(self.request.path(), self.host.encoded_slashes())?;
         let redirects = &settings.rules.redirects;
         let (request, host) = (self.request, self.host);
         if let Some(passage) =

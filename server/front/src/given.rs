@@ -67,6 +67,7 @@ fn give<D: Dispatch>(
         path_info: Vec::new(),
         outcome: Outcome::Program,
         through: Vec::new(),
+        seen: None,
     };
     let request = Request {
         method: b"GET",

@@ -27,37 +27,45 @@ use bytes::Bytes;
 use mehari_config::{unescaped, ByMode, Settings};
 use page::Page;
 use render::{Document, Render};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use variables::Variables;
+use variables::{TooLong, Variables};
 
 /// A page that is longer is not parsed, and none gets longer by what it includes.
 const MOST: usize = 16 << 20;
-/// Pages kept at most.
+/// Pages kept at most, and bytes of them.
 const PAGES: usize = 1024;
+const PAGES_BYTES: usize = 64 << 20;
 
 /// Pages that have been read, for as long as their files stay as they are.
 #[derive(Default)]
-pub struct Pages(RefCell<HashMap<Vec<u8>, Kept>>);
+pub struct Pages {
+    known: RefCell<HashMap<Vec<u8>, Kept>>,
+    bytes: Cell<usize>,
+}
 
 /// Of which file, read how.
 type Kept = (Weak<Resource>, bool, Rc<Page>);
 
 impl Pages {
     fn known(&self, resource: &Rc<Resource>, legacy: bool) -> Option<Rc<Page>> {
-        let pages = self.0.borrow();
+        let pages = self.known.borrow();
         let (of, how, page) = pages.get(resource.path())?;
         let same = of.upgrade().is_some_and(|of| Rc::ptr_eq(&of, resource));
         (same && *how == legacy).then(|| page.clone())
     }
 
     fn keep(&self, resource: &Rc<Resource>, legacy: bool, page: Rc<Page>) {
-        let mut pages = self.0.borrow_mut();
-        if pages.len() >= PAGES {
+        let mut pages = self.known.borrow_mut();
+        let bytes = self.bytes.get() + page.source.len();
+        let is_full = pages.len() >= PAGES || bytes > PAGES_BYTES;
+        if is_full {
             pages.clear();
         }
+        self.bytes
+            .set(if is_full { page.source.len() } else { bytes });
         let kept = (Rc::downgrade(resource), legacy, page);
         pages.insert(resource.path().to_vec(), kept);
     }
@@ -112,16 +120,19 @@ fn later<D: Dispatch>(
         &shared.site(),
         &shared.cgi,
         &mut |name, value| {
-            variables.put(name, value);
+            // What is too much is not there for the page.
+            let _ = variables.put(name, value);
         },
     );
-    let document = Document {
-        path: path_of(request.resource).to_vec(),
-        settings: settings.clone(),
-    };
-    describe(&mut variables, request, route, &resource);
+    let document = Document::of(path_of(request.resource), route);
+    // These few are short, or as long as the request's target is.
+    let _ = describe(&mut variables, request, route, &resource);
     let status = request.redirect.map_or(200, |redirect| redirect.status);
-    let render = Render::new(shared.clone(), Owned::of(request, None), variables);
+    let render = Render::new(
+        shared.clone(),
+        Owned::of(request, Some(fields_for_parts(request))),
+        variables,
+    );
     Box::pin(async move {
         let page = read(&render.shared, &resource, &settings).await?;
         let mut body = Vec::new();
@@ -135,16 +146,46 @@ fn later<D: Dispatch>(
 }
 
 /// What a page knows of itself, and programs that it includes.
-fn describe(variables: &mut Variables, request: &Request<'_>, route: &Route, resource: &Resource) {
-    let name = route.file.rsplit(|byte| *byte == b'/').next();
-    variables.set(b"DOCUMENT_NAME", name.unwrap_or_default());
-    variables.set(b"DOCUMENT_URI", &unescaped(path_of(request.resource)));
-    variables.set(b"DOCUMENT_ARGS", request.query());
-    variables.set(b"QUERY_STRING_UNESCAPED", &unescaped(request.query()));
-    if !route.path_info.is_empty() {
-        variables.set(b"DOCUMENT_PATH_INFO", &route.path_info);
-    }
+fn describe(
+    variables: &mut Variables,
+    request: &Request<'_>,
+    route: &Route,
+    resource: &Resource,
+) -> Result<(), TooLong> {
     variables.modified = Some(resource.modified());
+    let name = route.file.rsplit(|byte| *byte == b'/').next();
+    variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
+    variables.set(b"DOCUMENT_URI", &unescaped(path_of(request.resource)))?;
+    variables.set(b"DOCUMENT_ARGS", request.query())?;
+    variables.set(b"QUERY_STRING_UNESCAPED", &unescaped(request.query()))?;
+    if !route.path_info.is_empty() {
+        variables.set(b"DOCUMENT_PATH_INFO", &route.path_info)?;
+    }
+    Ok(())
+}
+
+/// What goes for the page goes for no part of it: whether it has changed, which range of it is wanted, how it may be
+/// coded. Nor is there a body for them.
+fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    const OF_THE_WHOLE: [&[u8]; 9] = [
+        b"if-match",
+        b"if-none-match",
+        b"if-modified-since",
+        b"if-unmodified-since",
+        b"if-range",
+        b"range",
+        b"accept-encoding",
+        b"content-length",
+        b"transfer-encoding",
+    ];
+    let is_of_it = |name: &[u8]| {
+        let mut known = OF_THE_WHOLE.iter();
+        known.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    let fields = request.fields.iter().filter(|(name, _)| !is_of_it(name));
+    fields
+        .map(|(name, value)| (name.to_vec(), value.to_vec()))
+        .collect()
 }
 
 fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {

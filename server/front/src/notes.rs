@@ -47,6 +47,8 @@ pub struct Notes {
     pub names: Vec<(Question, Arc<names::Answer>)>,
     /// The proof was for a nonce that is not taken any more: the challenge says so.
     pub stale: bool,
+    /// A page asks this for a part of it.
+    pub is_within: bool,
     /// `HostnameLookups Double`.
     pub confirmed_only: bool,
     pub edge: EdgeNotes,

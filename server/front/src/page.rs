@@ -1,7 +1,8 @@
-//! The pages of problems: HTML, or plain text for clients that do not ask for HTML. They hold nothing
-//! the client sent.
+//! The pages of problems: HTML as other servers', or plain text for clients that name text or JSON as what they like
+//! better. They hold nothing the client sent.
 
 use crate::answer::{Answer, Content};
+use crate::filter::accept;
 use crate::status;
 
 /// How long a client should wait before it tries a busy server again, seconds.
@@ -9,10 +10,9 @@ const RETRY_AFTER: &str = "Retry-After: 1\r\n";
 
 /// The answer for `status`; `accept` is the request's field, if the request was readable.
 pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
-    let html = accept.is_some_and(|accept| contains(accept, b"text/html"));
-    let mut answer = match html {
-        true => written(status, "text/html; charset=utf-8", html_page(status)),
-        false => written(status, "text/plain; charset=utf-8", text_page(status)),
+    let mut answer = match accept.is_some_and(prefers_text) {
+        true => written(status, "text/plain; charset=utf-8", text_page(status)),
+        false => written(status, "text/html; charset=utf-8", html_page(status)),
     };
     if status == 503 {
         answer.lines.extend_from_slice(RETRY_AFTER.as_bytes());
@@ -38,8 +38,21 @@ fn written(status: u16, media_type: &str, text: String) -> Answer {
     }
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(text, part).is_some()
+/// By name: `*/*`, which scripts and old tools send, prefers nothing.
+fn prefers_text(accept: &[u8]) -> bool {
+    let weight = |is_it: &dyn Fn(&[u8]) -> bool| {
+        let named = accept::items(accept).filter(|(name, _)| is_it(name));
+        named.map(|(_, weight)| weight).max().unwrap_or(0)
+    };
+    let is_html = |name: &[u8]| {
+        let mut known = [&b"text/html"[..], b"text/*", b"application/xhtml+xml"].into_iter();
+        known.any(|known| name.eq_ignore_ascii_case(known))
+    };
+    let is_text = |name: &[u8]| {
+        let name = name.to_ascii_lowercase();
+        name == b"text/plain" || name.ends_with(b"/json") || name.ends_with(b"+json")
+    };
+    weight(&is_text) > weight(&is_html)
 }
 
 fn text_page(status: u16) -> String {
@@ -69,7 +82,29 @@ fn html_page(status: u16) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::html_page;
+    use super::{answer, html_page};
+
+    #[test]
+    fn a_page_is_text_for_who_names_text_or_json_as_better() {
+        for (accept, is_html) in [
+            (None, true),
+            (Some("*/*"), true),
+            (Some("text/html,application/xhtml+xml,*/*;q=0.8"), true),
+            (Some("image/avif,*/*"), true),
+            (Some("text/*"), true),
+            (Some("text/html, text/plain"), true),
+            (Some("text/plain"), false),
+            (Some("application/json, text/plain, */*"), false),
+            (Some("application/problem+json"), false),
+            (Some("Text/HTML;q=0.5, Application/JSON"), false),
+            (Some("text/plain;q=0.5, text/html"), true),
+            (Some("text/plain;q=0"), true),
+        ] {
+            let page = answer(404, accept.map(str::as_bytes));
+            let lines = String::from_utf8(page.lines).expect("ASCII");
+            assert_eq!(lines.contains("text/html"), is_html, "{accept:?}");
+        }
+    }
 
     #[test]
     fn a_page_has_the_status_in_its_title_and_the_phrase_as_its_heading() {

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-pub use file::is_member;
+pub use file::{is_member, plain};
 pub use formats::is_same;
 
 /// How long a password that was right stays so without another look.

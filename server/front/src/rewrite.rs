@@ -27,6 +27,8 @@ pub enum Rewritten {
         pass_through: bool,
         /// The first segment stands in the rule, so that it may be a folder of the disk.
         fixed_start: bool,
+        /// A rule has made a hidden name of what was sent.
+        uncovers: bool,
     },
     Redirect {
         status: u16,
@@ -77,8 +79,11 @@ impl Run<'_> {
                 Applied::Path {
                     pass_through,
                     fixed_start,
+                    uncovers,
                 } => {
-                    changed = Some((pass_through, fixed_start));
+                    let before = changed.is_some_and(|(_, _, before)| before);
+                    let still = before && target::has_hidden(&self.subject);
+                    changed = Some((pass_through, fixed_start, uncovers || still));
                 }
                 Applied::Leaving { status, no_escape } => leaving = Some((status, no_escape)),
                 Applied::End(outcome) => return outcome,
@@ -103,17 +108,21 @@ impl Run<'_> {
         }
         match changed {
             None => Rewritten::Unchanged,
-            Some((pass_through, fixed_start)) => Rewritten::Path {
+            Some((pass_through, fixed_start, uncovers)) => Rewritten::Path {
                 path: std::mem::take(&mut self.subject),
                 query: std::mem::take(&mut self.query),
                 pass_through,
                 fixed_start,
+                uncovers,
             },
         }
     }
 
     /// `None`: the rule is not about this request.
     fn apply(&mut self, rule: &RewriteRule) -> Option<Applied> {
+        if rule.flags.no_subrequest && self.notes.is_within {
+            return None;
+        }
         let subject = self.subject.clone();
         let groups = match (rule.pattern.groups(&subject), rule.negated) {
             (Some(groups), false) => groups,
@@ -169,10 +178,14 @@ impl Run<'_> {
         if status.is_some() || elsewhere {
             return Some(self.leave(status.unwrap_or(302), target, flags));
         }
+        let root = self.facts.host.document_root.as_os_str();
+        let root = root.as_encoded_bytes();
+        let uncovers = target::uncovers(&target, &subject, substitution, root);
         self.subject = target;
         Some(Applied::Path {
             pass_through: flags.pass_through,
             fixed_start,
+            uncovers,
         })
     }
 
@@ -212,6 +225,7 @@ enum Applied {
     Path {
         pass_through: bool,
         fixed_start: bool,
+        uncovers: bool,
     },
     /// The subject is an address elsewhere by now.
     Leaving {

@@ -5,7 +5,7 @@
 //! on watched ground and falls at once when something on it changes.
 
 pub mod ground;
-mod homes;
+pub mod homes;
 pub mod hosts;
 pub mod htaccess;
 mod links;
@@ -14,6 +14,7 @@ mod locate;
 mod mapping;
 mod program;
 mod proxied;
+mod seen;
 pub mod table;
 mod views;
 mod walk;
@@ -22,7 +23,10 @@ pub use locate::{DENIED, HIDDEN};
 
 use crate::handler::file::{self, FileTarget};
 use crate::problem::Problem;
+use ground::Ground;
 use mehari_config::{Handler, Report, Settings};
+use seen::Seen;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub struct Route {
     /// Settings of the places it was led on from (a folder with an index), where they ask something
     /// else of those who come than `settings` do.
     pub through: Vec<Arc<Settings>>,
+    /// What is known of the program's file, from the second search for this path on.
+    pub seen: Option<Seen>,
 }
 
 impl Route {
@@ -49,6 +55,26 @@ impl Route {
             && self.path_info.is_empty()
             && self.settings.includes.are_off()
             && file::encoding(&self.file, &self.settings).is_none()
+    }
+
+    /// The mark of the program's file while it is as the front has seen it; 0: who runs it has to look at it.
+    pub fn file_mark(&self) -> u64 {
+        self.seen.as_ref().map_or(0, Seen::mark)
+    }
+
+    /// This route after the one that held until now: the file of a program that is asked for again is watched. What a client
+    /// asks for once is not worth a watch.
+    pub fn succeeding(mut self, before: Option<&Route>, ground: &Ground) -> Route {
+        let file = match (&self.outcome, &self.handler) {
+            (Outcome::Program, Handler::Psgi(file)) => file.as_os_str().as_bytes(),
+            (Outcome::Program, _) => &self.file,
+            _ => return self,
+        };
+        self.seen = before.and_then(|before| match &before.seen {
+            Some(seen) if before.file == self.file && seen.is_confirmed(file) => Some(seen.clone()),
+            _ => Seen::look(file, ground),
+        });
+        self
     }
 
     /// Whether filters in Perl see the file before the client does.

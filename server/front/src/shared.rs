@@ -220,9 +220,10 @@ impl<D: Dispatch> Shared<D> {
     pub fn route(&self, host: u32, path: &[u8], patient: bool) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let now = self.clock.tick();
-        self.routes.route(host, path, now, || {
+        self.routes.route(host, path, now, |before| {
             let ground = (&*self.ground, patient);
-            route::find_to_keep(&site, &self.htaccess, ground, host, path, None)
+            let route = route::find_to_keep(&site, &self.htaccess, ground, host, path, None)?;
+            Ok(route.succeeding(before, &self.ground))
         })
     }
 
@@ -236,9 +237,10 @@ impl<D: Dispatch> Shared<D> {
     ) -> Result<Rc<Route>, Problem> {
         let site = self.site.borrow();
         let key = Self::mapped_key(path, file);
-        self.routes.route(host, &key, self.clock.tick(), || {
+        self.routes.route(host, &key, self.clock.tick(), |before| {
             let ground = (&*self.ground, patient);
-            route::find_to_keep(&site, &self.htaccess, ground, host, path, Some(file))
+            let route = route::find_to_keep(&site, &self.htaccess, ground, host, path, Some(file))?;
+            Ok(route.succeeding(before, &self.ground))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Listening sockets, and who is at either end of what they accept.
 
 use crate::request::Peer;
-use crate::watched::{defer_accept, keep_little_unsent, watched};
+use crate::watched::{accept_at_once, defer_accept, keep_little_unsent, watched};
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::cell::Cell;
 use std::fs::File;
@@ -186,6 +186,30 @@ impl Acceptor {
                 listener.set_nonblocking(true)?;
                 Ok(Acceptor::Unix(watched(listener.into())?))
             }
+        }
+    }
+
+    /// What is known of a connection before there is one.
+    pub fn expected(&self) -> Peer {
+        let bound = match self {
+            Acceptor::Tcp(listener, ..) => rustix::net::getsockname(listener.get_ref()).ok(),
+            Acceptor::Unix(_) => None,
+        };
+        match internet(bound) {
+            Some(address) => Peer {
+                server_port: address.port(),
+                server_ip: Some(address.ip().to_canonical()),
+                ..Peer::default()
+            },
+            None => Peer::default(),
+        }
+    }
+
+    /// Connections are accepted before their clients have said anything.
+    pub fn expects_silence(&self) {
+        if let Acceptor::Tcp(listener, ..) = self {
+            // Refused, they only come a second later.
+            let _ = accept_at_once(listener.get_ref());
         }
     }
 

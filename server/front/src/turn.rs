@@ -211,11 +211,7 @@ impl Turn {
     pub fn credit<P: Exchange>(&mut self, backend: &mut Backend<P>) {
         self.worker = backend.worker();
         self.queued = backend.queued();
-        // Nobody else's Perl is asked: only its phases find out who somebody is.
-        let settings = self.settings.as_ref();
-        if settings.is_some_and(|settings| settings.runs_phases()) {
-            self.note_user(backend.take_user());
-        }
+        self.note_user(backend.take_user());
     }
 
     /// Perl's handlers have said who the user is.

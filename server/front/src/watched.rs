@@ -23,6 +23,11 @@ pub fn defer_accept(listener: &impl AsFd) -> io::Result<()> {
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, SECONDS)
 }
 
+/// Where the server may be the one who speaks first.
+pub fn accept_at_once(listener: &impl AsFd) -> io::Result<()> {
+    set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, 0)
+}
+
 /// No more than this waits in the socket for its turn to be sent (`TCP_NOTSENT_LOWAT`): we send what goes, and come back for the rest.
 /// What a socket has taken beyond the client's window is sent by whoever handles the acknowledgement; on one host that is the client,
 /// between two of its reads.

@@ -95,6 +95,8 @@ pub struct Call<'a> {
     pub settings: (u32, &'a [u8]),
     /// The status the front itself refuses the request with in the access phase; 0: it does not.
     pub access_status: u16,
+    /// `wire::layout::file_mark` of the program's file as the front saw it, if nothing has happened to it since; 0: look at it.
+    pub file_mark: u64,
     /// Verdicts on the parts of `Require` that ask for no user, where Perl says who the user is.
     pub known: u64,
     /// Who it is, where Perl's handlers say nothing of it.

@@ -228,7 +228,7 @@ impl Inner {
         let frame = again.then(|| worker.mailbox.first_slot()[..held.frame_length].to_vec());
         worker.mailbox.finish_first();
         if let Some(frame) = frame {
-            held.handed_back += 1;
+            held.tries.handed_back += 1;
             self.put_back(place, held, frame);
         } else if !held.answered {
             if let Some(arrived) = self.exchanges.get(held.ticket) {

@@ -6,7 +6,7 @@ use crate::call::{Body, Call, Fault};
 use crate::exchange::Ticket;
 use crate::frame::{encode, is_sound};
 use crate::inner::{Inner, Queued};
-use crate::worker::{Held, Worker};
+use crate::worker::{Held, Tries, Worker};
 use mehari_wire::layout::SLOT_SIZE;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ impl Inner {
             body_file: take_file(&mut call),
             timeout: call.timeout,
             since: now,
-            handed_back: 0,
+            tries: Tries::default(),
         });
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Inner {
             frame_length: length,
             body_file: take_file(call),
             timeout: call.timeout,
-            handed_back: 0,
+            tries: Tries::default(),
             answered: false,
             head_seen: false,
             tapped: false,
@@ -225,7 +225,7 @@ impl Inner {
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
             timeout: queued.timeout,
-            handed_back: queued.handed_back,
+            tries: queued.tries,
             answered: false,
             head_seen: false,
             tapped: false,
@@ -325,7 +325,7 @@ impl Inner {
     fn put_back_since(&mut self, team: usize, held: Held, frame: Vec<u8>, since: Instant) {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
         let most = HANDED_BACK_MOST + self.workers.len();
-        if !is_sound || usize::from(held.handed_back) >= most {
+        if !is_sound || usize::from(held.tries.handed_back) >= most {
             self.fail(held.ticket, Fault::WorkerDied);
             return;
         }
@@ -340,7 +340,7 @@ impl Inner {
             body_file: held.body_file,
             timeout: held.timeout,
             since,
-            handed_back: held.handed_back,
+            tries: held.tries,
         });
     }
 

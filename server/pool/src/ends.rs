@@ -2,13 +2,13 @@
 
 use crate::call::Fault;
 use crate::inner::Inner;
-use crate::worker::{State, Worker};
+use crate::worker::{Held, State, Worker};
 use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::Instant;
 
-/// Workers that may die one after another with the same request, not begun by what their mailboxes say.
-const DEATHS_MOST: u16 = 2;
+/// Workers that may die with a request that was the first of theirs and, by what their mailboxes say, not begun.
+const DEATHS_MOST: u8 = 1;
 
 impl Inner {
     /// Called for a process that has ended, however that came to be known; once is enough.
@@ -17,6 +17,24 @@ impl Inner {
     }
 
     fn worker_ended_with(&mut self, index: usize, fault: Fault) {
+        let puts_back = self.bury(index, fault);
+        // Workers die together, of one signal to all: what is put back must not go to one whose end is only not heard of
+        // yet.
+        if puts_back {
+            for index in 0..self.workers.len() {
+                let worker = self.workers[index].as_ref();
+                if worker.is_some_and(|worker| worker.is_serving() && worker.is_gone()) {
+                    self.bury(index, fault);
+                }
+            }
+        }
+        self.drop_ended_generations();
+        self.keep_workers(Instant::now());
+        self.feed();
+    }
+
+    /// True: requests it had not begun wait for somebody else.
+    fn bury(&mut self, index: usize, fault: Fault) -> bool {
         // What it wrote before its end counts, unless it wrote what cannot be: that is never read again.
         if self
             .worker(index)
@@ -25,7 +43,7 @@ impl Inner {
             self.drain_worker(index);
         }
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
-            return;
+            return false;
         };
         self.is_idle_no_more(worker.team, index);
         let current = self.current;
@@ -66,21 +84,23 @@ impl Inner {
                 self.fail(held.ticket, fault);
             }
         }
-        for held in unstarted.into_iter().rev() {
-            self.requeue(&mut worker, held);
+        let puts_back = !unstarted.is_empty();
+        for (place, held) in unstarted.into_iter().enumerate().rev() {
+            // What stands behind another one has not begun: only the first has nothing but the worker's word.
+            self.requeue(&mut worker, held, begun + place == 0);
         }
-        self.drop_ended_generations();
-        self.keep_workers(Instant::now());
-        self.feed();
+        puts_back
     }
 
     /// A request its dead worker never began goes to the front of the queue.
-    fn requeue(&mut self, worker: &mut Worker, mut held: crate::worker::Held) {
-        if held.handed_back >= DEATHS_MOST || worker.mailbox.take_back() != Ok(true) {
+    fn requeue(&mut self, worker: &mut Worker, mut held: Held, was_first: bool) {
+        let has_had_its_chance = was_first && held.tries.deaths >= DEATHS_MOST;
+        if has_had_its_chance || worker.mailbox.take_back() != Ok(true) {
             self.fail(held.ticket, Fault::WorkerDied);
             return;
         }
-        held.handed_back += 1;
+        held.tries.deaths += u8::from(was_first);
+        held.tries.handed_back += 1;
         let frame = worker.mailbox.taken_back_slot()[..held.frame_length].to_vec();
         self.put_back(worker.team, held, frame);
     }

@@ -109,6 +109,7 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         kept: call.kept,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        file_mark: call.file_mark,
         known: call.known,
         login: login(call.login).0,
         server: call.server,

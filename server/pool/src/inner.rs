@@ -5,7 +5,7 @@ use crate::exchange::{Exchange, Table, Ticket};
 use crate::generation::Generation;
 use crate::policy::Plan;
 use crate::team::Team;
-use crate::worker::Worker;
+use crate::worker::{Tries, Worker};
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
 use mehari_wire::Bell;
@@ -38,8 +38,7 @@ pub(crate) struct Queued {
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     pub since: Instant,
-    /// Workers that had it and, as they or their mailboxes say, did not begin it.
-    pub handed_back: u16,
+    pub tries: Tries,
 }
 
 pub(crate) struct Inner {

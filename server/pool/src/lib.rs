@@ -42,6 +42,7 @@ pub use exchange::Exchange;
 pub use hooks::runtime;
 pub use inner::Pool;
 pub use loading::{try_loading, LoadError};
+pub use mehari_wire::layout::file_mark;
 pub use perl_side::PerlSide;
 pub use policy::Plan;
 pub use status::{PoolStatus, TeamStatus, WorkerStatus};

@@ -8,6 +8,14 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
+/// Workers that had a request and, as they or their mailboxes say, did not begin it.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Tries {
+    pub handed_back: u16,
+    /// Of those, the ones that died with it as the first of theirs: nothing but the mailbox is left to say so.
+    pub deaths: u8,
+}
+
 /// A request a worker holds. The first of them is the one it runs (or will run next).
 pub struct Held {
     pub ticket: Ticket,
@@ -15,8 +23,7 @@ pub struct Held {
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
-    /// See [`crate::inner::Queued::handed_back`].
-    pub handed_back: u16,
+    pub tries: Tries,
     /// Whether the response is complete and only the worker's own cleanup is left.
     pub answered: bool,
     pub head_seen: bool,
@@ -119,6 +126,11 @@ impl Worker {
         }
     }
 
+    /// Its process has ended, whether or not that was reported.
+    pub fn is_gone(&self) -> bool {
+        !about(self.pid).is_some_and(|process| !matches!(process.state, b'Z' | b'X'))
+    }
+
     /// Kills the worker, and all that it or its child on the rung `fork` started and did not detach.
     pub fn kill(&self) {
         if self.pid <= 1 {
@@ -132,18 +144,28 @@ impl Worker {
     }
 }
 
+struct Process {
+    state: u8,
+    parent: u32,
+    group: u32,
+}
+
+/// As /proc shows it; `None`: there is none.
+fn about(pid: u32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    Some(Process {
+        state: *words.next()?.as_bytes().first()?,
+        parent: words.next()?.parse().ok()?,
+        group: words.next()?.parse().ok()?,
+    })
+}
+
 /// Whether `child` leads a process group and its parent is of the worker's group. The worker names it, and may
 /// name anything.
 fn leads_group_below(child: u32, worker: u32) -> bool {
-    let about = |pid: u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
-        let parent: u32 = words.next()?.parse().ok()?;
-        let group: u32 = words.next()?.parse().ok()?;
-        Some((parent, group))
-    };
     child > 1
-        && about(child).is_some_and(|(parent, group)| {
-            group == child && about(parent).is_some_and(|(_, group)| group == worker)
+        && about(child).is_some_and(|it| {
+            it.group == child && about(it.parent).is_some_and(|parent| parent.group == worker)
         })
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -159,6 +159,8 @@ pub struct Request {
     /// The number of the client's connection, and how many requests it brought before this one; 0: not known.
     pub connection: u64,
     pub kept: u64,
+    /// [`file_mark`] of the program's file, which the front watches; 0: it does not.
+    pub file_mark: u64,
     /// Verdicts on the parts of `Require` that ask for no user: two bits each.
     pub known: u64,
     pub body: Span,
@@ -173,6 +175,16 @@ pub struct Request {
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     pub text: [Span; TEXT_COUNT],
+}
+
+/// A file as it was when somebody looked: while its mark is the same, so is the file. Never 0. Its device, inode, size, and when it was
+/// written, seconds and nanoseconds.
+pub fn file_mark(parts: [u64; 5]) -> u64 {
+    let mark = parts.into_iter().fold(0_u64, |mark, part| {
+        let mixed = (mark ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ mixed >> 32
+    });
+    mark.max(1)
 }
 
 /// What became of an answer that the front gave in a worker's place; its head follows, as it was sent.

@@ -87,6 +87,14 @@ fn expectations() -> Vec<(&'static str, usize)> {
             offset_of!(Request, login),
         ),
         (
+            "offsetof(mehari_request, file_mark)",
+            offset_of!(Request, file_mark),
+        ),
+        (
+            "mehari_file_mark(64769, 7, 1 << 20, 1700000000, 999999999)",
+            layout::file_mark([64769, 7, 1 << 20, 1_700_000_000, 999_999_999]) as usize,
+        ),
+        (
             "offsetof(mehari_request, known)",
             offset_of!(Request, known),
         ),

@@ -4,7 +4,7 @@ use crate::hosts;
 use crate::log::Log;
 use crate::server::Server;
 use crate::site::Site;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the server is to be given before it starts.
@@ -82,11 +82,17 @@ impl Builder {
         self.conf(&text)
     }
 
+    /// Copies a folder into the site as it is.
+    pub fn copied(self, folder: impl AsRef<Path>, into: &str) -> Builder {
+        self.site.copy_from(folder.as_ref(), into);
+        self
+    }
+
     /// Copies a folder of an installed package into the site, its compressed files unpacked.
     pub fn package(self, folder: &str, into: &str) -> Builder {
-        self.site.copy_from(std::path::Path::new(folder), into);
-        self.site.unpack(into);
-        self
+        let copied = self.copied(folder, into);
+        copied.site.unpack(into);
+        copied
     }
 
     /// An empty folder that the program may write to, whoever it runs as.

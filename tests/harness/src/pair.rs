@@ -216,11 +216,15 @@ fn is_of_a_server(name: &str) -> bool {
 /// program prints a head alone, Apache adds a page and we do not.
 fn is_page_of_server(answer: &Answer) -> bool {
     let text = answer.text();
-    let is_apaches = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//")
-        && text.contains(&format!("<title>{} ", answer.status));
+    let is_html = text.starts_with("<!DOCTYPE HTML PUBLIC \"-//") || text.starts_with(OUR_PAGE);
+    let is_html = is_html && text.contains(&format!("<title>{} ", answer.status));
     answer.status >= 300
-        && (text.is_empty() || is_apaches || text.starts_with(&format!("{} ", answer.status)))
+        && (text.is_empty() || is_html || text.starts_with(&format!("{} ", answer.status)))
 }
+
+/// How a page of ours begins.
+const OUR_PAGE: &str =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\"";
 
 /// The words of a text, sorted.
 fn in_order(text: &str) -> String {

@@ -12,6 +12,20 @@ pub fn plain(body: &str) -> String {
     format!("{HEADER}{body}\n")
 }
 
+/// Perl that goes on until the test lets it: see [`let_go`]. Ends by itself in a minute, should the test be over.
+pub const UNTIL_LET_GO: &str =
+    "for (1 .. 6_000) { last if -e qq{$ENV{DOCUMENT_ROOT}/go}; select undef, undef, undef, 0.01 }";
+
+/// A command of the shell that does the same, where the variable `root` (the shell's or Perl's) is the folder of documents.
+pub fn until_let_go(root: &str) -> String {
+    format!("timeout --foreground 60 sh -c \"until [ -e ${root}/go ]; do sleep 0.1; done\"")
+}
+
+/// Ends what waits for it.
+pub fn let_go(server: &Server) {
+    server.site.write("htdocs/go", "");
+}
+
 /// The folder of scripts under `/perl`, as the mod_perl guide configures it.
 pub const APACHE_REGISTRY: &str = "\
 Alias /perl/ @ROOT@/scripts/

@@ -10,6 +10,7 @@ mod handlers;
 mod leading;
 mod order;
 mod outcome;
+mod psgi;
 mod server_life;
 mod streams;
 mod users;

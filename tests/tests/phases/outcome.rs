@@ -56,6 +56,38 @@ fn cases() -> Vec<(Request, &'static str)> {
     ]
 }
 
+/// What a handler leaves for the front goes to it in one piece.
+#[test]
+fn too_much_for_the_front_to_answer_with_costs_its_own_request_only() {
+    const MODULE: &str = r#"
+sub header   { my $r = shift; $r->err_headers_out->set('X-Long', 'x' x 70_000); return 404 }
+sub document { my $r = shift; $r->custom_response(404, 'y' x 70_000); return 404 }
+sub type     { my $r = shift; $r->content_type('text/plain; a=' . 'z' x 70_000); return -1 }
+sub heard    { my $r = shift; $r->log_error('heard of ' . $r->uri . ' ' . $r->status); return 0 }
+sub process  { my $r = shift; print $$; return 0 }
+"#;
+    let conf: String = ["header", "document", "type", "process"]
+        .iter()
+        .map(|name| {
+            format!(
+                "<Location /{name}>\nSetHandler perl-script\nPerlResponseHandler Much::{name}\n\
+                 PerlLogHandler Much::heard\n</Location>\n"
+            )
+        })
+        .collect();
+    let server = one_worker(&[("Much", MODULE)], &format!("PerlModule Much\n{conf}")).start();
+    let worker = server.get("/process").expect(200);
+    for name in ["header", "document", "type"] {
+        server.get(&format!("/{name}")).expect(500);
+        let line = server
+            .log
+            .expect(&format!("/{name}: what handlers have set"));
+        assert!(line.contains("is larger than 65536 bytes"), "{line}");
+        server.log.expect(&format!("heard of /{name} 500"));
+    }
+    assert_eq!(server.get("/process").expect(200), worker);
+}
+
 #[test]
 fn log_handlers_see_what_the_front_has_answered() {
     let mut builders = vec![site()];

@@ -8,6 +8,7 @@ sub name  { my $r = shift; $r->user($r->args) if $r->args; 0 }
 sub typed { my $r = shift; $r->ap_auth_type('Ticket'); name($r) }
 sub deny  { my $r = shift; $r->user($r->args); 401 }
 sub let_in { 0 }
+sub late  { my $r = shift; $r->user($r->args); say($r) }
 sub say   { my $r = shift; $r->content_type('text/plain'); $r->print('user=', $r->user); 0 }
 "#;
 
@@ -26,11 +27,15 @@ fn site() -> Builder {
         ("denied", "SetHandler cgi-script\nPerlAuthenHandler Users::deny\n"),
         ("files", "PerlAuthenHandler Users::name\n"),
         ("said", "SetHandler modperl\nPerlResponseHandler Users::say\nPerlAuthenHandler Users::name\n"),
+        ("late", "SetHandler modperl\nPerlResponseHandler Users::late\nPerlAuthenHandler Users::name\n"),
     ] {
         conf.push_str(&format!(
             "Alias /{place} @ROOT@/scripts\n<Location /{place}>\nOptions +ExecCGI\n{admitted}{lines}</Location>\n"
         ));
     }
+    conf.push_str(
+        "<Location /himself>\nSetHandler modperl\nPerlResponseHandler Users::late\n</Location>\n",
+    );
     conf.push_str("Alias /open @ROOT@/scripts\n<Location /open>\nOptions +ExecCGI\nSetHandler cgi-script\n</Location>\n");
     one_worker(&[("Users", MODULE)], &conf)
         .file("scripts/who.pl", SCRIPT)
@@ -38,7 +43,7 @@ fn site() -> Builder {
 }
 
 /// The target, the answer's status, what is in its body, and the line of the log.
-const CASES: [(&str, u16, &str, &str); 7] = [
+const CASES: [(&str, u16, &str, &str); 9] = [
     (
         "/cgi/who.pl?ann",
         200,
@@ -64,6 +69,8 @@ const CASES: [(&str, u16, &str, &str); 7] = [
         "a page",
         "/files/page.txt 200 eve",
     ),
+    ("/himself?hal", 200, "user=hal", "/himself 200 hal"),
+    ("/late/who.pl?ida", 200, "user=ida", "/late/who.pl 200 ida"),
     ("/said/who.pl?fay", 200, "user=fay", "/said/who.pl 200 fay"),
     (
         "/open/who.pl?gil",

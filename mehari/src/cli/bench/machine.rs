@@ -39,7 +39,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 fn text(machine: &Machine) -> String {
     let crossing = match machine.core_crossing_ns {
-        [0, _] => "not known (one core, or all of them busy)".to_owned(),
+        [0, _] => "not known (one core, all of them busy, or no leave to choose one)".to_owned(),
         [nanoseconds, _] => format!("{nanoseconds} ns for a cache line"),
     };
     format!(

@@ -10,11 +10,16 @@ use APR::BucketAlloc ();
 use Apache2::Const   ();
 use Apache2::Filter  ();
 use Apache2::Filter::Body ();
+use Scalar::Util ();
 
 my $PIECE = 8192;
 
 # new($way, $end, r => $r) or (..., c => $connection)
-sub new { my ($class, $way, $end, %owner) = @_; return bless { way => $way, end => $end, owner => \%owner, filters => [] }, $class }
+sub new {
+    my ($class, $way, $end, %owner) = @_;
+    Scalar::Util::weaken($owner{c}) if $owner{c};    # it keeps the chain
+    return bless { way => $way, end => $end, owner => \%owner, filters => [] }, $class;
+}
 
 # That of a request and one of its phases, with the filters that have been added since it was asked for last.
 sub of_request {

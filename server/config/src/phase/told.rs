@@ -160,7 +160,29 @@ impl Site {
         let first = self.listen.first();
         let first = first.and_then(|one| one.address.rsplit_once(':'));
         let listened = first.and_then(|(_, port)| port.parse().ok());
-        host.told(listened, &has)
+        let mut text = host.told(listened, &has);
+        self.tell_limits(host, &mut text);
+        text.0
+    }
+
+    /// For `$s->timeout` and its like; times in microseconds, as APR's.
+    fn tell_limits(&self, host: &Host, text: &mut Text) {
+        let limits = &self.limits;
+        let kept = limits.keep_alive;
+        for (name, value) in [
+            ("timeout", host.base.request_timeout.as_micros()),
+            ("keep_alive", kept.is_some().into()),
+            ("keep_alive_max", limits.keep_alive_requests.into()),
+            (
+                "keep_alive_timeout",
+                kept.map_or(0, |time| time.as_micros()),
+            ),
+            ("limit_req_line", limits.request_line as u128),
+            ("limit_req_fieldsize", limits.field_size as u128),
+            ("limit_req_fields", limits.fields as u128),
+        ] {
+            text.put(b't', name, &value.to_string());
+        }
     }
 }
 
@@ -188,7 +210,7 @@ impl Host {
     }
 
     /// The port is its own, else the first that is listened at.
-    fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Vec<u8> {
+    fn told(&self, listened: Option<u16>, has: &dyn Fn(Phase, &str) -> bool) -> Text {
         let mut text = Text(self.base.perl_text(has));
         let mut say = |name: &str, value: &str| text.put(b't', name, value);
         say("server_hostname", self.server_name.as_deref().unwrap_or(""));
@@ -200,7 +222,7 @@ impl Host {
         let port = self.server_port.or_else(of_addresses);
         let port = port.or(listened);
         say("port", &port.map_or(String::new(), |port| port.to_string()));
-        text.0
+        text
     }
 }
 

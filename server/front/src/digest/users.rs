@@ -1,10 +1,10 @@
 //! The files that `htdigest` writes, `user:realm:hash` on a line each: read whole, off the loop, and kept until they
 //! change. The length of a hash tells its kind.
 
+use crate::passwords;
 use mehari_config::DigestAlgorithm;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -69,7 +69,9 @@ fn modified(file: &Path) -> Option<SystemTime> {
 
 fn listed(file: &Path) -> io::Result<HashMap<Vec<u8>, Vec<String>>> {
     let mut text = Vec::new();
-    File::open(file)?.take(LONGEST).read_to_end(&mut text)?;
+    passwords::plain(file)?
+        .take(LONGEST)
+        .read_to_end(&mut text)?;
     let mut users: HashMap<Vec<u8>, Vec<String>> = HashMap::new();
     for line in text.split(|byte| *byte == b'\n') {
         let line = line.trim_ascii();

@@ -19,10 +19,7 @@ pub fn best(accepted: &[u8], offered: impl Fn(Coding) -> bool) -> Option<Coding>
 /// the plain body is acceptable unless it is refused, and nobody's favourite unless it is named.
 pub fn weight(accepted: &[u8], name: &str) -> u32 {
     let mut any = 0;
-    for item in accepted.split(|&byte| byte == b',') {
-        let mut words = item.split(|&byte| byte == b';');
-        let coding = words.next().unwrap_or_default().trim_ascii();
-        let weight = words.find_map(quality).unwrap_or(1000);
+    for (coding, weight) in items(accepted) {
         let is_it = coding.eq_ignore_ascii_case(name.as_bytes())
             || (name == "gzip" && coding.eq_ignore_ascii_case(b"x-gzip"));
         if is_it {
@@ -33,6 +30,15 @@ pub fn weight(accepted: &[u8], name: &str) -> u32 {
         }
     }
     any
+}
+
+/// What a field of this kind names, with the weight of each.
+pub fn items(accepted: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
+    accepted.split(|&byte| byte == b',').map(|item| {
+        let mut words = item.split(|&byte| byte == b';');
+        let name = words.next().unwrap_or_default().trim_ascii();
+        (name, words.find_map(quality).unwrap_or(1000))
+    })
 }
 
 /// `q=0.5` as 500; what is not a quality as 0, so that a mistake sends the plain body. `None`: it is another parameter.

@@ -7,7 +7,7 @@ use crate::notes::{Checked, LookedUp};
 use crate::passwords::Outcome;
 use crate::problem::Problem;
 use crate::request::{path_of, query_of, Redirect, REDIRECTS};
-use crate::route::Route;
+use crate::route::{self, Route};
 use crate::shared::Shared;
 use crate::turn::Turn;
 use mehari_config::{LogLevel, Phase, RewriteMap, Settings};
@@ -81,6 +81,9 @@ pub async fn admit<D: Dispatch>(
             Passage::ReadUsers(file) => shared.digests.users.read(&file).await,
             Passage::Resolve(question) => {
                 let answer = shared.names.ask(&question).await;
+                if let names::Question::Home(name) = &question {
+                    route::homes::remember(name, &answer);
+                }
                 if *answer == names::Answer::Failed {
                     let text = format!("no answer from the resolver about {question}");
                     turn.log(shared, LogLevel::Warn, asked, &text);

@@ -145,7 +145,7 @@ impl<D: Dispatch> Gate<'_, D> {
             let answer = self.answer(&Question::NameOf(client), remarks, asked)?;
             return Some(match &*answer {
                 Answer::Name(Some(name)) => name.is_confirmed && test.is_about(&name.text),
-                Answer::Name(None) | Answer::Addresses(_) => false,
+                Answer::Name(None) | Answer::Addresses(_) | Answer::Home(_) => false,
                 Answer::Failed => assumed(),
             });
         };
@@ -153,7 +153,7 @@ impl<D: Dispatch> Gate<'_, D> {
             let question = Question::AddressesOf(name.clone());
             let is_one = match &*self.answer(&question, remarks, asked)? {
                 Answer::Addresses(all) => all.contains(&client),
-                Answer::Name(_) => false,
+                Answer::Name(_) | Answer::Home(_) => false,
                 Answer::Failed => assumed(),
             };
             if is_one {

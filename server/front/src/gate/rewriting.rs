@@ -4,7 +4,7 @@
 use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::notes::Destination;
-use crate::path::Path;
+use crate::path::{merge_slashes, resolved, Path};
 use crate::request::Request;
 use crate::rewrite::{has_scheme, Rewritten, Run};
 use crate::route::Route;
@@ -36,6 +36,10 @@ pub(super) fn of_host<D: Dispatch>(
         Err(question) => return Some(question),
     };
     let (destination, new, query) = match rewritten {
+        // No rule makes a slash of one that the host does not take for one.
+        Rewritten::Proxy { .. } | Rewritten::Path { .. } if host.refuses(path.encoded_slash) => {
+            return Some(Passage::Status(None, 404))
+        }
         Rewritten::Unchanged => return None,
         Rewritten::Status(status) => return Some(Passage::Status(None, status)),
         Rewritten::Redirect { status, location } => {
@@ -52,19 +56,21 @@ pub(super) fn of_host<D: Dispatch>(
         Rewritten::Path {
             path: new,
             query,
-            pass_through: true,
-            ..
-        } => (Destination::Mapped, Some(new), query),
-        Rewritten::Path {
-            path: new,
-            query,
+            pass_through,
             fixed_start,
-            ..
-        } => (
-            Destination::File(file_of(host, new, fixed_start)),
-            None,
-            query,
-        ),
+            uncovers,
+        } => match (resolved(&new), pass_through) {
+            (None, _) => return Some(Passage::Status(None, 403)),
+            // A URL path is asked for hidden names where it is mapped.
+            (Some(new), true) => (Destination::Mapped, Some(new), query),
+            (Some(_), false) if uncovers => return Some(Passage::Status(None, 404)),
+            (Some(file), false) => {
+                // Only below the document root can `..` do no harm.
+                let climbs = new.split(|byte| *byte == b'/').any(|part| part == b"..");
+                let file = file_of(host, merge_slashes(&file), fixed_start && !climbs);
+                (Destination::File(file), None, query)
+            }
+        },
     };
     remarks.get_or_insert_with(Default::default).destination = Some(destination);
     let resource = match new {
@@ -218,7 +224,9 @@ impl<D: Dispatch> Gate<'_, D> {
             Rewritten::Path {
                 path: new, query, ..
             } => {
-                let new = below(new);
+                let Some(new) = resolved(&below(new)) else {
+                    return Some(Passage::Status(Some(settings.clone()), 403));
+                };
                 if new == path.bytes {
                     // Led to itself: as in Apache the rules are done with it.
                     let notes = remarks.get_or_insert_with(Default::default);

@@ -132,6 +132,7 @@ pub fn with_call<T>(
             _ if settings.denied && !settings.runs_phases() => 403,
             notes => notes.map_or(0, |notes| notes.access_status),
         },
+        file_mark: route.file_mark(),
         known: request.notes.map_or(0, |notes| notes.known),
         login: request.notes.map_or(&Login::Unasked, |notes| &notes.login),
         challenge: request.notes.map_or(b"", |notes| &notes.challenge),

@@ -2,7 +2,31 @@
 //! `"$NAME" = /regex/ && ! ( ... )`, whose strings are put together when they are asked.
 
 use mehari_config::{Expression, Facts, Pattern};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
+
+/// As it is written; read when somebody first asks, as a page may have very many that cost much to read.
+pub struct Asked {
+    text: Vec<u8>,
+    legacy: bool,
+    read: OnceCell<Option<Condition>>,
+}
+
+impl Asked {
+    pub fn new(text: &[u8], legacy: bool) -> Asked {
+        Asked {
+            text: text.to_vec(),
+            legacy,
+            read: OnceCell::new(),
+        }
+    }
+
+    /// `None`: it cannot be read.
+    pub fn condition(&self) -> Option<&Condition> {
+        let read = || Condition::parse(&self.text, self.legacy).ok();
+        self.read.get_or_init(read).as_ref()
+    }
+}
 
 pub enum Condition {
     Common(Expression),

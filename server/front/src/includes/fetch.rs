@@ -8,6 +8,7 @@ use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
 use crate::handed_back;
 use crate::handler::{Backend, Said};
+use crate::owned::Owned;
 use crate::request::{path_of, Protocol, Redirect, Request};
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
@@ -62,17 +63,19 @@ impl<D: Dispatch> Render<D> {
         }
         let page = read(&self.shared, &resource, &route.settings).await?;
         let path = turn.redirect.as_ref().map(|to| path_of(&to.target));
-        let document = Document {
-            path: path.unwrap_or_default().to_vec(),
-            settings: route.settings.clone(),
-        };
+        let document = Document::of(path.unwrap_or_default(), route);
         Ok(Fetched::Page(page, document))
     }
 
     /// The file of a path that this request may see, for its size and date.
     pub async fn file_of(&self, target: Vec<u8>) -> Result<Vec<u8>, u16> {
         let (_counted, route) = self.admitted(target).await?;
-        Ok(route.file.clone())
+        match &route.outcome {
+            Outcome::Refused(problem) => Err(problem.status),
+            // Its handlers would have to run for that.
+            _ if route.settings.is_guarded_by_perl() => Err(403),
+            _ => Ok(route.file.clone()),
+        }
     }
 
     async fn admitted(&self, target: Vec<u8>) -> Result<(Counted<D>, Rc<Route>), u16> {
@@ -85,6 +88,7 @@ impl<D: Dispatch> Render<D> {
         turn.host = self.base.host();
         let mut notes = self.base.notes();
         notes.led_on();
+        notes.is_within = true;
         for (name, value) in self.variables.borrow().own() {
             notes.set(name, value.to_vec());
         }
@@ -102,6 +106,7 @@ impl<D: Dispatch> Render<D> {
         };
         let admission = gate::admit(&self.shared, turn, &asked, ask).await;
         match admission.map_err(|problem| problem.status)? {
+            Admission::To(route) if is_for_tls_only(&route, &self.base) => Err(403),
             Admission::To(route) => {
                 turn.settings = Some(route.settings.clone());
                 Ok((counted, route))
@@ -156,6 +161,11 @@ impl<D: Dispatch> Render<D> {
             })
         })
     }
+}
+
+/// `SSLRequireSSL` of the part's own place.
+fn is_for_tls_only(route: &Route, base: &Owned) -> bool {
+    route.settings.require_tls && base.with(|request| request.peer.tls.is_none())
 }
 
 /// Nothing was chosen in the place of what was found.

@@ -1,6 +1,6 @@
 //! A page with elements `<!--#name attribute="value" -->`, read once. What is between them is sent as it is.
 
-use super::condition::Condition;
+use super::condition::Asked;
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -19,8 +19,9 @@ pub enum Part {
         name: String,
         attributes: Attributes,
     },
-    If(Option<Condition>),
-    Elif(Option<Condition>),
+    /// Without `expr` there is nothing to ask.
+    If(Option<Asked>),
+    Elif(Option<Asked>),
     Else,
     Endif,
     /// Not an element that can be read: why.
@@ -72,7 +73,7 @@ fn meaning(name: String, attributes: Attributes, legacy: bool) -> Part {
     let condition = || {
         let mut found = attributes.iter().filter(|(name, _)| name == "expr");
         let (_, text) = found.next()?;
-        Condition::parse(text, legacy).ok()
+        Some(Asked::new(text, legacy))
     };
     match name.as_str() {
         "if" => Part::If(condition()),
@@ -163,6 +164,10 @@ impl<'t> Reader<'t> {
 mod tests {
     use super::*;
 
+    fn is_readable(asked: &Option<Asked>) -> bool {
+        asked.as_ref().and_then(Asked::condition).is_some()
+    }
+
     fn shown(text: &str) -> String {
         let page = Page::parse(Bytes::copy_from_slice(text.as_bytes()), false);
         let part = |part: &Part| match part {
@@ -173,8 +178,8 @@ mod tests {
                     all.map(|(name, value)| format!(" {name}={}", String::from_utf8_lossy(value)));
                 format!("<{name}{}>", all.collect::<String>())
             }
-            Part::If(condition) => format!("<if {}>", condition.is_some()),
-            Part::Elif(condition) => format!("<elif {}>", condition.is_some()),
+            Part::If(asked) => format!("<if {}>", is_readable(asked)),
+            Part::Elif(asked) => format!("<elif {}>", is_readable(asked)),
             Part::Else => "<else>".into(),
             Part::Endif => "<endif>".into(),
             Part::Wrong(_) => "<wrong>".into(),

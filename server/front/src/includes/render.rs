@@ -1,7 +1,8 @@
 //! Going through a page: its texts, its conditions, and its elements one after the other.
 
 use super::branches::Branches;
-use super::condition::Condition;
+use super::condition::{Asked, Condition};
+use super::element::folder_of;
 use super::fetch::Fetched;
 use super::page::{Page, Part};
 use super::variables::{PageFacts, Variables};
@@ -10,18 +11,22 @@ use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::log::Origin;
 use crate::owned::Owned;
+use crate::route::Route;
 use crate::shared::Shared;
-use mehari_config::{LogLevel, Settings};
+use mehari_config::{escaped, LogLevel, Settings};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Pages within pages.
 const DEEPEST: u32 = 16;
-/// Elements that one request may lead through: pages may include one another many times.
+/// Elements and conditions that one request may lead through: pages may include one another many times.
 const ELEMENTS: u32 = 100_000;
+/// How long the loop is held before others have their turn.
+const SLICE: Duration = Duration::from_millis(2);
 
 pub struct Render<D: Dispatch> {
     pub shared: Rc<Shared<D>>,
@@ -30,13 +35,30 @@ pub struct Render<D: Dispatch> {
     pub variables: RefCell<Variables>,
     depth: Cell<u32>,
     elements: Cell<u32>,
+    slice: Cell<Instant>,
 }
 
 /// A page's own place.
 pub struct Document {
     /// Percent-encoded, as it was asked for.
     pub path: Vec<u8>,
+    /// The path of the file itself, without what follows it, up to its last slash.
+    pub folder: Vec<u8>,
     pub settings: Arc<Settings>,
+}
+
+impl Document {
+    pub fn of(path: &[u8], route: &Route) -> Document {
+        let file = match route.script_name.is_empty() {
+            true => path.to_vec(),
+            false => escaped(&route.script_name),
+        };
+        Document {
+            path: path.to_vec(),
+            folder: folder_of(&file).to_vec(),
+            settings: route.settings.clone(),
+        }
+    }
 }
 
 /// How a page wants things written; an included page begins with its place's own.
@@ -75,6 +97,7 @@ impl<D: Dispatch> Render<D> {
             variables: RefCell::new(variables),
             depth: Cell::new(0),
             elements: Cell::new(0),
+            slice: Cell::new(Instant::now()),
         }
     }
 
@@ -101,13 +124,14 @@ impl<D: Dispatch> Render<D> {
         let mut manner = Manner::of(&document.settings);
         let mut branches = Branches::default();
         for part in &page.parts {
+            self.count(part, document)?;
+            self.pause().await;
             let done = match part {
                 Part::Text(range) if branches.print() => {
                     into.extend_from_slice(&page.source[range.clone()]);
                     Ok(())
                 }
                 Part::Element { name, attributes } if branches.print() => {
-                    self.count()?;
                     self.element(name, attributes, document, &mut manner, into)
                         .await
                 }
@@ -145,24 +169,35 @@ impl<D: Dispatch> Render<D> {
     }
 
     /// False where nobody has to ask.
-    fn met(
-        &self,
-        condition: &Option<Condition>,
-        asked: bool,
-        manner: &Manner,
-    ) -> Result<bool, Wrong> {
-        match condition {
-            _ if !asked => Ok(false),
+    fn met(&self, condition: &Option<Asked>, asked: bool, manner: &Manner) -> Result<bool, Wrong> {
+        if !asked {
+            return Ok(false);
+        }
+        match condition.as_ref().and_then(Asked::condition) {
             Some(condition) => Ok(self.holds(condition, manner)),
             None => Err("a condition without an expression that can be read".into()),
         }
     }
 
-    fn count(&self) -> Result<(), u16> {
+    fn count(&self, part: &Part, document: &Document) -> Result<(), u16> {
+        if matches!(part, Part::Text(_)) {
+            return Ok(());
+        }
         self.elements.set(self.elements.get() + 1);
-        match self.elements.get() > ELEMENTS {
-            true => Err(500),
-            false => Ok(()),
+        if self.elements.get() > ELEMENTS {
+            let text =
+                format!("expected {ELEMENTS} elements at most, those of included pages with them");
+            self.complain(document, &text);
+            return Err(500);
+        }
+        Ok(())
+    }
+
+    /// Long pages let others have their turn.
+    async fn pause(&self) {
+        if self.slice.get().elapsed() > SLICE {
+            tokio::task::yield_now().await;
+            self.slice.set(Instant::now());
         }
     }
 
@@ -176,13 +211,17 @@ impl<D: Dispatch> Render<D> {
                 format: &manner.time,
                 request: RequestFacts::new(request, host, request.notes, &self.shared.maps),
             };
-            condition.holds(&facts, &|text| variables.put_in(text, &manner.time))
+            condition.holds(&facts, &|text| {
+                let text = variables.put_in(text, &manner.time);
+                text.unwrap_or_default()
+            })
         })
     }
 
     /// A text with its variables put in.
-    pub fn put_in(&self, text: &[u8], manner: &Manner) -> Vec<u8> {
-        self.variables.borrow().put_in(text, &manner.time)
+    pub fn put_in(&self, text: &[u8], manner: &Manner) -> Result<Vec<u8>, Wrong> {
+        let text = self.variables.borrow().put_in(text, &manner.time);
+        text.map_err(|too_long| too_long.to_string())
     }
 
     /// What another path of this server answers.

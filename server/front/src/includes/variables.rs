@@ -2,35 +2,43 @@
 
 use crate::facts::RequestFacts;
 use mehari_config::{Facts, Piece};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
-/// Bytes that all variables together may have.
+/// Bytes that all variables together may have, and a text with variables put in.
 const MOST: usize = 1 << 20;
+
+/// A text that would become too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a text, and variables, of {MOST} bytes at most")]
+pub struct TooLong;
 
 #[derive(Default)]
 pub struct Variables {
     known: BTreeMap<Vec<u8>, Vec<u8>>,
     size: usize,
     /// What differs from the variables of the request, for programs that are included.
-    own: Vec<Vec<u8>>,
+    own: BTreeSet<Vec<u8>>,
     pub modified: Option<SystemTime>,
 }
 
 impl Variables {
-    pub fn put(&mut self, name: &[u8], value: &[u8]) {
-        self.size += name.len() + value.len();
-        if self.size <= MOST {
-            self.known.insert(name.to_vec(), value.to_vec());
+    pub fn put(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
+        let before = self.known.get(name).map(|value| name.len() + value.len());
+        let size = self.size - before.unwrap_or(0) + name.len() + value.len();
+        if size > MOST {
+            return Err(TooLong);
         }
+        self.size = size;
+        self.known.insert(name.to_vec(), value.to_vec());
+        Ok(())
     }
 
     /// One that included programs see too.
-    pub fn set(&mut self, name: &[u8], value: &[u8]) {
-        self.put(name, value);
-        if !self.own.iter().any(|known| known == name) {
-            self.own.push(name.to_vec());
-        }
+    pub fn set(&mut self, name: &[u8], value: &[u8]) -> Result<(), TooLong> {
+        self.put(name, value)?;
+        self.own.insert(name.to_vec());
+        Ok(())
     }
 
     pub fn own(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
@@ -65,8 +73,8 @@ impl Variables {
     }
 
     /// `$NAME` and `${NAME}` put in; `\$` is a dollar sign.
-    pub fn put_in(&self, text: &[u8], format: &str) -> Vec<u8> {
-        let mut whole = Vec::with_capacity(text.len());
+    pub fn put_in(&self, text: &[u8], format: &str) -> Result<Vec<u8>, TooLong> {
+        let mut whole = Vec::with_capacity(text.len().min(MOST));
         let mut rest = text;
         while let Some(at) = rest.iter().position(|byte| matches!(byte, b'$' | b'\\')) {
             whole.extend_from_slice(&rest[..at]);
@@ -83,9 +91,12 @@ impl Variables {
             }
             whole.extend(self.value(name, format).unwrap_or_default());
             rest = &behind[taken..];
+            if whole.len() > MOST {
+                return Err(TooLong);
+            }
         }
         whole.extend_from_slice(rest);
-        whole
+        Ok(whole)
     }
 }
 
@@ -134,8 +145,8 @@ mod tests {
     #[test]
     fn names_are_replaced_by_what_they_stand_for() {
         let mut variables = Variables::default();
-        variables.set(b"A", b"one");
-        variables.put(b"B_2", b"two");
+        variables.set(b"A", b"one").expect("short");
+        variables.put(b"B_2", b"two").expect("short");
         for (text, expected) in [
             ("$A-$B_2", "one-two"),
             ("${A}b", "oneb"),
@@ -145,12 +156,28 @@ mod tests {
             ("5$ $", "5$ $"),
             ("${A", "${A"),
         ] {
-            let found = variables.put_in(text.as_bytes(), "%Y");
+            let found = variables.put_in(text.as_bytes(), "%Y").expect("short");
             assert_eq!(String::from_utf8_lossy(&found), expected, "{text}");
         }
         assert_eq!(
             variables.own().collect::<Vec<_>>(),
             [(&b"A"[..], &b"one"[..])]
+        );
+    }
+
+    #[test]
+    fn variables_stay_within_their_bounds() {
+        let mut variables = Variables::default();
+        let half = vec![b'x'; MOST / 2];
+        for _ in 0..3 {
+            // The same again takes no more room.
+            variables.set(b"A", &half).expect("fits");
+        }
+        assert_eq!(variables.put(b"B", &half), Err(TooLong));
+        assert_eq!(variables.put_in(b"$A$A$A", "%Y"), Err(TooLong));
+        assert_eq!(
+            variables.put_in(b"$A", "%Y").map(|text| text.len()),
+            Ok(MOST / 2)
         );
     }
 }

@@ -1,12 +1,14 @@
-//! The system's resolver: getnameinfo(3) and getaddrinfo(3).
+//! The system's resolver: getnameinfo(3), getaddrinfo(3) and getpwnam_r(3).
 #![allow(unsafe_code)]
 
 use super::{Answer, Name, Question};
-use std::ffi::{c_char, CStr};
+use std::ffi::{c_char, CStr, CString};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// Longer than any name of a host (RFC 1035 section 2.3.4: 255 bytes).
 const LONGEST: usize = 1025;
+/// Longer entries of users are nobody's.
+const LONGEST_ENTRY: usize = 16 * 1024;
 
 /// Blocks for as long as the resolver takes.
 pub fn answer(question: &Question) -> Answer {
@@ -20,6 +22,7 @@ pub fn answer(question: &Question) -> Answer {
             Err(_) => Answer::Failed,
         },
         Question::AddressesOf(name) => addresses_of(name).map_or(Answer::Failed, Answer::Addresses),
+        Question::Home(name) => Answer::Home(home_of(name)),
     }
 }
 
@@ -51,11 +54,47 @@ fn name_of(address: IpAddr) -> Result<Option<String>, i32> {
             text[LONGEST - 1] = 0;
             // SAFETY: the text ends with NUL within its bounds.
             let found = unsafe { CStr::from_ptr(text.as_ptr()) };
-            Ok(found.to_str().ok().map(str::to_ascii_lowercase))
+            Ok(found.to_str().ok().and_then(host_name))
         }
         libc::EAI_NONAME => Ok(None),
         other => Err(other),
     }
+}
+
+/// In lower case. Whoever has an address says what its name is: only what can be one goes into logs, variables and rules
+/// (RFC 1123 section 2.1, and `_`, which is met with).
+fn host_name(text: &str) -> Option<String> {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let fits = |label: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        (1..=63).contains(&label.len()) && label.bytes().all(known)
+    };
+    (text.len() <= 253 && text.split('.').all(fits)).then(|| text.to_ascii_lowercase())
+}
+
+/// `None`: there is no such user.
+pub fn home_of(name: &str) -> Option<String> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: zeros are an entry of nobody.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut texts = vec![0; LONGEST_ENTRY];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: entry, texts and found live through the call; the texts are as long as is said.
+    let status = unsafe {
+        libc::getpwnam_r(
+            name.as_ptr(),
+            &mut entry,
+            texts.as_mut_ptr(),
+            texts.len(),
+            &mut found,
+        )
+    };
+    if status != 0 || found.is_null() || entry.pw_dir.is_null() {
+        return None;
+    }
+    // SAFETY: the entry was found, so its home is a C string within the texts, which still live.
+    let home = unsafe { CStr::from_ptr(entry.pw_dir) };
+    home.to_str().ok().map(str::to_string)
 }
 
 fn as_socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
@@ -99,4 +138,37 @@ fn as_socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::sock
         }
     };
     (storage, length as libc::socklen_t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_can_be_a_name_is_one() {
+        let long = format!("{}.example", "x".repeat(64));
+        let longer = vec!["label"; 50].join(".");
+        for (text, expected) in [
+            ("A.Example", Some("a.example")),
+            ("a.example.", Some("a.example")),
+            ("_x-1.example", Some("_x-1.example")),
+            ("a\nb.example", None),
+            ("a b.example", None),
+            ("a..example", None),
+            ("../../etc", None),
+            ("a.example\u{e9}", None),
+            ("\"><script>", None),
+            ("", None),
+            (&long, None),
+            (&longer, None),
+        ] {
+            assert_eq!(host_name(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn root_has_a_home_and_nobody_else_of_that_kind() {
+        assert!(home_of("root").is_some_and(|home| home.starts_with('/')));
+        assert_eq!(home_of("no such user"), None);
+    }
 }

@@ -83,3 +83,81 @@ fn who_takes_too_long_has_failed_and_what_comes_later_is_kept() {
         assert!(came.is_ok(), "what comes later is not kept");
     });
 }
+
+/// How often names were asked for, whose answers wait for the gate.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+static SLOW_GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+fn slow_for_names(question: &Question) -> Answer {
+    if let Question::AddressesOf(_) = question {
+        return Answer::Addresses(Vec::new());
+    }
+    ASKED.fetch_add(1, Ordering::Relaxed);
+    let open = SLOW_GATE.0.lock().expect("never poisoned");
+    drop(SLOW_GATE.1.wait_while(open, |open| !*open));
+    name("slow.example")
+}
+
+#[test]
+fn one_slow_name_takes_one_turn_and_none_of_another_kind() {
+    let names = Names::with(slow_for_names, LONG);
+    let one = Question::NameOf(address(1));
+    within(async {
+        let many = async {
+            let asking = (0..3 * AT_ONCE).map(|_| names.ask(&one));
+            for said in join_all(asking).await {
+                assert_eq!(*said, name("slow.example"));
+            }
+        };
+        let others = async {
+            // All turns of their kind are taken by different names.
+            let impatient = (2..2 * AT_ONCE as u8).map(|last| {
+                let question = Question::NameOf(address(last));
+                let names = &names;
+                async move {
+                    let wait = Duration::from_millis(20);
+                    drop(tokio::time::timeout(wait, names.ask(&question)).await);
+                }
+            });
+            join_all(impatient).await;
+            let said = names.ask(&Question::AddressesOf("a.example".into())).await;
+            assert_eq!(*said, Answer::Addresses(Vec::new()));
+            assert_eq!(ASKED.load(Ordering::Relaxed), AT_ONCE);
+            *SLOW_GATE.0.lock().expect("never poisoned") = true;
+            SLOW_GATE.1.notify_all();
+        };
+        tokio::join!(many, others);
+    });
+    // What nobody waited for any more was not asked.
+    assert_eq!(ASKED.load(Ordering::Relaxed), AT_ONCE);
+}
+
+async fn join_all<F: std::future::Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut all: Vec<_> = all.map(Box::pin).collect();
+    let mut done: Vec<Option<F::Output>> = all.iter().map(|_| None).collect();
+    std::future::poll_fn(|cx| {
+        for (one, done) in all.iter_mut().zip(&mut done) {
+            if done.is_none() {
+                if let std::task::Poll::Ready(output) = one.as_mut().poll(cx) {
+                    *done = Some(output);
+                }
+            }
+        }
+        match done.iter().all(Option::is_some) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+#[test]
+fn failures_are_kept_within_bounds_too() {
+    let names = Names::with(|_| Answer::Failed, LONG);
+    for number in 0..=super::ANSWERS as u32 {
+        let question = Question::NameOf(IpAddr::from(number.to_be_bytes()));
+        names.book.keep(&question, Answer::Failed);
+    }
+    assert!(names.book.known.borrow().len() <= super::ANSWERS);
+}

@@ -1,17 +1,31 @@
 //! User and group files, as `htpasswd` and people write them. Read off the front's thread, but for
 //! groups, which are few.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// No such file is longer.
 const LONGEST: u64 = 64 << 20;
 const LONGEST_GROUPS: u64 = 1 << 20;
 
+/// A file that can be read without waiting for anybody: a .htaccess may name a pipe or a device as well.
+pub fn plain(file: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(file)?;
+    match opened.metadata()?.is_file() {
+        true => Ok(opened),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
 /// What stands behind `user:`.
 pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
-    let lines = BufReader::new(File::open(file)?.take(LONGEST));
+    let lines = BufReader::new(plain(file)?.take(LONGEST));
     for line in lines.split(b'\n') {
         let line = line?;
         let line = line.trim_ascii();
@@ -30,7 +44,7 @@ pub fn password_of(file: &Path, user: &[u8]) -> io::Result<Option<String>> {
 /// Whether a group of the file has this user.
 pub fn is_member(file: &Path, user: &[u8], group: &str) -> bool {
     let mut text = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(LONGEST_GROUPS).read_to_end(&mut text));
+    let read = plain(file).and_then(|file| file.take(LONGEST_GROUPS).read_to_end(&mut text));
     if read.is_err() {
         return false;
     }
@@ -45,4 +59,21 @@ pub fn is_member(file: &Path, user: &[u8], group: &str) -> bool {
                 .any(|member| member == user)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_plain_file_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("made");
+        assert!(!is_member(&pipe, b"ann", "staff"));
+        assert!(password_of(&pipe, b"ann").is_err());
+        assert!(password_of(Path::new("/dev/zero"), b"ann").is_err());
+    }
 }

@@ -1,6 +1,6 @@
 //! Targets of rules: with a scheme or without, with a query, escaped.
 
-use mehari_config::escaped;
+use mehari_config::{escaped, Text};
 
 pub fn has_scheme(target: &[u8]) -> bool {
     let colon = memchr::memmem::find(target, b"://");
@@ -30,4 +30,26 @@ pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
         None => (path, &[][..]),
     };
     [host, &escaped(path), fragment].concat()
+}
+
+/// Whether a rule has made a hidden name of what was sent, as `^/x(.*) /$1` does of `/x.htpasswd`: one that neither
+/// stood in the path nor stands in the rule or the document root.
+pub(super) fn uncovers(target: &[u8], before: &[u8], rule: &Text, root: &[u8]) -> bool {
+    let stands_in = |path: &[u8], part: &[u8]| segments(path).any(|known| known == part);
+    hidden(target)
+        .any(|part| !rule.has_segment(part) && !stands_in(before, part) && !stands_in(root, part))
+}
+
+pub(super) fn has_hidden(path: &[u8]) -> bool {
+    hidden(path).next().is_some()
+}
+
+/// `.` and `..` are worked out later.
+fn hidden(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_hidden = |part: &&[u8]| part.starts_with(b".") && !matches!(part, &b"." | &b"..");
+    segments(path).filter(is_hidden)
+}
+
+fn segments(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
 }

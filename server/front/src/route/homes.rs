@@ -1,69 +1,53 @@
-//! Homes of the machine's users, for `UserDir`.
-#![allow(unsafe_code)]
+//! Homes of the machine's users, for `UserDir`: what the gate has asked for beforehand, off the loop.
 
+use crate::names;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
 use std::time::{Duration, Instant};
 
-/// An account is asked for again after this; the system's own answer takes microseconds where it is in a file.
+/// An account is asked for again after this, and after that when nobody could tell.
 const LIFE: Duration = Duration::from_secs(60);
+const LIFE_OF_FAILURE: Duration = Duration::from_secs(5);
 /// Names remembered at most: a client may ask for any.
 const NAMES: usize = 1024;
-/// Longer entries are nobody's.
-const LONGEST: usize = 16 * 1024;
 
+/// Until when.
 type Known = HashMap<String, (Instant, Option<String>)>;
 
 thread_local! {
     static KNOWN: RefCell<Known> = RefCell::default();
 }
 
-/// `None`: there is no such user.
-pub fn home_of(name: &str) -> Option<String> {
-    let known = KNOWN.with_borrow(|known| known.get(name).cloned());
-    if let Some((_, home)) = known.filter(|(since, _)| since.elapsed() < LIFE) {
-        return home;
-    }
-    let home = looked_up(name);
+/// `Some(None)`: there is no such user.
+fn remembered(name: &str) -> Option<Option<String>> {
+    KNOWN.with_borrow(|known| {
+        let (until, home) = known.get(name)?;
+        (*until > Instant::now()).then(|| home.clone())
+    })
+}
+
+pub fn is_remembered(name: &str) -> bool {
+    remembered(name).is_some()
+}
+
+pub fn remember(name: &str, answer: &names::Answer) {
+    let (life, home) = match answer {
+        names::Answer::Home(home) => (LIFE, home.clone()),
+        _ => (LIFE_OF_FAILURE, None),
+    };
     KNOWN.with_borrow_mut(|known| {
         if known.len() >= NAMES {
             known.clear();
         }
-        known.insert(name.to_string(), (Instant::now(), home.clone()));
+        known.insert(name.to_string(), (Instant::now() + life, home));
     });
-    home
 }
 
-fn looked_up(name: &str) -> Option<String> {
-    let name = CString::new(name).ok()?;
-    // SAFETY: zeros are an entry of nobody.
-    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut texts = vec![0; LONGEST];
-    let mut found = std::ptr::null_mut();
-    // SAFETY: entry, texts and found live through the call; the texts are as long as is said.
-    let status = unsafe {
-        libc::getpwnam_r(
-            name.as_ptr(),
-            &mut entry,
-            texts.as_mut_ptr(),
-            texts.len(),
-            &mut found,
-        )
-    };
-    if status != 0 || found.is_null() || entry.pw_dir.is_null() {
-        return None;
-    }
-    // SAFETY: the entry was found, so its home is a C string within the texts, which still live.
-    let home = unsafe { CStr::from_ptr(entry.pw_dir) };
-    home.to_str().ok().map(str::to_string)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn root_has_a_home_and_nobody_else_of_that_kind() {
-        assert!(super::home_of("root").is_some_and(|home| home.starts_with('/')));
-        assert_eq!(super::home_of("no such user"), None);
-    }
+/// Asked here only where nobody could wait: for a path that a worker asks about.
+pub fn home_of(name: &str) -> Option<String> {
+    remembered(name).unwrap_or_else(|| {
+        let home = names::home_of(name);
+        remember(name, &names::Answer::Home(home.clone()));
+        home
+    })
 }

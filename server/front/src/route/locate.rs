@@ -15,7 +15,7 @@ use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::{EncodedSlashes, Facts, Forced, Handler, Host, Proxied, Settings, Site};
+use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -86,7 +86,7 @@ pub fn cold(
 ) -> Option<Vec<u8>> {
     let mapped = match file {
         Some(file) => file.to_vec(),
-        None => map(site.host(host), &Path::decode(raw).ok()?.merged).0,
+        None => map(site.host(host), &Path::decode(raw).ok()?.merged).file,
     };
     let slash = memchr::memrchr(b'/', &mapped)?;
     (ground.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
@@ -114,10 +114,8 @@ pub fn to_back_end(
     proxied: &Arc<Proxied>,
 ) -> Route {
     let settings = route.settings.clone();
-    let mapping = Mapping {
-        file: route.file.clone(),
-    };
-    let path = Path::decode(request.path());
+    let mapping = Mapping::to(route.file.clone());
+    let path = Path::decode_as(request.path(), site.host(route.host).encoded_slashes());
     let found = path.ok().filter(|_| !settings.denied).and_then(|path| {
         let (host, raw) = (route.host, None);
         proxied::route(
@@ -173,7 +171,7 @@ impl<'s> Search<'s> {
 
     /// Whether files have been served from this path's folder before.
     fn is_watched(&self, ground: &Ground, raw: &[u8], file: Option<&[u8]>) -> bool {
-        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).0);
+        let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).file);
         let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
             return false;
         };
@@ -191,24 +189,8 @@ impl<'s> Search<'s> {
         Some((CString::new(name).ok()?, stat))
     }
 
-    /// With `AllowEncodedSlashes NoDecode` a slash that came encoded stays so.
     fn decode(&self, raw: &[u8]) -> Result<Path, Problem> {
-        if self.host.encoded_slashes() != EncodedSlashes::Kept {
-            return Path::decode(raw);
-        }
-        let mut kept = Vec::with_capacity(raw.len());
-        for (at, byte) in raw.iter().enumerate() {
-            kept.push(*byte);
-            let follows = raw.get(at + 1..at + 3);
-            if *byte == b'%' && follows.is_some_and(|next| next.eq_ignore_ascii_case(b"2f")) {
-                kept.extend_from_slice(b"25");
-            }
-        }
-        let path = Path::decode(&kept)?;
-        Ok(Path {
-            encoded_slash: kept.len() > raw.len(),
-            ..path
-        })
+        Path::decode_as(raw, self.host.encoded_slashes())
     }
 
     fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
@@ -216,14 +198,14 @@ impl<'s> Search<'s> {
         self.raw = raw;
         let mut route = match file {
             None => self.find(path)?,
-            Some(file) => self.find_mapped(path, file.to_vec(), false)?,
+            Some(file) => self.find_mapped(path, Mapping::to(file.to_vec()))?,
         };
         if route.settings.runs_phases() && route.script_name.is_empty() {
             // Perl's handlers are asked before the refusal, and want to know what for.
             let path = self.decode(raw)?;
             route.file = match file {
                 Some(file) => file.to_vec(),
-                None => map(self.host, &path.merged).0,
+                None => map(self.host, &path.merged).file,
             };
             route.script_name = path.merged;
         }
@@ -234,7 +216,7 @@ impl<'s> Search<'s> {
         if route.file.is_empty() {
             // Rules may ask what the path would have been.
             let path = self.decode(raw)?;
-            (route.file, _) = map(self.host, &path.merged);
+            route.file = map(self.host, &path.merged).file;
         }
         Ok(route)
     }
@@ -248,19 +230,22 @@ impl<'s> Search<'s> {
     }
 
     fn find(&mut self, path: Path) -> Result<Route, Problem> {
-        let (mapped, alias_script) = map(self.host, &path.merged);
-        self.find_mapped(path, mapped, alias_script)
+        let mapping = map(self.host, &path.merged);
+        self.find_mapped(path, mapping)
     }
 
-    fn find_mapped(
-        &mut self,
-        path: Path,
-        mapped: Vec<u8>,
-        alias_script: bool,
-    ) -> Result<Route, Problem> {
+    fn find_mapped(&mut self, path: Path, mapping: Mapping) -> Result<Route, Problem> {
+        let Mapping {
+            file: mapped,
+            script: alias_script,
+            uncovers,
+        } = mapping;
         let settings = self.settings(&path.merged, &mapped)?;
         if settings.denied {
             return Ok(self.refused(settings, DENIED));
+        }
+        if uncovers {
+            return Ok(self.refused(settings, HIDDEN));
         }
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {
@@ -281,7 +266,7 @@ impl<'s> Search<'s> {
         if let Some(proxied) = proxied {
             return self.proxied(settings, proxied, path, mapped);
         }
-        if path.encoded_slash && self.host.encoded_slashes() == EncodedSlashes::Refused {
+        if self.host.refuses(path.encoded_slash) {
             return Ok(self.refused(settings, NOT_FOUND));
         }
         if path.is_hidden() {
@@ -366,6 +351,7 @@ impl<'s> Search<'s> {
             file: found.file,
             outcome,
             through: Vec::new(),
+            seen: None,
         })
     }
 
@@ -384,5 +370,6 @@ fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
         path_info: Vec::new(),
         outcome: Outcome::Refused(problem),
         through: Vec::new(),
+        seen: None,
     }
 }

@@ -3,13 +3,26 @@
 use mehari_config::Host;
 
 /// The file a path was mapped to, whether or not it exists.
+#[derive(Default)]
 pub struct Mapping {
     pub file: Vec<u8>,
+    /// A ScriptAlias led there.
+    pub script: bool,
+    /// The mapping has made `..` or a hidden name of what was sent.
+    pub uncovers: bool,
 }
 
-/// The file path of a URL path, and whether a ScriptAlias led there. A path that is not UTF-8 is
-/// mapped by its segments that are; the rest is appended as it came.
-pub fn map(host: &Host, path: &[u8]) -> (Vec<u8>, bool) {
+impl Mapping {
+    pub fn to(file: Vec<u8>) -> Mapping {
+        Mapping {
+            file,
+            ..Mapping::default()
+        }
+    }
+}
+
+/// A path that is not UTF-8 is mapped by its segments that are; the rest is appended as it came.
+pub fn map(host: &Host, path: &[u8]) -> Mapping {
     let (text, rest) = match std::str::from_utf8(path) {
         Ok(text) => (text, &[][..]),
         Err(error) => {
@@ -20,12 +33,16 @@ pub fn map(host: &Host, path: &[u8]) -> (Vec<u8>, bool) {
         }
     };
     if let Some(file) = of_user(host, text) {
-        return ([&file[..], rest].concat(), false);
+        return Mapping::to([&file[..], rest].concat());
     }
     let mapped = host.map(text);
     let mut file = mapped.file.into_os_string().into_encoded_bytes();
     file.extend_from_slice(rest);
-    (file, mapped.script)
+    Mapping {
+        file,
+        script: mapped.script,
+        uncovers: mapped.uncovers,
+    }
 }
 
 /// `/~NAME/...`, where the user has pages.

@@ -67,19 +67,19 @@ pub struct RouteTable {
 }
 
 impl RouteTable {
-    /// The route of a path; `now` is the front's tick.
+    /// The route of a path; `now` is the front's tick. `find` is given the one that held until now.
     pub fn route(
         &self,
         host: u32,
         path: &[u8],
         now: Duration,
-        find: impl FnOnce() -> Result<Route, Problem>,
+        find: impl FnOnce(Option<&Route>) -> Result<Route, Problem>,
     ) -> Result<Rc<Route>, Problem> {
         if let Some(route) = self.known(host, path, now) {
             return Ok(route);
         }
         let before = self.before(host, path);
-        let route = Rc::new(find()?);
+        let route = Rc::new(find(before.as_deref())?);
         if let (Some(Outcome::File(old)), Outcome::File(new)) = (
             before.as_deref().map(|route| &route.outcome),
             &route.outcome,

@@ -5,6 +5,7 @@ use super::{content, outcome};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Lead, Passage, Remarks};
 use crate::notes::Notes;
+use crate::path::{merge_slashes, resolved};
 use crate::problem::Problem;
 use crate::request::{Redirect, Request, REDIRECTS};
 use crate::route::Route;
@@ -169,7 +170,9 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
     fn lead(&self, turn: &mut Turn, led: Led) -> Option<Asked> {
         if let Some(file) = led.file {
             let notes = turn.notes.get_or_insert_with(Default::default);
-            notes.edge.mapped = Some(file);
+            // As folders' rules know it.
+            let plain = resolved(&file).map(|file| merge_slashes(&file));
+            notes.edge.mapped = Some(plain.unwrap_or(file));
         }
         let target = led.target?;
         if !target.starts_with(b"/") {

@@ -4,8 +4,8 @@ use super::{Footing, Ground, Survey};
 use crate::log::{Entry, Journal, Origin};
 use mehari_config::LogLevel;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{symlink, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -59,7 +59,6 @@ fn footing_falls_with_what_it_stands_on() {
             |root| fs::create_dir(root.join("deep/none")).expect("a folder"),
         ),
         ("locked", "deep/real/file", |root| {
-            use std::os::unix::fs::PermissionsExt;
             let mode = fs::Permissions::from_mode(0o600);
             fs::set_permissions(root.join("deep/real/file"), mode).expect("its mode")
         }),
@@ -205,9 +204,61 @@ fn names_that_no_route_stands_on_are_forgotten() {
 }
 
 #[test]
+fn one_file_stands_on_itself_and_its_way_alone() {
+    let changes: [(&str, bool, Change); 9] = [
+        ("written", true, |root| {
+            fs::write(root.join("deep/real/file"), "TEXT").expect("written")
+        }),
+        ("replaced", true, |root| {
+            fs::rename(root.join("deep/real/other"), root.join("deep/real/file")).expect("moved")
+        }),
+        ("deleted", true, |root| {
+            fs::remove_file(root.join("deep/real/file")).expect("gone")
+        }),
+        ("moved", true, |root| {
+            fs::rename(root.join("deep/real/file"), root.join("deep/file")).expect("moved")
+        }),
+        ("locked", true, |root| {
+            let mode = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(root.join("deep/real/file"), mode).expect("its mode")
+        }),
+        ("a folder above moved", true, |root| {
+            fs::rename(root.join("deep"), root.join("away")).expect("moved")
+        }),
+        ("the link to its folder turned", true, |root| {
+            symlink("deep", root.join("next")).expect("a link");
+            fs::rename(root.join("next"), root.join("link")).expect("moved")
+        }),
+        ("a neighbour written", false, |root| {
+            fs::write(root.join("deep/real/other"), "TEXT").expect("written")
+        }),
+        ("a neighbour made", false, |root| {
+            fs::write(root.join("deep/real/new"), "new").expect("written")
+        }),
+    ];
+    for (what, falls, change) in changes {
+        let folder = tempfile::tempdir().expect("a folder");
+        furnish(folder.path());
+        let ground = ground();
+        let path = |name: &str| folder.path().join(name).into_os_string().into_vec();
+        let (footing, _) = ground.stand_on_file(&path("link/file")).expect("a file");
+        ground.hear();
+        assert!(footing.holds(), "{what}: fell too early");
+        for unfit in ["deep/named", "deep/real", "deep/none", "none/file"] {
+            let found = ground.stand_on_file(&path(unfit));
+            assert!(found.is_none(), "{unfit}");
+        }
+        change(folder.path());
+        ground.hear();
+        assert_eq!(!footing.holds(), falls, "{what}");
+    }
+}
+
+#[test]
 fn what_others_can_change_is_not_believed() {
     let ground = ground();
     let survey = Survey::new(&ground);
     assert!(survey.stat(b"/proc/self/status").is_some());
     assert!(survey.footing().is_none());
+    assert!(ground.stand_on_file(b"/proc/self/status").is_none());
 }

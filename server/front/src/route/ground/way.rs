@@ -2,6 +2,7 @@
 
 use super::{Footing, Ground};
 use rustix::fs::inotify::WatchFlags;
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -32,6 +33,7 @@ pub const FILE: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::DONT_FOLLOW);
 
 pub struct Way {
@@ -70,8 +72,21 @@ impl Ground {
         way
     }
 
-    /// Each step is watched before it is looked at, so that no change falls between.
+    /// To watch a folder's files.
     fn go(&self, folder: &[u8], footing: &Rc<Footing>) -> End {
+        let here = match self.walk(folder, footing) {
+            Ok(here) => here,
+            Err(end) => return end,
+        };
+        match self.end(&here) {
+            Ok(number) if tells_changes(&here) => End::Folder(number, here),
+            _ => End::Unwatched,
+        }
+    }
+
+    /// Where the way to a folder ends, without links; or why not there. Each step is watched before it is looked at, so that no
+    /// change falls between.
+    fn walk(&self, folder: &[u8], footing: &Rc<Footing>) -> Result<Vec<u8>, End> {
         let mut rest: VecDeque<Vec<u8>> = parts(folder).collect();
         let mut here = Vec::new();
         let mut links = 0;
@@ -89,13 +104,13 @@ impl Ground {
                 }
                 Err(error @ (Errno::NOTDIR | Errno::NOENT | Errno::LOOP)) => {
                     let Ok(number) = self.watch(&c_path(&here), NAMES) else {
-                        return End::Unwatched;
+                        return Err(End::Unwatched);
                     };
                     self.note(number, Some(&part), footing);
                     links += 1;
                     let target = rustix::fs::readlink(c_path(&next).as_c_str(), Vec::new());
                     match target {
-                        _ if links > LINKS => return End::Missing,
+                        _ if links > LINKS => return Err(End::Missing),
                         Ok(target) => {
                             if target.as_bytes().starts_with(b"/") {
                                 here.clear();
@@ -108,16 +123,28 @@ impl Ground {
                         }
                         // A folder, made since it was not there.
                         Err(Errno::INVAL) if error == Errno::NOENT => rest.push_front(part),
-                        Err(_) => return End::Missing,
+                        Err(_) => return Err(End::Missing),
                     }
                 }
-                Err(_) => return End::Unwatched,
+                Err(_) => return Err(End::Unwatched),
             }
         }
-        match self.end(&here) {
-            Ok(number) if tells_changes(&here) => End::Folder(number, here),
-            _ => End::Unwatched,
-        }
+        Ok(here)
+    }
+
+    /// What happens to one file, and to the way to it; nothing else of its folder. `None`: there is no such file, a link leads from
+    /// its name, or it cannot be watched.
+    pub fn stand_on_file(&self, file: &[u8]) -> Option<(Rc<Footing>, Stat)> {
+        self.make_room();
+        let slash = memchr::memrchr(b'/', file)?;
+        let footing = Rc::new(Footing::default());
+        let folder = self.walk(&file[..slash], &footing).ok()?;
+        let name = c_path(&[&folder[..], &file[slash..]].concat());
+        let number = self.watch(&name, FILE).ok()?;
+        self.note(number, None, &footing);
+        let stat = rustix::fs::lstat(name.as_c_str()).ok()?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        (is_file && tells_changes(&folder)).then_some((footing, stat))
     }
 
     fn end(&self, folder: &[u8]) -> rustix::io::Result<i32> {

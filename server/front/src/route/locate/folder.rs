@@ -31,7 +31,7 @@ impl Search<'_> {
                     return self.lead(&settings, candidate);
                 }
             }
-            let mapped = map(self.host, &path.merged).0;
+            let mapped = map(self.host, &path.merged).file;
             return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") && settings.directory_slash {
@@ -73,7 +73,7 @@ impl Search<'_> {
 
     /// A file, or a path that a handler answers without one.
     fn index_exists(&self, path: &Path) -> bool {
-        let (mapped, _) = map(self.host, &path.merged);
+        let mapped = map(self.host, &path.merged).file;
         let is_file = |(_, stat): (CString, Stat)| walk::is_file(&stat);
         let settings = self.settings(&path.merged, &mapped);
         let handler = settings

@@ -34,6 +34,7 @@ impl Search<'_> {
             path_info: path.bytes[script..].to_vec(),
             outcome: Outcome::Program,
             through: Vec::new(),
+            seen: None,
         }
     }
 
@@ -45,7 +46,7 @@ impl Search<'_> {
         mapped: Vec<u8>,
     ) -> Result<Route, Problem> {
         let raw = (self.indexes == 0).then_some(self.raw);
-        let mapping = Mapping { file: mapped };
+        let mapping = Mapping::to(mapped);
         let known = settings.clone();
         let route = proxied::route(
             self.site,

@@ -1,0 +1,92 @@
+//! The demonstration site as `make serve` serves it: every page it has, on every rung, read as a visitor would.
+
+use mehari_harness::binary::workspace;
+use mehari_harness::{Request, Rung, Server};
+
+fn demo() -> Server {
+    let builder = Server::builder();
+    let folder = builder.folder_of("demo");
+    let conf = folder.join("mehari.conf");
+    let builder = builder.copied(workspace().join("demo"), "demo");
+    // The guestbook of whoever tries the demo in this checkout is not the test's.
+    let _ = std::fs::remove_dir_all(folder.join(".data"));
+    builder.args(&["-f", &conf.to_string_lossy()]).start()
+}
+
+#[test]
+fn one_script_answers_on_every_rung_that_the_ladder_measures() {
+    let server = demo();
+    for rung in Rung::ALL.map(|rung| rung.name()) {
+        let page = server.get(&format!("/{rung}/page.pl?visitor=Am%C3%A9lie"));
+        assert!(page.expect(200).contains("Hello, Amélie."), "{rung}");
+        assert!(
+            page.field("x-process").is_some(),
+            "{rung}: ladder.js counts processes"
+        );
+    }
+}
+
+#[test]
+fn pages_and_what_they_lead_to_are_there() {
+    let server = demo();
+    for page in ["/", "/ladder.html", "/psgi/", "/scripts/guestbook.pl"] {
+        let answer = server.get(page);
+        let text = answer.expect(200);
+        for address in addresses(&text) {
+            let target = resolved(page, address);
+            assert!(server.get(&target).status < 400, "{page} leads to {target}");
+        }
+    }
+    for secret in [
+        "/mehari.conf",
+        "/app.psgi",
+        "/lib/startup.pl",
+        "/.data/guestbook.sqlite",
+    ] {
+        let status = server.get(secret).status;
+        assert!(status == 403 || status == 404, "{secret}: {status}");
+    }
+}
+
+#[test]
+fn guestbook_takes_an_entry_and_shows_it() {
+    let server = demo();
+    let form = server.get("/scripts/guestbook.pl");
+    let page = form.expect(200);
+    let token = page
+        .split_once("name=\"token\" value=\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map(|(token, _)| token)
+        .expect("a form with a token");
+    let cookie = form.field("set-cookie").expect("the token's other half");
+    let cookie = cookie.split(';').next().unwrap_or_default();
+    let body = format!("token={token}&name=Kella&message=%3Cb%3EAzul%3C%2Fb%3E");
+    let post = Request::post("/scripts/guestbook.pl", body.into_bytes())
+        .field("Content-Type", "application/x-www-form-urlencoded")
+        .field("Cookie", cookie);
+    let answer = server.send(&post);
+    assert!(answer.status < 400, "{}", answer.text());
+    let shown = server.get("/scripts/guestbook.pl");
+    let shown = shown.expect(200);
+    assert!(
+        shown.contains("Kella") && shown.contains("&lt;b&gt;Azul&lt;/b&gt;"),
+        "{shown}"
+    );
+}
+
+fn addresses(page: &str) -> impl Iterator<Item = &str> {
+    let parts = page
+        .split("href=\"")
+        .chain(page.split("src=\"").skip(1))
+        .skip(1);
+    parts.filter_map(|rest| rest.split_once('"').map(|(address, _)| address))
+}
+
+/// Of a page's folder; `../` is that of the folder above, as the demo writes it.
+fn resolved(page: &str, address: &str) -> String {
+    let (folder, _) = page.rsplit_once('/').unwrap_or_default();
+    match address.strip_prefix("../") {
+        Some(rest) => format!("{}/{rest}", folder.rsplit_once('/').unwrap_or_default().0),
+        None => format!("{folder}/{}", address.trim_start_matches("./")),
+    }
+}
