@@ -33,9 +33,13 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// The site, counted for this thread alone: each request asks for it several times, and to count for all threads takes
+/// longer.
+#[allow(clippy::redundant_allocation)]
+pub type OwnSite = Rc<Arc<Site>>;
+
 pub struct Shared<D: Dispatch> {
-    /// Counted for this thread alone: each request asks for it several times.
-    site: RefCell<Rc<Arc<Site>>>,
+    site: RefCell<OwnSite>,
     pub pool: D,
     pub cgi: Cgi,
     pub lua: Lua,
@@ -166,7 +170,7 @@ impl<D: Dispatch> Shared<D> {
         journal.error(0, LogLevel::Notice, Origin::default(), &text);
     }
 
-    pub fn site(&self) -> Rc<Arc<Site>> {
+    pub fn site(&self) -> OwnSite {
         self.site.borrow().clone()
     }
 
