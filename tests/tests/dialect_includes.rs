@@ -171,6 +171,7 @@ fn what_a_page_asks_for_is_refused_where_its_client_would_be() {
         ("<!--#flastmod virtual=\"/closed/x.txt\" -->", "none"),
         ("<!--#fsize virtual=\"/members/x.txt\" -->", "none"),
         ("<!--#fsize virtual=\"/phases-closed/x.txt\" -->", "none"),
+        ("<!--#include virtual=\"/tls/x.txt\" -->", "none"),
         ("<!--#include file=\".hidden\" -->", "none"),
         ("<!--#include virtual=\"/.hidden\" -->", "none"),
         ("<!--#include virtual=\"/%2ehidden\" -->", "none"),
@@ -184,8 +185,9 @@ fn what_a_page_asks_for_is_refused_where_its_client_would_be() {
     let mut builder = site()
         .file("htdocs/.hidden", "hidden")
         .file("htdocs/phases-closed/x.txt", "x")
+        .file("htdocs/tls/x.txt", "x")
         .conf(
-            "SSIErrorMsg none\n<Location /phases-closed>\nPerlAccessHandler Nothing\n</Location>\n",
+            "SSIErrorMsg none\n<Location /tls>\nSSLRequireSSL\n</Location>\n<Location /phases-closed>\nPerlAccessHandler Nothing\n</Location>\n",
         );
     for (at, (text, _)) in pages.iter().enumerate() {
         builder = builder.file(&format!("htdocs/at{at}.shtml"), text);
@@ -219,8 +221,8 @@ fn page_without_measure_harms_nobody_else() {
     let asks = "<!--#if expr=\"v('QUERY_STRING') =~ /a.*b.*c/\" -->x<!--#endif -->";
     let server = site()
         .file("htdocs/grown.shtml", &grown)
-        .file("htdocs/asks.shtml", &asks.repeat(30_000))
-        .file("htdocs/endless.shtml", &asks.repeat(60_000))
+        .file("htdocs/asks.shtml", &asks.repeat(4000))
+        .file("htdocs/endless.shtml", &"<!--#comment -->".repeat(100_001))
         .start();
     let text = server.get("/grown.shtml").text();
     assert!(text.contains("an error occurred") && text.ends_with("end"));

@@ -144,3 +144,51 @@ fn what_rules_make_of_a_path_opens_nothing() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Behind rules and before back ends, which are told what they would be told by Apache.
+#[test]
+fn encoded_slashes_go_through_rules_and_to_back_ends_as_in_apache() {
+    let back = Server::builder()
+        .file("cgi/where.pl", WHERE)
+        .conf("KeepAlive Off\nAllowEncodedSlashes NoDecode\nScriptAlias /cgi/ @ROOT@/cgi/\n");
+    let mode = || std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(back.folder_of("cgi/where.pl"), mode()).expect("own file");
+    let back = back.start();
+    let address = back.address.to_string();
+    let front = || {
+        let rules = "RewriteEngine On\nRewriteRule ^/led/(.*)$ /cgi/where.pl/$1 [PT]\n\
+             RewriteRule ^/back/(.*)$ http://BACK/cgi/where.pl/$1 [P]\n\
+             RewriteRule ^/seen/(.*)$ /cgi/where.pl?seen=$1 [PT,NE]\n\
+             ProxyPass /pass/ http://BACK/cgi/where.pl/\nProxyPass /raw/ http://BACK/cgi/where.pl/ nocanon\n";
+        let hosts = [
+            host("off", rules),
+            host("on", &format!("AllowEncodedSlashes On\n{rules}")),
+            host("kept", &format!("AllowEncodedSlashes NoDecode\n{rules}")),
+        ];
+        let hosts = hosts.concat().replace("BACK", &address);
+        let builder = Server::builder().file("cgi/where.pl", WHERE).conf(&format!(
+            "<Directory @ROOT@>\nRequire all granted\n</Directory>\n{hosts}"
+        ));
+        std::fs::set_permissions(builder.folder_of("cgi/where.pl"), mode()).expect("own file");
+        builder
+    };
+    let mut pair = Pair::start(front).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
+    let mut differences = Vec::new();
+    for host in ["off", "on", "kept"] {
+        for start in ["led", "back", "seen", "pass", "raw"] {
+            for rest in ["a/b", "a%2Fb", "a%2fb%20c", "a%2F"] {
+                // Back ends without rules before them decide for themselves what an encoded slash is.
+                let is_theirs = matches!(start, "pass" | "raw");
+                let is_refused_otherwise = start == "seen" && rest.contains("%20");
+                if host == "off" && (is_theirs || is_refused_otherwise) {
+                    continue;
+                }
+                let request = Request::get(&format!("/{start}/{rest}")).host(host);
+                if let Err(why) = pair.compare(&request) {
+                    differences.push(format!("{host} {why}"));
+                }
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -145,6 +145,11 @@ impl Host {
         self.canonical.unwrap_or(false)
     }
 
+    /// Whether a path is nobody's, which may hold an encoded slash.
+    pub fn refuses(&self, encoded_slash: bool) -> bool {
+        encoded_slash && self.encoded_slashes() == EncodedSlashes::Refused
+    }
+
     pub fn encoded_slashes(&self) -> EncodedSlashes {
         self.encoded_slashes.unwrap_or_default()
     }

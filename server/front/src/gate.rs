@@ -248,7 +248,7 @@ impl<D: Dispatch> Gate<'_, D> {
     /// Rules of the host: they see the path before it stands for a file, once for each resource.
     fn before_mapping(&self, remarks: &mut Remarks) -> Result<Option<Passage>, Problem> {
         let (shared, request, host) = (self.shared, self.request, self.host);
-        let path = Path::decode(request.path())?;
+        let path = Path::decode_as(request.path(), host.encoded_slashes())?;
         let settings = host.base_settings();
         let decided =
             |remarks: &Remarks| remarks.as_ref().and_then(|notes| notes.destination.clone());
@@ -285,7 +285,7 @@ impl<D: Dispatch> Gate<'_, D> {
         if let Some(refusal) = self.stops(&route, remarks) {
             return Ok(refusal);
         }
-        let path = Path::decode(self.request.path())?;
+        let path = Path::decode_as(self.request.path(), self.host.encoded_slashes())?;
         let redirects = &settings.rules.redirects;
         let (request, host) = (self.request, self.host);
         if let Some(passage) =

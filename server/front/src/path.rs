@@ -3,6 +3,7 @@
 //! Knows no file system. `route` maps what comes out.
 
 use crate::problem::{bad, Problem};
+use mehari_config::EncodedSlashes;
 
 /// A decoded path: begins with `/`, has no `.` or `..` segment, no NUL, no control byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub struct Path {
     pub bytes: Vec<u8>,
     /// Repeated slashes merged: what sections are matched against.
     pub merged: Vec<u8>,
-    /// A slash came encoded: it can name no file (Apache's AllowEncodedSlashes Off).
+    /// A slash came encoded, and is not just any slash: it can name no file, or stays as it came.
     pub encoded_slash: bool,
 }
 
@@ -29,6 +30,24 @@ impl Path {
             bytes,
             encoded_slash,
         })
+    }
+
+    /// As `AllowEncodedSlashes` has it.
+    pub fn decode_as(raw: &[u8], slashes: EncodedSlashes) -> Result<Path, Problem> {
+        match slashes {
+            EncodedSlashes::Refused => Path::decode(raw),
+            EncodedSlashes::Decoded => Ok(Path {
+                encoded_slash: false,
+                ..Path::decode(raw)?
+            }),
+            EncodedSlashes::Kept => {
+                let kept = with_slashes_kept(raw);
+                Ok(Path {
+                    encoded_slash: kept.len() > raw.len(),
+                    ..Path::decode(&kept)?
+                })
+            }
+        }
     }
 
     /// How many of `bytes` merging makes `merged` bytes of.
@@ -54,6 +73,19 @@ impl Path {
             !public && is_hidden_name(segment)
         })
     }
+}
+
+/// `%2f` as `%252f`, which decodes to what it was.
+fn with_slashes_kept(raw: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(raw.len());
+    for (at, byte) in raw.iter().enumerate() {
+        kept.push(*byte);
+        let follows = raw.get(at + 1..at + 3);
+        if *byte == b'%' && follows.is_some_and(|next| next.eq_ignore_ascii_case(b"2f")) {
+            kept.extend_from_slice(b"25");
+        }
+    }
+    kept
 }
 
 fn is_hidden_name(name: &[u8]) -> bool {

@@ -36,6 +36,10 @@ pub(super) fn of_host<D: Dispatch>(
         Err(question) => return Some(question),
     };
     let (destination, new, query) = match rewritten {
+        // No rule makes a slash of one that the host does not take for one.
+        Rewritten::Proxy { .. } | Rewritten::Path { .. } if host.refuses(path.encoded_slash) => {
+            return Some(Passage::Status(None, 404))
+        }
         Rewritten::Unchanged => return None,
         Rewritten::Status(status) => return Some(Passage::Status(None, status)),
         Rewritten::Redirect { status, location } => {

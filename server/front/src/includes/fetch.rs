@@ -8,6 +8,7 @@ use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
 use crate::handed_back;
 use crate::handler::{Backend, Said};
+use crate::owned::Owned;
 use crate::request::{path_of, Protocol, Redirect, Request};
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
@@ -105,6 +106,7 @@ impl<D: Dispatch> Render<D> {
         };
         let admission = gate::admit(&self.shared, turn, &asked, ask).await;
         match admission.map_err(|problem| problem.status)? {
+            Admission::To(route) if is_for_tls_only(&route, &self.base) => Err(403),
             Admission::To(route) => {
                 turn.settings = Some(route.settings.clone());
                 Ok((counted, route))
@@ -159,6 +161,11 @@ impl<D: Dispatch> Render<D> {
             })
         })
     }
+}
+
+/// `SSLRequireSSL` of the part's own place.
+fn is_for_tls_only(route: &Route, base: &Owned) -> bool {
+    route.settings.require_tls && base.with(|request| request.peer.tls.is_none())
 }
 
 /// Nothing was chosen in the place of what was found.

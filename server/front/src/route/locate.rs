@@ -15,7 +15,7 @@ use crate::path::Path;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
-use mehari_config::{EncodedSlashes, Facts, Forced, Handler, Host, Proxied, Settings, Site};
+use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -115,7 +115,7 @@ pub fn to_back_end(
 ) -> Route {
     let settings = route.settings.clone();
     let mapping = Mapping::to(route.file.clone());
-    let path = Path::decode(request.path());
+    let path = Path::decode_as(request.path(), site.host(route.host).encoded_slashes());
     let found = path.ok().filter(|_| !settings.denied).and_then(|path| {
         let (host, raw) = (route.host, None);
         proxied::route(
@@ -189,24 +189,8 @@ impl<'s> Search<'s> {
         Some((CString::new(name).ok()?, stat))
     }
 
-    /// With `AllowEncodedSlashes NoDecode` a slash that came encoded stays so.
     fn decode(&self, raw: &[u8]) -> Result<Path, Problem> {
-        if self.host.encoded_slashes() != EncodedSlashes::Kept {
-            return Path::decode(raw);
-        }
-        let mut kept = Vec::with_capacity(raw.len());
-        for (at, byte) in raw.iter().enumerate() {
-            kept.push(*byte);
-            let follows = raw.get(at + 1..at + 3);
-            if *byte == b'%' && follows.is_some_and(|next| next.eq_ignore_ascii_case(b"2f")) {
-                kept.extend_from_slice(b"25");
-            }
-        }
-        let path = Path::decode(&kept)?;
-        Ok(Path {
-            encoded_slash: kept.len() > raw.len(),
-            ..path
-        })
+        Path::decode_as(raw, self.host.encoded_slashes())
     }
 
     fn route(&mut self, raw: &'s [u8], file: Option<&[u8]>) -> Result<Route, Problem> {
@@ -282,7 +266,7 @@ impl<'s> Search<'s> {
         if let Some(proxied) = proxied {
             return self.proxied(settings, proxied, path, mapped);
         }
-        if path.encoded_slash && self.host.encoded_slashes() == EncodedSlashes::Refused {
+        if self.host.refuses(path.encoded_slash) {
             return Ok(self.refused(settings, NOT_FOUND));
         }
         if path.is_hidden() {

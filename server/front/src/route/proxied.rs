@@ -3,7 +3,7 @@
 use super::mapping::{percent_encode, Mapping};
 use super::{Outcome, Route};
 use crate::path::Path;
-use mehari_config::{Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_config::{EncodedSlashes, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use std::sync::Arc;
 
 /// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
@@ -25,8 +25,10 @@ pub fn route(
     mapping: Mapping,
 ) -> Option<Route> {
     let speech = site.upstream(&proxied.upstream)?.speech();
+    let is_kept = !proxied.raw && site.host(host).encoded_slashes() == EncodedSlashes::Kept;
     let target = match (proxied.raw || path.encoded_slash, raw) {
         (true, Some(raw)) => proxied.path(raw)?,
+        (true, None) if is_kept => with_slashes_as_sent(&encoded(&proxied, path)?),
         (true, None) => return None,
         (false, _) => encoded(&proxied, path)?,
     };
@@ -59,6 +61,21 @@ fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
         (PassFrom::Prefix(_), Some(rest)) => Some([to.as_bytes(), &percent_encode(rest)].concat()),
         _ => Some(percent_encode(&rest)),
     }
+}
+
+/// A `%2F` of the path, not encoded once more.
+fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
+    let mut sent = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = memchr::memmem::find(rest, b"%252") {
+        let is_slash = rest
+            .get(at + 4)
+            .is_some_and(|byte| matches!(byte, b'f' | b'F'));
+        sent.extend_from_slice(&rest[..at + 1]);
+        rest = &rest[at + if is_slash { 3 } else { 1 }..];
+    }
+    sent.extend_from_slice(rest);
+    sent
 }
 
 /// How much of the path is SCRIPT_NAME, and SCRIPT_FILENAME. A `.php` in the path ends the script;
