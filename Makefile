@@ -54,11 +54,15 @@ soak: build ## load a server for long and watch its memory, descriptors and proc
 
 # The Perl side is built where it will stand; a package (DESTDIR) leaves that to the first start.
 SHARE = $(DESTDIR)$(PREFIX)/share/mehari
-install: ## copy the program and its Perl side below PREFIX (/usr/local; DESTDIR for a package)
+UNITS = $(DESTDIR)$(PREFIX)/lib/systemd/system
+DOCS  = $(DESTDIR)$(PREFIX)/share/doc/mehari
+install: ## copy the program, its Perl side, units and documents below PREFIX (/usr/local; DESTDIR for a package)
 	@[ -x $(RELEASE) ] || { echo "Nothing is built yet: run make build first, as the user who has Rust." >&2; exit 1; }
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/mehari
-	install -D -m 644 packaging/systemd/mehari.service $(DESTDIR)$(PREFIX)/lib/systemd/system/mehari.service
-	install -d $(SHARE)/perl
+	install -d $(UNITS) $(DOCS)/docs $(SHARE)/perl
+	for unit in mehari.service mehari.socket; do sed 's|/usr/local/|$(PREFIX)/|g' packaging/systemd/$$unit >$(UNITS)/$$unit && chmod 644 $(UNITS)/$$unit || exit 1; done
+	install -m 644 README.md ARCHITECTURE.md CHANGELOG.md LICENSE packaging/INSTALL.md $(DOCS)
+	install -m 644 docs/*.md $(DOCS)/docs
 	tar -C perl --exclude=./build --exclude=./t -cf - . | tar -C $(SHARE)/perl --no-same-owner -xf -
 	@if [ -z "$(DESTDIR)" ]; then $(PERL) $(SHARE)/perl/build.pl >/dev/null; fi
 

@@ -116,21 +116,7 @@ fn check_looks_at_a_folder_as_serve_would() {
 }
 
 #[test]
-fn wrong_usage_exits_2_and_help_exits_0() {
-    for wrong in [
-        &["check"][..],
-        &["check", "-f"],
-        &["check", "-f", "a", "b"],
-        &["check", "-D", "X", "."],
-        &["directives", "--yaml"],
-    ] {
-        let told = mehari(wrong);
-        assert_eq!(told.status.code(), Some(2), "{wrong:?}");
-        assert!(
-            text(&told.stdout).is_empty() && text(&told.stderr).contains("error: "),
-            "{wrong:?}"
-        );
-    }
+fn help_is_no_failure_and_has_an_example() {
     for command in ["check", "directives"] {
         let told = mehari(&[command, "--help"]);
         assert_eq!(told.status.code(), Some(0));
@@ -177,4 +163,42 @@ fn output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none()
     let left = printed_to(OwnedFd::from(writer).into());
     assert_eq!(left.status.code(), Some(128 + 13));
     assert_eq!(String::from_utf8_lossy(&left.stderr), "");
+}
+
+#[test]
+fn wrong_arguments_of_every_command_get_one_line_and_status_2() {
+    for words in [
+        "serve --workres 3",
+        "check",
+        "check -f",
+        "check -f a b",
+        "check -D X .",
+        "directives --jsn",
+        "certificate --nonsense",
+        "status --nonsense",
+        "reload --nonsense",
+        "stop --nonsense",
+        "drain",
+        "resume --nonsense",
+        "cache",
+        "cache purge",
+        "bench",
+        "bench --nonsense http://127.0.0.1:9/",
+        "bench merge",
+        "bench export",
+        "bench machine --nonsense",
+        "compare --nonsense",
+        "parity --nonsense",
+        "record --nonsense",
+        "replay --nonsense",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mehari"));
+        let output = command.args(words.split(' ')).output();
+        let output = output.expect("the command runs");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {told}");
+        assert_eq!(told.lines().count(), 1, "{words}: {told}");
+        assert!(told.starts_with("mehari "), "{words}: {told}");
+        assert_eq!(text(&output.stdout), "", "{words}");
+    }
 }

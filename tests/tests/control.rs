@@ -1,7 +1,7 @@
 //! Starting, stopping and asking: signals, the control commands, logs, ports.
 
 use mehari_harness::scripts::{nap, plain, simple, workers};
-use mehari_harness::{eventually, Connection, Request, Rung, Server, PATIENCE};
+use mehari_harness::{binary, eventually, processes, Connection, Request, Rung, Server, PATIENCE};
 use rustix::process::Signal;
 
 /// Says that it has begun, as `nap` waits for, and then sleeps for longer than any test.
@@ -27,6 +27,41 @@ fn term_and_quit_finish_what_is_under_way() {
             let status = server.wait().expect("it ends");
             assert!(status.success(), "{signal:?}: {status}");
         }
+    }
+}
+
+#[test]
+fn signal_during_the_start_ends_it_and_leaves_nothing_behind() {
+    for signal in [Signal::Term, Signal::Int, Signal::Quit] {
+        let builder = Server::builder();
+        let root = builder.folder_of(".");
+        let place = |name: &str| root.join(name);
+        let start_up = "open my $f, '>', q{@ROOT@/pid}; print $f $$; close $f; sleep 1000; 1;";
+        let conf =
+            "Listen 127.0.0.1:0\nPidFile @ROOT@/server.pid\nPerlRequire @ROOT@/start_up.pl\n";
+        let _site = builder
+            .file("start_up.pl", start_up)
+            .file("httpd.conf", conf)
+            .fill_in(&["start_up.pl", "httpd.conf"], &[]);
+        let mut server = std::process::Command::new(binary::mehari())
+            .arg("serve")
+            .arg("-f")
+            .arg(place("httpd.conf"))
+            .arg("--control")
+            .arg(place("control"))
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        let zygote = || std::fs::read_to_string(place("pid")).unwrap_or_default();
+        let loads = eventually(PATIENCE, || !zygote().is_empty());
+        let pid = rustix::process::Pid::from_child(&server);
+        rustix::process::kill_process(pid, signal).expect("our child");
+        assert!(loads && server.wait().expect("our child").success());
+        for left in ["server.pid", "control"] {
+            assert!(!place(left).exists(), "{signal:?}: {left} is left");
+        }
+        let zygote = zygote().parse().expect("a number");
+        assert!(eventually(PATIENCE, || !processes::is_alive(zygote)));
     }
 }
 

@@ -37,7 +37,7 @@ fn secure_server() -> Secure {
         std::env::temp_dir().join(format!("mehari-load-{}-{:p}.pem", std::process::id(), &own));
     std::fs::write(&certificate, own.cert.pem()).expect("a temporary file");
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(own.key_pair.serialize_der());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let configuration = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")

@@ -1,5 +1,6 @@
 //! What commands built on clap and tokio share: one line for a wrong argument, and a runtime.
 
+use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -12,9 +13,26 @@ pub fn parse<O: clap::Parser>(command: &str, arguments: Vec<OsString>) -> Result
             say!("{error}");
             return ExitCode::SUCCESS;
         }
-        eprintln!("{command}: {}", one_line(&error.to_string()));
+        let told = match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => nothing_said::<O>(),
+            _ => one_line(&error.to_string()),
+        };
+        eprintln!("{command}: {told}");
         ExitCode::from(2)
     })
+}
+
+/// Where clap would print its help: what could have been said.
+fn nothing_said<O: clap::Parser>() -> String {
+    let command = O::command();
+    let words: Vec<&str> = command
+        .get_subcommands()
+        .map(|one| one.get_name())
+        .collect();
+    format!(
+        "a word is missing; expected {} (--help says more)",
+        words.join(", ")
+    )
 }
 
 /// clap tells the error, a tip and the usage in paragraphs; the usage is in `--help`.
@@ -25,7 +43,9 @@ fn one_line(text: &str) -> String {
         .next()
         .unwrap_or(told);
     let mut line = String::new();
-    for part in told.lines().map(str::trim).filter(|part| !part.is_empty()) {
+    // That a word which looks like an option may be none is seldom what was meant.
+    let parts = told.lines().map(str::trim);
+    for part in parts.filter(|part| !part.is_empty() && !part.starts_with("tip: to pass ")) {
         let part = part
             .trim_start_matches("error: ")
             .trim_start_matches("tip: ");

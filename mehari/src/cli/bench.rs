@@ -9,7 +9,6 @@ pub(super) mod plan;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
 use mehari_load::live::{Watched, Window};
 use mehari_load::{measure, report, Control, Measurement};
 use mehari_record::{Judgement, Record};
@@ -24,14 +23,9 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Some("machine") => return machine::run(arguments.split_off(1)),
         _ => {}
     }
-    let words = std::iter::once(OsString::from("mehari bench")).chain(arguments);
-    let arguments = match Arguments::try_parse_from(words) {
+    let arguments: Arguments = match super::arguments::parse("mehari bench", arguments) {
         Ok(arguments) => arguments,
-        Err(error) if !error.use_stderr() => {
-            say!("{error}");
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => return usage(&one_line(&error)),
+        Err(status) => return status,
     };
     match bench(&arguments) {
         Ok(status) => status,
@@ -42,21 +36,6 @@ pub fn run(mut arguments: Vec<OsString>) -> ExitCode {
 fn usage(why: &str) -> ExitCode {
     eprintln!("mehari bench: {why}");
     ExitCode::from(2)
-}
-
-/// What clap says on several lines: the fault and its nearest right word.
-fn one_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let fault = lines
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_string();
-    match lines.find(|line| line.starts_with("tip: ")) {
-        Some(tip) => format!("{fault} ({})", tip.trim_start_matches("tip: ")),
-        None => format!("{fault} (`mehari bench --help` lists the options)"),
-    }
 }
 
 /// An error here means that no load was sent.

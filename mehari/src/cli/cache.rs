@@ -1,5 +1,6 @@
 //! `mehari cache purge URL`, through the control socket.
 
+use super::arguments;
 use super::control::{message, run as ask, Options};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -25,14 +26,10 @@ enum What {
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let name = OsString::from("mehari cache");
-    match Cache::try_parse_from(std::iter::once(name).chain(arguments)) {
+    match arguments::parse("mehari cache", arguments) {
         Ok(Cache {
             what: What::Purge { url, options },
         }) => ask(&format!("purge {url}"), &options, message),
-        Err(error) => {
-            let _ = error.print();
-            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-        }
+        Err(status) => status,
     }
 }

@@ -3,6 +3,7 @@
 //! Certificate and key go into one file that only its owner can read. `mehari serve --listen
 //! https://...` makes and keeps one by itself when there is none.
 
+use super::arguments;
 use clap::Parser;
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose};
 use std::ffi::OsString;
@@ -32,10 +33,9 @@ struct Options {
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let command = std::iter::once(OsString::from("mehari certificate"));
-    let options = match Options::try_parse_from(command.chain(arguments)) {
+    let options: Options = match arguments::parse("mehari certificate", arguments) {
         Ok(options) => options,
-        Err(error) => return super::check::usage(&error),
+        Err(status) => return status,
     };
     match write(&options.out, options.names) {
         Ok(()) => {

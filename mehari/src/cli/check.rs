@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::cli::arguments;
 use crate::cli::serve::checks::Findings;
 use clap::Parser;
 use mehari_config::{Note, NoteKind, Problems, Site};
@@ -46,10 +47,9 @@ struct Options {
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let command = std::iter::once(OsString::from("mehari check"));
-    let options = match Options::try_parse_from(command.chain(arguments)) {
+    let options: Options = match arguments::parse("mehari check", arguments) {
         Ok(options) => options,
-        Err(error) => return usage(&error),
+        Err(status) => return status,
     };
     let checked = match (&options.conf, &options.path) {
         (Some(conf), _) => {
@@ -78,7 +78,6 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     for doubt in checked.iter().flat_map(Site::doubts) {
         eprintln!("mehari check: {doubt}");
     }
-    // A reader that has seen enough (`| head`) is no failure.
     say!("{text}");
     match checked {
         Ok(_) => ExitCode::SUCCESS,
@@ -97,15 +96,6 @@ fn look_around(site: Site) -> Result<Site, Refused> {
             problems,
             notes: site.notes,
         })),
-    }
-}
-
-/// Prints what clap says about the arguments: help is no failure, anything else is usage.
-pub(super) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    match error.use_stderr() {
-        true => ExitCode::from(2),
-        false => ExitCode::SUCCESS,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Talking to a running server through its control socket: what `status`, `reload` and `stop` share.
 
+use super::arguments;
 use clap::Parser;
 use mehari_front::{GroupStatus, Stats};
 use mehari_pool::PoolStatus;
@@ -102,13 +103,9 @@ struct NamedOptions {
 
 /// Runs one command about one back end.
 pub fn named_command(word: &'static str, arguments: Vec<OsString>) -> ExitCode {
-    let name = OsString::from(format!("mehari {word}"));
-    match NamedOptions::try_parse_from(std::iter::once(name).chain(arguments)) {
+    match arguments::parse::<NamedOptions>(&format!("mehari {word}"), arguments) {
         Ok(named) => run(&format!("{word} {}", named.name), &named.options, message),
-        Err(error) => {
-            let _ = error.print();
-            ExitCode::from(if error.use_stderr() { 2 } else { 0 })
-        }
+        Err(status) => status,
     }
 }
 
@@ -118,15 +115,10 @@ pub fn command(
     arguments: Vec<OsString>,
     show: fn(&Value) -> String,
 ) -> ExitCode {
-    let name = OsString::from(format!("mehari {word}"));
-    let options = match Options::try_parse_from(std::iter::once(name).chain(arguments)) {
-        Ok(options) => options,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
-    };
-    run(word, &options, show)
+    match arguments::parse(&format!("mehari {word}"), arguments) {
+        Ok(options) => run(word, &options, show),
+        Err(status) => status,
+    }
 }
 
 /// Sends one line to the running server and prints what it says.

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use mehari_config::{Directive, DIRECTIVES};
 
+use super::arguments;
+
 #[derive(Parser)]
 #[command(
     name = "mehari directives",
@@ -24,10 +26,9 @@ struct Options {
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let command = std::iter::once(OsString::from("mehari directives"));
-    let options = match Options::try_parse_from(command.chain(arguments)) {
+    let options: Options = match arguments::parse("mehari directives", arguments) {
         Ok(options) => options,
-        Err(error) => return super::check::usage(&error),
+        Err(status) => return status,
     };
     let text = if options.json {
         format!("{:#}\n", mehari_config::directives_json())
@@ -41,7 +42,6 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             Err(code) => return code,
         }
     };
-    // A reader that has seen enough (`| head`) is no failure.
     say!("{text}");
     ExitCode::SUCCESS
 }

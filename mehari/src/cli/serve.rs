@@ -1,6 +1,6 @@
 //! `mehari serve`: reads what to serve, binds, loads the first generation, says it is ready, serves.
 
-use crate::cli::certificate;
+use crate::cli::{arguments, certificate};
 use clap::Parser;
 use mehari_config::{CertificateFiles, Host, Listen, Rung, Site};
 use std::ffi::OsString;
@@ -65,16 +65,12 @@ pub struct Options {
 }
 
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let command = std::iter::once(OsString::from("mehari serve"));
-    let options = match Options::try_parse_from(command.chain(arguments)) {
+    let options = match arguments::parse::<Options>("mehari serve", arguments) {
         Ok(options) => Options {
             sockets_given: service::brings_sockets(),
             ..options
         },
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
+        Err(status) => return status,
     };
     let site = match options.site() {
         Ok(site) => site,

@@ -28,6 +28,12 @@ impl Fault {
         }
     }
 
+    /// The same fault where words behind the directive look like a comment: they are arguments, as in Apache.
+    pub fn of_a_comment(mut self) -> Fault {
+        self.message.push_str("; a comment needs a line of its own");
+        self
+    }
+
     /// The same fault with the nearest name that would have been understood.
     pub fn or_nearest<'a>(mut self, word: &str, names: impl Iterator<Item = &'a str>) -> Fault {
         if let Some(name) = crate::nearest(word, names) {

@@ -97,8 +97,7 @@ impl Group {
     }
 
     /// A member for a request now. Those that wait have gone before: a free member is theirs.
-    pub(crate) fn take(self: &Rc<Group>, wish: &Wish) -> Option<Lease> {
-        let now = Instant::now();
+    pub(crate) fn take(self: &Rc<Group>, wish: &Wish, now: Instant) -> Option<Lease> {
         let member = self.pick(wish, now)?;
         Some(Lease::new(self.clone(), member, now))
     }
@@ -151,10 +150,9 @@ impl Group {
     }
 
     /// Whether a request that finds no member may wait for one, and if not, why.
-    pub(crate) fn may_wait(&self) -> Result<(), Fault> {
+    pub(crate) fn may_wait(&self, now: Instant) -> Result<(), Fault> {
         let settings = self.settings.borrow();
         let members = self.members.borrow();
-        let now = Instant::now();
         let mut usable = members
             .iter()
             .filter(|one| one.standing() != Standing::Disabled);
@@ -175,7 +173,8 @@ impl Group {
     /// Something became free, or came back: the oldest request that can use it has it at once.
     pub(crate) fn hand_on(self: &Rc<Group>) {
         if self.queue.length() > 0 {
-            self.queue.serve(|wish| self.take(wish));
+            let now = Instant::now();
+            self.queue.serve(|wish| self.take(wish, now));
         }
     }
 

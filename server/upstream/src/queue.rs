@@ -166,28 +166,29 @@ impl Seeking {
 
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Lease, Fault>> {
         if let Some(mut wish) = self.wish.take() {
+            let now = Instant::now();
             if self.group.queue.length() == 0 || !wish.is_plain() {
-                if let Some(lease) = self.group.take(&wish) {
+                if let Some(lease) = self.group.take(&wish, now) {
                     return Poll::Ready(Ok(lease));
                 }
             }
             // Nobody else is there: whoever failed this request may serve it after all.
             if !wish.tried.is_empty() {
                 wish.tried.clear();
-                if let Some(lease) = self.group.take(&wish) {
+                if let Some(lease) = self.group.take(&wish, now) {
                     return Poll::Ready(Ok(lease));
                 }
             }
-            if let Err(fault) = self.group.may_wait() {
+            if let Err(fault) = self.group.may_wait(now) {
                 return Poll::Ready(Err(fault));
             }
-            self.place = Some(self.take_place(wish));
+            self.place = Some(self.take_place(wish, now));
         }
         let Some(place) = &mut self.place else {
             return Poll::Ready(Err(Fault::NoBackEnd));
         };
         if let Some(lease) = place.waiter.lease.take() {
-            self.waited = place.since.elapsed();
+            self.waited = lease.since().saturating_duration_since(place.since);
             self.place = None;
             return Poll::Ready(Ok(lease));
         }
@@ -200,9 +201,8 @@ impl Seeking {
         Poll::Pending
     }
 
-    fn take_place(&self, wish: Wish) -> Place {
+    fn take_place(&self, wish: Wish, since: Instant) -> Place {
         let queue = &self.group.queue;
-        let since = Instant::now();
         let until = since + self.group.queue_timeout();
         if !queue.looks_at.get().is_some_and(|next| next <= until) {
             queue.looks_at.set(Some(until));
@@ -215,7 +215,7 @@ impl Seeking {
         }
     }
 
-    /// How long it had to wait.
+    /// How long it had to wait, until it was given a member or up.
     pub fn waited(&self) -> Duration {
         self.waited
     }

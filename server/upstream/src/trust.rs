@@ -6,7 +6,7 @@ use crate::Fault;
 use mehari_config::{BackEnd, ProxyTls};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::WebPkiServerVerifier;
-use rustls::crypto::{ring, CryptoProvider};
+use rustls::crypto::{aws_lc_rs, CryptoProvider};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
@@ -29,7 +29,7 @@ pub struct Greeting {
 impl Trust {
     /// Reads every file. `Err`: the directive, its file and what is wrong.
     pub fn load(settings: &ProxyTls) -> Result<Trust, String> {
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = verifier(settings, &provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

@@ -7,6 +7,19 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
+/// A back end that answers each request when it is told to go; and how often it was asked.
+fn patient() -> (BackEnd, Arc<AtomicUsize>, mpsc::Sender<()>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (count, (go, may_go)) = (asked.clone(), mpsc::channel::<()>());
+    let may_go = Mutex::new(may_go);
+    let back_end = BackEnd::start(move |_, stream| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let _ = may_go.lock().expect("no panic").recv();
+        stream.write_all(&answer("ok")).is_ok()
+    });
+    (back_end, asked, go)
+}
+
 #[test]
 fn requests_that_wait_for_a_busy_member_are_served_in_order_and_bounded() {
     let order: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -47,14 +60,7 @@ fn requests_that_wait_for_a_busy_member_are_served_in_order_and_bounded() {
 
 #[test]
 fn a_request_that_waits_too_long_is_answered_503_and_costs_no_back_end() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let (count, (go, may_go)) = (asked.clone(), mpsc::channel::<()>());
-    let may_go = Mutex::new(may_go);
-    let back_end = BackEnd::start(move |_, stream| {
-        count.fetch_add(1, Ordering::Relaxed);
-        let _ = may_go.lock().expect("no panic").recv();
-        stream.write_all(&answer("ok")).is_ok()
-    });
+    let (back_end, asked, go) = patient();
     let server = balancer(&[&back_end], "max=1", "timeout=1");
     std::thread::scope(|scope| {
         let first = scope.spawn(|| server.get("/").status);
@@ -69,14 +75,7 @@ fn a_request_that_waits_too_long_is_answered_503_and_costs_no_back_end() {
 
 #[test]
 fn a_reload_that_shortens_the_wait_is_for_those_who_come_after_it() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let (count, (go, may_go)) = (asked.clone(), mpsc::channel::<()>());
-    let may_go = Mutex::new(may_go);
-    let back_end = BackEnd::start(move |_, stream| {
-        count.fetch_add(1, Ordering::Relaxed);
-        let _ = may_go.lock().expect("no panic").recv();
-        stream.write_all(&answer("ok")).is_ok()
-    });
+    let (back_end, asked, go) = patient();
     let waits = |seconds| balancer_conf(&[&back_end], "max=1", &format!("timeout={seconds}"));
     let server = builder("Include pool.conf\n")
         .file("pool.conf", &waits(600))

@@ -44,7 +44,7 @@ impl ServerCertVerifier for Anyone {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::ring::default_provider()
+        rustls::crypto::aws_lc_rs::default_provider()
             .signature_verification_algorithms
             .supported_schemes()
     }
@@ -58,12 +58,13 @@ impl Client {
         versions: &[&'static rustls::SupportedProtocolVersion],
         own: Option<&Pair>,
     ) -> Client {
-        let builder =
-            ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_protocol_versions(versions)
-                .expect("versions")
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Anyone));
+        let builder = ClientConfig::builder_with_provider(Arc::new(
+            rustls::crypto::aws_lc_rs::default_provider(),
+        ))
+        .with_protocol_versions(versions)
+        .expect("versions")
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anyone));
         Client(match own {
             None => builder.with_no_client_auth(),
             Some(own) => {

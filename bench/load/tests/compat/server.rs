@@ -131,7 +131,7 @@ fn serve_tls(mut stream: TcpStream, state: &State, configuration: Arc<rustls::Se
 
 /// A certificate nobody has signed, made anew.
 fn certificate() -> Arc<rustls::ServerConfig> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let names = ["localhost".to_string(), "127.0.0.1".to_string()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();
     let key = PrivateKeyDer::try_from(made.key_pair.serialize_der()).unwrap();

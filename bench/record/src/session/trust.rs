@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use rustls::ClientConfig;
 use tokio_rustls::TlsConnector;
 
@@ -15,10 +15,10 @@ pub struct Trust(TlsConnector);
 impl Trust {
     /// The system's roots (`SSL_CERT_FILE` names others), or any certificate.
     pub fn new(anyone: bool) -> Trust {
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
-            .expect("ring supports the default TLS versions");
+            .expect("it supports the default TLS versions");
         let config = match anyone {
             true => builder
                 .dangerous()

@@ -61,7 +61,10 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
         notify,
     };
     let served = runtime.block_on(tasks.run_until(run(start)));
+    drop(tasks);
     logs.flush();
+    // Not waited for: a thread that reads a slow disk, or builds the Perl side for a start that was ended.
+    runtime.shutdown_background();
     served
 }
 
@@ -110,6 +113,7 @@ async fn run(start: Start) -> Result<(), String> {
         .iter()
         .map(|bound| (bound.url.clone(), bound.port))
         .unzip();
+    let mut caught = signals::catch()?;
     let control = Control::open(
         options.control.as_deref(),
         ports.iter().flatten().next().copied(),
@@ -127,9 +131,15 @@ async fn run(start: Start) -> Result<(), String> {
     };
     let software = concat!("Mehari/", env!("CARGO_PKG_VERSION"));
     let cgi = Cgi::new(limits, software, logs.error.clone());
-    let pool = Pool::start(site.clone(), plans, logs.error.clone())
-        .await
-        .map_err(|error| error.to_string())?;
+    let pool = tokio::select! {
+        pool = Pool::start(site.clone(), plans, logs.error.clone()) => {
+            pool.map_err(|error| error.to_string())?
+        }
+        signal = caught.end() => {
+            logs.error.notice(format_args!("{signal}: ended before it served"));
+            return Ok(());
+        }
+    };
     for reasoning in pool.reasoning() {
         logs.error.notice(reasoning);
     }
@@ -153,11 +163,7 @@ async fn run(start: Start) -> Result<(), String> {
     ));
     let (stop, stopped) = tokio::sync::watch::channel(Stop::No);
     spawn_local(control.listen(reloader.clone(), stop.clone()));
-    spawn_local(signals::handle(
-        reloader.clone(),
-        stop.clone(),
-        logs.clone(),
-    ));
+    spawn_local(caught.obey(reloader.clone(), stop.clone(), logs.clone()));
     if secure {
         spawn_local(certificates::watch(reloader.clone()));
     }

@@ -28,10 +28,7 @@ pub const GROUP: Group = Group {
             "SSIErrorMsg",
             words("TEXT", 1, 1),
             "What stands in a page for an element that fails; the log says why.",
-            |target, arguments| {
-                let text = arguments.text(0)?.to_string();
-                push(target, IncludesChange::ErrorMessage(text))
-            },
+            |target, arguments| push_text(target, arguments, IncludesChange::ErrorMessage),
         )
         .htaccess(AUTH)
         .otherwise("[an error occurred while processing this directive]")
@@ -40,10 +37,7 @@ pub const GROUP: Group = Group {
             "SSITimeFormat",
             words("FORMAT", 1, 1),
             "How dates are written, as strftime(3) has it.",
-            |target, arguments| {
-                let text = arguments.text(0)?.to_string();
-                push(target, IncludesChange::TimeFormat(text))
-            },
+            |target, arguments| push_text(target, arguments, IncludesChange::TimeFormat),
         )
         .htaccess(AUTH)
         .otherwise("%A, %d-%b-%Y %H:%M:%S %Z")
@@ -52,10 +46,7 @@ pub const GROUP: Group = Group {
             "SSIUndefinedEcho",
             words("TEXT", 1, 1),
             "What `echo` shows of a variable that is not set.",
-            |target, arguments| {
-                let text = arguments.text(0)?.to_string();
-                push(target, IncludesChange::Undefined(text))
-            },
+            |target, arguments| push_text(target, arguments, IncludesChange::Undefined),
         )
         .htaccess(AUTH)
         .otherwise("(none)")
@@ -75,6 +66,14 @@ pub const GROUP: Group = Group {
         Directive::ignored("SSILastModified", TAGS),
     ],
 };
+
+fn push_text(
+    target: &mut Target,
+    arguments: &Arguments,
+    change: fn(String) -> IncludesChange,
+) -> Applied {
+    push(target, change(arguments.text(0)?.to_string()))
+}
 
 pub(super) fn push(target: &mut Target, change: IncludesChange) -> Applied {
     target.changes.push(Change::Includes(change));

@@ -42,7 +42,15 @@ impl Reader<'_> {
             words: rest,
             end,
         };
-        row.shape.check(&arguments)?;
+        let commented = rest.iter().any(|word| word.text.starts_with('#'));
+        let told = |fault: Fault| {
+            if commented {
+                fault.of_a_comment()
+            } else {
+                fault
+            }
+        };
+        row.shape.check(&arguments).map_err(told)?;
         if row.place == Place::Shared && self.host.is_some() {
             let message = "the main server's holds for all hosts".to_string();
             self.add_note(row.name, name.at, NoteKind::Ignored, message);
@@ -50,7 +58,7 @@ impl Reader<'_> {
         }
         let preloads = self.environment.preloads.len();
         let own = self.host.as_ref().map(|host| host.team.own);
-        self.apply(row, &arguments)?;
+        self.apply(row, &arguments).map_err(told)?;
         self.check_own_perl(own.unwrap_or_default(), name.at)?;
         self.note_own_line(row, name.at);
         self.note(row, name.at);

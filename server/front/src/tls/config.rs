@@ -4,14 +4,14 @@ use super::certificate::{self, Certificates};
 use super::client;
 use super::hosts::Trouble;
 use mehari_config::{TlsSettings, TlsVersion};
-use rustls::crypto::{ring, CryptoProvider};
+use rustls::crypto::{aws_lc_rs, CryptoProvider};
 use rustls::server::ProducesTickets;
 use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 use std::sync::Arc;
 
 /// The one library that does the arithmetic.
 pub fn provider() -> CryptoProvider {
-    ring::default_provider()
+    aws_lc_rs::default_provider()
 }
 
 /// Keys for tickets, new ones by themselves every few hours.
@@ -19,7 +19,7 @@ pub fn tickets(settings: &TlsSettings) -> Result<Option<Arc<dyn ProducesTickets>
     if settings.tickets == Some(false) {
         return Ok(None);
     }
-    let tickets = ring::Ticketer::new();
+    let tickets = aws_lc_rs::Ticketer::new();
     tickets
         .map(Some)
         .map_err(|error| Trouble::Settings(format!("session tickets: {error}")))

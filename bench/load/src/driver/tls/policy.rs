@@ -16,7 +16,7 @@ use crate::plan::{PlanError, TlsPolicy, TlsVersions};
 
 /// A configuration with a resumption cache of its own: make one for each thread.
 pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig>, PlanError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let versions: &[_] = match policy.versions {
         TlsVersions::All => &[&rustls::version::TLS13, &rustls::version::TLS12],
         TlsVersions::Only12 => &[&rustls::version::TLS12],

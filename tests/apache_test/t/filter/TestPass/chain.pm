@@ -15,8 +15,8 @@ use Apache2::SubRequest  ();
 use APR::Brigade ();
 use APR::Bucket  ();
 use APR::Pool    ();
-use Apache2::Const -compile => qw(OK DECLINED MODE_READBYTES);
-use APR::Const -compile => qw(BLOCK_READ);
+use Apache2::Const -compile => qw(OK DECLINED);
+use Own::Body ();
 
 sub names {
     my $f    = shift;
@@ -39,16 +39,8 @@ sub says { my $r = shift; $r->content_type('text/plain'); $r->puts('some text');
 sub by_hand {
     my $r     = shift;
     my $alloc = $r->connection->bucket_alloc;
-    my ($in, $out) = map { APR::Brigade->new($r->pool, $alloc) } 1, 2;
-    my ($body, $ended) = ('', 0);
-    until ($ended) {
-        $r->input_filters->get_brigade($in, Apache2::Const::MODE_READBYTES, APR::Const::BLOCK_READ, 8192);
-        while (my $bucket = $in->first) {
-            $ended = $bucket->is_eos;
-            if (!$ended) { $bucket->read(my $part); $body .= $part }
-            $bucket->delete;
-        }
-    }
+    my $out   = APR::Brigade->new($r->pool, $alloc);
+    my $body  = Own::Body::of($r);
     $r->content_type('text/plain');
     $out->insert_tail(APR::Bucket->new($alloc, uc $body));
     $r->output_filters->fflush($out);
@@ -75,17 +67,16 @@ PerlModule TestPass::chain
 <LocationMatch ^/TestPass__chain>
     SetHandler modperl
 </LocationMatch>
-<Location /TestPass__chain/names>
-    PerlResponseHandler TestPass::chain::says
-    PerlOutputFilterHandler TestPass::chain::names
-    PerlOutputFilterHandler TestPass::chain::declines
-</Location>
-<Location /TestPass__chain/hand>
-    PerlResponseHandler TestPass::chain::by_hand
-</Location>
-<Location /TestPass__chain/within>
-    PerlResponseHandler TestPass::chain::within
-    PerlOutputFilterHandler TestPass::chain::before
-    PerlOutputFilterHandler TestPass::chain::behind
-</Location>
+# Location, handler, filters.
+<Perl>
+my %made = (
+    names    => 'says names declines',
+    hand     => 'by_hand',
+    within   => 'within before behind',
+);
+for my $name (keys %made) {
+    my ($handler, @filters) = map { "TestPass::chain::$_" } split ' ', $made{$name};
+    $Location{"/TestPass__chain/$name"} = { PerlResponseHandler => $handler, @filters ? (PerlOutputFilterHandler => \@filters) : () };
+}
+</Perl>
 </NoAutoConfig>

@@ -13,32 +13,17 @@ use APR::Brigade ();
 use APR::Bucket  ();
 use APR::Pool    ();
 use APR::Table   ();
-use Apache2::Const -compile => qw(OK DECLINED MODE_READBYTES);
-use APR::Const -compile => qw(SUCCESS BLOCK_READ);
+use Apache2::Const -compile => qw(OK DECLINED);
+use APR::Const -compile => 'SUCCESS';
+use Own::Body ();
 
 sub response {
     my $r = shift;
     $r->content_type('text/plain');
-    my $body  = $r->dir_config('Dies') ? body($r) : eval { body($r) };
+    my $body  = $r->dir_config('Dies') ? Own::Body::of($r) : eval { Own::Body::of($r) };
     my $notes = join ' ', map { "$_=" . ($r->notes->get($_) || 0) } qw(begun calls);
     $r->print(!defined $body ? 'failed' : length $body > 100 ? length $body : "($body)", " $notes");
     return Apache2::Const::OK;
-}
-
-# Under mod_perl `$r->read` takes an empty brigade for the end.
-sub body {
-    my $r    = shift;
-    my $bb   = APR::Brigade->new($r->pool, $r->connection->bucket_alloc);
-    my $body = '';
-    while (1) {
-        $r->input_filters->get_brigade($bb, Apache2::Const::MODE_READBYTES, APR::Const::BLOCK_READ, 8192);
-        while (my $bucket = $bb->first) {
-            return $body if $bucket->is_eos;
-            $bucket->read(my $part);
-            $body .= $part;
-            $bucket->delete;
-        }
-    }
 }
 
 sub greedy { my $f = shift; $f->read(my $part, 10); return Apache2::Const::DECLINED }
@@ -122,26 +107,10 @@ PerlModule TestPass::input
     SetHandler modperl
     PerlResponseHandler TestPass::input::response
 </Location>
-<Location /TestPass__input/greedy>
-    PerlInputFilterHandler TestPass::input::greedy
-</Location>
 <Location /TestPass__input/dies>
     PerlSetVar Dies yes
-    PerlInputFilterHandler TestPass::input::dies
 </Location>
-<Location /TestPass__input/partly>
-    PerlInputFilterHandler TestPass::input::partly
-</Location>
-<Location /TestPass__input/around>
-    PerlInputFilterHandler TestPass::input::around
-</Location>
-<Location /TestPass__input/counted>
-    PerlInputFilterHandler TestPass::input::counted
-</Location>
-<Location /TestPass__input/few>
-    PerlInputFilterHandler TestPass::input::few
-</Location>
-<Location /TestPass__input/pieces>
-    PerlInputFilterHandler TestPass::input::pieces
-</Location>
+<Perl>
+$Location{"/TestPass__input/$_"} = { PerlInputFilterHandler => "TestPass::input::$_" } for qw(greedy dies partly around counted few pieces);
+</Perl>
 </NoAutoConfig>

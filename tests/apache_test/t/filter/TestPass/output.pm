@@ -101,34 +101,20 @@ PerlModule TestPass::output
 <LocationMatch ^/TestPass__output>
     SetHandler modperl
 </LocationMatch>
-<Location /TestPass__output/many>
-    PerlResponseHandler TestPass::output::many
-    PerlOutputFilterHandler TestPass::output::declines
-    PerlOutputFilterHandler TestPass::output::swallows
-</Location>
-<Location /TestPass__output/blocks>
-    PerlResponseHandler TestPass::output::blocks
-    PerlOutputFilterHandler TestPass::output::marks
-</Location>
-<Location /TestPass__output/begun>
-    PerlResponseHandler TestPass::output::begun
-    PerlOutputFilterHandler TestPass::output::counted
-</Location>
-<Location /TestPass__output/sized>
-    PerlResponseHandler TestPass::output::sized
-    PerlOutputFilterHandler TestPass::output::measures
-</Location>
-<Location /TestPass__output/leaves>
-    PerlResponseHandler TestPass::output::leaves
-    PerlOutputFilterHandler TestPass::output::underscores
-    PerlOutputFilterHandler TestPass::output::upper_once
-</Location>
-<Location /TestPass__output/evals>
-    PerlResponseHandler TestPass::output::evals
-    PerlOutputFilterHandler TestPass::output::declines
-</Location>
-<Location /TestPass__output/file>
-    PerlResponseHandler TestPass::output::file
-    PerlOutputFilterHandler TestPass::output::capitals
-</Location>
+# Location, handler, filters.
+<Perl>
+my %made = (
+    many     => 'many declines swallows',
+    blocks   => 'blocks marks',
+    begun    => 'begun counted',
+    sized    => 'sized measures',
+    leaves   => 'leaves underscores upper_once',
+    evals    => 'evals declines',
+    file     => 'file capitals',
+);
+for my $name (keys %made) {
+    my ($handler, @filters) = map { "TestPass::output::$_" } split ' ', $made{$name};
+    $Location{"/TestPass__output/$name"} = { PerlResponseHandler => $handler, @filters ? (PerlOutputFilterHandler => \@filters) : () };
+}
+</Perl>
 </NoAutoConfig>
