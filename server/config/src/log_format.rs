@@ -110,6 +110,8 @@ pub struct LogNeeds {
     pub response_fields: bool,
     pub route: bool,
     pub backend_time: bool,
+    /// How long a request took.
+    pub duration: bool,
 }
 
 impl LogNeeds {
@@ -119,6 +121,7 @@ impl LogNeeds {
             response_fields: self.response_fields || other.response_fields,
             route: self.route || other.route,
             backend_time: self.backend_time || other.backend_time,
+            duration: self.duration || other.duration,
         }
     }
 }
@@ -195,6 +198,8 @@ impl LogFormat {
                 LogField::FileName | LogField::Handler | LogField::ServerName => needs.route = true,
                 LogField::RequestHost => (needs.request_fields, needs.route) = (true, true),
                 LogField::Backend => needs.backend_time = true,
+                LogField::Duration(_) => needs.duration = true,
+                LogField::Time(time) => needs.duration |= time.end,
                 _ => {}
             }
         }

@@ -33,7 +33,11 @@ impl AccessFormat {
     pub fn needs(&self) -> crate::LogNeeds {
         match self {
             AccessFormat::Custom(format) => format.needs(),
-            _ => crate::LogNeeds::default(),
+            AccessFormat::Combined => crate::LogNeeds::default(),
+            AccessFormat::Json => crate::LogNeeds {
+                duration: true,
+                ..crate::LogNeeds::default()
+            },
         }
     }
 }

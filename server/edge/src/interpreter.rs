@@ -17,7 +17,7 @@ use std::ptr;
 /// Instructions after which others have their turn.
 const SLICE: i64 = 10_000;
 /// Instructions until the hook is called for the first time. Most scripts are done by then.
-const BEGINNING: i64 = 100;
+const BEGINNING: i64 = 150;
 /// Bytes that may be allocated, whatever is freed meanwhile, before others have their turn.
 const SLICE_BYTES: usize = 1024 * 1024;
 /// Bytes that are few for a run.
@@ -187,7 +187,8 @@ impl Interpreter {
         unsafe {
             let meter = &mut *self.meter;
             meter.left = meter.left.saturating_sub(instructions as i64);
-            if instructions >= MUCH || meter.left <= 0 {
+            meter.slice = meter.slice.saturating_sub(instructions as i64);
+            if instructions >= MUCH || meter.left <= 0 || meter.slice <= 0 {
                 meter.step = 1;
                 meter.slice = 0;
                 ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, 1);

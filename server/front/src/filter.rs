@@ -4,6 +4,7 @@
 //! compressed (`program` decides, `filtered` does it). A place without filters never comes here.
 
 pub mod accept;
+mod decided;
 mod encoder;
 mod files;
 mod filtered;
@@ -12,6 +13,7 @@ mod variants;
 mod vary;
 
 pub use accept::weight;
+pub use decided::Decided;
 pub use encoder::whole;
 pub use files::answer as file;
 pub use filtered::{Filtered, IN_PLACE};

@@ -99,7 +99,7 @@ impl<D: Dispatch> Handle<D> {
     }
 
     pub fn site(&self) -> Arc<Site> {
-        self.0.site()
+        Arc::clone(&self.0.site())
     }
 
     /// Who of the back ends is up, and what they did.

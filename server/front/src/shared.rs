@@ -33,8 +33,13 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// The site, counted for this thread alone: each request asks for it several times, and to count for all threads takes
+/// longer.
+#[allow(clippy::redundant_allocation)]
+pub type OwnSite = Rc<Arc<Site>>;
+
 pub struct Shared<D: Dispatch> {
-    site: RefCell<Arc<Site>>,
+    site: RefCell<OwnSite>,
     pub pool: D,
     pub cgi: Cgi,
     pub lua: Lua,
@@ -119,7 +124,7 @@ impl<D: Dispatch> Shared<D> {
         Shared {
             upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
             lua: Lua::new(&site, &ground, &files),
-            site: RefCell::new(site),
+            site: RefCell::new(Rc::new(site)),
             pool,
             cgi,
             journal: journal.clone(),
@@ -165,7 +170,7 @@ impl<D: Dispatch> Shared<D> {
         journal.error(0, LogLevel::Notice, Origin::default(), &text);
     }
 
-    pub fn site(&self) -> Arc<Site> {
+    pub fn site(&self) -> OwnSite {
         self.site.borrow().clone()
     }
 
@@ -184,7 +189,7 @@ impl<D: Dispatch> Shared<D> {
         drop(meters);
         self.lua.renew(&site);
         self.gives_connections.set(site.gives_connections());
-        self.site.replace(site);
+        self.site.replace(Rc::new(site));
         self.routes.clear();
         self.ground.clear();
         self.hosts.clear();
@@ -264,6 +269,12 @@ impl<D: Dispatch> Shared<D> {
             .host(host)
             .gives_connections()
             .then_some(host)
+    }
+
+    /// Whether logs or counts want to know how long requests take.
+    pub fn times_requests(&self) -> bool {
+        let needs = self.log_needs.get();
+        needs.duration || needs.backend_time || self.meters.borrow().is_some()
     }
 
     /// Counts a request in; the number is its id.

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub struct Turn {
     pub id: u64,
-    began: Instant,
+    /// Where somebody wants to know how long it takes.
+    began: Option<Instant>,
     pub time: SystemTime,
     pub protocol: Protocol,
     pub is_head: bool,
@@ -73,7 +74,7 @@ impl Turn {
     pub fn begin<D: Dispatch>(shared: &Shared<D>, protocol: Protocol, is_head: bool) -> Turn {
         Turn {
             id: shared.request_begins(),
-            began: Instant::now(),
+            began: shared.times_requests().then(Instant::now),
             time: SystemTime::now(),
             protocol,
             is_head,
@@ -101,6 +102,11 @@ impl Turn {
             listener: None,
             promised: 0,
         }
+    }
+
+    /// Since it began; nothing where nobody wants to know.
+    fn lasted(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
     /// Leads the request on to another local target. False: it has been led around for too long.
@@ -144,7 +150,7 @@ impl Turn {
             self.response = head.to_vec();
         }
         if needs.backend_time {
-            self.head_after = Some(self.began.elapsed());
+            self.head_after = Some(self.lasted());
         }
     }
 
@@ -261,7 +267,7 @@ impl Turn {
         }
         let (method, target) = line.unwrap_or_default();
         if let Some(meters) = &mut *shared.meters.borrow_mut() {
-            meters.record(method, self.status, self.began.elapsed());
+            meters.record(method, self.status, self.lasted());
         }
         let site = needs.route.then(|| shared.site());
         let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);
@@ -275,7 +281,7 @@ impl Turn {
             peer_port: peer.remote_port,
             server_addr: peer.server_addr.as_bytes(),
             server_port: peer.server_port,
-            server_name: server_name.unwrap_or(&peer.server_addr).as_bytes(),
+            server_name: server_name.map_or(peer.server_addr.as_bytes(), str::as_bytes),
             fields: known,
             response: &self.response,
             environment: self
@@ -316,7 +322,7 @@ impl Turn {
             request_id: self.id,
             worker: self.worker,
             queue_us: self.queued.as_micros() as u64,
-            total_us: self.began.elapsed().as_micros() as u64,
+            total_us: self.lasted().as_micros() as u64,
             more,
         };
         shared.journal.access(self.host, &entry);

@@ -3,7 +3,7 @@
 /// Apache's `ap_escape_logitem`: `"` and `\` after a backslash, C's names for the common controls,
 /// `\xhh` for everything else that is not printable ASCII.
 pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
-    each_run(into, bytes, is_plain, |into, rest| {
+    each_run(into, bytes, |into, rest| {
         match rest[0] {
             quote @ (b'"' | b'\\') => into.extend_from_slice(&[b'\\', quote]),
             other => control(into, other),
@@ -15,7 +15,7 @@ pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
 /// For the error log: as Apache's `ap_escape_errorlog_item` (`"` stays as it is), but well-formed
 /// UTF-8 outside the control characters stays readable.
 pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
-    each_run(into, bytes, is_plain, |into, rest| match rest[0] {
+    each_run(into, bytes, |into, rest| match rest[0] {
         b'"' => {
             into.push(b'"');
             1
@@ -40,7 +40,7 @@ pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
 /// A JSON string with its quotes. Bytes that are not UTF-8 become the text `\xhh`.
 pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
     into.push(b'"');
-    each_run(into, bytes, is_plain, |into, rest| match rest[0] {
+    each_run(into, bytes, |into, rest| match rest[0] {
         quote @ (b'"' | b'\\') => {
             into.extend_from_slice(&[b'\\', quote]);
             1
@@ -75,20 +75,34 @@ impl Decimal {
     pub fn new(mut number: u64) -> Decimal {
         let mut digits = [0; 20];
         let mut first = digits.len();
-        loop {
-            first -= 1;
-            digits[first] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                return Decimal { digits, first };
-            }
+        while number >= 10 {
+            first -= 2;
+            let pair = &PAIRS[(number % 100) as usize];
+            digits[first..first + 2].copy_from_slice(pair);
+            number /= 100;
         }
+        if number > 0 || first == digits.len() {
+            first -= 1;
+            digits[first] = b'0' + number as u8;
+        }
+        Decimal { digits, first }
     }
 
     pub fn text(&self) -> &[u8] {
         &self.digits[self.first..]
     }
 }
+
+/// `00` to `99`.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
 
 /// `number` in decimal digits.
 pub fn decimal(into: &mut Vec<u8>, number: u64) {
@@ -106,17 +120,11 @@ pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
 }
 
 /// Copies runs of plain bytes whole; `special` writes what is at the start of the rest and says how long it was.
-fn each_run(
-    into: &mut Vec<u8>,
-    mut bytes: &[u8],
-    plain: fn(u8) -> bool,
-    special: fn(&mut Vec<u8>, &[u8]) -> usize,
-) {
+fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8]) -> usize) {
     loop {
-        let run = bytes
-            .iter()
-            .position(|&byte| !plain(byte))
-            .unwrap_or(bytes.len());
+        let mut each = bytes.iter();
+        let run = each.position(|&byte| !is_plain(byte));
+        let run = run.unwrap_or(bytes.len());
         into.extend_from_slice(&bytes[..run]);
         bytes = &bytes[run..];
         if bytes.is_empty() {
@@ -130,7 +138,7 @@ fn each_run(
 /// Printable ASCII that no format gives a meaning.
 #[inline]
 fn is_plain(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
+    matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~')
 }
 
 fn control(into: &mut Vec<u8>, byte: u8) {

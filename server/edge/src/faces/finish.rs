@@ -1,4 +1,4 @@
-//! The end of a script: what it left is taken, and its environment made as new for the next one.
+//! The end of a script: what it left is taken. `world.lua` has made its environment as new for the next one before.
 
 use super::body::add_all;
 use super::fields::{self, Which};
@@ -9,12 +9,10 @@ use crate::visit::Visit;
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
 
-/// Names a script may leave behind; where there are more, a new environment costs less than clearing this one.
-const LEFT: usize = 64;
-
 type Done = std::result::Result<(), Refusal>;
 
-/// `finish(environment, lighty, header, result)`: the result, if it is a number.
+/// `finish(result, fields, content, header, is_new)`: the result, if it is a number. `fields` is `lighty.header` as the
+/// script has left it, `header` what it was given; `is_new`: but for that, all it was given is as new.
 pub fn install(
     lua: &Lua,
     host: &Table,
@@ -23,82 +21,21 @@ pub fn install(
 ) -> Result<()> {
     let (interpreter, shared) = (interpreter.clone(), current.clone());
     let finish = function(lua, current, move |visit, arguments| {
-        let result = arguments.at(4).number();
+        let result = arguments.at(1).number();
+        let header = arguments.at(4);
+        let keeps = arguments.at(5).is_true()
+            && interpreter.is_first_and_small()
+            && !header.has_metatable();
+        take_fields(visit, arguments.at(2), keeps)?;
+        let content = arguments.at(3);
         let answers = !interpreter.is_fenced() || result.is_some_and(|result| result >= 200.0);
-        let given = Given {
-            environment: arguments.at(1),
-            lighty: arguments.at(2),
-            header: arguments.at(3),
-            answers,
-            // What a process's own globals have may be known to others.
-            keeps: interpreter.is_fenced() && interpreter.is_first_and_small(),
-        };
-        shared.note_clean(given.take(visit)?);
+        if answers && content.kind() != Kind::Nil {
+            add_all(visit, content)?;
+        }
+        shared.note_clean(keeps);
         Ok(result.map_or(Answer::Nil, Answer::Number))
     })?;
     host.set("finish", finish)
-}
-
-/// What a script was given for itself.
-struct Given<'v> {
-    environment: Item<'v>,
-    lighty: Item<'v>,
-    header: Item<'v>,
-    /// What it wants sent counts.
-    answers: bool,
-    /// It may be used again.
-    keeps: bool,
-}
-
-impl Given<'_> {
-    /// Takes what the script has left, out of its tables if they are to be used again. True: they are as new.
-    fn take(&self, visit: &mut Visit) -> std::result::Result<bool, Refusal> {
-        let (mut has_own_header, mut left) = (false, 0);
-        self.lighty.each(|name, value| {
-            let name_text = name.as_text();
-            if name_text == Some(b"header") {
-                has_own_header = value.is_same(&self.header);
-                return take_fields(visit, value, self.keeps && has_own_header);
-            }
-            if self.answers && name_text == Some(b"content") && value.kind() != Kind::Nil {
-                add_all(visit, value)?;
-            }
-            left += 1;
-            if self.keeps && left <= LEFT {
-                self.lighty.set(name, None);
-            }
-            Ok(())
-        })?;
-        Ok(self.keeps
-            && has_own_header
-            && left <= LEFT
-            && !self.header.has_metatable()
-            && self.clear_environment())
-    }
-
-    /// False: there is too much in it, or what was there is gone.
-    fn clear_environment(&self) -> bool {
-        let environment = &self.environment;
-        let (mut there, mut left) = (0, 0);
-        let cleared = environment.each(|name, value| {
-            let is_own = match name.as_text() {
-                Some(b"lighty") => value.is_same(&self.lighty),
-                Some(b"_G") => value.is_same(environment),
-                _ => false,
-            };
-            if is_own {
-                there += 1;
-                return Ok(());
-            }
-            environment.set(name, None);
-            left += 1;
-            match left <= LEFT {
-                true => Ok(()),
-                false => Err(()),
-            }
-        });
-        cleared.is_ok() && there == 2
-    }
 }
 
 /// `lighty.header`, as the script leaves it; and takes it out of there, if it is to be empty.

@@ -6,11 +6,15 @@
 -- is written in Lua, so that it can be interrupted like the script itself.
 
 local host, load_library = ...
-local error, getmetatable, next, pairs, rawget, select, setfenv, getfenv, setmetatable, tonumber, tostring, type =
-    error, getmetatable, next, pairs, rawget, select, setfenv, getfenv, setmetatable, tonumber, tostring, type
+local error, getmetatable, next, pairs, rawequal, rawget, select, setfenv, getfenv, setmetatable, tostring, type =
+    error, getmetatable, next, pairs, rawequal, rawget, select, setfenv, getfenv, setmetatable, tostring, type
 local newproxy, native_load, native_pairs = newproxy, load, pairs
 local resume, yield, status, running = coroutine.resume, coroutine.yield, coroutine.status, coroutine.running
-local create, concat, is_broken = coroutine.create, table.concat, host.is_broken
+local create, concat, is_broken, charge = coroutine.create, table.concat, host.is_broken, host.charge
+local native_pcall, native_xpcall = pcall, xpcall
+-- To raise an error and to catch it takes as long as so many instructions. Where the stack is nearly full, no
+-- instruction is counted but by this: there is no room for what counts, which raises an error itself.
+local FAILED = 100
 
 -- A value that answers as `index` says and can be written as `newindex` does.
 local function face(index, newindex, names)
@@ -49,13 +53,18 @@ local function chosen(library, names, more)
     return members
 end
 
+local function caught(ok, ...)
+    if not ok then charge(FAILED) end
+    return ok, ...
+end
+
 -- A coroutine of the script's own that is interrupted interrupts the script.
 local function passed(thread, ...)
     if is_broken() then
         yield()
         return passed(thread, resume(thread))
     end
-    return ...
+    return caught(...)
 end
 
 local function resumed(thread, ...)
@@ -97,6 +106,8 @@ local tables = chosen(table, "concat maxn move unpack pack", counted.tables)
 
 local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select "
     .. "setmetatable tonumber tostring type unpack xpcall _VERSION", {
+    pcall = function(...) return caught(native_pcall(...)) end,
+    xpcall = function(...) return caught(native_xpcall(...)) end,
     load = load_text,
     loadstring = function(text, name) return load_text(text, name, "t", getfenv(2)) end,
     print = function(...)
@@ -188,13 +199,49 @@ if host.is_fenced then
 end
 
 local finish = host.finish
+-- Names a script may leave behind; where there are more, a new environment costs less than clearing this one.
+local LEFT = 64
 
--- What runs a script in an environment of its own, once or, as `finish` clears that, again and again.
+-- What runs a script in an environment of its own, once or, as that is cleared behind it, again and again.
 return function(script)
     local header = {}
     local lighty = setmetatable({ header = header }, lighty_meta)
     local env = setmetatable({ lighty = lighty }, env_meta)
-    if host.is_fenced then env._G = env end
     setfenv(script, env)
-    return function() return finish(env, lighty, header, script()) end
+    if not host.is_fenced then
+        -- What a process's own globals have may be known to others.
+        return function()
+            local result = script()
+            return finish(result, rawget(lighty, "header"), rawget(lighty, "content"), header, false)
+        end
+    end
+    env._G = env
+    return function()
+        local result = script()
+        local fields, content
+        local found, left = 0, 0
+        for name, value in next, lighty do
+            if name == "header" then
+                fields = value
+                if rawequal(value, header) then found = found + 1 end
+            else
+                if name == "content" then content = value end
+                if left < LEFT then lighty[name] = nil end
+                left = left + 1
+            end
+        end
+        for name, value in next, env do
+            if name == "lighty" and value == lighty or name == "_G" and value == env then
+                found = found + 1
+            else
+                if left >= LEFT then
+                    left = left + 1
+                    break
+                end
+                env[name] = nil
+                left = left + 1
+            end
+        end
+        return finish(result, fields, content, header, found == 3 and left <= LEFT)
+    end
 end

@@ -109,9 +109,10 @@ impl<'i> Item<'i> {
         }
     }
 
-    pub fn is_same(&self, other: &Item<'_>) -> bool {
-        // SAFETY: two places of one stack; nothing of the script's is called.
-        unsafe { ffi::lua_rawequal(self.state, self.index, other.index) != 0 }
+    /// `true`, or anything else that counts as such.
+    pub fn is_true(&self) -> bool {
+        // SAFETY: an index that holds nothing is false.
+        unsafe { ffi::lua_toboolean(self.state, self.index) != 0 }
     }
 
     pub fn has_metatable(&self) -> bool {

@@ -174,6 +174,21 @@ fn tricks_around_the_limits_cost_their_own_request_only() {
 }
 
 #[test]
+fn where_the_stack_is_full_instructions_count_as_well() {
+    let mut bench = Bench::new();
+    for locals in ["a", "a, b", "a, b, c", "a, b, c, d", "a, b, c, d, e"] {
+        for catch in [
+            "pcall(f)",
+            "xpcall(f, type)",
+            "coroutine.resume(coroutine.create(f))",
+        ] {
+            let source = format!("local function f() local {locals} = {catch} return f() end f()");
+            assert_eq!(bench.failure(&source).0, 503, "{source}");
+        }
+    }
+}
+
+#[test]
 fn lines_of_a_header_are_the_servers_to_end() {
     let mut bench = Bench::new();
     for (name, value) in [

@@ -2,8 +2,9 @@
 //!
 //! A client that asks before that is done waits for it. What no coding makes smaller is remembered as such.
 
+use super::decided::Choice;
 use super::program::{is_set, offers};
-use super::variants::{Found, Key, Variant};
+use super::variants::{Found, Key, Variant, Whole};
 use super::{accept, vary};
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
@@ -63,13 +64,13 @@ pub fn answer<D: Dispatch>(
         Verdict::Whole => {}
     }
     if let Some(variant) = known {
-        return Ok(Work::Answer(whole(&variant, files)?));
+        return Ok(Work::Answer(whole(&variant, files)));
     }
     let key = Key::new(&resource, coding, level);
     match shared.variants.find(&key) {
         Found::Variant(variant) => {
             resource.variants.note(coding, level, &variant);
-            Ok(Work::Answer(whole(&variant, files)?))
+            Ok(Work::Answer(whole(&variant, files)))
         }
         Found::Useless => plainly().map(varied),
         Found::Nothing => {
@@ -80,7 +81,7 @@ pub fn answer<D: Dispatch>(
             let files = files.clone();
             let later: Later = Box::pin(async move {
                 match made.await {
-                    Some(variant) => whole(&variant, &files).map_err(|problem| problem.status),
+                    Some(variant) => Ok(whole(&variant, &files)),
                     None => Ok(plain),
                 }
             });
@@ -89,13 +90,28 @@ pub fn answer<D: Dispatch>(
     }
 }
 
-/// `None`: the file has no filter. `Some(None)`: it has, and this client gets it plain.
+/// The coding of a file for a client. What rules have noted about a request may forbid one.
 fn coding(
+    request: &Request<'_>,
+    settings: &Arc<Settings>,
+    target: &FileTarget,
+    resource: &Rc<Resource>,
+) -> Choice {
+    let accepted = request.field("accept-encoding").unwrap_or_default();
+    let decide = || decide(request, settings, target, resource, accepted);
+    match request.notes {
+        Some(_) => decide(),
+        None => target.codings.choice(settings, resource, accepted, decide),
+    }
+}
+
+fn decide(
     request: &Request<'_>,
     settings: &Settings,
     target: &FileTarget,
-    resource: &Rc<Resource>,
-) -> Option<Option<Coding>> {
+    resource: &Resource,
+    accepted: &[u8],
+) -> Choice {
     let rules = &settings.compression;
     let media_type = resource.media_type().unwrap_or_default();
     let fits = (rules.least.max(1)..=MOST).contains(&resource.size());
@@ -109,27 +125,25 @@ fn coding(
         return None;
     }
     let either = |coding| offered.contains(&(coding, true)) || target.has_neighbour(coding);
-    let accepted = request.field("accept-encoding").unwrap_or_default();
     Some(accept::best(accepted, either))
 }
 
-fn whole(variant: &Variant, files: &Files) -> Result<Answer, Problem> {
-    const FAILED: Problem = Problem::refused(500, "a compressed file cannot be read");
-    let Some(file) = &variant.file else {
-        return Ok(Answer {
-            status: 200,
-            lines: Vec::new(),
-            content: Content::Cached(variant.resource.clone()),
-        });
+fn whole(variant: &Variant, files: &Files) -> Answer {
+    let length = variant.length;
+    let body = match &variant.file {
+        None => {
+            return Answer {
+                status: 200,
+                lines: Vec::new(),
+                content: Content::Cached(variant.resource.clone()),
+            }
+        }
+        Some(Whole::InMemory(file)) => FileBody::in_memory(file.clone(), length, files),
+        Some(Whole::OnDisk(file)) => FileBody::whole(file.clone(), length, files),
     };
-    let file = file.try_clone().map_err(|_| FAILED)?;
-    Ok(Answer {
+    Answer {
         status: 200,
         lines: variant.resource.lines().to_vec(),
-        content: Content::File(Box::new(FileBody::whole(
-            Arc::new(file),
-            variant.length,
-            files,
-        ))),
-    })
+        content: Content::File(Box::new(body)),
+    }
 }

@@ -14,6 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 mod folder;
@@ -56,10 +57,19 @@ impl Key {
 pub struct Variant {
     /// Its header lines, and its bytes if they are few.
     pub resource: Rc<Resource>,
-    pub file: Option<File>,
+    pub file: Option<Whole>,
     pub length: u64,
     /// When it was looked at last, in looks.
     used: Cell<u64>,
+}
+
+/// A variant that is too large to be answered from memory.
+#[derive(Debug)]
+pub enum Whole {
+    /// A file of memory.
+    InMemory(Arc<File>),
+    /// A file of the site's folder.
+    OnDisk(Arc<File>),
 }
 
 /// What has been made of one file lately, kept beside it: it is found without a search.

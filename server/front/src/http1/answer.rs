@@ -241,13 +241,15 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let own = self.head.fields.iter();
         let own = own.map(|(name, value)| (name.of(bytes), value.of(bytes)));
         let notes = turn.notes.as_deref();
-        let fields: Table = match notes.and_then(|notes| notes.fields.as_ref()) {
-            None => own.collect(),
-            Some(changed) => changed
-                .iter()
-                .map(|(name, value)| (&name[..], &value[..]))
-                .collect(),
-        };
+        // Filled where it is: to move it costs more.
+        let mut fields = Table::new();
+        match notes.and_then(|notes| notes.fields.as_ref()) {
+            None => fields.extend(own),
+            Some(changed) => {
+                let changed = changed.iter();
+                fields.extend(changed.map(|(name, value)| (&name[..], &value[..])));
+            }
+        }
         what(&Request {
             method: match (&turn.redirect, turn.is_head) {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",

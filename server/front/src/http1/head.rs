@@ -249,11 +249,19 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
         }
         other => other,
     };
-    let allowed = |&byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte);
-    match inner.iter().all(allowed) {
+    match inner.iter().all(is_of_name) {
         true => Ok(()),
         false => Err(PROBLEM),
     }
+}
+
+/// What a registered name may be made of.
+fn is_of_name(byte: &u8) -> bool {
+    let is_mark = matches!(
+        byte,
+        b'!' | b'$' | b'%' | b'&'..=b'.' | b';' | b'=' | b'_' | b'~'
+    );
+    is_mark || byte.is_ascii_alphanumeric()
 }
 
 /// Nothing, or a number that a port can have.

@@ -1,6 +1,6 @@
 //! Making one compressed file: a thread's work, which may wait for disks.
 
-use super::{folder, Key, Variant};
+use super::{folder, Key, Variant, Whole};
 use crate::filter::encoder::Encoder;
 use crate::handler::file::resource::{Identity, Resource};
 use mehari_config::{Coding, VariantStore};
@@ -10,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Variants up to this size are answered from memory in one write; larger ones are files of memory.
 const SMALL: u64 = 64 * 1024;
@@ -25,7 +26,7 @@ pub struct Making {
 /// What it made.
 pub struct Made {
     bytes: Vec<u8>,
-    file: Option<File>,
+    file: Option<Whole>,
     length: u64,
 }
 
@@ -89,7 +90,7 @@ impl Made {
         if length > SMALL {
             return Ok(Made {
                 bytes: Vec::new(),
-                file: Some(file),
+                file: Some(Whole::OnDisk(Arc::new(file))),
                 length,
             });
         }
@@ -112,7 +113,7 @@ impl Made {
         file.write_all(&bytes)?;
         Ok(Made {
             bytes: Vec::new(),
-            file: Some(file),
+            file: Some(Whole::InMemory(Arc::new(file))),
             length,
         })
     }

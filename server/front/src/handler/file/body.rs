@@ -57,6 +57,8 @@ pub struct FileBody {
 /// itself begins a read, of a few pages, from the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disk {
+    /// None: it is a file of memory.
+    Absent,
     /// Nobody has waited for it: the file may well be in memory.
     Unasked,
     /// It has been asked for what lies before this; behind it, nothing is expected to be in memory.
@@ -88,6 +90,14 @@ impl FileBody {
     /// A whole file that nobody keeps.
     pub fn whole(file: Arc<File>, length: u64, files: &Files) -> FileBody {
         FileBody::new(file, vec![Part::of(0, length)], None, files)
+    }
+
+    /// The same of a file of memory.
+    pub fn in_memory(file: Arc<File>, length: u64, files: &Files) -> FileBody {
+        FileBody {
+            disk: Disk::Absent,
+            ..FileBody::whole(file, length, files)
+        }
     }
 
     /// All of a file. A small one was not in memory: once it is read the resource has it.
@@ -188,6 +198,9 @@ impl FileBody {
         if length == 0 {
             return Ok(None);
         }
+        if self.disk == Disk::Absent {
+            return Ok(Some((start, length.min(PAGES) as usize)));
+        }
         if self.disk == Disk::Unasked {
             let stretch = length.min(stretch::end(start) - start);
             if self.has_stretch(start, stretch as usize) {
@@ -211,7 +224,7 @@ impl FileBody {
     /// Whether a piece that ends here may be in the page cache.
     fn is_worth_a_look(&self, end: u64) -> bool {
         match self.disk {
-            Disk::Unasked => true,
+            Disk::Absent | Disk::Unasked => true,
             Disk::Asked(before) => end <= before,
         }
     }

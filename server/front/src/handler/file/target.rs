@@ -7,6 +7,7 @@ use super::encoding::Coding;
 use super::files::Files;
 use super::media;
 use super::resource::{Identity, Resource, GONE};
+use crate::filter::Decided;
 use crate::problem::Problem;
 use crate::route::ground::Footing;
 use crate::route::is_file;
@@ -30,6 +31,8 @@ pub struct FileTarget {
     /// Nobody has served a file of this folder yet, and the way there is to be made ready first.
     waits: Cell<bool>,
     footing: OnceCell<Rc<Footing>>,
+    /// Which coding its clients get.
+    pub codings: Decided,
 }
 
 /// The representation for requests that asked for this coding.
@@ -54,6 +57,7 @@ impl FileTarget {
             cold: Cell::new(false),
             waits: Cell::new(false),
             footing: OnceCell::new(),
+            codings: Decided::default(),
         }
     }
 
