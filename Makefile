@@ -46,8 +46,10 @@ peers: ## measure Mehari beside Apache + mod_perl, Starman, uWSGI, Feersum, ngin
 	$(PERL) peers/run --mehari $(RELEASE) --json peers/results/latest.json $(PEERS)
 
 # Endless by nature: each takes its length in seconds from SECONDS.
-fuzz: build ## feed the parsers and a live server with broken input (SECONDS=600)
-	fuzz/run $(or $(SECONDS),600)
+fuzz: ## feed the parsers and a live server with broken input (SECONDS=600)
+	@packaging/install-needs build
+	@$(MAKE) --no-print-directory debug
+	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" CARGO="$(CARGO)" fuzz/run $(or $(SECONDS),600)
 
 soak: build ## load a server for long and watch its memory, descriptors and processes (SECONDS=3600)
 	MEHARI_BIN=$(RELEASE) tests/soak $(or $(SECONDS),3600)

@@ -4,15 +4,20 @@
 #include "phases.h"
 #include "api.h"
 
+/* Connections whose handlers have let them in, by their number, and those of late where that is not enough. Who was turned
+ * away is asked about again: another request of that connection is no way in. */
+static uint64_t let_in[1024];
+
 static int admit(pTHX_ mehari_rec *rec)
 {
-  static uint64_t begun;
-  uint64_t connection = rec->job.frame->connection;
-  if (!rec->settings || !rec->settings->handlers[MEHARI_PHASE_PRE_CONNECTION] || (connection && connection == begun))
+  uint64_t connection = rec->job.frame->connection, *known = &let_in[connection % C_ARRAY_LENGTH(let_in)];
+  if (!rec->settings || !rec->settings->handlers[MEHARI_PHASE_PRE_CONNECTION] || (connection && *known == connection))
     return DECLINED;
-  begun = connection;
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_PRE_CONNECTION);
-  return status == OK || status == DECLINED ? DECLINED : 403;
+  if (status != OK && status != DECLINED)
+    return 403;
+  *known = connection;
+  return DECLINED;
 }
 
 int mehari_connection_serve(pTHX_ mehari_rec *rec)

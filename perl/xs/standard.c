@@ -119,11 +119,12 @@ IV mehari_standard_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, 
   return code;
 }
 
+/* Not 0: it stays. Below it there is nothing that a script could take its layer off to reach (`binmode STDOUT, ':pop'`). */
 IV mehari_standard_popped(pTHX_ PerlIO *handle)
 {
   PERL_UNUSED_CONTEXT;
-  PERL_UNUSED_ARG(handle);
-  return 0;
+  const mehari_standard *this = of_handle(handle);
+  return this && handle == this->handle;
 }
 
 IV mehari_standard_fileno(pTHX_ PerlIO *handle)

@@ -16,7 +16,10 @@ use std::path::Path;
 pub struct Expression {
     written: String,
     root: Node,
+    terms: usize,
 }
+
+const MOST_TERMS: usize = 1000;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
@@ -74,16 +77,24 @@ pub(crate) enum Test {
 impl Expression {
     /// The error says what was expected.
     pub fn parse(text: &str) -> Result<Expression, String> {
+        let (root, terms) = parse::parse(text)?;
         Ok(Expression {
             written: text.to_string(),
-            root: parse::parse(text)?,
+            root,
+            terms,
         })
+    }
+
+    /// Whether it has more terms than an expression may: who walks through it must not run out of stack.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.terms > MOST_TERMS
     }
 
     pub(crate) fn always() -> Expression {
         Expression {
             written: "true".to_string(),
             root: Node::Constant(true),
+            terms: 1,
         }
     }
 
@@ -91,6 +102,7 @@ impl Expression {
         Expression {
             written: format!("!({})", self.written),
             root: Node::Not(Box::new(self.root.clone())),
+            terms: self.terms,
         }
     }
 
@@ -98,6 +110,7 @@ impl Expression {
         Expression {
             written: format!("({}) && ({})", self.written, other.written),
             root: Node::And(Box::new(self.root.clone()), Box::new(other.root.clone())),
+            terms: self.terms + other.terms,
         }
     }
 
@@ -105,6 +118,7 @@ impl Expression {
         Expression {
             written: format!("({}) || ({})", self.written, other.written),
             root: Node::Or(Box::new(self.root.clone()), Box::new(other.root.clone())),
+            terms: self.terms + other.terms,
         }
     }
 

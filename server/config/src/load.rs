@@ -3,8 +3,11 @@
 //! The reader goes on behind every fault, so that all problems are told at once. What a line
 //! means is the table's business (`directives/`); here are files, sections and conditions.
 
+use std::fs::{File, OpenOptions};
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::environment::{Environment, IncludeRequest};
 use crate::include::{self, MOST_FILES};
@@ -33,6 +36,9 @@ use teams::OwnLine;
 
 /// No configuration file is longer; a device or a database might be.
 const LONGEST_FILE: u64 = 16 << 20;
+/// How much of the processor reading a .htaccess may take, and after how many problems nobody reads on.
+const LONGEST_READING: Duration = Duration::from_secs(5);
+const MOST_PROBLEMS: usize = 100;
 
 impl Site {
     /// Reads `conf` with the names of `-D` defined (`NAME` or `NAME=VALUE`). `ServerRoot` is the
@@ -164,7 +170,7 @@ impl<'a> Reader<'a> {
     fn read_file(&mut self, path: &Path) {
         self.file = path.to_path_buf();
         let mut bytes = Vec::new();
-        let opened = std::fs::File::open(path);
+        let opened = self.open_file(path);
         let read = opened.and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
         if let Err(error) = read {
             return self.refuse_file(format!("cannot be read: {error}"));
@@ -176,8 +182,18 @@ impl<'a> Reader<'a> {
         self.read_text(&String::from_utf8_lossy(&bytes));
     }
 
+    /// A .htaccess may have become a pipe just now: nobody waits for who writes to that.
+    fn open_file(&self, path: &Path) -> std::io::Result<File> {
+        let mut options = OpenOptions::new();
+        if self.htaccess.is_some() {
+            options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+        }
+        options.read(true).open(path)
+    }
+
     fn read_text(&mut self, text: &str) {
         let outer = self.open.len();
+        let began = work();
         for characters in Lines::of(text) {
             if self.skip_foreign(&characters) {
                 continue;
@@ -191,6 +207,9 @@ impl<'a> Reader<'a> {
             if let Err(fault) = self.take_line(content) {
                 self.refuse(fault);
             }
+            if self.htaccess.is_some() && self.is_too_much(began) {
+                break;
+            }
         }
         self.refuse_open_macro();
         if let Some(block) = self.perl_block.take() {
@@ -203,6 +222,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Tells of sections that were opened since and are open yet.
+    /// Of a .htaccess, which is read while requests wait: its owner is not the server's.
+    fn is_too_much(&mut self, began: Duration) -> bool {
+        let is_slow = work().saturating_sub(began) > LONGEST_READING;
+        if is_slow {
+            let seconds = LONGEST_READING.as_secs();
+            self.refuse_file(format!(
+                "takes more than {seconds} s of the processor to read"
+            ));
+        }
+        is_slow || self.problems.len() >= MOST_PROBLEMS
+    }
+
     fn refuse_left_open(&mut self, outer: usize) {
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
@@ -308,4 +339,13 @@ impl<'a> Reader<'a> {
     fn refuse_file(&mut self, message: String) {
         self.refuse(Fault::new(At::default(), message));
     }
+}
+
+/// The processor's time this thread has had: who has to wait for it reads no longer.
+fn work() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or_default(),
+        u32::try_from(time.tv_nsec).unwrap_or_default(),
+    )
 }

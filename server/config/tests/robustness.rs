@@ -97,3 +97,49 @@ fn a_device_that_never_ends_is_refused() {
     let found = Site::load(std::path::Path::new("/dev/zero"), &[]).expect_err("no end");
     assert!(found.to_string().contains("is longer than"), "{found}");
 }
+
+#[test]
+fn what_nests_without_end_is_told() {
+    let nested = |start: &str, inner: &str, end: &str, times: usize| {
+        [&start.repeat(times), inner, &end.repeat(times)].concat()
+    };
+    let chain = |times: usize| {
+        let condition = "true && ".repeat(99) + "true";
+        let one = format!("<ElseIf \"{condition}\">\nOptions None\n</ElseIf>\n");
+        format!("<If \"true\">\nOptions None\n</If>\n{}", one.repeat(times))
+    };
+    let calls = nested("tolower(", "'a'", ")", 1000);
+    let maps = nested("${m:", "1", "}", 1000);
+    for text in [
+        nested(
+            "<RequireAll>\n",
+            "Require all granted\n",
+            "</RequireAll>\n",
+            200,
+        ),
+        "<RequireAny>\n".repeat(200),
+        chain(12),
+        format!("<If \"{calls} == 'a'\">\n</If>\n"),
+        format!("Require expr \"{}true\"\n", "true && ".repeat(7000)),
+        format!("Require expr \"{}true\"\n", "true || ".repeat(7000)),
+        format!("RewriteRule ^a$ {maps}\n"),
+    ] {
+        let shown = &text[..40];
+        let found = load(text.as_bytes()).expect_err(shown);
+        let first = &found.problems[0];
+        assert!(first.message.contains("expected"), "{shown}: {first}");
+    }
+    // What people write has room.
+    for text in [
+        nested("<IfModule !mod_none.c>\n", "", "</IfModule>\n", 30),
+        chain(5),
+        format!("Require expr \"{}true\"\n", "true && ".repeat(500)),
+    ] {
+        let site = load(text.as_bytes());
+        assert!(
+            site.is_ok(),
+            "{:?}",
+            site.err().map(|found| found.problems[0].to_string())
+        );
+    }
+}

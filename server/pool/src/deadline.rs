@@ -18,8 +18,9 @@ const MEASURE: Duration = Duration::from_secs(60);
 impl Pool {
     /// Takes requests back from workers that turned slow while the front sleeps. Runs as a task of the front.
     pub async fn watch_depth(self, timer: Timer) {
+        let deepened = self.borrow().deepened.clone();
         loop {
-            self.0.deepened.notified().await;
+            deepened.notified().await;
             while let Some(left) = self.until_slow() {
                 if timer.pause(left).await.is_err() {
                     tokio::time::sleep(SLOW).await;
@@ -70,6 +71,14 @@ impl Pool {
 }
 
 impl Inner {
+    /// A request waits in a mailbox behind another one.
+    fn is_deep(&self) -> bool {
+        self.workers
+            .iter()
+            .flatten()
+            .any(|worker| worker.depth() > 1)
+    }
+
     pub fn rebalance_if_deep(&mut self) {
         if self.is_deep() || self.is_anything_queued() {
             self.rebalance();

@@ -131,6 +131,9 @@ impl Inner {
         }
         worker.held.push_back(held);
         worker.needs_wake = true;
+        if worker.depth() > 1 {
+            self.deepened.notify_one();
+        }
     }
 
     /// The worker for the team's next request. An idle one is taken off the idle list.
@@ -249,14 +252,6 @@ impl Inner {
                 }
             }
         }
-    }
-
-    /// A request waits in a mailbox behind another one.
-    pub fn is_deep(&self) -> bool {
-        self.workers
-            .iter()
-            .flatten()
-            .any(|worker| worker.depth() > 1)
     }
 
     /// Takes back what slow workers have not begun, and what anyone holds while another of its team is idle, unless it was

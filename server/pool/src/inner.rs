@@ -24,8 +24,6 @@ pub struct Pool(pub(crate) Rc<Shared>);
 
 pub(crate) struct Shared {
     inner: RefCell<Inner>,
-    /// Rung when a request waits behind another in a mailbox: the take-back timer starts.
-    pub deepened: Notify,
     /// Rung when workers or generations end: reloads and stops wait for it.
     pub changed: Notify,
 }
@@ -61,6 +59,8 @@ pub(crate) struct Inner {
     pub spare_frames: Vec<Vec<u8>>,
     /// Workers that can run at once beside the front.
     pub cores_for_workers: usize,
+    /// Rung when a request is put behind another in a mailbox, by whomever: the take-back timer starts.
+    pub deepened: Rc<Notify>,
     pub random: u64,
     pub totals: Totals,
 }
@@ -95,12 +95,12 @@ impl Pool {
             spare_frames: Vec::new(),
             cores_for_workers: std::thread::available_parallelism()
                 .map_or(1, |cores| cores.get().saturating_sub(1).max(1)),
+            deepened: Rc::default(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             totals: Totals::default(),
         };
         Ok(Pool(Rc::new(Shared {
             inner: RefCell::new(inner),
-            deepened: Notify::new(),
             changed: Notify::new(),
         })))
     }
@@ -126,11 +126,7 @@ impl Pool {
                 arrived.fail(fault);
             }
         }
-        let deep = inner.is_deep();
         drop(inner);
-        if deep {
-            self.0.deepened.notify_one();
-        }
         Exchange {
             pool: self.clone(),
             ticket,

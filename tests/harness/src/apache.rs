@@ -1,6 +1,7 @@
 //! Apache with mod_perl and mod_cgi as the reference: the same configuration, the original behaviour.
 
 use crate::site::Site;
+use crate::{Builder, Server};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
 
@@ -46,6 +47,16 @@ pub fn is_installed() -> bool {
     ["/usr/sbin/apache2", "/usr/lib/apache2/modules/mod_perl.so"]
         .iter()
         .all(|file| std::path::Path::new(file).exists())
+}
+
+/// The same site on Mehari and, where it is installed, on Apache: a test holds both against one list.
+pub fn beside(site: impl Fn() -> Builder) -> Vec<Server> {
+    let mut servers = vec![site().start()];
+    match is_installed() {
+        true => servers.push(site().on_apache().start()),
+        false => eprintln!("SKIPPED in part: apache2 or libapache2-mod-perl2 is not installed"),
+    }
+    servers
 }
 
 pub(crate) fn command(site: &Site, conf: &str) -> Command {

@@ -127,3 +127,46 @@ sub say { my $r = shift; $r->content_type('text/plain'); $r->print('secret'); 0 
         assert_eq!(server.send(&with_password(target)).status, 200, "{target}");
     }
 }
+
+/// A PerlPreConnectionHandler is asked once for a connection, and who is turned away stays outside.
+#[test]
+fn connection_that_is_refused_is_refused_for_each_of_its_requests() {
+    let module = r#"
+use Apache2::Connection ();
+our $asked = 0;
+sub knock { my $c = shift; $asked++; return -e '@ROOT@/closed' ? 403 : 0 }
+sub say   { my $r = shift; $r->print("asked $asked"); 0 }
+"#;
+    let builder = one_worker(
+        &[],
+        "PerlModule Door\nPerlPreConnectionHandler Door::knock\n\
+         <Location /say>\nSetHandler modperl\nPerlResponseHandler Door::say\n</Location>\n",
+    );
+    let root = builder.folder_of("");
+    let module = module.replace("@ROOT@", &root.to_string_lossy());
+    let server = builder
+        .file(
+            "lib/Door.pm",
+            &format!("package Door;\n{USES}{module}\n1;\n"),
+        )
+        .file("htdocs/page.txt", "a page")
+        .start();
+    let say = Request::get("/say");
+    let (mut one, mut other) = (server.connect(), server.connect());
+    for (connection, words) in [(&mut one, "asked 1"), (&mut other, "asked 2")] {
+        assert_eq!(connection.send(&say).expect("an answer").expect(200), words);
+    }
+    for _ in 0..2 {
+        for connection in [&mut one, &mut other] {
+            let answer = connection.send(&say).expect("an answer");
+            assert_eq!(answer.expect(200), "asked 2");
+        }
+    }
+    server.site.write("closed", "");
+    let mut refused = server.connect();
+    for target in ["/say", "/say", "/page.txt"] {
+        let answer = refused.send(&Request::get(target)).expect("an answer");
+        answer.expect(403);
+    }
+    one.send(&say).expect("an answer").expect(200);
+}

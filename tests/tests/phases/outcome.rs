@@ -90,13 +90,7 @@ sub process  { my $r = shift; print $$; return 0 }
 
 #[test]
 fn log_handlers_see_what_the_front_has_answered() {
-    let mut builders = vec![site()];
-    match apache::is_installed() {
-        true => builders.push(site().on_apache()),
-        false => eprintln!("SKIPPED in part: apache2 or libapache2-mod-perl2 is not installed"),
-    }
-    for builder in builders {
-        let server = builder.start();
+    for server in apache::beside(site) {
         for (request, seen) in cases() {
             server.send(&request);
             let (path, query) = request.target.split_once('?').expect("each has one");

@@ -82,13 +82,7 @@ const CASES: [(&str, u16, &str, &str); 9] = [
 
 #[test]
 fn whom_perl_names_is_who_the_log_and_the_programs_know() {
-    let mut builders = vec![site()];
-    match apache::is_installed() {
-        true => builders.push(site().on_apache()),
-        false => eprintln!("SKIPPED in part: apache2 or libapache2-mod-perl2 is not installed"),
-    }
-    for builder in builders {
-        let server = builder.start();
+    for server in apache::beside(site) {
         for (target, status, body, line) in CASES {
             let answer = server.get(target);
             let text = answer.expect(status);

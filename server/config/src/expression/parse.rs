@@ -1,20 +1,22 @@
 //! Reading an expression: words and operators, by recursive descent with a bound on its depth.
 
-use super::{Node, Operator, Test};
+use super::{Node, Operator, Test, MOST_TERMS};
 use crate::network::Network;
 use crate::text::{variable, Function, Piece, Text};
 use crate::Pattern;
 
 const DEEPEST: usize = 64;
 
-pub(super) fn parse(text: &str) -> Result<Node, String> {
+/// With how many terms it has.
+pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
     let mut parser = Parser {
         rest: text,
         depth: 0,
+        terms: 0,
     };
     let node = parser.or()?;
     match parser.next_is("") {
-        true => Ok(node),
+        true => Ok((node, parser.terms)),
         false => Err(format!(
             "expected the end of the expression at `{}`",
             parser.rest
@@ -25,6 +27,8 @@ pub(super) fn parse(text: &str) -> Result<Node, String> {
 struct Parser<'t> {
     rest: &'t str,
     depth: usize,
+    /// Terms read so far.
+    terms: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -55,11 +59,16 @@ impl<'t> Parser<'t> {
         false
     }
 
-    fn or(&mut self) -> Result<Node, String> {
+    fn go_deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(format!("expected an expression no deeper than {DEEPEST}"));
+        match self.depth > DEEPEST {
+            true => Err(format!("expected an expression no deeper than {DEEPEST}")),
+            false => Ok(()),
         }
+    }
+
+    fn or(&mut self) -> Result<Node, String> {
+        self.go_deeper()?;
         let mut node = self.and()?;
         while self.take("||") {
             node = Node::Or(Box::new(node), Box::new(self.and()?));
@@ -77,6 +86,12 @@ impl<'t> Parser<'t> {
     }
 
     fn not(&mut self) -> Result<Node, String> {
+        self.terms += 1;
+        if self.terms > MOST_TERMS {
+            return Err(format!(
+                "expected an expression of {MOST_TERMS} terms at most"
+            ));
+        }
         let mut negated = false;
         while self.next_is("!") && !self.next_is("!~") {
             self.take("!");
@@ -310,8 +325,10 @@ impl<'t> Parser<'t> {
 
     /// `tolower(...)`, `req('Name')`.
     fn call(&mut self, name: &str) -> Result<Text, String> {
+        self.go_deeper()?;
         self.take("(");
         let argument = self.word()?;
+        self.depth -= 1;
         if !self.take(")") {
             return Err(format!("expected `)` at `{}`", self.rest));
         }

@@ -71,8 +71,13 @@ impl Reader<'_> {
             ("if", _) => own.clone(),
             (_, Some(before)) => {
                 let otherwise = before.not();
+                let whole = otherwise.and(&own);
+                if whole.is_too_long() {
+                    let message = "expected fewer <ElseIf>: together they have too many terms";
+                    return Err(Fault::new(name.at, message));
+                }
                 self.conditions.insert(depth, before.or(&own));
-                return Ok(otherwise.and(&own));
+                return Ok(whole);
             }
             (_, None) => {
                 let message = format!("<{}> has no <If> before it; expected one", name.text);

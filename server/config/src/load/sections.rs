@@ -9,6 +9,9 @@ use crate::problem::{At, Fault};
 use crate::{condition, section, Change};
 use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
+/// Sections within sections: who walks through what comes of them must not run out of stack.
+const DEEPEST: usize = 64;
+
 /// An opened section that waits for its closing line.
 pub(super) struct Open {
     /// As written, for messages.
@@ -94,6 +97,12 @@ impl Reader<'_> {
     /// is still read for its own faults.
     fn kind_of(&mut self, lower: &str, name: &Word, words: &[Word]) -> (OpenKind, Option<Fault>) {
         if let Some(part) = self.part(lower, name, words) {
+            let parts = self.open.iter();
+            let parts = parts.filter(|open| matches!(open.kind, OpenKind::Part(..)));
+            if parts.count() >= DEEPEST {
+                let message = format!("expected sections no deeper than {DEEPEST}");
+                return (OpenKind::Skip, Some(Fault::new(name.at, message)));
+            }
             return match part {
                 Ok(part) => (OpenKind::Part(part, Vec::new()), None),
                 Err(fault) => (OpenKind::Part(Part::RequireAny, Vec::new()), Some(fault)),
@@ -267,12 +276,8 @@ impl Reader<'_> {
 
     /// Closes what was left open, from the innermost on.
     pub(super) fn close_down_to(&mut self, depth: usize) {
-        self.open.truncate(depth);
-        if !self
-            .open
-            .iter()
-            .any(|open| matches!(open.kind, OpenKind::Host))
-        {
+        let mut closed = self.open.drain(depth.min(self.open.len())..);
+        if closed.any(|open| matches!(open.kind, OpenKind::Host)) {
             self.hosts.extend(self.host.take());
         }
     }

@@ -2,6 +2,9 @@
 
 use super::{Function, Piece, Text};
 
+/// Maps within the keys of maps.
+const DEEPEST: usize = 16;
+
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Dialect {
     Rewriting,
@@ -93,6 +96,9 @@ impl<'t> Parser<'t> {
                 b'{' => depth += 1,
                 b'}' => depth -= 1,
                 _ => {}
+            }
+            if depth > DEEPEST {
+                return Err(format!("expected braces no deeper than {DEEPEST}"));
             }
             if depth == 0 {
                 let inner = &self.rest[start..at];

@@ -54,6 +54,8 @@ pub enum Sign {
 }
 
 const DEEPEST: usize = 64;
+/// Words and signs of one condition: who walks through it must not run out of stack.
+const TOKENS: usize = 2000;
 
 impl Condition {
     pub fn parse(text: &[u8], legacy: bool) -> Result<Condition, String> {
@@ -123,6 +125,9 @@ fn tokens(text: &[u8]) -> Result<Vec<Token>, String> {
     let mut found = Vec::new();
     let mut rest = text.trim_ascii();
     while !rest.is_empty() {
+        if found.len() == TOKENS {
+            return Err(format!("expected an expression of {TOKENS} words at most"));
+        }
         const SIGNS: [(&[u8], Token); 13] = [
             (b"&&", Token::And),
             (b"||", Token::Or),

@@ -1,0 +1,60 @@
+//! A request that was given to a worker which has another one to run first.
+
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{eventually, processes, Connection, Request, Server, PATIENCE};
+use rustix::process::Signal;
+
+/// Notes its process in `begun.NAME`, and goes on when there is `go.NAME`.
+const WAITS: &str = "\
+    my $name = $ENV{QUERY_STRING};\n\
+    open my $note, '>', \"$ENV{DOCUMENT_ROOT}/begun.$name\" or die $!;\n\
+    syswrite $note, $$;\n\
+    for (1 .. 6000) { last if -e \"$ENV{DOCUMENT_ROOT}/go.$name\"; select undef, undef, undef, 0.01 }\n\
+    print $name;";
+
+fn ask(server: &Server, target: &str) -> Connection {
+    let mut connection = server.connect();
+    connection.write(&Request::get(target).bytes());
+    connection
+}
+
+#[track_caller]
+fn process_of(server: &Server, name: &str) -> i32 {
+    let file = format!("htdocs/begun.{name}");
+    let mut pid = None;
+    let has_begun = eventually(PATIENCE, || {
+        pid = server.site.read(&file).parse().ok();
+        pid.is_some()
+    });
+    assert!(has_begun, "{name}: {}", server.log.text());
+    pid.unwrap_or_default()
+}
+
+/// Both workers are busy and two requests wait. One worker gets both; the other is then replaced, and nothing else
+/// happens: the second of the two must not wait for the first, which does not end.
+#[test]
+fn request_behind_a_slow_one_goes_to_a_worker_that_comes_later() {
+    let server = Server::builder()
+        .file("scripts/waits.pl", &plain(WAITS))
+        .file("scripts/hello.pl", &plain("print 'Hello';"))
+        .ladder()
+        .conf(&workers(2))
+        .start();
+    let _first = ask(&server, "/registry/waits.pl?first");
+    process_of(&server, "first");
+    let _killed = ask(&server, "/registry/waits.pl?killed");
+    let doomed = process_of(&server, "killed");
+    let _slow = ask(&server, "/registry/waits.pl?slow");
+    let waiting = |count| eventually(PATIENCE, || server.status()["pool"]["queue"] == count);
+    assert!(waiting(1), "{}", server.status());
+    let mut behind = ask(&server, "/registry/hello.pl");
+    assert!(waiting(2), "{}", server.status());
+    server.site.write("htdocs/go.first", "");
+    process_of(&server, "slow");
+    processes::signal(doomed, Signal::Kill);
+    let answer = behind.read_answer("GET").expect("an answer");
+    assert_eq!(answer.expect(200), "Hello", "{}", server.log.text());
+    for name in ["slow", "killed"] {
+        server.site.write(&format!("htdocs/go.{name}"), "");
+    }
+}
