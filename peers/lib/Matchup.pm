@@ -39,15 +39,24 @@ my @ALL = (
 
 sub names { return map { $_->{name} } @ALL }
 
+sub pages { my %seen; return grep { !$seen{$_}++ } map { @{$_->{pages}} } @_ }
+
+sub all_pages { return pages(@ALL) }
+
 # Each of the named matchups (all without a name) once a page: {name, page, keep_alive, secure, streams, coding, contenders}; a contender is
-# {class, rung, ours}, Mehari first. A name that does not exist ends the run.
+# {class, rung, ours}, Mehari first. A name that does not exist ends the run,
+# as does a page that none of them has.
 sub plan {
     my ($names, $pages) = @_;
     my %known  = map { $_->{name} => $_ } @ALL;
     my @unknown = grep { !$known{$_} } @$names;
     die "no matchup is called @unknown; there are: " . join(', ', names()) . "\n" if @unknown;
+    my @matchups = @$names ? @known{@$names} : @ALL;
+    my %page_known = map { $_ => 1 } pages(@matchups);
+    my @missing = grep { !$page_known{$_} } @$pages;
+    die "no page here is called @missing; there are: " . join(', ', pages(@matchups)) . "\n" if @missing;
     my %page_wanted = map { $_ => 1 } @$pages;
-    return map { with_pages($_, \%page_wanted) } @$names ? @known{@$names} : @ALL;
+    return map { with_pages($_, \%page_wanted) } @matchups;
 }
 
 sub with_pages {

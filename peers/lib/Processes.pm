@@ -34,6 +34,14 @@ sub cpu_seconds {
 # Seconds of user and system time of the programs that this one has run and waited for.
 sub waited_for { my (undef, undef, @children) = times; return sum0(@children) }
 
+# The name of its program, '' when it is gone.
+sub name {
+    my ($pid) = @_;
+    open my $file, '<', "/proc/$pid/comm" or return '';
+    chomp(my $name = <$file> // '');
+    return $name;
+}
+
 # KiB of memory that this process alone holds and has written (Private_Dirty); undef when it is gone or not ours to read.
 sub private_kib {
     my ($pid) = @_;

@@ -21,4 +21,8 @@ is_deeply [map { "$_->{name} $_->{page}" } Matchup::plan(['registry', 'handler']
 ok !eval { Matchup::plan(['regstry'], []) }, 'a name that does not exist is refused';
 like $@, qr/no matchup is called regstry; there are: cgi, /, '... and the names are told';
 
+ok !eval { Matchup::plan(['registry'], ['small']); 1 }, 'a page that no chosen matchup has ends the run';
+like $@, qr/^no page here is called small; there are: hello, report$/, '... with those that there are';
+ok +(grep { $_ eq 'args-337' } Matchup::all_pages()), 'pages of all matchups, for the help';
+
 done_testing;

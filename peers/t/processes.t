@@ -27,9 +27,15 @@ is_deeply [Processes::tree($parent)], [$parent, $keeper], 'the tree is the paren
 cmp_ok Processes::cpu_seconds(Processes::tree($parent)), '>=', 0.2, 'the time of a child that ended is counted';
 cmp_ok Processes::private_kib($keeper), '>', 0, 'a living process has memory of its own';
 
+like Processes::name($keeper), qr/\A(?:perl|processes\.t)\z/, '... and the name of its program';
+
 close $end;
 waitpid $parent, 0;
 is Processes::private_kib($keeper), undef, 'a process that ended has none';
 is Processes::cpu_seconds($keeper), 0, '... and no time';
+is Processes::name($keeper), '', '... and no name';
+my $before = Processes::waited_for();
+system $^X, '-e', 'my $until = times() + 0.1; 1 while times() < $until';
+cmp_ok Processes::waited_for() - $before, '>=', 0.1, 'a program that was waited for has its time counted';
 
 done_testing;

@@ -122,8 +122,7 @@ pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
 /// Copies runs of plain bytes whole; `special` writes what is at the start of the rest and says how long it was.
 fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8]) -> usize) {
     loop {
-        let mut each = bytes.iter();
-        let run = each.position(|&byte| !is_plain(byte));
+        let run = bytes.iter().position(|&byte| !PLAIN[usize::from(byte)]);
         let run = run.unwrap_or(bytes.len());
         into.extend_from_slice(&bytes[..run]);
         bytes = &bytes[run..];
@@ -135,11 +134,16 @@ fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8
     }
 }
 
-/// Printable ASCII that no format gives a meaning.
-#[inline]
-fn is_plain(byte: u8) -> bool {
-    matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~')
-}
+/// Printable ASCII that no format gives a meaning. A look into a table takes less than the comparisons.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = b' ';
+    while byte <= b'~' {
+        plain[byte as usize] = !matches!(byte, b'"' | b'\\');
+        byte += 1;
+    }
+    plain
+};
 
 fn control(into: &mut Vec<u8>, byte: u8) {
     let name = match byte {

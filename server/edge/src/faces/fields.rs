@@ -129,16 +129,8 @@ fn is_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
 
-/// What names are made of (RFC 9110 section 5.6.2).
-fn is_token(byte: &u8) -> bool {
-    let is_mark = matches!(
-        byte,
-        b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
-    );
-    is_mark || byte.is_ascii_alphanumeric()
-}
-
 fn check(name: &[u8], value: Option<&[u8]>) -> std::result::Result<(), Refusal> {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     let shown = || name.escape_ascii();
     if name.is_empty() || !name.iter().all(is_token) {
         return Err(said(format!("`{}` is no name of a header field", shown())));

@@ -249,19 +249,28 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
         }
         other => other,
     };
-    match inner.iter().all(is_of_name) {
+    match inner.iter().all(|&byte| OF_NAMES[usize::from(byte)]) {
         true => Ok(()),
         false => Err(PROBLEM),
     }
 }
 
 /// What a registered name may be made of.
-fn is_of_name(byte: &u8) -> bool {
-    let is_mark = matches!(
+const OF_NAMES: [bool; 256] = {
+    let mut of_names = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        of_names[byte as usize] = byte.is_ascii_alphanumeric() || is_mark(byte);
+        byte += 1;
+    }
+    of_names
+};
+
+const fn is_mark(byte: u8) -> bool {
+    matches!(
         byte,
         b'!' | b'$' | b'%' | b'&'..=b'.' | b';' | b'=' | b'_' | b'~'
-    );
-    is_mark || byte.is_ascii_alphanumeric()
+    )
 }
 
 /// Nothing, or a number that a port can have.

@@ -4,6 +4,7 @@
 use super::{Outcome, Route};
 use crate::handler::file::FileTarget;
 use crate::problem::Problem;
+use foldhash::fast::RandomState;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -58,7 +59,8 @@ impl Known {
     }
 }
 
-type Paths = HashMap<Box<[u8]>, Known>;
+/// Clients may choose paths, but only of what exists, and no more than are kept; each process hashes them in a way of its own.
+type Paths = HashMap<Box<[u8]>, Known, RandomState>;
 
 /// A table for each host, by its number.
 #[derive(Default)]

@@ -145,7 +145,10 @@ impl FileBody {
                 false => None,
             };
             let count = match resident {
-                Some(count) => count,
+                Some(count) => {
+                    self.fill(start, &into[into.len() - count..]);
+                    count
+                }
                 None => self.read_aside(start, wanted, into).await?,
             };
             if count == 0 {
@@ -156,6 +159,13 @@ impl FileBody {
             self.advance(0);
         }
         Ok(!self.parts.is_empty())
+    }
+
+    /// A small file that was not in memory is from here on.
+    fn fill(&self, start: u64, bytes: &[u8]) {
+        if let Some(resource) = self.resource.as_ref().filter(|_| self.fills && start == 0) {
+            resource.fill(bytes.to_vec());
+        }
     }
 
     async fn read_aside(
@@ -295,5 +305,28 @@ pub fn read_resident(
         Ok(count) => Ok(Some(count)),
         Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_small_file_that_is_in_the_page_cache_after_all_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("page.txt");
+        std::fs::write(&path, "few words").expect("written");
+        let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).expect("a path");
+        let files = Files::default();
+        let loaded = Resource::load(&path, None, (None, false), None, (&files, true));
+        let resource = Rc::new(loaded.expect("a file"));
+        assert!(resource.begins_cold() && !resource.is_cached());
+
+        let mut body = resource.whole(&files).expect("open");
+        let mut into = b"head".to_vec();
+        assert!(!body.read(&mut into).await.expect("read"));
+        assert_eq!(into, b"headfew words");
+        assert_eq!(resource.body(), b"few words");
     }
 }
