@@ -37,12 +37,8 @@ impl Pool {
     fn until_slow(&self) -> Option<Duration> {
         let now = Instant::now();
         let inner = self.borrow();
-        let deep = inner
-            .workers
-            .iter()
-            .flatten()
-            .filter(|worker| worker.depth() > 1);
-        let oldest = deep.map(|worker| worker.head_age(now)).max()?;
+        let deep = inner.holding().filter(|(_, worker)| worker.depth() > 1);
+        let oldest = deep.map(|(_, worker)| worker.head_age(now)).max()?;
         // One that cannot give back what it holds stays deep: it is not asked without a pause.
         Some(SLOW.saturating_sub(oldest).max(SLOW / 4))
     }
@@ -73,10 +69,7 @@ impl Pool {
 impl Inner {
     /// A request waits in a mailbox behind another one.
     fn is_deep(&self) -> bool {
-        self.workers
-            .iter()
-            .flatten()
-            .any(|worker| worker.depth() > 1)
+        self.holding().any(|(_, worker)| worker.depth() > 1)
     }
 
     pub fn rebalance_if_deep(&mut self) {

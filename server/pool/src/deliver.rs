@@ -28,12 +28,7 @@ impl Inner {
     /// Looks at every mailbox that may hold something. True: something had arrived.
     pub fn scan(&mut self) -> bool {
         let mut any = false;
-        for index in 0..self.workers.len() {
-            any |= self.workers[index]
-                .as_ref()
-                .is_some_and(|worker| !worker.held.is_empty())
-                && self.drain_worker(index);
-        }
+        self.for_each_holding(|inner, index| any |= inner.drain_worker(index));
         any
     }
 
@@ -215,6 +210,9 @@ impl Inner {
         let Some(mut held) = worker.held.pop_front() else {
             return Err(Broken("an end without a request"));
         };
+        if worker.held.is_empty() {
+            self.holding.remove(index);
+        }
         worker.served += 1;
         let place = worker.team;
         let team = self.teams.get_mut(place);

@@ -107,6 +107,7 @@ impl Inner {
         };
         if let Some(file) = &held.body_file {
             if worker.send_body_file(held.request_id, file).is_err() {
+                self.return_to_idle(index);
                 self.exchanges
                     .get(held.ticket)
                     .into_iter()
@@ -131,8 +132,9 @@ impl Inner {
         }
         worker.held.push_back(held);
         worker.needs_wake = true;
-        if worker.depth() > 1 {
-            self.deepened.notify_one();
+        match worker.depth() {
+            1 => self.holding.add(index),
+            _ => self.deepened.notify_one(),
         }
     }
 
@@ -162,8 +164,7 @@ impl Inner {
 
     /// As many workers are awake as can run at once.
     fn cores_are_busy(&self) -> bool {
-        let workers = self.workers.iter().flatten();
-        workers.filter(|worker| !worker.held.is_empty()).count() >= self.cores_for_workers
+        self.holding.len() >= self.cores_for_workers
     }
 
     /// Of the team's workers that are awake, quick and have room, the one that holds least.
@@ -171,14 +172,11 @@ impl Inner {
         let depth = self.teams[team].policy.depth;
         let depth = depth.clamp(1, mehari_wire::layout::SLOTS) as usize;
         let current = self.current;
-        let workers = self.workers.iter().enumerate();
-        workers
-            .filter_map(|(index, worker)| worker.as_ref().map(|worker| (index, worker)))
+        self.holding()
             .filter(|(_, worker)| {
                 worker.is_serving()
                     && worker.generation == current
                     && worker.team == team
-                    && !worker.in_idle
                     && worker.depth() < depth
             })
             .filter(|(_, worker)| worker.head_age(now) < SLOW)
@@ -258,27 +256,29 @@ impl Inner {
     /// packed there on purpose.
     pub fn rebalance(&mut self) {
         let now = Instant::now();
-        for index in 0..self.workers.len() {
-            let Some(worker) = self.workers[index].as_ref() else {
-                continue;
-            };
-            if worker.depth() < 2 {
-                continue;
-            }
-            let is_slow = worker.head_age(now) >= SLOW;
-            // One that has not begun even the first waits for a core, as every other worker would.
-            let has_begun = worker.has_begun();
-            let Some(team) = self.teams.get_mut(worker.team) else {
-                continue;
-            };
-            if is_slow && has_begun {
-                team.packing.regret();
-            }
-            if is_slow || (!team.idle.is_empty() && !team.packing.is_on()) {
-                self.take_back_all(index, now);
-            }
-        }
+        self.for_each_holding(|inner, index| inner.rebalance_one(index, now));
         self.feed();
+    }
+
+    fn rebalance_one(&mut self, index: usize, now: Instant) {
+        let Some(worker) = self.workers[index].as_ref() else {
+            return;
+        };
+        if worker.depth() < 2 {
+            return;
+        }
+        let is_slow = worker.head_age(now) >= SLOW;
+        // One that has not begun even the first waits for a core, as every other worker would.
+        let has_begun = worker.has_begun();
+        let Some(team) = self.teams.get_mut(worker.team) else {
+            return;
+        };
+        if is_slow && has_begun {
+            team.packing.regret();
+        }
+        if is_slow || (!team.idle.is_empty() && !team.packing.is_on()) {
+            self.take_back_all(index, now);
+        }
     }
 
     /// Puts everything the worker has not begun back at the front of the queue, in order.
@@ -357,12 +357,12 @@ impl Inner {
     }
 
     pub fn flush_wakes(&mut self) {
-        for worker in self.workers.iter_mut().flatten() {
-            if worker.needs_wake {
+        self.for_each_holding(|inner, index| {
+            if let Some(worker) = inner.worker(index).filter(|worker| worker.needs_wake) {
                 worker.needs_wake = false;
                 worker.mailbox.wake();
             }
-        }
+        });
     }
 
     /// Requests that have waited longer than they may are refused before they cost a worker.

@@ -45,6 +45,7 @@ impl Inner {
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
             return false;
         };
+        self.holding.remove(index);
         self.is_idle_no_more(worker.team, index);
         let current = self.current;
         // What it has begun it says itself; where it wrote what cannot be, none of its requests may run again.

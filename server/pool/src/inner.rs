@@ -3,6 +3,7 @@
 use crate::call::{Call, Fault, Oracle, Outcome};
 use crate::exchange::{Exchange, Table, Ticket};
 use crate::generation::Generation;
+use crate::holding::Holding;
 use crate::policy::Plan;
 use crate::team::Team;
 use crate::worker::{Tries, Worker};
@@ -50,6 +51,7 @@ pub(crate) struct Inner {
     pub exchanges: Table,
     /// By index; a place is reused when its worker has ended.
     pub workers: Vec<Option<Worker>>,
+    pub holding: Holding,
     pub generations: Vec<Generation>,
     /// The generation new requests go to; 0: none is loaded.
     pub current: u32,
@@ -87,6 +89,7 @@ impl Pool {
             bell: Rc::new(Bell::create()?),
             exchanges: Table::default(),
             workers: Vec::new(),
+            holding: Holding::default(),
             generations: Vec::new(),
             current: 0,
             next_generation: 1,

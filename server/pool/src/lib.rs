@@ -13,6 +13,7 @@ mod exchange;
 mod false_starts;
 mod frame;
 mod generation;
+mod holding;
 mod hooks;
 mod inner;
 mod loading;
