@@ -183,9 +183,12 @@ mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manne
 void mehari_script_free(pTHX_ mehari_script *script);
 bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status);
 void mehari_script_open_data(pTHX_ mehari_script *script);
-void mehari_script_rebind(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
 void mehari_script_top_level(pTHX);
+
+/* captures.c */
+void mehari_script_find_captures(pTHX_ mehari_script *script);
+void mehari_script_rebind(pTHX_ mehari_script *script);
 
 /* cgi_globals.c, cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
