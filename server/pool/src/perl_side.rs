@@ -47,30 +47,29 @@ impl PerlSide {
     }
 }
 
-/// `MEHARI_PERL`, else `perl/` in a folder above the program (a checkout), else the installed place.
+/// `MEHARI_PERL`, else the checkout that the program was built in (it lies in its `target`), else the installed place.
 fn find_source() -> Option<PathBuf> {
     let named = std::env::var_os("MEHARI_PERL").map(PathBuf::from);
-    let program = std::env::current_exe()
-        .ok()
-        .and_then(|path| path.canonicalize().ok());
+    let program = std::env::current_exe().and_then(|path| path.canonicalize());
     let beside = program
-        .iter()
-        .flat_map(|path| path.ancestors().skip(1).map(|folder| folder.join("perl")))
-        .collect::<Vec<_>>();
-    let installed = program
-        .iter()
-        .flat_map(|path| {
-            path.ancestors()
-                .skip(2)
-                .take(1)
-                .map(|folder| folder.join("share/mehari/perl"))
-        })
-        .collect::<Vec<_>>();
+        .ok()
+        .into_iter()
+        .flat_map(|program| places(&program));
     named
         .into_iter()
         .chain(beside)
-        .chain(installed)
         .find(|folder| folder.join("build.pl").is_file())
+}
+
+/// Folders that belong to this program, not any that happens to stand above it: what is found there is run.
+fn places(program: &Path) -> Vec<PathBuf> {
+    let built = program
+        .ancestors()
+        .filter(|folder| folder.ends_with("target"));
+    let checkouts = built.filter_map(|folder| Some(folder.parent()?.join("perl")));
+    let prefix = program.ancestors().nth(2);
+    let installed = prefix.map(|prefix| prefix.join("share/mehari/perl"));
+    checkouts.chain(installed).collect()
 }
 
 /// Beside the sources when we may write there, else the user's cache folder.
@@ -85,4 +84,19 @@ fn cache(source: &Path) -> PathBuf {
         .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     home.unwrap_or_else(|| PathBuf::from("/var/cache"))
         .join("mehari/perl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_belongs_to_the_program_is_run() {
+        let of = |program: &str| places(Path::new(program));
+        let path = PathBuf::from;
+        let checkout = of("/src/mehari/target/release/mehari");
+        assert_eq!(checkout[0], path("/src/mehari/perl"));
+        assert_eq!(of("/usr/bin/mehari"), [path("/usr/share/mehari/perl")]);
+        assert_eq!(of("/tmp/mehari"), [path("/share/mehari/perl")]);
+    }
 }
