@@ -102,7 +102,7 @@ fn change(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
         7 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
         _ => {
             let byte = random.number() as u8;
-            bytes.splice(at..at, std::iter::repeat(byte).take(random.below(300)));
+            bytes.splice(at..at, std::iter::repeat_n(byte, random.below(300)));
         }
     }
 }

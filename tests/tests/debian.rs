@@ -46,7 +46,7 @@ fn is_of_a_known_package(file: &Path) -> bool {
     // Without dpkg's word the file is held to the strict rule.
     text.ok()
         .and_then(|text| Some(text.split_once(':')?.0.to_owned()))
-        .map_or(true, |package| KNOWN.contains(&package.as_str()))
+        .is_none_or(|package| KNOWN.contains(&package.as_str()))
 }
 
 fn check(site: &Site, conf: &Path) -> serde_json::Value {

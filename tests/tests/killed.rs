@@ -53,7 +53,7 @@ fn workers_killed_together_lose_nothing_that_none_had_begun() {
     let are_gone = eventually(PATIENCE, || {
         workers
             .iter()
-            .all(|pid| !processes::process(*pid).is_some_and(|it| it.state != 'Z'))
+            .all(|pid| processes::process(*pid).is_none_or(|it| it.state == 'Z'))
     });
     server.signal(Signal::Cont);
     assert!(are_gone, "{workers:?}");

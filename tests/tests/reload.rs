@@ -83,7 +83,7 @@ fn reload_under_load(keep_alive: bool, requests: usize) {
         _ => Request::post("/registry/echo.pl", format!("body {number}")),
     };
     let is_right = |number: usize, answer: &Answer| {
-        let expected = if number % 2 == 0 {
+        let expected = if number.is_multiple_of(2) {
             "Hello".to_owned()
         } else {
             format!("body {number}")

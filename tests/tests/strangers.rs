@@ -33,7 +33,7 @@ fn request(url: &str, number: usize) -> (Request, String) {
         ),
     };
     let mut cookie = "-".to_owned();
-    if number % 3 > 0 {
+    if !number.is_multiple_of(3) {
         cookie = format!("session={number}");
         request = request.field("Cookie", &cookie);
     }

@@ -51,7 +51,8 @@ impl Line {
         let mut looks = 0u64;
         while self.passes.load(Ordering::Acquire) != value {
             looks += 1;
-            if looks % PATIENCE == 0 && (given_up.load(Ordering::Relaxed) || Instant::now() > until)
+            if looks.is_multiple_of(PATIENCE)
+                && (given_up.load(Ordering::Relaxed) || Instant::now() > until)
             {
                 given_up.store(true, Ordering::Relaxed);
                 return false;

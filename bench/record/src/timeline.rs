@@ -95,7 +95,7 @@ impl Timeline {
                 if self
                     .buckets
                     .get(place)
-                    .map_or(true, |bucket| bucket.start_unix_us != start)
+                    .is_none_or(|bucket| bucket.start_unix_us != start)
                 {
                     self.buckets.insert(place, Bucket::new(start));
                 }

@@ -49,7 +49,7 @@ impl Page {
         let fresh_enough = age + asked.min_fresh.unwrap_or(Duration::ZERO) < self.terms.lifetime
             && asked
                 .max_age
-                .map_or(true, |limit| age <= limit && !limit.is_zero());
+                .is_none_or(|limit| age <= limit && !limit.is_zero());
         if self.terms.ask || asked.no_cache {
             return State::Stale;
         }

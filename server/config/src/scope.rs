@@ -35,7 +35,7 @@ impl Scope {
 impl Section {
     pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
         let inside = |folder: &PathBuf| file.is_some_and(|file| is_inside(folder, file));
-        self.within.as_ref().map_or(true, inside) && self.scope.matches(url_path, file)
+        self.within.as_ref().is_none_or(inside) && self.scope.matches(url_path, file)
     }
 
     /// Where the section comes when sections are merged; sections of one rank keep their order.

@@ -43,7 +43,7 @@ pub async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
                 let dismissed = (0..ROOM)
                     .take_while(|_| shared.registry.dismiss_idle())
                     .count();
-                if !complained.is_some_and(|since| since.elapsed() < COMPLAIN) {
+                if complained.is_none_or(|since| since.elapsed() >= COMPLAIN) {
                     complained = Some(tokio::time::Instant::now());
                     let text = format!(
                         "accepting a connection: {error}; {dismissed} idle connections are closed to make room (said once a minute at most)"

@@ -117,7 +117,7 @@ fn page<D: Dispatch>(
         .filter(|_| {
             request
                 .redirect
-                .map_or(true, |redirect| redirect.status < 400)
+                .is_none_or(|redirect| redirect.status < 400)
         })
         .and_then(|document| std::str::from_utf8(document).ok());
     document

@@ -171,7 +171,7 @@ impl AccessLog {
 
     /// Waits until everything recorded is written. False: the disk took more than `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
-        self.spool.as_ref().map_or(true, |spool| spool.flush(limit))
+        self.spool.as_ref().is_none_or(|spool| spool.flush(limit))
     }
 }
 

@@ -143,7 +143,7 @@ impl ErrorLog {
 
     fn write_out(&self, limit: Duration) -> bool {
         let spool = self.shared.spool.as_ref();
-        spool.map_or(true, |spool| spool.flush(limit))
+        spool.is_none_or(|spool| spool.flush(limit))
     }
 
     fn write(&self, level: LogLevel, origin: Origin, message: &[u8]) {

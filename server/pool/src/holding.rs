@@ -52,7 +52,9 @@ mod tests {
     #[test]
     fn a_place_is_held_once_and_gone_at_once() {
         let mut holding = Holding::default();
-        [3, 7, 3, 0].map(|place| holding.add(place));
+        for place in [3, 7, 3, 0] {
+            holding.add(place);
+        }
         assert_eq!(holding.len(), 3);
         holding.remove(3);
         holding.remove(5);

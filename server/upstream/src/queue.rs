@@ -204,7 +204,7 @@ impl Seeking {
     fn take_place(&self, wish: Wish, since: Instant) -> Place {
         let queue = &self.group.queue;
         let until = since + self.group.queue_timeout();
-        if !queue.looks_at.get().is_some_and(|next| next <= until) {
+        if queue.looks_at.get().is_none_or(|next| next > until) {
             queue.looks_at.set(Some(until));
             tokio::task::spawn_local(watch(Rc::downgrade(&self.group), until));
         }

@@ -35,7 +35,7 @@ fn connections(server: &Server) -> BTreeMap<String, String> {
         assert_eq!((words[0], words[2]), ("worker", "connection"), "{page}");
         let before = known.insert(words[1].to_owned(), words[3..].join(" "));
         assert!(
-            before.map_or(true, |before| before == words[3..].join(" ")),
+            before.is_none_or(|before| before == words[3..].join(" ")),
             "{page}"
         );
     }

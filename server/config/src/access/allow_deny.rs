@@ -40,7 +40,7 @@ impl AllowDeny {
         let about = |rules: &[(Option<Methods>, From)]| {
             let asked = rules.iter().filter(|(methods, _)| {
                 let holds = |methods: &Methods| methods.holds(visitor.method);
-                methods.as_ref().map_or(true, holds)
+                methods.as_ref().is_none_or(holds)
             });
             let mut found = Some(false);
             for (_, from) in asked {

@@ -161,7 +161,7 @@ fn is_handler(text: &str) -> bool {
         Some((package, method)) => (package, Some(method)),
         None => (text, None),
     };
-    is_package(package) && method.map_or(true, |name| is_package(name) && !name.contains(':'))
+    is_package(package) && method.is_none_or(|name| is_package(name) && !name.contains(':'))
 }
 
 fn is_anonymous(text: &str) -> bool {

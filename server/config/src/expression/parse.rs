@@ -121,7 +121,7 @@ impl<'t> Parser<'t> {
             let letter = self.rest[1..].chars().next();
             if let Some(test) = letter.and_then(Test::of_letter) {
                 let after = self.rest[2..].chars().next();
-                if after.map_or(true, |after| !after.is_alphanumeric()) {
+                if after.is_none_or(|after| !after.is_alphanumeric()) {
                     self.rest = &self.rest[2..];
                     return Ok(Node::Test(test, self.word()?));
                 }

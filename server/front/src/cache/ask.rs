@@ -60,7 +60,7 @@ impl Question {
             && rules.covers(request.path())
             // A handler of another phase has its say in every request.
             && !route.settings.runs_phases()
-            && request.redirect.map_or(true, |redirect| redirect.keeps_request)
+            && request.redirect.is_none_or(|redirect| redirect.keeps_request)
             && !filter::is_set(request, &route.settings, "no-cache")
             // What is asked in a body is in no key.
             && !(request.method == b"GET" && has_body(request))

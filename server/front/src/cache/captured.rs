@@ -90,7 +90,7 @@ impl<P: Exchange> Captured<P> {
 impl Open {
     fn keep(self) {
         let length = self.body.len() as u64;
-        let is_whole = self.length.map_or(true, |said| said == length);
+        let is_whole = self.length.is_none_or(|said| said == length);
         if !is_whole || length < self.sizes.0 || self.lease.is_overtaken() {
             return;
         }

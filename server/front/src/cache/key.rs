@@ -117,7 +117,7 @@ impl Purge {
             return false;
         };
         let (host, target) = (&rest[..at], target_of(&rest[at + 1..]));
-        let is_host = self.host.as_ref().map_or(true, |known| known == host);
+        let is_host = self.host.as_ref().is_none_or(|known| known == host);
         let is_target = match self.all_below {
             true => target.starts_with(&self.target),
             false => target == self.target || path_of(target) == self.target,

@@ -82,9 +82,7 @@ pub fn receive<D: Dispatch>(
         ));
     }
     let length = lines.content_length.or(head.content_length);
-    let fits = length.map_or(true, |length| {
-        (rules.min_size..=rules.max_size).contains(&length)
-    });
+    let fits = length.is_none_or(|length| (rules.min_size..=rules.max_size).contains(&length));
     let terms = Terms::of(rules, request.fields, lease.has_query, status, said, now);
     match terms {
         Ok(terms) if fits => {

@@ -239,7 +239,7 @@ pub fn visible_fields<'r, 'a: 'r>(
         .filter(|(name, _)| {
             request
                 .redirect
-                .map_or(true, |redirect| redirect.keeps_request)
+                .is_none_or(|redirect| redirect.keeps_request)
                 || !name.eq_ignore_ascii_case(b"content-length")
         })
         .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {

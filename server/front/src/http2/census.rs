@@ -145,8 +145,7 @@ mod tests {
     }
 
     fn many(count: usize, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        std::iter::repeat(frames.to_vec())
-            .take(count)
+        std::iter::repeat_n(frames.to_vec(), count)
             .flatten()
             .collect()
     }

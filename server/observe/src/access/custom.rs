@@ -25,7 +25,7 @@ pub fn write(line: &mut Vec<u8>, items: &[LogItem], entry: &Entry<'_>, time: &[u
 }
 
 fn applies(statuses: Option<&(bool, Vec<u16>)>, status: u16) -> bool {
-    statuses.map_or(true, |(negated, list)| list.contains(&status) != *negated)
+    statuses.is_none_or(|(negated, list)| list.contains(&status) != *negated)
 }
 
 fn value(line: &mut Vec<u8>, field: &LogField, original: bool, entry: &Entry<'_>, time: &[u8]) {

@@ -106,10 +106,7 @@ impl Guard {
     /// True once within `pause` for a key.
     pub fn is_due(&self, key: &str, pause: Duration, now: Instant) -> bool {
         let mut state = self.lock();
-        let due = state
-            .keys
-            .get(key)
-            .map_or(true, |last| now >= *last + pause);
+        let due = state.keys.get(key).is_none_or(|last| now >= *last + pause);
         if due {
             state.keys.insert(key.to_owned(), now);
         }

@@ -73,7 +73,7 @@ impl Tally {
         self.measured.complete += 1;
         if let Some(each) = self.options.progress {
             let complete = self.measured.complete;
-            if complete % each == 0 {
+            if complete.is_multiple_of(each) {
                 self.console.err(format!("Completed {complete} requests\n"));
             }
         }

@@ -252,7 +252,7 @@ impl Http2 {
     }
 
     fn on_settings(&mut self, payload: &[u8]) -> Result<(), Fault> {
-        if payload.len() % 6 != 0 {
+        if !payload.len().is_multiple_of(6) {
             return Err(Fault);
         }
         for entry in payload.chunks_exact(6) {

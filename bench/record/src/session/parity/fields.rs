@@ -106,7 +106,7 @@ fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findin
     let sides = [old, new].map(|answer| {
         let length = values(&answer.headers, &CONTENT_LENGTH);
         let own = answer.body.len().to_string();
-        let is_own = length.as_ref().map_or(true, |length| *length == own);
+        let is_own = length.as_ref().is_none_or(|length| *length == own);
         (length, is_own)
     });
     let [(a, a_is_own), (b, b_is_own)] = sides;

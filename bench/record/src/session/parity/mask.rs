@@ -86,7 +86,7 @@ impl Masks {
     pub fn pair(&mut self, cookie: &str, old: &str, new: &str) -> bool {
         let is_same = |map: &mut HashMap<(String, String), String>, from: &str, to: &str| {
             let before = map.insert((cookie.to_owned(), from.to_owned()), to.to_owned());
-            before.map_or(true, |before| before == to)
+            before.is_none_or(|before| before == to)
         };
         let agree = is_same(&mut self.same[0], old, new) & is_same(&mut self.same[1], new, old);
         self.current

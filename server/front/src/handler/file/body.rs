@@ -250,7 +250,8 @@ impl FileBody {
         }
         let has = is_resident(&self.file, start, count);
         let end = start + count as u64;
-        let is_all = start % STRETCH == 0 && (end == start + STRETCH || end == resource.size());
+        let is_all =
+            start.is_multiple_of(STRETCH) && (end == start + STRETCH || end == resource.size());
         if has && is_all {
             resource.stretches.note(start, sweep);
         }

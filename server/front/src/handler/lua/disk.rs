@@ -122,7 +122,7 @@ impl Disk {
 
     fn holds(&self, known: &Known) -> bool {
         let footing = known.footing.as_ref();
-        self.now.get() < known.found + LIFE && footing.map_or(true, |footing| footing.holds())
+        self.now.get() < known.found + LIFE && footing.is_none_or(|footing| footing.holds())
     }
 }
 

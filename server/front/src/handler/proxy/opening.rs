@@ -77,7 +77,7 @@ impl Opening {
         let length = length + VERSION_AND_HOST.len() + host + 2 + close.len();
         let missing = length.saturating_sub(self.rest - self.host.end);
         if missing > 0 {
-            let more = std::iter::repeat(0).take(missing);
+            let more = std::iter::repeat_n(0, missing);
             buffer.splice(self.host.end..self.host.end, more);
             self.rest += missing;
         }
