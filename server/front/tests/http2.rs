@@ -94,9 +94,9 @@ fn files_and_programs_answer_as_in_http1() {
             ("/long.pl", 200, b"hel"),
             ("/nobody.pl", 204, b""),
             ("/folder?a", 301, b""),
-            ("/split.pl", 500, b"500"),
-            ("/died.pl", 502, b"502"),
-            ("/%2e%2e/x", 400, b"400"),
+            ("/split.pl", 500, b"<!DOCTYPE html>"),
+            ("/died.pl", 502, b"<!DOCTYPE html>"),
+            ("/%2e%2e/x", 400, b"<!DOCTYPE html>"),
         ];
         for (path, status, body) in rows {
             let (answered, fields, bytes) = ask(&sender, request(Method::GET, path), b"").await;
