@@ -112,7 +112,7 @@ for my $target (sort keys %refused) {
     subtest "$target answers 500 and says why" => sub {
         my ($status, $body) = $server->get($target);
         is $status, 500;
-        like $body, qr{\A500 Internal Server Error\n}, 'the page of the front, and nothing of the application';
+        like $body, qr{<title>500 Internal Server Error</title>}, 'the page of the front, and nothing of the application';
         ok $server->logged($refused{$target});
     };
 }
