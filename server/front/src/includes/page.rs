@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// Attributes an element may have.
 const MOST: usize = 64;
+/// Elements and conditions that one request may lead through: pages may include one another many times.
+pub const ELEMENTS: u32 = 100_000;
 
 pub struct Page {
     pub source: Bytes,
@@ -39,7 +41,11 @@ impl Page {
     pub fn parse(source: Bytes, legacy: bool) -> Page {
         let mut parts = Vec::new();
         let mut at = 0;
-        while let Some(start) = memchr::memmem::find(&source[at..], START) {
+        // Nobody comes further than to the first that is too many.
+        for _ in 0..=ELEMENTS {
+            let Some(start) = memchr::memmem::find(&source[at..], START) else {
+                break;
+            };
             if start > 0 {
                 parts.push(Part::Text(at..at + start));
             }
@@ -163,6 +169,15 @@ impl<'t> Reader<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_is_read_than_anybody_goes_through() {
+        let text = "<!--#a-->".repeat(ELEMENTS as usize + 1000);
+        let page = Page::parse(Bytes::from(text), false);
+        let elements = page.parts.iter();
+        let elements = elements.filter(|part| matches!(part, Part::Element { .. }));
+        assert_eq!(elements.count(), ELEMENTS as usize + 1);
+    }
 
     fn is_readable(asked: &Option<Asked>) -> bool {
         asked.as_ref().and_then(Asked::condition).is_some()

@@ -4,7 +4,7 @@ use super::branches::Branches;
 use super::condition::{Asked, Condition};
 use super::element::folder_of;
 use super::fetch::Fetched;
-use super::page::{Page, Part};
+use super::page::{Page, Part, ELEMENTS};
 use super::variables::{PageFacts, Variables};
 use super::MOST;
 use crate::dispatch::Dispatch;
@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Pages within pages.
 const DEEPEST: u32 = 16;
-/// Elements and conditions that one request may lead through: pages may include one another many times.
-const ELEMENTS: u32 = 100_000;
 /// How long the loop is held before others have their turn.
 const SLICE: Duration = Duration::from_millis(2);
 
