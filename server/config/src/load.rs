@@ -221,7 +221,6 @@ impl<'a> Reader<'a> {
         self.refuse_left_open(outer);
     }
 
-    /// Tells of sections that were opened since and are open yet.
     /// Of a .htaccess, which is read while requests wait: its owner is not the server's.
     fn is_too_much(&mut self, began: Duration) -> bool {
         let is_slow = work().saturating_sub(began) > LONGEST_READING;
@@ -234,6 +233,7 @@ impl<'a> Reader<'a> {
         is_slow || self.problems.len() >= MOST_PROBLEMS
     }
 
+    /// Tells of sections that were opened since and are open yet.
     fn refuse_left_open(&mut self, outer: usize) {
         while let Some(open) = self.open.get(outer..).and_then(<[Open]>::last) {
             let message = format!(
