@@ -6,6 +6,12 @@ pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {
         return into.extend_from_slice(bytes);
     }
+    escape_item(into, bytes);
+}
+
+/// Seldom: apart, so that the other way stays short.
+#[cold]
+fn escape_item(into: &mut Vec<u8>, bytes: &[u8]) {
     each_run(into, bytes, |into, rest| {
         match rest[0] {
             quote @ (b'"' | b'\\') => into.extend_from_slice(&[b'\\', quote]),

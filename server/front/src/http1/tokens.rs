@@ -95,15 +95,12 @@ pub fn field_line(line: &[u8]) -> Result<(&[u8], &[u8]), Problem> {
     Ok((&line[..end], without_blanks(value)))
 }
 
+/// A slice of `value` in any case: its place counts.
 fn without_blanks(value: &[u8]) -> &[u8] {
     let is_dark = |byte: &u8| !matches!(byte, b' ' | b'\t');
-    match (
-        value.iter().position(is_dark),
-        value.iter().rposition(is_dark),
-    ) {
-        (Some(first), Some(last)) => &value[first..=last],
-        _ => &[],
-    }
+    let start = value.iter().position(is_dark).unwrap_or(value.len());
+    let end = value.iter().rposition(is_dark);
+    &value[start..end.map_or(start, |last| last + 1)]
 }
 
 fn is_target_byte(byte: u8) -> bool {

@@ -1,6 +1,7 @@
 //! Whatever arrives, our words and refusals are those that the `httparse` crate comes to, which reads as strictly.
 
 use super::*;
+use crate::http1::head::Head;
 use crate::http1::scan::Scan;
 use mehari_config::Site;
 use proptest::collection::vec;
@@ -21,17 +22,26 @@ fn ours(head: &[u8]) -> Option<Result<Words, Problem>> {
     if !matches!(scan.advance(head, &Site::defaults().limits), Ok(true)) {
         return None;
     }
+    let mut read = Head::default();
+    let is_right = read.parse(head, &scan).is_ok();
     let mut lines = scan.lines().map(|line| &head[line]);
     let first = request_line(lines.next().expect("a request line"));
     Some(first.and_then(|first| {
         let fields =
             lines.map(|line| field_line(line).map(|(name, value)| (name.into(), value.into())));
-        Ok(Words {
+        let words = Words {
             method: first.method.into(),
             target: first.target.into(),
             version: first.version,
             fields: fields.collect::<Result<_, Problem>>()?,
-        })
+        };
+        if is_right {
+            let fields = read.fields.iter();
+            let fields = fields.map(|(name, value)| (name.of(head).into(), value.of(head).into()));
+            assert_eq!(fields.collect::<Vec<_>>(), words.fields);
+            assert_eq!(read.method.of(head), words.method);
+        }
+        Ok(words)
     }))
 }
 
