@@ -1,9 +1,11 @@
 //! Writing what others sent so that it stays inside its field and on its line.
 
+use crate::bytes::{all, leading};
+
 /// Apache's `ap_escape_logitem`: `"` and `\` after a backslash, C's names for the common controls,
 /// `\xhh` for everything else that is not printable ASCII.
 pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
-    if is_plain(bytes) {
+    if all(bytes, plain) {
         return into.extend_from_slice(bytes);
     }
     escape_item(into, bytes);
@@ -120,6 +122,15 @@ pub fn decimal(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(Decimal::new(number).text());
 }
 
+/// A status, which has three digits.
+pub fn status(into: &mut Vec<u8>, status: u16) {
+    let [tens, ones] = PAIRS[usize::from(status % 100)];
+    match status {
+        100..=999 => into.extend_from_slice(&[b'0' + (status / 100) as u8, tens, ones]),
+        _ => decimal(into, u64::from(status)),
+    }
+}
+
 /// `number` with zeros before it, `width` digits; higher digits are cut.
 pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
     let start = into.len();
@@ -133,8 +144,7 @@ pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
 /// Copies runs of plain bytes whole; `special` writes what is at the start of the rest and says how long it was.
 fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8]) -> usize) {
     loop {
-        let run = bytes.iter().position(|&byte| !PLAIN[usize::from(byte)]);
-        let run = run.unwrap_or(bytes.len());
+        let run = leading(bytes, |byte| PLAIN[usize::from(byte)]);
         into.extend_from_slice(&bytes[..run]);
         bytes = &bytes[run..];
         if bytes.is_empty() {
@@ -142,17 +152,6 @@ fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8
         }
         let done = special(into, bytes);
         bytes = &bytes[done..];
-    }
-}
-
-/// Whether nothing is to be escaped: eight bytes at a time, which processors compare at once, and the last eight once
-/// more instead of what is left one by one.
-#[inline]
-fn is_plain(bytes: &[u8]) -> bool {
-    let are_plain = |word: &[u8; 8]| word.iter().fold(true, |all, &byte| all & plain(byte));
-    match bytes.last_chunk() {
-        Some(last) => are_plain(last) && bytes.as_chunks().0.iter().all(are_plain),
-        None => bytes.iter().all(|&byte| PLAIN[usize::from(byte)]),
     }
 }
 
@@ -259,6 +258,11 @@ mod tests {
         for number in [0, 7, 10, 99, 1_000_000, u64::MAX] {
             let mut text = Vec::new();
             decimal(&mut text, number);
+            assert_eq!(text, number.to_string().into_bytes());
+        }
+        for number in [0, 99, 100, 206, 999, 1000] {
+            let mut text = Vec::new();
+            status(&mut text, number);
             assert_eq!(text, number.to_string().into_bytes());
         }
         let mut text = Vec::new();

@@ -4,6 +4,7 @@
 //! is written goes through a [`spool`]: the caller formats into memory, a thread of its own writes.
 
 mod access;
+pub mod bytes;
 mod clock;
 mod counters;
 mod error;

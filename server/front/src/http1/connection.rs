@@ -203,18 +203,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         };
         let bytes = self.input.bytes();
         let is_head = self.head.method.of(bytes) == b"HEAD";
-        // Made where it stays: it is large.
-        let mut current = Current {
-            turn: Turn::begin(&self.shared, protocol, is_head),
-            keep: self.head.keep_alive
-                && limits.keep_alive.is_some()
-                && more
-                && !self.shared.stopping.get()
-                && !self.client_ended,
-            consumed: self.head.length,
-            refused: false,
-        };
-        let turn = &mut current.turn;
+        let mut turn = Turn::begin(&self.shared, protocol, is_head);
         let host = self.head.host.map_or(&[][..], |host| host.of(bytes));
         self.peer.kept.set(self.served);
         if let Some(rule) = &site.remote_address {
@@ -225,7 +214,16 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         turn.received = self.head.length as u64;
         turn.kept = self.served;
         turn.host = self.shared.host(&self.peer, host);
-        current
+        Current {
+            turn,
+            keep: self.head.keep_alive
+                && limits.keep_alive.is_some()
+                && more
+                && !self.shared.stopping.get()
+                && !self.client_ended,
+            consumed: self.head.length,
+            refused: false,
+        }
     }
 
     /// Answers bytes that are not a request, and ends.

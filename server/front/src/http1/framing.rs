@@ -58,6 +58,10 @@ impl Notes {
     }
 
     pub fn connection(&mut self, value: &[u8]) {
+        if value == b"keep-alive" {
+            self.keep_alive = true;
+            return; // which most say who say anything
+        }
         for option in value.split(|&byte| byte == b',') {
             let option = option.trim_ascii();
             self.close |= option.eq_ignore_ascii_case(b"close");

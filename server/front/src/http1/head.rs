@@ -7,6 +7,7 @@ use super::framing;
 use super::scan::Scan;
 use super::tokens;
 use crate::problem::{bad, Problem};
+use mehari_observe::bytes::{all, leading};
 
 /// A piece of the buffer, counted from the request's first byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +146,7 @@ fn split_target<'t>(
     target: &'t [u8],
 ) -> Result<(Option<&'t [u8]>, &'t [u8]), Problem> {
     // Raw UTF-8 is let through: old sites link to such names.
-    if !tokens::all(target, |byte| byte != b'#') {
+    if !all(target, |byte| byte != b'#') {
         return Err(bad("the target has a byte that must be encoded"));
     }
     // CONNECT's form is another one; it is refused before anybody looks.
@@ -187,8 +188,7 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
 
 /// Where a registered name ends, and whether there is one.
 fn name_end(host: &[u8]) -> (usize, bool) {
-    let end = host.iter().position(|&byte| !OF_NAMES[usize::from(byte)]);
-    let end = end.unwrap_or(host.len());
+    let end = leading(host, |byte| OF_NAMES[usize::from(byte)]);
     (end, end > 0)
 }
 
@@ -222,11 +222,13 @@ const fn is_mark(byte: u8) -> bool {
 
 /// Nothing, or a number that a port can have.
 fn is_port(digits: &[u8]) -> bool {
-    if digits.len() > 5 || !digits.iter().all(u8::is_ascii_digit) {
-        return false;
-    }
-    let append = |number: u32, digit: &u8| number * 10 + u32::from(digit - b'0');
-    digits.iter().fold(0, append) <= u32::from(u16::MAX)
+    let append = |number: u32, byte: &u8| {
+        let digit = u32::from(byte.wrapping_sub(b'0'));
+        (digit < 10).then(|| number * 10 + digit)
+    };
+    // As many digits always fit.
+    let number = digits.iter().take(6).try_fold(0, append);
+    digits.len() <= 5 && number.is_some_and(|number| number <= u32::from(u16::MAX))
 }
 
 /// Host name and port digits, brackets of an IPv6 address kept.

@@ -5,6 +5,7 @@
 
 use super::head::Version;
 use crate::problem::{bad, Problem};
+use mehari_observe::bytes::{all, leading};
 use mehari_pool::script_head::is_token_byte;
 
 /// `method SP target SP version`.
@@ -59,8 +60,8 @@ const NO_LINE_FEED: Problem = bad("a line ends without CR LF");
 
 /// What `belongs` up to the blank behind it, which is there, and the rest.
 fn word(text: &[u8], belongs: impl Fn(u8) -> bool) -> Option<(&[u8], &[u8])> {
-    let end = text.iter().position(|&byte| !belongs(byte))?;
-    (end > 0 && text[end] == b' ').then(|| (&text[..end], &text[end + 1..]))
+    let end = leading(text, belongs);
+    (end > 0 && text.get(end) == Some(&b' ')).then(|| (&text[..end], &text[end + 1..]))
 }
 
 /// What is wrong with the first word: where a CR begins the line, that.
@@ -84,10 +85,10 @@ fn names_other_version(line: &[u8]) -> bool {
 
 /// `name ":" value`, without the blanks around the value.
 pub fn field_line(line: &[u8]) -> Result<(&[u8], &[u8]), Problem> {
-    let end = line.iter().position(|&byte| !is_token_byte(byte));
-    let Some(end) = end.filter(|&end| end > 0 && line[end] == b':') else {
+    let end = leading(line, is_token_byte);
+    if end == 0 || line.get(end) != Some(&b':') {
         return Err(beginning(line, bad("a header name is not a token")));
-    };
+    }
     let value = &line[end + 1..];
     if !all(value, is_value_byte) {
         return Err(bad("a header value has a control byte"));
@@ -110,16 +111,6 @@ fn is_target_byte(byte: u8) -> bool {
 /// Everything but control bytes; a tab is none.
 fn is_value_byte(byte: u8) -> bool {
     byte >= b' ' && byte != 0x7f || byte == b'\t'
-}
-
-/// Whether all bytes are such as fit: eight at a time, which processors compare at once, and the last eight once more
-/// instead of what is left one by one.
-pub fn all(bytes: &[u8], fits: impl Fn(u8) -> bool) -> bool {
-    let fit = |word: &[u8; 8]| word.iter().fold(true, |all, &byte| all & fits(byte));
-    match bytes.last_chunk() {
-        Some(last) => fit(last) && bytes.as_chunks().0.iter().all(fit),
-        None => bytes.iter().all(|&byte| fits(byte)),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Apache's combined format: `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`.
 
 use super::Entry;
-use crate::escape::{decimal, log_item};
+use crate::escape::{decimal, log_item, status};
 
 /// `time` is the text between the brackets.
 pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
@@ -14,7 +14,7 @@ pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
     line.extend_from_slice(b"] \"");
     request_line(line, entry);
     line.extend_from_slice(b"\" ");
-    decimal(line, u64::from(entry.status));
+    status(line, entry.status);
     line.push(b' ');
     match entry.bytes {
         0 => line.push(b'-'),

@@ -119,12 +119,12 @@ impl FileTarget {
         files: &Files,
     ) -> Result<Rc<Resource>, Problem> {
         let mut kept = self.kept.borrow_mut();
-        kept.resize_with(self.neighbours.len() + 1, || None);
         let known = kept.iter().flatten().find(|known| known.asked == coding);
         if let Some(known) = known.filter(|_| self.holds() == Some(true)) {
             known.resource.use_it();
             return Ok(known.resource.clone());
         }
+        kept.resize_with(self.neighbours.len() + 1, || None);
         let (place, identity) = self.look(coding)?;
         let resource = match &kept[place] {
             Some(known) if known.resource.identity() == identity => known.resource.clone(),

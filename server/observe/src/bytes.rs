@@ -1,0 +1,48 @@
+//! Looking through bytes several at a time: the front reads requests so, and the logs look for what they have to escape.
+
+/// Whether all bytes are such as `fit`, which is to be made of comparisons: processors make them for sixteen at once.
+#[inline]
+pub fn all(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
+    match bytes.len() {
+        16.. => all_words::<16>(bytes, fit),
+        8.. => all_words::<8>(bytes, fit),
+        _ => bytes.iter().all(|&byte| fit(byte)),
+    }
+}
+
+/// What the words leave at the end lies in the last one, which is looked at anyway.
+#[inline]
+fn all_words<const N: usize>(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
+    let fits = |word: &[u8; N]| word.iter().fold(true, |all, &byte| all & fit(byte));
+    bytes.last_chunk().is_some_and(fits) && bytes.as_chunks().0.iter().all(fits)
+}
+
+/// How many bytes at the beginning fit: four looks into a table are one question.
+#[inline]
+pub fn leading(bytes: &[u8], fit: impl Fn(u8) -> bool) -> usize {
+    let fits = |word: &&[u8; 4]| word.iter().fold(true, |all, &byte| all & fit(byte));
+    let words = bytes.as_chunks().0.iter().take_while(fits).count();
+    let rest = bytes[4 * words..].iter();
+    4 * words + rest.take_while(|&&byte| fit(byte)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_that_does_not_fit_is_found_wherever_it_is() {
+        let fit = |byte: u8| byte == b'a';
+        for length in 0..70 {
+            let mut bytes = vec![b'a'; length];
+            assert!(all(&bytes, fit));
+            assert_eq!(leading(&bytes, fit), length);
+            for at in 0..length {
+                bytes[at] = b'b';
+                assert!(!all(&bytes, fit), "{at} of {length}");
+                assert_eq!(leading(&bytes, fit), at);
+                bytes[at] = b'a';
+            }
+        }
+    }
+}
