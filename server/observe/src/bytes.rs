@@ -13,15 +13,22 @@ pub fn all(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
 /// What the words leave at the end lies in the last one, which is looked at anyway.
 #[inline]
 fn all_words<const N: usize>(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
-    let fits = |word: &[u8; N]| word.iter().fold(true, |all, &byte| all & fit(byte));
-    bytes.last_chunk().is_some_and(fits) && bytes.as_chunks().0.iter().all(fits)
+    let (words, _) = bytes.as_chunks::<N>();
+    let last = bytes.last_chunk::<N>();
+    last.is_some_and(|last| fits(last, &fit)) && words.iter().all(|word| fits(word, &fit))
+}
+
+/// A call for each word would take as long as the word.
+#[inline(always)]
+fn fits<const N: usize>(word: &[u8; N], fit: &impl Fn(u8) -> bool) -> bool {
+    word.iter().fold(true, |all, &byte| all & fit(byte))
 }
 
 /// How many bytes at the beginning fit: four looks into a table are one question.
 #[inline]
 pub fn leading(bytes: &[u8], fit: impl Fn(u8) -> bool) -> usize {
-    let fits = |word: &&[u8; 4]| word.iter().fold(true, |all, &byte| all & fit(byte));
-    let words = bytes.as_chunks().0.iter().take_while(fits).count();
+    let (words, _) = bytes.as_chunks::<4>();
+    let words = words.iter().take_while(|word| fits(word, &fit)).count();
     let rest = bytes[4 * words..].iter();
     4 * words + rest.take_while(|&&byte| fit(byte)).count()
 }
