@@ -22,4 +22,4 @@ pub use attribute::Attribute;
 pub use edge::{Edge, Ended, Limits, Run, Step};
 pub use failure::Failure;
 pub use fields::Fields;
-pub use visit::{Piece, Source, Stage, Status, Visit, World};
+pub use visit::{Piece, Pieces, Source, Stage, Status, Visit, World};

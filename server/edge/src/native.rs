@@ -58,6 +58,13 @@ impl<'v> Arguments<'v> {
         unsafe { Item::new(self.state, c_int::from(index)) }
     }
 
+    /// One of the texts it was made with; the first is 1.
+    pub fn text(&self, number: u8) -> Item<'v> {
+        let upvalue = ffi::lua_upvalueindex(c_int::from(number) + 1);
+        // SAFETY: upvalues stay where they are; one that is not there is nil.
+        unsafe { Item::new(self.state, upvalue) }
+    }
+
     /// Who knows what the visit has not been told.
     pub fn source(&self) -> Option<&'v dyn Source> {
         self.source
@@ -74,23 +81,39 @@ pub fn function<F>(lua: &Lua, current: &Rc<Current>, body: F) -> Result<Function
 where
     F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v> + 'static,
 {
+    function_with(lua, current, &[], body)
+}
+
+/// The same with texts that it looks for in tables: Lua has to find those that it is told of anew.
+pub fn function_with<F>(
+    lua: &Lua,
+    current: &Rc<Current>,
+    texts: &[&str],
+    body: F,
+) -> Result<Function>
+where
+    F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v> + 'static,
+{
     let bound = Box::new(Bound {
         current: current.clone(),
         body: Box::new(body),
     });
     let bound: *mut Bound = Box::leak(bound);
-    // SAFETY: called in protected mode; one value is left on the stack.
+    // SAFETY: called in protected mode; one value is left on the stack, which has room for a few.
     unsafe {
         lua.exec_raw((), |state| {
             ffi::lua_pushlightuserdata(state, bound.cast());
-            ffi::lua_pushcclosure(state, call, 1);
+            for text in texts {
+                push_text(state, text.as_bytes());
+            }
+            ffi::lua_pushcclosure(state, call, 1 + texts.len() as c_int);
         })
     }
 }
 
 /// All of them, as Lua sees them.
 unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
-    // SAFETY: the only upvalue is what `function` leaked, and it is never written. The visit is lent for as long as
+    // SAFETY: the first upvalue is what `function_with` leaked, and it is never written. The visit is lent for as long as
     // its slice runs, and to one function at a time, as none calls Lua. What Lua raises unwinds through this frame.
     unsafe {
         let bound = ffi::lua_touserdata(state, ffi::lua_upvalueindex(1)).cast::<Bound>();

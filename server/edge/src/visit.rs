@@ -4,6 +4,7 @@
 
 use crate::attribute::{Attribute, COUNT, NAMES};
 use crate::fields::Fields;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -88,6 +89,9 @@ pub enum Piece {
     },
 }
 
+/// Most bodies are of one.
+pub type Pieces = SmallVec<[Piece; 1]>;
+
 #[derive(Debug, Default)]
 pub struct Visit {
     pub stage: Stage,
@@ -107,7 +111,7 @@ pub struct Visit {
     /// The response's, once there is one.
     pub status: u16,
     /// What the script wants sent instead of anything else.
-    pub body: Option<Vec<Piece>>,
+    pub body: Option<Pieces>,
     request_body: Option<Vec<u8>>,
     /// What it printed: lines of the error log.
     pub printed: Vec<Vec<u8>>,

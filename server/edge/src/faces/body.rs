@@ -2,14 +2,16 @@
 
 use super::fields::ENTRY;
 use crate::current::Current;
-use crate::native::{function, said, Answer, Item, Kind, Refusal};
-use crate::visit::{Piece, Visit};
+use crate::native::{function, function_with, said, Answer, Item, Kind, Refusal};
+use crate::visit::{Piece, Pieces, Visit};
 use mlua::{Lua, Result, Table};
 use std::ffi::c_int;
 use std::rc::Rc;
 
 /// Pieces a body may have.
 const PIECES: usize = 10_000;
+/// What a table of a file has, beside `offset` and `length`.
+pub const FILE_NAME: &str = "filename";
 /// Entries of a list that are looked at, at most.
 const ENTRIES: usize = 100_000;
 
@@ -24,15 +26,15 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
         Ok(Answer::Nil)
     })?;
     host.set("print", print)?;
-    let add = function(lua, current, |visit, arguments| {
-        add_all(visit, arguments.at(1))?;
+    let add = function_with(lua, current, &[FILE_NAME], |visit, arguments| {
+        add_all(visit, arguments.at(1), arguments.text(1))?;
         Ok(Answer::Nil)
     })?;
     host.set("body_add", add)?;
-    let set = function(lua, current, |visit, arguments| {
-        visit.body = Some(Vec::new());
+    let set = function_with(lua, current, &[FILE_NAME], |visit, arguments| {
+        visit.body = Some(Pieces::new());
         if arguments.at(1).kind() != Kind::Nil {
-            add_all(visit, arguments.at(1))?;
+            add_all(visit, arguments.at(1), arguments.text(1))?;
         }
         Ok(Answer::Nil)
     })?;
@@ -66,42 +68,47 @@ fn request_length(visit: &Visit) -> f64 {
     }
 }
 
-/// A body: one piece, or a list of them.
-pub fn add_all(visit: &mut Visit, body: Item<'_>) -> Done {
+/// A body: one piece, or a list of them. `filename`: the text of that name, as Lua has it.
+pub fn add_all(visit: &mut Visit, body: Item<'_>, filename: Item<'_>) -> Done {
+    let is_file = |table: &Item<'_>| {
+        table.kind() == Kind::Table
+            && table.member_named(&filename, |name| name.kind() != Kind::Nil)
+    };
     if body.kind() != Kind::Table || is_file(&body) {
-        return add(visit, body, None);
+        return add(visit, body, None, is_file);
     }
     let length = body.length();
     if length > ENTRIES {
         return Err(said("the body has too many pieces"));
     }
     for number in 1..=length as c_int {
-        body.entry(number, |piece| add(visit, piece, Some(number)))?;
+        body.entry(number, |piece| add(visit, piece, Some(number), is_file))?;
     }
     Ok(())
 }
 
-fn is_file(table: &Item<'_>) -> bool {
-    table.member("filename", |name| name.kind() != Kind::Nil)
-}
-
-fn add(visit: &mut Visit, piece: Item<'_>, number: Option<c_int>) -> Done {
-    match piece.kind() {
-        Kind::Text | Kind::Number => add_text(visit, piece.text()?),
-        Kind::Table if is_file(&piece) => add_file(visit, piece),
-        _ => {
-            let described = piece.described();
-            let part = number.map_or(String::new(), |number| format!(" (its part {number})"));
-            Err(Refusal::SaidOfAll(format!(
-                "a body is made of strings and of {{ filename =, offset =, length = }}, not of {described}{part}"
-            )))
-        }
+fn add(
+    visit: &mut Visit,
+    piece: Item<'_>,
+    number: Option<c_int>,
+    is_file: impl Fn(&Item<'_>) -> bool,
+) -> Done {
+    if let Some(text) = piece.bytes() {
+        return add_text(visit, text);
     }
+    if is_file(&piece) {
+        return add_file(visit, piece);
+    }
+    let described = piece.described();
+    let part = number.map_or(String::new(), |number| format!(" (its part {number})"));
+    Err(Refusal::SaidOfAll(format!(
+        "a body is made of strings and of {{ filename =, offset =, length = }}, not of {described}{part}"
+    )))
 }
 
 fn add_text(visit: &mut Visit, text: &[u8]) -> Done {
     let pieces = visit.adding(text.len() + ENTRY, |visit| {
-        let body = visit.body.get_or_insert_with(Vec::new);
+        let body = visit.body.get_or_insert_default();
         match body.last_mut() {
             Some(Piece::Bytes(last)) => last.extend_from_slice(text),
             _ => body.push(Piece::Bytes(text.to_vec())),
@@ -112,7 +119,7 @@ fn add_text(visit: &mut Visit, text: &[u8]) -> Done {
 }
 
 fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
-    let path = table.member("filename", |name| name.text().map(<[u8]>::to_vec))?;
+    let path = table.member(FILE_NAME, |name| name.text().map(<[u8]>::to_vec))?;
     if path.is_empty() || path.contains(&0) {
         return Err(said("a filename is empty, or has a NUL in it"));
     }
@@ -120,7 +127,7 @@ fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
     let length = table.member("length", size)?;
     let end = length.map(|length| start.saturating_add(length));
     let pieces = visit.adding(path.len() + ENTRY, |visit| {
-        let body = visit.body.get_or_insert_with(Vec::new);
+        let body = visit.body.get_or_insert_default();
         body.push(Piece::File { path, start, end });
         body.len()
     })?;

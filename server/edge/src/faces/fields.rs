@@ -129,10 +129,25 @@ fn is_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
 
+/// Which bytes names are made of.
+const IN_NAMES: [bool; 256] = {
+    let (mut is_in, mut byte) = ([false; 256], 0);
+    while byte < 128 {
+        is_in[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let marks = b"!#$%&'*+-.^_`|~";
+    let mut at = 0;
+    while at < marks.len() {
+        is_in[marks[at] as usize] = true;
+        at += 1;
+    }
+    is_in
+};
+
 fn check(name: &[u8], value: Option<&[u8]>) -> std::result::Result<(), Refusal> {
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     let shown = || name.escape_ascii();
-    if name.is_empty() || !name.iter().all(is_token) {
+    if name.is_empty() || !name.iter().all(|byte| IN_NAMES[usize::from(*byte)]) {
         return Err(said(format!("`{}` is no name of a header field", shown())));
     }
     let mut framing = FRAMING.iter();

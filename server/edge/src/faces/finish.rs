@@ -1,10 +1,10 @@
 //! The end of a script: what it left is taken. `world.lua` has made its environment as new for the next one before.
 
-use super::body::add_all;
+use super::body::{add_all, FILE_NAME};
 use super::fields::{self, Which};
 use crate::current::Current;
 use crate::interpreter::Interpreter;
-use crate::native::{function, Answer, Item, Kind, Refusal};
+use crate::native::{function_with, Answer, Item, Kind, Refusal};
 use crate::visit::Visit;
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
@@ -20,17 +20,18 @@ pub fn install(
     interpreter: &Rc<Interpreter>,
 ) -> Result<()> {
     let (interpreter, shared) = (interpreter.clone(), current.clone());
-    let finish = function(lua, current, move |visit, arguments| {
+    let finish = function_with(lua, current, &[FILE_NAME], move |visit, arguments| {
         let result = arguments.at(1).number();
-        let header = arguments.at(4);
+        let (fields, header) = (arguments.at(2), arguments.at(4));
         let keeps = arguments.at(5).is_true()
             && interpreter.is_first_and_small()
+            && fields.is(&header)
             && !header.has_metatable();
-        take_fields(visit, arguments.at(2), keeps)?;
+        take_fields(visit, fields, keeps)?;
         let content = arguments.at(3);
         let answers = !interpreter.is_fenced() || result.is_some_and(|result| result >= 200.0);
         if answers && content.kind() != Kind::Nil {
-            add_all(visit, content)?;
+            add_all(visit, content, arguments.text(1))?;
         }
         shared.note_clean(keeps);
         Ok(result.map_or(Answer::Nil, Answer::Number))

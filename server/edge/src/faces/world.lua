@@ -8,10 +8,12 @@
 local host, load_library = ...
 local error, getmetatable, next, pairs, rawequal, rawget, select, setfenv, getfenv, setmetatable, tostring, type =
     error, getmetatable, next, pairs, rawequal, rawget, select, setfenv, getfenv, setmetatable, tostring, type
+local jit_util = require("jit.util")
 local newproxy, native_load, native_pairs = newproxy, load, pairs
 local resume, yield, status, running = coroutine.resume, coroutine.yield, coroutine.status, coroutine.running
 local create, concat, is_broken, charge = coroutine.create, table.concat, host.is_broken, host.charge
 local native_pcall, native_xpcall = pcall, xpcall
+local band, byte_code, constant_of = bit.band, jit_util.funcbc, jit_util.funck
 -- To raise an error and to catch it takes as long as so many instructions. Where the stack is nearly full, no
 -- instruction is counted but by this: there is no room for what counts, which raises an error itself.
 local FAILED = 100
@@ -185,6 +187,26 @@ local lighty_members = {
 local lighty_meta = { __index = lighty_members, __metatable = false }
 local env_meta = { __index = base, __metatable = false }
 
+-- Whether a script could set a global or get hold of the table of them, by its byte code: there is no other way.
+local REACHING = { _G = true, load = true, loadstring = true }
+local SETTING = band((byte_code(native_load("name = nil"), 2)), 0xff)
+
+local function reaches_globals(code)
+    local at, instruction = 1, byte_code(code, 1)
+    while instruction do
+        if band(instruction, 0xff) == SETTING then return true end
+        at = at + 1
+        instruction = byte_code(code, at)
+    end
+    local number, constant = -1, constant_of(code, -1)
+    while constant ~= nil do
+        if REACHING[constant] or type(constant) == "proto" and reaches_globals(constant) then return true end
+        number = number - 1
+        constant = constant_of(code, number)
+    end
+    return false
+end
+
 if host.is_fenced then
     -- The state's own globals hold nothing any more, for code that was loaded where no script is running.
     local globals = _G
@@ -202,7 +224,23 @@ local finish = host.finish
 -- Names a script may leave behind; where there are more, a new environment costs less than clearing this one.
 local LEFT = 64
 
--- What runs a script in an environment of its own, once or, as that is cleared behind it, again and again.
+-- Clears a table of all but what it was given with, and counts what is there of that; 0: there is too much.
+local function swept(list, given)
+    local found, left = 0, 0
+    for name, value in next, list do
+        if given[name] == value then
+            found = found + 1
+        else
+            left = left + 1
+            if left > LEFT then return 0 end
+            list[name] = nil
+        end
+    end
+    return found
+end
+
+-- What runs a script in an environment of its own, once or, as that is cleared behind it, again and again. Here every
+-- instruction is counted like the script's, and takes twice as long for it.
 return function(script)
     local header = {}
     local lighty = setmetatable({ header = header }, lighty_meta)
@@ -216,32 +254,19 @@ return function(script)
         end
     end
     env._G = env
+    local given, header_only = { lighty = lighty, _G = env }, { header = header }
+    local is_apart = not reaches_globals(script)
     return function()
         local result = script()
-        local fields, content
-        local found, left = 0, 0
-        for name, value in next, lighty do
-            if name == "header" then
-                fields = value
-                if rawequal(value, header) then found = found + 1 end
-            else
-                if name == "content" then content = value end
-                if left < LEFT then lighty[name] = nil end
-                left = left + 1
+        local fields, content = lighty.header, lighty.content
+        if content ~= nil then lighty.content = nil end
+        local is_new = is_apart or swept(env, given) == 2
+        for name in next, lighty do
+            if name ~= "header" then
+                is_new = swept(lighty, header_only) == 1 and is_new
+                break
             end
         end
-        for name, value in next, env do
-            if name == "lighty" and value == lighty or name == "_G" and value == env then
-                found = found + 1
-            else
-                if left >= LEFT then
-                    left = left + 1
-                    break
-                end
-                env[name] = nil
-                left = left + 1
-            end
-        end
-        return finish(result, fields, content, header, found == 3 and left <= LEFT)
+        return finish(result, fields, content, header, is_new)
     end
 end

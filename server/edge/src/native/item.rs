@@ -115,6 +115,12 @@ impl<'i> Item<'i> {
         unsafe { ffi::lua_toboolean(self.state, self.index) != 0 }
     }
 
+    /// The very same value.
+    pub fn is(&self, other: &Item<'_>) -> bool {
+        // SAFETY: indexes that hold nothing are equal to nothing. No method is called.
+        unsafe { ffi::lua_rawequal(self.state, self.index, other.index) != 0 }
+    }
+
     pub fn has_metatable(&self) -> bool {
         // SAFETY: what is found is taken from the stack again.
         unsafe {
@@ -138,6 +144,17 @@ impl<'i> Item<'i> {
         // SAFETY: it is a table; what is found lies on the top while it is looked at.
         unsafe {
             ffi::lua_rawgeti_(self.state, self.index, number);
+            self.top(look)
+        }
+    }
+
+    /// Looks at a table's member of the name that another item is.
+    pub fn member_named<R>(&self, name: &Item<'_>, look: impl FnOnce(Item<'_>) -> R) -> R {
+        debug_assert_eq!(self.kind(), Kind::Table);
+        // SAFETY: as above.
+        unsafe {
+            ffi::lua_pushvalue(self.state, name.index);
+            ffi::lua_rawget_(self.state, self.index);
             self.top(look)
         }
     }

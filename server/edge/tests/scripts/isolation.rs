@@ -180,6 +180,51 @@ fn an_environment_that_is_used_again_is_as_new() {
     }
 }
 
+/// The same for scripts that do not so much as look at the table of globals, each run again by itself.
+#[test]
+fn a_global_is_gone_for_the_next_run_however_it_was_set() {
+    let mut bench = Bench::new();
+    for leaving in [
+        "left = 1",
+        "local function deep() return function() return function() left = 1 end end end deep()()()",
+        "function left() end",
+        "for _, name in ipairs { 'a', 'b' } do if name == 'b' then left = name end end",
+        "lighty = setmetatable({}, { __index = lighty, __newindex = lighty, __eq = function() return true end })",
+        "lighty = nil",
+        "load('left = 1')()",
+        "local run = loadstring run('left = 1')()",
+        "rawset(_G, 'left', 1)",
+        "coroutine.wrap(function() left = 1 end)()",
+        "pcall(function() left = 1 end)",
+        "table.insert({}, 1) lighty.left = 1",
+        "rawset(lighty, 'left', 1) rawset(lighty, 'header', nil)",
+        "table.insert(lighty, 1)",
+        "for i = 1, 500 do lighty['left' .. i] = i end lighty.left = 1",
+        "lighty.header = setmetatable({}, { __index = { left = 1 }, __eq = function() return true end })",
+        "setmetatable(lighty.header, { __index = { left = 1 }, __newindex = function() end })",
+    ] {
+        let source = format!(
+            "local look = {{ type(left), type(lighty), type(lighty and lighty.left), type(lighty and lighty[1]),
+                type(lighty and lighty.header and lighty.header.left) }}
+            local mine = lighty
+            mine.r.resp_body.set(table.concat(look, ' '))
+            {leaving}"
+        );
+        std::fs::write(bench.file("left.lua"), source).expect("written");
+        bench.now += Duration::from_secs(2);
+        for _ in 0..4 {
+            let run = bench
+                .edge
+                .start(&bench.file("left.lua"), bench.now, LIMITS, Bench::visit());
+            let mut run = run.expect("started");
+            let step = run.step(None);
+            assert!(matches!(step, Step::Done(Ok(_))), "{leaving}: {step:?}");
+            let said = body(&run.into_visit());
+            assert_eq!(said, "nil table nil nil nil", "{leaving}");
+        }
+    }
+}
+
 /// What is borrowed from the request of one run is not there in the next.
 #[test]
 fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Content};
 use crate::handler::file::body::{FileBody, Part};
 use crate::handler::file::Files;
-use mehari_edge::{Failure, Piece};
+use mehari_edge::{Failure, Piece, Pieces};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -25,7 +25,7 @@ enum Open {
 }
 
 /// The answer of these pieces; header lines are the caller's.
-pub async fn answer(files: &Files, status: u16, mut pieces: Vec<Piece>) -> Result<Answer, Failure> {
+pub async fn answer(files: &Files, status: u16, mut pieces: Pieces) -> Result<Answer, Failure> {
     let content = match (pieces.len(), pieces.pop()) {
         (_, None) => Content::empty(),
         (1, Some(Piece::Bytes(bytes))) => Content::Bytes(bytes),
@@ -41,7 +41,7 @@ pub async fn answer(files: &Files, status: u16, mut pieces: Vec<Piece>) -> Resul
     })
 }
 
-async fn mixed(files: &Files, pieces: Vec<Piece>) -> Result<Content, Failure> {
+async fn mixed(files: &Files, pieces: Pieces) -> Result<Content, Failure> {
     let pieces: Vec<Open> = pieces.into_iter().map(open).collect::<Result<_, _>>()?;
     let length = |piece: &Open| match piece {
         Open::Bytes(_) => 0,
