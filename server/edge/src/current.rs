@@ -21,8 +21,16 @@ pub struct Current {
     pub world: Rc<dyn World>,
     /// `lighty.status`: numbers that outlive requests.
     pub counters: RefCell<BTreeMap<Vec<u8>, i64>>,
-    /// What the run that ended just now was given is as new again.
-    clean: Cell<bool>,
+    end: Cell<End>,
+}
+
+/// How the run that ended just now did so.
+#[derive(Clone, Copy, Default)]
+pub struct End {
+    /// The number its script returned.
+    pub code: Option<i64>,
+    /// What the script was given is as new again.
+    pub is_clean: bool,
 }
 
 impl Current {
@@ -31,7 +39,7 @@ impl Current {
             lent: Cell::new(None),
             world,
             counters: RefCell::default(),
-            clean: Cell::new(false),
+            end: Cell::default(),
         }
     }
 
@@ -42,7 +50,7 @@ impl Current {
         source: Option<&dyn Source>,
         slice: impl FnOnce() -> R,
     ) -> R {
-        self.clean.set(false);
+        self.end.set(End::default());
         // SAFETY: only the lifetime is changed, which is that of this call: it is forgotten below.
         let source =
             source.map(|source| unsafe { transmute::<&dyn Source, *const dyn Source>(source) });
@@ -63,12 +71,12 @@ impl Current {
             .map(|lent| unsafe { what(&mut *lent.visit, lent.source.map(|source| &*source)) })
     }
 
-    pub fn note_clean(&self, is_clean: bool) {
-        self.clean.set(is_clean);
+    pub fn note_end(&self, end: End) {
+        self.end.set(end);
     }
 
-    pub fn is_clean(&self) -> bool {
-        self.clean.get()
+    pub fn end(&self) -> End {
+        self.end.get()
     }
 }
 

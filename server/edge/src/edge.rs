@@ -57,7 +57,7 @@ pub struct Run {
     core: Rc<Core>,
     script: Rc<Script>,
     /// `None`: it is over.
-    runner: Option<Runner>,
+    runner: Option<Box<Runner>>,
     visit: Box<Visit>,
     allowance: Allowance,
 }
@@ -132,11 +132,12 @@ impl Run {
             interpreter.slice(&mut self.allowance, || runner.resume(interpreter.lua()))
         });
         match (stop, broke) {
-            (Stop::Returned(code), _) => {
-                if current.is_clean() {
+            (Stop::Returned, _) => {
+                let end = current.end();
+                if end.is_clean {
                     self.script.give_back(runner);
                 }
-                Step::Done(Ok(ended(code)))
+                Step::Done(Ok(ended(end.code)))
             }
             (Stop::Yielded, Break::Slice) => {
                 self.runner = Some(runner);

@@ -8,7 +8,7 @@
 #![allow(unsafe_code)] // the hook and the allocator are C's; mlua has no yield from a hook of LuaJIT
 
 use crate::native::NO_MEMORY;
-use crate::pace::{self, Pace};
+use crate::pace::{self, Pace, Tempo};
 use mlua::ffi::{self, lua_Debug, lua_State};
 use mlua::{Lua, Result, Table};
 use std::ffi::{c_int, c_void};
@@ -38,7 +38,7 @@ pub struct Allowance {
     /// Bytes it began with: what others left behind is collected to nobody's credit.
     most: isize,
     begun: bool,
-    pace: Pace,
+    tempo: Tempo,
 }
 
 impl Allowance {
@@ -49,7 +49,7 @@ impl Allowance {
             bytes,
             most: bytes,
             begun: false,
-            pace: Pace::new(BEGINNING),
+            tempo: Tempo::new(BEGINNING),
         }
     }
 
@@ -134,7 +134,7 @@ impl Interpreter {
                 left: 0,
                 slice: 0,
                 step: 0,
-                pace: Pace::new(BEGINNING),
+                pace: Pace::new(Tempo::new(BEGINNING)),
                 until_hook: usize::MAX,
                 broke: Break::None,
                 is_first: false,
@@ -201,15 +201,15 @@ impl Interpreter {
         if !self.is_fenced {
             return (resume(), Break::None);
         }
-        let step = allowance.pace.step().min(allowance.instructions.max(1));
+        let pace = Pace::new(allowance.tempo);
+        let step = pace.step().min(allowance.instructions.max(1));
         // SAFETY: the meter lives for ever; what runs in `resume` reaches it by the same pointer only, and
         // no reference is held across it.
         let before = unsafe {
             let meter = &mut *self.meter;
             meter.left = allowance.instructions;
             meter.slice = SLICE;
-            meter.pace = allowance.pace;
-            meter.pace.pause();
+            meter.pace = pace;
             meter.step = step;
             meter.enough = meter.used.saturating_add(allowance.bytes);
             meter.most = meter.enough.saturating_add(allowance.most);
@@ -227,7 +227,7 @@ impl Interpreter {
             // The hook stays, as taking it away and back costs more than a call of it; it finds nothing to do.
             (meter.enough, meter.most) = (isize::MAX, isize::MAX);
             allowance.instructions = std::mem::replace(&mut meter.left, i64::MAX);
-            allowance.pace = meter.pace;
+            allowance.tempo = meter.pace.tempo();
             if meter.until_hook == 0 {
                 // LuaJIT collects by the number of allocations, not by their size.
                 ffi::lua_gc(meter.state, ffi::LUA_GCSTEP, COLLECTED);

@@ -12,37 +12,53 @@ const MOST: i64 = 1000;
 /// What takes longer than an instruction should counts as several: by this time of the processor.
 const INSTRUCTION: Duration = Duration::from_nanos(100);
 
+/// What is known from one slice to the next.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct Tempo {
     step: i64,
-    /// When the slice was looked at for the first time, and for the last.
-    first: Option<Instant>,
-    last: Option<Instant>,
     /// Instructions took long lately.
     is_slow: bool,
-    /// If so, the processor's time at the last look.
+}
+
+impl Tempo {
+    /// `step`: instructions until the first look.
+    pub fn new(step: i64) -> Tempo {
+        Tempo {
+            step,
+            is_slow: false,
+        }
+    }
+}
+
+/// Of a slice.
+#[derive(Debug)]
+pub struct Pace {
+    tempo: Tempo,
+    /// When it was looked at for the first time, and for the last.
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// Where instructions take long, the processor's time at the last look.
     worked: Option<Duration>,
 }
 
 impl Pace {
-    /// `step`: instructions until the first look.
-    pub fn new(step: i64) -> Pace {
+    /// Of a slice that begins.
+    pub fn new(tempo: Tempo) -> Pace {
         Pace {
-            step,
+            tempo,
             first: None,
             last: None,
-            is_slow: false,
             worked: None,
         }
     }
 
-    pub fn step(&self) -> i64 {
-        self.step
+    pub fn tempo(&self) -> Tempo {
+        self.tempo
     }
 
-    /// Others have had their turn.
-    pub fn pause(&mut self) {
-        (self.first, self.last, self.worked) = (None, None, None);
+    /// Instructions until the next look.
+    pub fn step(&self) -> i64 {
+        self.tempo.step
     }
 
     /// A look, so many instructions after the last: what they count as.
@@ -50,21 +66,22 @@ impl Pace {
         let now = Instant::now();
         let took = self.last.replace(now).map(|last| now - last);
         self.first.get_or_insert(now);
+        let tempo = &mut self.tempo;
         match took {
             None => {}
             Some(took) if took < SLICE / 4 => {
-                self.step = (self.step * 4).min(MOST);
+                tempo.step = (tempo.step * 4).min(MOST);
                 // A few that are slow take little time, too.
                 let each = took.as_nanos() / u128::from(count.unsigned_abs().max(1));
-                self.is_slow = self.is_slow && each > 10 * INSTRUCTION.as_nanos();
+                tempo.is_slow = tempo.is_slow && each > 10 * INSTRUCTION.as_nanos();
             }
             Some(_) => {
-                self.step = (self.step / 4).max(1);
-                self.is_slow = true;
+                tempo.step = (tempo.step / 4).max(1);
+                tempo.is_slow = true;
             }
         }
         // The machine may have been doing something else: only the processor's time counts.
-        let worked = self.is_slow.then(work);
+        let worked = tempo.is_slow.then(work);
         let before = std::mem::replace(&mut self.worked, worked);
         let (Some(before), Some(worked)) = (before, worked) else {
             return count;
@@ -112,7 +129,7 @@ mod tests {
 
     #[test]
     fn quick_instructions_are_looked_at_seldom_and_slow_ones_often() {
-        let mut pace = Pace::new(100);
+        let mut pace = Pace::new(Tempo::new(100));
         assert_eq!(pace.charge(100), 100);
         pace.last = Some(Instant::now() - SLICE * 2);
         assert_eq!(pace.charge(100), 100, "nobody knows whose time that was");
@@ -126,7 +143,7 @@ mod tests {
             pace.charge(1);
         }
         assert_eq!(pace.step(), 1);
-        pace.pause();
+        pace = Pace::new(pace.tempo());
         assert_eq!(pace.charge(7), 7, "nobody knows how long those took");
         pace.last = Some(Instant::now() + SLICE);
         pace.charge(1);
@@ -135,13 +152,13 @@ mod tests {
 
     #[test]
     fn a_slice_is_over_after_its_time() {
-        let mut pace = Pace::new(1);
+        let mut pace = Pace::new(Tempo::new(1));
         pace.charge(1);
         assert!(!pace.is_over());
         pace.first = Some(Instant::now() - SLICE);
         pace.charge(1);
         assert!(pace.is_over());
-        pace.pause();
+        pace = Pace::new(pace.tempo());
         assert!(!pace.is_over());
     }
 }

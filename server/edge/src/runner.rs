@@ -10,8 +10,8 @@ use std::ptr;
 pub enum Stop {
     /// It can go on.
     Yielded,
-    /// The number it returned.
-    Returned(Option<i64>),
+    /// It came to its end.
+    Returned,
     Failed(Error),
 }
 
@@ -54,11 +54,9 @@ impl Runner {
             }
             match ffi::lua_resume_(self.state, 0) {
                 ffi::LUA_OK => {
-                    let is_number = ffi::lua_type(self.state, -1) == ffi::LUA_TNUMBER;
-                    let code = is_number.then(|| ffi::lua_tonumber(self.state, -1) as i64);
                     ffi::lua_settop(self.state, BODY);
                     self.began = false;
-                    Stop::Returned(code)
+                    Stop::Returned
                 }
                 ffi::LUA_YIELD => Stop::Yielded,
                 ffi::LUA_ERRMEM => Stop::Failed(Error::MemoryError("not enough memory".into())),

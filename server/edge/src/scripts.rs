@@ -34,7 +34,9 @@ pub struct Script {
     name: String,
     code: Vec<u8>,
     /// A function has one environment, so each run has one of its own.
-    free: RefCell<Vec<Runner>>,
+    /// They go to runs and come back by their boxes.
+    #[allow(clippy::vec_box)]
+    free: RefCell<Vec<Box<Runner>>>,
 }
 
 #[derive(Default)]
@@ -86,12 +88,12 @@ impl Scripts {
 
 impl Script {
     /// A coroutine nobody else is using; `make` makes what it runs.
-    pub fn take(&self, lua: &Lua, make: &Function) -> mlua::Result<Runner> {
+    pub fn take(&self, lua: &Lua, make: &Function) -> mlua::Result<Box<Runner>> {
         if let Some(runner) = self.free.borrow_mut().pop() {
             return Ok(runner);
         }
         let function = load(lua, &self.name, &self.code, ChunkMode::Binary)?;
-        Runner::new(lua, make.call(function)?)
+        Runner::new(lua, make.call(function)?).map(Box::new)
     }
 
     pub fn file(&self) -> &str {
@@ -99,7 +101,7 @@ impl Script {
     }
 
     /// One whose run has come to its end and left nothing.
-    pub fn give_back(&self, runner: Runner) {
+    pub fn give_back(&self, runner: Box<Runner>) {
         let mut free = self.free.borrow_mut();
         if free.len() < KEPT {
             free.push(runner);

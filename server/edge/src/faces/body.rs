@@ -27,15 +27,17 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     })?;
     host.set("print", print)?;
     let add = function_with(lua, current, &[FILE_NAME], |visit, arguments| {
-        add_all(visit, arguments.at(1), arguments.text(1))?;
+        let body = arguments.at(1);
+        match body.kind() {
+            Kind::Nil => return Err(no_piece(&body, None)),
+            _ => add_all(visit, body, arguments.text(1))?,
+        }
         Ok(Answer::Nil)
     })?;
     host.set("body_add", add)?;
     let set = function_with(lua, current, &[FILE_NAME], |visit, arguments| {
         visit.body = Some(Pieces::new());
-        if arguments.at(1).kind() != Kind::Nil {
-            add_all(visit, arguments.at(1), arguments.text(1))?;
-        }
+        add_all(visit, arguments.at(1), arguments.text(1))?;
         Ok(Answer::Nil)
     })?;
     host.set("body_set", set)?;
@@ -68,42 +70,43 @@ fn request_length(visit: &Visit) -> f64 {
     }
 }
 
-/// A body: one piece, or a list of them. `filename`: the text of that name, as Lua has it.
+/// A body: one piece, or a list of them, or nil for none. `filename`: the text of that name, as Lua has it.
 pub fn add_all(visit: &mut Visit, body: Item<'_>, filename: Item<'_>) -> Done {
-    let is_file = |table: &Item<'_>| {
-        table.kind() == Kind::Table
-            && table.member_named(&filename, |name| name.kind() != Kind::Nil)
-    };
-    if body.kind() != Kind::Table || is_file(&body) {
-        return add(visit, body, None, is_file);
+    match body.kind() {
+        Kind::Nil => return Ok(()),
+        Kind::Table if !is_file(&body, &filename) => {}
+        _ => return add(visit, body, None, filename),
     }
     let length = body.length();
     if length > ENTRIES {
         return Err(said("the body has too many pieces"));
     }
     for number in 1..=length as c_int {
-        body.entry(number, |piece| add(visit, piece, Some(number), is_file))?;
+        body.entry(number, |piece| add(visit, piece, Some(number), filename))?;
     }
     Ok(())
 }
 
-fn add(
-    visit: &mut Visit,
-    piece: Item<'_>,
-    number: Option<c_int>,
-    is_file: impl Fn(&Item<'_>) -> bool,
-) -> Done {
+fn is_file(table: &Item<'_>, filename: &Item<'_>) -> bool {
+    table.member_named(filename, |name| name.kind() != Kind::Nil)
+}
+
+fn add(visit: &mut Visit, piece: Item<'_>, number: Option<c_int>, filename: Item<'_>) -> Done {
     if let Some(text) = piece.bytes() {
         return add_text(visit, text);
     }
-    if is_file(&piece) {
-        return add_file(visit, piece);
+    match piece.kind() {
+        Kind::Table if is_file(&piece, &filename) => add_file(visit, piece),
+        _ => Err(no_piece(&piece, number)),
     }
+}
+
+fn no_piece(piece: &Item<'_>, number: Option<c_int>) -> Refusal {
     let described = piece.described();
     let part = number.map_or(String::new(), |number| format!(" (its part {number})"));
-    Err(Refusal::SaidOfAll(format!(
+    Refusal::SaidOfAll(format!(
         "a body is made of strings and of {{ filename =, offset =, length = }}, not of {described}{part}"
-    )))
+    ))
 }
 
 fn add_text(visit: &mut Visit, text: &[u8]) -> Done {

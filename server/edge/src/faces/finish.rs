@@ -2,17 +2,17 @@
 
 use super::body::{add_all, FILE_NAME};
 use super::fields::{self, Which};
-use crate::current::Current;
+use crate::current::{Current, End};
 use crate::interpreter::Interpreter;
-use crate::native::{function_with, Answer, Item, Kind, Refusal};
+use crate::native::{function_with, Answer, Arguments, Item, Kind, Refusal};
 use crate::visit::Visit;
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
 
 type Done = std::result::Result<(), Refusal>;
 
-/// `finish(result, fields, content, header, is_new)`: the result, if it is a number. `fields` is `lighty.header` as the
-/// script has left it, `header` what it was given; `is_new`: but for that, all it was given is as new.
+/// `finish(result, fields, content, header)`. `fields` is `lighty.header` as the script has left it, `header` what it was
+/// given; nil: of what else it was given not everything is as new.
 pub fn install(
     lua: &Lua,
     host: &Table,
@@ -21,35 +21,42 @@ pub fn install(
 ) -> Result<()> {
     let (interpreter, shared) = (interpreter.clone(), current.clone());
     let finish = function_with(lua, current, &[FILE_NAME], move |visit, arguments| {
-        let result = arguments.at(1).number();
-        let (fields, header) = (arguments.at(2), arguments.at(4));
-        let keeps = arguments.at(5).is_true()
-            && interpreter.is_first_and_small()
-            && fields.is(&header)
-            && !header.has_metatable();
-        take_fields(visit, fields, keeps)?;
-        let content = arguments.at(3);
-        let answers = !interpreter.is_fenced() || result.is_some_and(|result| result >= 200.0);
-        if answers && content.kind() != Kind::Nil {
-            add_all(visit, content, arguments.text(1))?;
+        let code = arguments.at(1).number().map(|number| number as i64);
+        let is_clean = take_header(visit, arguments, &interpreter)?;
+        if !interpreter.is_fenced() || code.is_some_and(|code| code >= 200) {
+            add_all(visit, arguments.at(3), arguments.text(1))?;
         }
-        shared.note_clean(keeps);
-        Ok(result.map_or(Answer::Nil, Answer::Number))
+        shared.note_end(End { code, is_clean });
+        Ok(Answer::Nil)
     })?;
     host.set("finish", finish)
 }
 
-/// `lighty.header`, as the script leaves it; and takes it out of there, if it is to be empty.
-fn take_fields(visit: &mut Visit, header: Item<'_>, empties: bool) -> Done {
-    match header.kind() {
-        Kind::Nil => return Ok(()),
-        Kind::Table => {}
+/// True: what the script was given is as new now, and few enough for the next run.
+fn take_header(
+    visit: &mut Visit,
+    arguments: &Arguments<'_>,
+    interpreter: &Interpreter,
+) -> std::result::Result<bool, Refusal> {
+    let (fields, header) = (arguments.at(2), arguments.at(4));
+    match fields.kind() {
+        Kind::Nil => Ok(false),
+        Kind::Table => {
+            let keeps =
+                fields.is(&header) && !header.has_metatable() && interpreter.is_first_and_small();
+            take_fields(visit, fields, keeps)?;
+            Ok(keeps)
+        }
         _ => {
-            let described = header.described();
+            let described = fields.described();
             let text = format!("lighty.header is {described}, not a table");
-            return Err(Refusal::SaidOfAll(text));
+            Err(Refusal::SaidOfAll(text))
         }
     }
+}
+
+/// `lighty.header`, as the script leaves it; and takes it out of there, if it is to be empty.
+fn take_fields(visit: &mut Visit, header: Item<'_>, empties: bool) -> Done {
     header.each(|name, value| {
         match (name.as_text(), value.bytes()) {
             (Some(name), Some(value)) => {

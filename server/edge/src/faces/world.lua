@@ -250,23 +250,24 @@ return function(script)
         -- What a process's own globals have may be known to others.
         return function()
             local result = script()
-            return finish(result, rawget(lighty, "header"), rawget(lighty, "content"), header, false)
+            return finish(result, rawget(lighty, "header"), rawget(lighty, "content"), nil)
         end
     end
     env._G = env
     local given, header_only = { lighty = lighty, _G = env }, { header = header }
-    local is_apart = not reaches_globals(script)
+    local reaches = reaches_globals(script)
     return function()
         local result = script()
+        local lighty, as_new = lighty, header
         local fields, content = lighty.header, lighty.content
         if content ~= nil then lighty.content = nil end
-        local is_new = is_apart or swept(env, given) == 2
         for name in next, lighty do
             if name ~= "header" then
-                is_new = swept(lighty, header_only) == 1 and is_new
+                if swept(lighty, header_only) ~= 1 then as_new = nil end
                 break
             end
         end
-        return finish(result, fields, content, header, is_new)
+        if reaches and swept(env, given) ~= 2 then as_new = nil end
+        return finish(result, fields, content, as_new)
     end
 end

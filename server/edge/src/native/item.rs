@@ -39,6 +39,7 @@ impl<'i> Item<'i> {
         }
     }
 
+    #[inline]
     pub fn kind(&self) -> Kind {
         // SAFETY: an index that holds nothing is a kind, too.
         match unsafe { ffi::lua_type(self.state, self.index) } {
@@ -53,6 +54,7 @@ impl<'i> Item<'i> {
     }
 
     /// The bytes of a string or a number; `None`: it is neither.
+    #[inline]
     pub fn bytes(&self) -> Option<&'i [u8]> {
         let mut length = 0;
         // SAFETY: Lua gives a string of that length, or null; the string stays while it is on the stack. A number
@@ -67,6 +69,7 @@ impl<'i> Item<'i> {
     }
 
     /// The bytes of a string; `None`: it is none.
+    #[inline]
     pub fn as_text(&self) -> Option<&'i [u8]> {
         match self.kind() {
             Kind::Text => self.bytes(),
@@ -88,6 +91,7 @@ impl<'i> Item<'i> {
         }
     }
 
+    #[inline]
     pub fn number(&self) -> Option<f64> {
         match self.kind() {
             // SAFETY: it is a number.
@@ -109,18 +113,14 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// `true`, or anything else that counts as such.
-    pub fn is_true(&self) -> bool {
-        // SAFETY: an index that holds nothing is false.
-        unsafe { ffi::lua_toboolean(self.state, self.index) != 0 }
-    }
-
     /// The very same value.
+    #[inline]
     pub fn is(&self, other: &Item<'_>) -> bool {
         // SAFETY: indexes that hold nothing are equal to nothing. No method is called.
         unsafe { ffi::lua_rawequal(self.state, self.index, other.index) != 0 }
     }
 
+    #[inline]
     pub fn has_metatable(&self) -> bool {
         // SAFETY: what is found is taken from the stack again.
         unsafe {
@@ -133,6 +133,7 @@ impl<'i> Item<'i> {
     }
 
     /// Entries of a table's list.
+    #[inline]
     pub fn length(&self) -> usize {
         // SAFETY: any value has a length, or none.
         unsafe { ffi::lua_objlen(self.state, self.index) }
@@ -208,6 +209,7 @@ impl<'i> Item<'i> {
         }
     }
 
+    #[inline]
     unsafe fn top<R>(&self, look: impl FnOnce(Item<'_>) -> R) -> R {
         // SAFETY: what is on the top stays there meanwhile.
         unsafe {

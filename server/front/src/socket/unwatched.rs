@@ -77,6 +77,9 @@ impl<S: Watched> AsyncRead for Unwatched<S> {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Unwatched::Watched(socket) = &mut *self {
+            return Pin::new(socket).poll_read(cx, into);
+        }
         let space = into.initialize_unfilled();
         match self.at_once(|socket| rustix::net::recv(socket, &mut *space, RecvFlags::empty())) {
             Some(count) => {
@@ -94,6 +97,9 @@ impl<S: Watched> AsyncWrite for Unwatched<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Unwatched::Watched(socket) = &mut *self {
+            return Pin::new(socket).poll_write(cx, bytes);
+        }
         match self.at_once(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)) {
             Some(count) => Poll::Ready(count),
             None => self.watched()?.poll_write(cx, bytes),

@@ -2,6 +2,7 @@
 
 use super::visit::Seen;
 use super::{content, outcome};
+use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission, Lead, Passage, Remarks};
 use crate::notes::Notes;
@@ -12,7 +13,7 @@ use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
 use mehari_config::{Host, LogLevel, Settings};
-use mehari_edge::{Ended, Source, Stage, Visit};
+use mehari_edge::{Ended, Failure, Source, Stage, Visit};
 use outcome::Led;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,7 +124,11 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
                 Ok(Ended::Answer(status)) => {
                     outcome::note_request(&mut turn.notes, &visit);
                     turn.settings = Some(settings.clone());
-                    Some(Asked::Admitted(self.answer(turn, status, &mut visit).await))
+                    let content = match visit.body.take() {
+                        Some(pieces) => content::of(&self.shared.files, pieces).await.map(Some),
+                        None => Ok(None),
+                    };
+                    Some(Asked::Admitted(self.answer(turn, status, &visit, content)))
                 }
                 Ok(Ended::Restart) => {
                     outcome::note(&mut turn.notes, &visit);
@@ -214,24 +219,27 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, 
         self.lead(turn, led).unwrap_or(Asked::Again)
     }
 
-    async fn answer(&self, turn: &mut Turn, status: u16, visit: &mut Visit) -> Admission {
-        match visit.body.take() {
-            None if status >= 400 => {
+    /// `content`: what the script has said of it.
+    fn answer(
+        &self,
+        turn: &mut Turn,
+        status: u16,
+        visit: &Visit,
+        content: Result<Option<Content>, Failure>,
+    ) -> Admission {
+        match content {
+            Ok(None) if status >= 400 => {
                 outcome::note_response(&mut turn.notes, visit);
                 Admission::Status(status)
             }
-            pieces => {
-                let pieces = pieces.unwrap_or_default();
-                match content::answer(&self.shared.files, status, pieces).await {
-                    Ok(mut answer) => {
-                        answer.lines = outcome::lines(visit);
-                        Admission::Answer(answer)
-                    }
-                    Err(failure) => {
-                        self.log(turn, &failure.text);
-                        Admission::Status(failure.status)
-                    }
-                }
+            Ok(content) => Admission::Answer(Answer {
+                status,
+                lines: outcome::lines(visit),
+                content: content.unwrap_or_else(Content::empty),
+            }),
+            Err(failure) => {
+                self.log(turn, &failure.text);
+                Admission::Status(failure.status)
             }
         }
     }

@@ -1,12 +1,13 @@
 //! A body that a script made of texts and parts of files.
 
-use crate::answer::{Answer, Content};
+use crate::answer::Content;
 use crate::handler::file::body::{FileBody, Part};
 use crate::handler::file::Files;
 use mehari_edge::{Failure, Piece, Pieces};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::take;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
@@ -24,21 +25,13 @@ enum Open {
     },
 }
 
-/// The answer of these pieces; header lines are the caller's.
-pub async fn answer(files: &Files, status: u16, mut pieces: Pieces) -> Result<Answer, Failure> {
-    let content = match (pieces.len(), pieces.pop()) {
-        (_, None) => Content::empty(),
-        (1, Some(Piece::Bytes(bytes))) => Content::Bytes(bytes),
-        (_, Some(last)) => {
-            pieces.push(last);
-            mixed(files, pieces).await?
-        }
-    };
-    Ok(Answer {
-        status,
-        lines: Vec::new(),
-        content,
-    })
+/// The content of these pieces.
+pub async fn of(files: &Files, mut pieces: Pieces) -> Result<Content, Failure> {
+    match &mut pieces[..] {
+        [] => Ok(Content::empty()),
+        [Piece::Bytes(bytes)] => Ok(Content::Bytes(take(bytes))),
+        _ => mixed(files, pieces).await,
+    }
 }
 
 async fn mixed(files: &Files, pieces: Pieces) -> Result<Content, Failure> {
@@ -65,7 +58,7 @@ async fn mixed(files: &Files, pieces: Pieces) -> Result<Content, Failure> {
                 start,
                 length,
             } if Some(at) == largest => {
-                let text = std::mem::take(&mut text);
+                let text = take(&mut text);
                 sent = Some((
                     file,
                     Part {

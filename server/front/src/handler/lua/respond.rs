@@ -103,7 +103,12 @@ async fn take(
         response.lines = outcome::lines(visit);
     }
     if let Some(pieces) = pieces {
-        response.instead = Some(content::answer(files, response.status, pieces).await?);
+        // Status and lines are those of the response, once all scripts have seen it.
+        response.instead = Some(Answer {
+            status: response.status,
+            lines: Vec::new(),
+            content: content::of(files, pieces).await?,
+        });
     }
     Ok(())
 }
