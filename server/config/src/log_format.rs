@@ -106,6 +106,8 @@ pub(crate) fn as_text<S: serde::Serializer>(
 /// What has to be kept of a request until its line is written. Nothing is, unless a log asks for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogNeeds {
+    /// Anything that is not in the combined format.
+    pub more: bool,
     pub request_fields: bool,
     pub response_fields: bool,
     pub route: bool,
@@ -117,6 +119,7 @@ pub struct LogNeeds {
 impl LogNeeds {
     pub fn and(self, other: LogNeeds) -> LogNeeds {
         LogNeeds {
+            more: self.more || other.more,
             request_fields: self.request_fields || other.request_fields,
             response_fields: self.response_fields || other.response_fields,
             route: self.route || other.route,
@@ -146,7 +149,7 @@ impl crate::Site {
     pub fn log_needs(&self) -> LogNeeds {
         let hosts = self.hosts.iter().flat_map(|host| &host.own_logs.access);
         let all = self.logs.access.iter().chain(hosts);
-        all.map(|log| log.format.needs())
+        all.map(|log| log.needs())
             .fold(LogNeeds::default(), LogNeeds::and)
     }
 }
@@ -187,7 +190,10 @@ impl LogFormat {
     }
 
     pub fn needs(&self) -> LogNeeds {
-        let mut needs = LogNeeds::default();
+        let mut needs = LogNeeds {
+            more: true,
+            ..LogNeeds::default()
+        };
         for item in &self.items {
             let LogItem::Field { field, .. } = item else {
                 continue;

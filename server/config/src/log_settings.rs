@@ -35,6 +35,7 @@ impl AccessFormat {
             AccessFormat::Custom(format) => format.needs(),
             AccessFormat::Combined => crate::LogNeeds::default(),
             AccessFormat::Json => crate::LogNeeds {
+                more: true,
                 duration: true,
                 ..crate::LogNeeds::default()
             },
@@ -52,6 +53,14 @@ pub struct AccessLogSettings {
 }
 
 impl AccessLogSettings {
+    pub fn needs(&self) -> crate::LogNeeds {
+        let of_format = self.format.needs();
+        crate::LogNeeds {
+            more: of_format.more || self.condition.is_some(),
+            ..of_format
+        }
+    }
+
     pub fn combined(target: LogTarget) -> AccessLogSettings {
         AccessLogSettings {
             target,

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Clock {
     start: Instant,
     tick: Cell<Duration>,
-    second: Cell<u64>,
+    /// Of the date line.
+    second: Cell<(SystemTime, SystemTime)>,
     date: RefCell<[u8; DATE_LINE]>,
     value: RefCell<(u64, HeaderValue)>,
 }
@@ -22,7 +23,7 @@ impl Clock {
         Clock {
             start: Instant::now(),
             tick: Cell::new(Duration::ZERO),
-            second: Cell::new(u64::MAX),
+            second: Cell::new((UNIX_EPOCH, UNIX_EPOCH)),
             date: RefCell::new([0; DATE_LINE]),
             value: RefCell::new((u64::MAX, HeaderValue::from_static(""))),
         }
@@ -52,13 +53,20 @@ impl Clock {
 
     /// Appends the `Date` line of `now`.
     pub fn push_date(&self, now: SystemTime, into: &mut Vec<u8>) {
-        let second = seconds(now);
-        if self.second.replace(second) != second {
+        let (from, until) = self.second.get();
+        if now < from || until <= now {
+            self.second.set(second_of(now));
             let text = format!("Date: {}\r\n", httpdate::fmt_http_date(now));
             self.date.borrow_mut().copy_from_slice(text.as_bytes());
         }
         into.extend_from_slice(&*self.date.borrow());
     }
+}
+
+/// The second that a time lies in: where it begins, and where the next one does.
+fn second_of(time: SystemTime) -> (SystemTime, SystemTime) {
+    let from = UNIX_EPOCH + Duration::from_secs(seconds(time));
+    (from, from + Duration::from_secs(1))
 }
 
 fn seconds(time: SystemTime) -> u64 {

@@ -8,6 +8,7 @@ mod admission;
 mod digest;
 mod login;
 mod names;
+mod open;
 mod redirects;
 mod rewriting;
 mod variables;
@@ -30,6 +31,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub use admission::{admit, lead, Admission};
+pub use open::open_route;
 pub use redirects::absolute;
 use variables::set_variables;
 

@@ -1,6 +1,7 @@
 //! HTTP/1.0 and 1.1: a connection's own loop, written out because every byte of it is paid for each request.
 
 mod answer;
+mod at_once;
 mod body;
 pub mod chunked;
 mod connection;
@@ -15,6 +16,7 @@ pub(crate) mod reply;
 pub mod scan;
 mod send;
 mod stream;
+mod tokens;
 mod tunnel;
 
 pub use connection::{Connection, Ended, Takeover};

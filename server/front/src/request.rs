@@ -51,6 +51,7 @@ impl Protocol {
 }
 
 /// What of a target comes before its `?`.
+#[inline]
 pub fn path_of(target: &[u8]) -> &[u8] {
     match memchr::memchr(b'?', target) {
         Some(at) => &target[..at],

@@ -236,10 +236,10 @@ impl Turn {
     /// The request's line in the access log, and its end in the counts. An unreadable request has
     /// neither method nor target.
     pub fn end<'a, D: Dispatch>(
-        &self,
+        &'a self,
         shared: &Shared<D>,
-        peer: &Peer,
-        line: Option<(&[u8], &[u8])>,
+        peer: &'a Peer,
+        line: Option<(&'a [u8], &'a [u8])>,
         fields: impl Iterator<Item = Field<'a>> + Clone,
     ) {
         shared.request_ends(self.sent);
@@ -250,14 +250,25 @@ impl Turn {
                 self.status
             });
         }
-        let (mut referer, mut user_agent) = (None, None);
-        let needs = shared.log_needs.get();
-        let all: Table;
-        let mut known: &[Field] = &[];
-        if needs.request_fields {
-            all = fields.clone().collect();
-            known = all.as_slice();
+        let (method, _) = line.unwrap_or_default();
+        if let Some(meters) = &mut *shared.meters.borrow_mut() {
+            meters.record(method, self.status, self.lasted());
         }
+        let entry = self.entry(peer, line, fields.clone());
+        match shared.log_needs.get().more {
+            false => shared.journal.access(self.host, &entry),
+            true => self.log_more(shared, peer, fields, entry),
+        }
+    }
+
+    /// What every log has of it.
+    fn entry<'a>(
+        &'a self,
+        peer: &'a Peer,
+        line: Option<(&'a [u8], &'a [u8])>,
+        fields: impl Iterator<Item = Field<'a>>,
+    ) -> Entry<'a> {
+        let (mut referer, mut user_agent) = (None, None);
         for (name, value) in fields {
             match name.len() {
                 7 if name.eq_ignore_ascii_case(b"referer") => referer = Some(value),
@@ -266,9 +277,44 @@ impl Turn {
             }
         }
         let (method, target) = line.unwrap_or_default();
-        if let Some(meters) = &mut *shared.meters.borrow_mut() {
-            meters.record(method, self.status, self.lasted());
+        let notes = self.notes.as_deref();
+        Entry {
+            remote: self.client(peer).remote_addr.as_bytes(),
+            name: notes.and_then(Notes::client_name),
+            user: notes.and_then(Notes::user_name),
+            time: self.time,
+            method,
+            target,
+            protocol: line.map_or(&[], |_| self.protocol.name()),
+            status: if self.status == 0 {
+                CLIENT_GONE
+            } else {
+                self.status
+            },
+            bytes: self.sent,
+            referer,
+            user_agent,
+            request_id: self.id,
+            worker: self.worker,
+            queue_us: self.queued.as_micros() as u64,
+            total_us: self.lasted().as_micros() as u64,
+            more: More::default(),
         }
+    }
+
+    /// The line for logs that want more than the combined format has.
+    fn log_more<'a, D: Dispatch>(
+        &'a self,
+        shared: &Shared<D>,
+        peer: &'a Peer,
+        fields: impl Iterator<Item = Field<'a>>,
+        entry: Entry<'a>,
+    ) {
+        let needs = shared.log_needs.get();
+        let all: Table = match needs.request_fields {
+            true => fields.collect(),
+            false => Table::new(),
+        };
         let site = needs.route.then(|| shared.site());
         let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);
         let server_name = server_name.and_then(|name| name.as_deref());
@@ -276,13 +322,12 @@ impl Turn {
         let handler = route.map(|route| route.handler.to_string());
         let backend = self.head_after.unwrap_or_default();
         let more = More {
-            name: self.notes.as_ref().and_then(|notes| notes.client_name()),
             peer: peer.remote_addr.as_bytes(),
             peer_port: peer.remote_port,
             server_addr: peer.server_addr.as_bytes(),
             server_port: peer.server_port,
             server_name: server_name.map_or(peer.server_addr.as_bytes(), str::as_bytes),
-            fields: known,
+            fields: all.as_slice(),
             response: &self.response,
             environment: self
                 .settings
@@ -304,27 +349,6 @@ impl Turn {
             bytes_out: self.head_bytes + self.sent,
             backend_us: backend.saturating_sub(self.queued).as_micros() as u64,
         };
-        let entry = Entry {
-            remote: self.client(peer).remote_addr.as_bytes(),
-            user: self.notes.as_ref().and_then(|notes| notes.user_name()),
-            time: self.time,
-            method,
-            target,
-            protocol: line.map_or(&[], |_| self.protocol.name()),
-            status: if self.status == 0 {
-                CLIENT_GONE
-            } else {
-                self.status
-            },
-            bytes: self.sent,
-            referer,
-            user_agent,
-            request_id: self.id,
-            worker: self.worker,
-            queue_us: self.queued.as_micros() as u64,
-            total_us: self.lasted().as_micros() as u64,
-            more,
-        };
-        shared.journal.access(self.host, &entry);
+        shared.journal.access(self.host, &Entry { more, ..entry });
     }
 }

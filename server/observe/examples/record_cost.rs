@@ -60,6 +60,7 @@ fn burst(log: &AccessLog, turn: u64) -> f64 {
     for number in 0..BURST {
         log.record(&Entry {
             remote: b"192.168.100.200",
+            name: None,
             user: None,
             time,
             method: b"GET",

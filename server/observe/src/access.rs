@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub struct Entry<'a> {
     /// The client's address, without a port.
     pub remote: &'a [u8],
+    /// Its name, where that was looked up.
+    pub name: Option<&'a [u8]>,
     /// The authenticated user.
     pub user: Option<&'a [u8]>,
     /// When the request arrived.
@@ -54,15 +56,14 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Who it was: a name, or the address.
     pub fn client(&self) -> &'a [u8] {
-        self.more.name.unwrap_or(self.remote)
+        self.name.unwrap_or(self.remote)
     }
 }
 
-/// The rest of an [`Entry`]. What [`mehari_config::LogNeeds`] names is there only when a log asks for it.
+/// The rest of an [`Entry`], which the combined format does not have. It is there only when a log asks for it
+/// ([`mehari_config::LogNeeds`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct More<'a> {
-    /// The client's, where it was looked up.
-    pub name: Option<&'a [u8]>,
     /// The address of the other end of the connection, where `remote` is somebody behind it.
     pub peer: &'a [u8],
     pub peer_port: u16,

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::escape::{decimal, padded};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -17,7 +17,8 @@ pub enum Style {
 /// Formats times in one style.
 pub struct Clock {
     style: Style,
-    second: Option<i64>,
+    /// What the text was written for: from where, and up to where it holds.
+    second: (SystemTime, SystemTime),
     text: Vec<u8>,
     /// Where in `text` the six digits of the microseconds stand, if the style has them.
     fraction: Option<usize>,
@@ -32,21 +33,22 @@ impl Clock {
     pub fn new(style: Style) -> Clock {
         Clock {
             style,
-            second: None,
+            second: (UNIX_EPOCH, UNIX_EPOCH),
             text: Vec::with_capacity(40),
             fraction: None,
         }
     }
 
     pub fn text(&mut self, time: SystemTime) -> &[u8] {
-        // A time before 1970 is a broken clock; the log then says 1970.
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let second = since.as_secs() as i64;
-        if self.second != Some(second) {
-            self.second = Some(second);
-            self.write(second);
+        let (from, until) = self.second;
+        if time < from || until <= time {
+            let second = since_1970(time).as_secs();
+            let from = UNIX_EPOCH + Duration::from_secs(second);
+            self.second = (from, from + Duration::from_secs(1));
+            self.write(second as i64);
         }
         if let Some(at) = self.fraction {
+            let since = since_1970(time);
             let mut micros = since.subsec_micros();
             for digit in self.text[at..at + 6].iter_mut().rev() {
                 *digit = b'0' + (micros % 10) as u8;
@@ -97,6 +99,11 @@ impl Clock {
             }
         }
     }
+}
+
+/// A time before 1970 is a broken clock; the log then says 1970.
+fn since_1970(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// As strftime(3) writes it in local time; at most 255 bytes.
@@ -169,7 +176,6 @@ fn break_down(second: i64, local: bool) -> libc::tm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn utc(style: Style, at: Duration) -> String {
         let mut clock = Clock::new(style);

@@ -30,7 +30,10 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 self.skip_body(turn).await?;
                 Work::Answer(work::server_options())
             }
-            Ok(true) => self.admitted(turn).await?,
+            Ok(true) => match self.work_at_once(turn) {
+                Some(work) => work,
+                None => self.admitted(turn).await?,
+            },
         };
         loop {
             work = match work {
@@ -157,15 +160,20 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             Ok(gathered) => {
                 turn.consumed = self.head.length + gathered.in_input();
                 turn.received += gathered.length();
-                // One that is not watched is as soon as its answer does not come at once.
-                let glance = match self.socket.is_unwatched() {
-                    true => Duration::ZERO,
-                    false => Duration::MAX,
-                };
-                self.seat.enter(&self.shared.clock, Phase::Work, glance);
+                self.enter_work();
                 self.begin(turn, route, gathered)
             }
         })
+    }
+
+    /// From here on a program has its time.
+    pub(super) fn enter_work(&self) {
+        // One that is not watched is as soon as its answer does not come at once.
+        let glance = match self.socket.is_unwatched() {
+            true => Duration::ZERO,
+            false => Duration::MAX,
+        };
+        self.seat.enter(&self.shared.clock, Phase::Work, glance);
     }
 
     /// What the response cache has for the request; `None`: the program is asked.
@@ -221,7 +229,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         Ok(true)
     }
 
-    fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
+    pub(super) fn begin(&self, turn: &Current, route: &Route, gathered: Gathered) -> Work<D> {
         let bytes = self.input.bytes();
         let body = match gathered {
             Gathered::Empty => Body::Empty,

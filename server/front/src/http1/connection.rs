@@ -180,7 +180,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         self.record(&turn);
         result?;
         self.served += 1;
-        self.scan = Scan::default();
+        self.scan.begin_anew();
         if turn.keep {
             self.input.consume(turn.consumed);
             return Ok(Next::Request);
@@ -203,7 +203,18 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         };
         let bytes = self.input.bytes();
         let is_head = self.head.method.of(bytes) == b"HEAD";
-        let mut turn = Turn::begin(&self.shared, protocol, is_head);
+        // Made where it stays: it is large.
+        let mut current = Current {
+            turn: Turn::begin(&self.shared, protocol, is_head),
+            keep: self.head.keep_alive
+                && limits.keep_alive.is_some()
+                && more
+                && !self.shared.stopping.get()
+                && !self.client_ended,
+            consumed: self.head.length,
+            refused: false,
+        };
+        let turn = &mut current.turn;
         let host = self.head.host.map_or(&[][..], |host| host.of(bytes));
         self.peer.kept.set(self.served);
         if let Some(rule) = &site.remote_address {
@@ -214,16 +225,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         turn.received = self.head.length as u64;
         turn.kept = self.served;
         turn.host = self.shared.host(&self.peer, host);
-        Current {
-            turn,
-            keep: self.head.keep_alive
-                && limits.keep_alive.is_some()
-                && more
-                && !self.shared.stopping.get()
-                && !self.client_ended,
-            consumed: self.head.length,
-            refused: false,
-        }
+        current
     }
 
     /// Answers bytes that are not a request, and ends.

@@ -1,12 +1,12 @@
-//! A request head as spans of the connection's buffer, checked more strictly than any tokenizer does.
+//! A request head as spans of the connection's buffer: its words, what they say, and whether that is allowed.
 //!
-//! The connection calls [`Head::parse`] once `scan` has found the end. Nothing is copied: a head holds
-//! positions, so the buffer may move while the request is worked on, and its table is used again.
+//! The connection calls [`Head::parse`] once `scan` has found the end; `tokens` takes the lines apart. Nothing is
+//! copied: a head holds positions, so the buffer may move while the request is worked on, and its table is used again.
 
 use super::framing;
-use super::scan::Extent;
+use super::scan::Scan;
+use super::tokens;
 use crate::problem::{bad, Problem};
-use std::mem::MaybeUninit;
 
 /// A piece of the buffer, counted from the request's first byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +16,13 @@ pub struct Span {
 }
 
 impl Span {
+    #[inline]
     pub fn of(self, bytes: &[u8]) -> &[u8] {
         &bytes[self.start as usize..self.end as usize]
+    }
+
+    fn length(self) -> usize {
+        (self.end - self.start) as usize
     }
 
     /// The span of `part`, which is a slice of `whole`.
@@ -62,58 +67,24 @@ pub struct Head {
     pub length: usize,
 }
 
-/// Tables for heads of a usual size live on the stack.
-const USUAL_FIELDS: usize = 64;
-
 impl Head {
-    /// Reads the head that lies in `bytes[..extent.end]`.
-    pub fn parse(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
-        self.length = extent.end;
-        let block = &bytes[extent.lead..extent.end];
-        if extent.fields <= USUAL_FIELDS {
-            let mut table = [const { MaybeUninit::<httparse::Header>::uninit() }; USUAL_FIELDS];
-            self.tokenize(bytes, block, &mut table)
-        } else {
-            let mut table = Vec::new();
-            table.resize_with(extent.fields, MaybeUninit::uninit);
-            self.tokenize(bytes, block, &mut table)
-        }
-    }
-
-    fn tokenize<'b>(
-        &mut self,
-        bytes: &'b [u8],
-        block: &'b [u8],
-        table: &mut [MaybeUninit<httparse::Header<'b>>],
-    ) -> Result<(), Problem> {
-        let mut request = httparse::Request::new(&mut []);
-        let parsed = request.parse_with_uninit_headers(block, table);
-        match parsed {
-            Ok(httparse::Status::Complete(length)) if length == block.len() => {}
-            Ok(_) => return Err(bad("the head does not end where its empty line is")),
-            Err(error) => return Err(syntax_problem(error, block)),
-        }
-        let (Some(method), Some(target), Some(version)) =
-            (request.method, request.path, request.version)
-        else {
-            return Err(bad("the request line is not complete"));
-        };
-        self.method = Span::locate(bytes, method.as_bytes());
-        let (authority, path) = split_target(method.as_bytes(), target.as_bytes())?;
-        self.path = Span::locate(bytes, path);
-        self.version = match version {
-            0 => Version::Http10,
-            _ => Version::Http11,
-        };
+    /// Reads the head that `scan` has found in `bytes`.
+    pub fn parse(&mut self, bytes: &[u8], scan: &Scan) -> Result<(), Problem> {
+        self.length = scan.end();
+        let mut lines = scan.lines().map(|line| &bytes[line]);
+        let first = lines.next().unwrap_or_default();
+        let first = tokens::request_line(first)?;
         self.fields.clear();
-        self.fields.reserve(request.headers.len());
-        for field in request.headers.iter() {
-            self.fields.push((
-                Span::locate(bytes, field.name.as_bytes()),
-                Span::locate(bytes, field.value),
-            ));
+        for line in lines {
+            let (name, value) = tokens::field_line(line)?;
+            let field = (Span::locate(bytes, name), Span::locate(bytes, value));
+            self.fields.push(field);
         }
-        self.read_connection_fields(request.headers)?;
+        let (authority, path) = split_target(first.method, first.target)?;
+        self.method = Span::locate(bytes, first.method);
+        self.path = Span::locate(bytes, path);
+        self.version = first.version;
+        self.read_connection_fields(bytes)?;
         if let Some(authority) = authority {
             self.host = Some(Span::locate(bytes, authority));
         }
@@ -121,6 +92,7 @@ impl Head {
     }
 
     /// Path and query as sent; `*` for the server itself.
+    #[inline]
     pub fn target<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         match self.path.of(bytes) {
             b"" => b"/",
@@ -138,21 +110,22 @@ impl Head {
     }
 
     /// The fields that decide about framing and the connection, each with its rules.
-    fn read_connection_fields(&mut self, fields: &[httparse::Header<'_>]) -> Result<(), Problem> {
+    fn read_connection_fields(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         let mut notes = framing::Notes::default();
         self.host = None;
-        for (field, (_, value)) in fields.iter().zip(&self.fields) {
-            match field.name.len() {
-                4 if is(field, "host") => {
-                    if self.host.replace(*value).is_some() {
+        for &(name, value) in &self.fields {
+            let is = |known: &[u8]| name.of(bytes).eq_ignore_ascii_case(known);
+            match name.length() {
+                4 if is(b"host") => {
+                    if self.host.replace(value).is_some() {
                         return Err(bad("more than one Host"));
                     }
-                    check_host(field.value)?;
+                    check_host(value.of(bytes))?;
                 }
-                6 if is(field, "expect") => notes.expect(field.value)?,
-                10 if is(field, "connection") => notes.connection(field.value),
-                14 if is(field, "content-length") => notes.content_length(field.value)?,
-                17 if is(field, "transfer-encoding") => notes.transfer_encoding(field.value)?,
+                6 if is(b"expect") => notes.expect(value.of(bytes))?,
+                10 if is(b"connection") => notes.connection(value.of(bytes)),
+                14 if is(b"content-length") => notes.content_length(value.of(bytes))?,
+                17 if is(b"transfer-encoding") => notes.transfer_encoding(value.of(bytes))?,
                 _ => {}
             }
         }
@@ -166,41 +139,15 @@ impl Head {
     }
 }
 
-fn is(field: &httparse::Header<'_>, name: &str) -> bool {
-    field.name.eq_ignore_ascii_case(name)
-}
-
-fn syntax_problem(error: httparse::Error, block: &[u8]) -> Problem {
-    match error {
-        httparse::Error::Version if names_other_version(block) => {
-            Problem::malformed(505, "an HTTP version we do not speak")
-        }
-        httparse::Error::HeaderName => bad("a header name is not a token"),
-        httparse::Error::HeaderValue => bad("a header value has a control byte"),
-        httparse::Error::Token => bad("the request line is not method, target, version"),
-        httparse::Error::Version => bad("the version is not HTTP/1.0 or HTTP/1.1"),
-        httparse::Error::TooManyHeaders => Problem::malformed(431, "too many header fields"),
-        httparse::Error::NewLine | httparse::Error::Status => bad("a line ends without CR LF"),
-    }
-}
-
-/// `HTTP/digit.digit` at the end of the first line.
-fn names_other_version(block: &[u8]) -> bool {
-    let line = block.split(|&byte| byte == b'\r').next().unwrap_or(block);
-    let Some(tail) = line.len().checked_sub(9).map(|at| &line[at..]) else {
-        return false;
-    };
-    let words = line.iter().filter(|&&byte| byte == b' ').count() == 2;
-    let digits = tail[6].is_ascii_digit() && tail[7] == b'.' && tail[8].is_ascii_digit();
-    words && digits && tail.starts_with(b" HTTP/")
-}
-
 /// An absolute target's authority, which then counts instead of Host (RFC 9112 section 3.2.2), and the path.
 fn split_target<'t>(
     method: &[u8],
     target: &'t [u8],
 ) -> Result<(Option<&'t [u8]>, &'t [u8]), Problem> {
-    check_target(target)?;
+    // Raw UTF-8 is let through: old sites link to such names.
+    if !tokens::all(target, |byte| byte != b'#') {
+        return Err(bad("the target has a byte that must be encoded"));
+    }
     // CONNECT's form is another one; it is refused before anybody looks.
     if target.first() == Some(&b'/') || target == b"*" || method == b"CONNECT" {
         return Ok((None, target));
@@ -221,37 +168,37 @@ fn split_target<'t>(
     Ok((Some(&rest[..end]), &rest[end..]))
 }
 
-/// No blanks, controls or fragment. Raw UTF-8 is let through: old sites link to such names.
-fn check_target(target: &[u8]) -> Result<(), Problem> {
-    if target
-        .iter()
-        .any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'#')
-    {
-        return Err(bad("the target has a byte that must be encoded"));
-    }
-    Ok(())
-}
-
 /// `host [":" port]` of RFC 3986, without userinfo and never empty.
 pub fn check_host(host: &[u8]) -> Result<(), Problem> {
-    const PROBLEM: Problem = bad("Host is not a host name");
-    let (name, port) = split_port(host);
-    if name.is_empty() || !is_port(port) {
-        return Err(PROBLEM);
-    }
-    let inner = match name {
-        [b'[', inner @ .., b']'] => {
-            let address = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b':' || *byte == b'.';
-            return match inner.len() >= 2 && inner.iter().all(address) {
-                true => Ok(()),
-                false => Err(PROBLEM),
-            };
-        }
-        other => other,
+    let (end, is_name) = match host.first() {
+        Some(b'[') => address_end(host),
+        _ => name_end(host),
     };
-    match inner.iter().all(|&byte| OF_NAMES[usize::from(byte)]) {
+    let is_port = match &host[end..] {
+        [] => true,
+        [b':', port @ ..] => is_port(port),
+        _ => false,
+    };
+    match is_name && is_port {
         true => Ok(()),
-        false => Err(PROBLEM),
+        false => Err(bad("Host is not a host name")),
+    }
+}
+
+/// Where a registered name ends, and whether there is one.
+fn name_end(host: &[u8]) -> (usize, bool) {
+    let end = host.iter().position(|&byte| !OF_NAMES[usize::from(byte)]);
+    let end = end.unwrap_or(host.len());
+    (end, end > 0)
+}
+
+/// Where an address in brackets ends, and whether it may be one.
+fn address_end(host: &[u8]) -> (usize, bool) {
+    let is_of_addresses = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
+    let end = host[1..].iter().position(|byte| !is_of_addresses(byte));
+    match end.map(|length| length + 1) {
+        Some(end) if host[end] == b']' => (end + 1, end > 2),
+        _ => (host.len(), false),
     }
 }
 
@@ -275,12 +222,11 @@ const fn is_mark(byte: u8) -> bool {
 
 /// Nothing, or a number that a port can have.
 fn is_port(digits: &[u8]) -> bool {
-    let number = digits.iter().try_fold(0u16, |number, &byte| {
-        let digit = byte.wrapping_sub(b'0');
-        let number = number.checked_mul(10)?.checked_add(u16::from(digit))?;
-        (digit < 10).then_some(number)
-    });
-    number.is_some() && digits.len() <= 5
+    if digits.len() > 5 || !digits.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let append = |number: u32, digit: &u8| number * 10 + u32::from(digit - b'0');
+    digits.iter().fold(0, append) <= u32::from(u16::MAX)
 }
 
 /// Host name and port digits, brackets of an IPv6 address kept.

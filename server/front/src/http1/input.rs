@@ -33,6 +33,7 @@ impl Input {
     }
 
     /// What has arrived; the first byte is the request's first.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }

@@ -5,6 +5,7 @@ use super::head::Head;
 use super::stream::{Gone, Next, Stream};
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
+use crate::gate;
 use crate::request::path_of;
 use crate::route::Outcome;
 use crate::turn::Turn;
@@ -17,24 +18,15 @@ impl<D: Dispatch> Stream<D> {
     pub(super) fn plain_work(&self, turn: &mut Turn, head: &Head) -> Option<Work<D>> {
         let site = self.shared.site();
         let limits = &site.limits;
-        let is_plain = site.host(turn.host).rules.is_empty()
-            && !self.shared.lua.is_used()
-            && head.target() != b"*"
+        let is_plain = head.target() != b"*"
             && head.check(limits).is_ok()
             && work::check_trust(&self.shared, &self.peer, turn.host).is_ok();
         if !is_plain {
             return None;
         }
-        // What is not known may have to be read from a disk.
-        let path = path_of(head.target());
-        let route = self.shared.known_route(turn.host, path, None)?;
+        let route = gate::open_route(&self.shared, turn.host, path_of(head.target()))?;
         let settings = &route.settings;
         let is_plain = matches!(route.outcome, Outcome::File(_))
-            && !settings.rules.look_first()
-            && settings.traffic.is_empty()
-            && route.through.is_empty()
-            && settings.cache.is_off()
-            && !settings.track_uploads
             && !settings.runs_phases()
             && !settings.filters_output();
         if !is_plain {

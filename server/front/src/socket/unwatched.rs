@@ -2,7 +2,7 @@
 //! carries one has usually arrived by the time it is accepted, and its answer fits: such a one is never registered.
 
 use super::Stream;
-use crate::watched::keep_little_unsent;
+use crate::watched::{is_paced, keep_little_unsent};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use std::fs::File;
 use std::io;
@@ -77,6 +77,9 @@ impl<S: Watched> AsyncRead for Unwatched<S> {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Unwatched::Watched(socket) = &mut *self {
+            return Pin::new(socket).poll_read(cx, into);
+        }
         let space = into.initialize_unfilled();
         match self.at_once(|socket| rustix::net::recv(socket, &mut *space, RecvFlags::empty())) {
             Some(count) => {
@@ -94,6 +97,9 @@ impl<S: Watched> AsyncWrite for Unwatched<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Unwatched::Watched(socket) = &mut *self {
+            return Pin::new(socket).poll_write(cx, bytes);
+        }
         match self.at_once(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)) {
             Some(count) => Poll::Ready(count),
             None => self.watched()?.poll_write(cx, bytes),
@@ -167,7 +173,8 @@ impl<S: Watched> Stream for Unwatched<S> {
 
     fn keep_little_unsent(&self) {
         match self {
-            Unwatched::Not(socket) => drop(keep_little_unsent(socket)),
+            Unwatched::Not(socket) if is_paced(socket) => drop(keep_little_unsent(socket)),
+            Unwatched::Not(_) => {}
             Unwatched::Watched(socket) => socket.keep_little_unsent(),
             Unwatched::Lost => {}
         }

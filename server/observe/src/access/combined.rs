@@ -6,13 +6,10 @@ use crate::escape::{decimal, log_item};
 /// `time` is the text between the brackets.
 pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
     log_item(line, entry.client());
-    line.extend_from_slice(b" - ");
     match entry.user {
-        None => line.push(b'-'),
-        Some(b"") => line.extend_from_slice(b"\"\""),
-        Some(user) => log_item(line, user),
+        None => line.extend_from_slice(b" - - ["),
+        Some(user) => named(line, user),
     }
-    line.extend_from_slice(b" [");
     line.extend_from_slice(time);
     line.extend_from_slice(b"] \"");
     request_line(line, entry);
@@ -43,8 +40,21 @@ pub fn request_line(line: &mut Vec<u8>, entry: &Entry<'_>) {
     }
 }
 
+fn named(line: &mut Vec<u8>, user: &[u8]) {
+    line.extend_from_slice(b" - ");
+    match user {
+        b"" => line.extend_from_slice(b"\"\""),
+        user => log_item(line, user),
+    }
+    line.extend_from_slice(b" [");
+}
+
 fn quoted(line: &mut Vec<u8>, value: Option<&[u8]>) {
+    let Some(value) = value else {
+        line.extend_from_slice(b" \"-\"");
+        return;
+    };
     line.extend_from_slice(b" \"");
-    log_item(line, value.unwrap_or(b"-"));
+    log_item(line, value);
     line.push(b'"');
 }

@@ -28,8 +28,8 @@ fn own_formats_write_what_apache_writes() {
     let variables = ["by one", "by another"].map(|value| (b"RULED".to_vec(), value.into()));
     let entry = Entry {
         status: 404,
+        name: Some(b"client.example.test"),
         more: More {
-            name: Some(b"client.example.test"),
             peer: b"10.0.0.1",
             peer_port: 4000,
             server_addr: b"127.0.0.2",
@@ -94,6 +94,7 @@ fn own_formats_write_what_apache_writes() {
 fn entry() -> Entry<'static> {
     Entry {
         remote: b"127.0.0.1",
+        name: None,
         user: None,
         time: UNIX_EPOCH + Duration::from_micros(1_795_292_701_123_456),
         method: b"GET",
