@@ -1,7 +1,9 @@
 //! Listening sockets, and who is at either end of what they accept.
 
 use crate::request::Peer;
-use crate::watched::{accept_at_once, defer_accept, keep_little_unsent, watched};
+use crate::watched::{
+    accept_at_once, defer_accept, is_paced, keep_little_unsent, send_unpaced, watched,
+};
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::cell::Cell;
 use std::fs::File;
@@ -72,7 +74,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// that this was all. What it has not been sent is lost. Local sockets know no such end.
     fn reset_when_closed(&self);
 
-    /// From now on it takes little more than can be sent at once.
+    /// From now on it takes little more than can be sent at once, if that is paced.
     fn keep_little_unsent(&self) {}
 
     /// Says that no more will come, where the protocol between has a word for it.
@@ -141,8 +143,10 @@ macro_rules! stream {
             }
 
             fn keep_little_unsent(&self) {
-                // A local socket has nothing on its way, and no such option.
-                let _ = keep_little_unsent(self);
+                // A local socket has nothing on its way, and is not paced.
+                if is_paced(self) {
+                    let _ = keep_little_unsent(self);
+                }
             }
         }
     };
@@ -179,6 +183,10 @@ impl Acceptor {
                 rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
                 defer_accept(&listener)?;
                 let address = listener.local_addr()?;
+                if address.ip().is_loopback() {
+                    // Refused, it is only slower.
+                    let _ = send_unpaced(&listener);
+                }
                 let fixed = (!address.ip().is_unspecified()).then_some(address);
                 Ok(Acceptor::Tcp(watched(listener.into())?, fixed, door))
             }

@@ -13,6 +13,7 @@ mod visit;
 
 pub use admit::admit;
 pub use respond::{respond, Response};
+pub use visit::LateRequest;
 
 use crate::clock::Clock;
 use crate::handler::file::Files;

@@ -7,16 +7,17 @@ use crate::cache::{self, Step};
 use crate::deadline::Phase;
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
-use crate::handler::lua;
+use crate::handler::lua::{self, LateRequest};
 use crate::page;
 use crate::problem::{bad, Problem};
-use crate::request::{Request, Table};
+use crate::request::{Field, Request, Table};
 use crate::route::Route;
 use crate::socket::Stream;
 use crate::traffic::Verdict;
 use crate::turn::Turn;
 use crate::work::{self, Work};
 use mehari_pool::Body;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -82,7 +83,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             &mut turn.turn,
             asked,
             |turn, remarks| self.with_request(turn, |request| gate::pass(shared, request, remarks)),
-            |turn, what| self.with_request(turn, |request| what(request)),
+            |turn, what| self.with_late_request(turn, what),
         )
         .await
     }
@@ -245,20 +246,41 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
 
     /// Calls `what` with the request as handlers see it.
     pub(super) fn with_request<R>(&self, turn: &Turn, what: impl FnOnce(&Request<'_>) -> R) -> R {
-        let bytes = self.input.bytes();
-        let own = self.head.fields.iter();
-        let own = own.map(|(name, value)| (name.of(bytes), value.of(bytes)));
-        let notes = turn.notes.as_deref();
-        // Filled where it is: to move it costs more.
         let mut fields = Table::new();
+        self.put_fields(&mut fields, turn);
+        what(&self.request_of(turn, &fields))
+    }
+
+    /// The same where it may not be asked for.
+    pub(super) fn with_late_request(&self, turn: &Turn, what: &mut dyn FnMut(&LateRequest<'_>)) {
+        let (fields, request) = (OnceCell::new(), OnceCell::new());
+        let filled = || {
+            let mut fields = Table::new();
+            self.put_fields(&mut fields, turn);
+            fields
+        };
+        what(&|| request.get_or_init(|| self.request_of(turn, fields.get_or_init(filled))));
+    }
+
+    /// The request's fields, put where they stay: to move them costs more.
+    fn put_fields<'t>(&'t self, fields: &mut Table<'t>, turn: &'t Turn) {
+        let bytes = self.input.bytes();
+        let notes = turn.notes.as_deref();
         match notes.and_then(|notes| notes.fields.as_ref()) {
-            None => fields.extend(own),
+            None => {
+                let own = self.head.fields.iter();
+                fields.extend(own.map(|(name, value)| (name.of(bytes), value.of(bytes))));
+            }
             Some(changed) => {
                 let changed = changed.iter();
                 fields.extend(changed.map(|(name, value)| (&name[..], &value[..])));
             }
         }
-        what(&Request {
+    }
+
+    fn request_of<'t>(&'t self, turn: &'t Turn, fields: &'t [Field<'t>]) -> Request<'t> {
+        let bytes = self.input.bytes();
+        Request {
             method: match (&turn.redirect, turn.is_head) {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => self.head.method.of(bytes),
@@ -271,13 +293,13 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             },
             redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
-            fields: fields.as_slice(),
+            fields,
             host: self.head.host.map_or(&[], |host| host.of(bytes)),
             peer: turn.client(&self.peer),
             virtual_host: turn.host,
-            notes,
+            notes: turn.notes.as_deref(),
             id: turn.id,
-        })
+        }
     }
 
     /// The page of a problem found before the request's handler was.

@@ -5,7 +5,7 @@ use super::reply::{Length, Reply};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
-use crate::handler::lua::{self, Response};
+use crate::handler::lua::{self, LateRequest, Response};
 use crate::header_rules;
 use crate::request::Request;
 use crate::socket::Stream;
@@ -157,8 +157,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         lines: [&[u8]; 2],
     ) -> Option<Response> {
         let asked = self.head.target(self.input.bytes());
-        let look = |turn: &Turn, what: &mut dyn FnMut(&Request<'_>)| {
-            self.with_request(turn, |request| what(request))
+        let look = |turn: &Turn, what: &mut dyn FnMut(&LateRequest<'_>)| {
+            self.with_late_request(turn, what)
         };
         lua::respond(&self.shared, &mut turn.turn, asked, look, (status, lines)).await
     }

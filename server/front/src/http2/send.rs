@@ -5,7 +5,7 @@ use super::stream::{Gone, Stream};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
-use crate::handler::lua::{self, Response as Scripted};
+use crate::handler::lua::{self, LateRequest, Response as Scripted};
 use crate::header_rules;
 use crate::lines;
 use crate::request::Request;
@@ -73,8 +73,8 @@ impl<D: Dispatch> Stream<D> {
         status: u16,
         lines: [&[u8]; 2],
     ) -> Option<Scripted> {
-        let look = |turn: &Turn, what: &mut dyn FnMut(&Request<'_>)| {
-            self.with_request(turn, head, |request| what(request))
+        let look = |turn: &Turn, what: &mut dyn FnMut(&LateRequest<'_>)| {
+            self.with_late_request(turn, head, what)
         };
         let asked = head.target();
         lua::respond(&self.shared, turn, asked, look, (status, lines)).await

@@ -5,12 +5,12 @@ use crate::cache::{self, Step};
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
 use crate::gate::{self, Admission};
-use crate::handler::lua;
+use crate::handler::lua::{self, LateRequest};
 use crate::log::Ending;
 use crate::page;
 use crate::problem::{bad, Problem};
 use crate::proxied;
-use crate::request::{Peer, Protocol, Request, Table};
+use crate::request::{Field, Peer, Protocol, Request, Table};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::spool::Spooled;
@@ -179,7 +179,7 @@ impl<D: Dispatch> Stream<D> {
             |turn, remarks| {
                 self.with_request(turn, head, |request| gate::pass(shared, request, remarks))
             },
-            |turn, what| self.with_request(turn, head, |request| what(request)),
+            |turn, what| self.with_late_request(turn, head, what),
         )
         .await
     }
@@ -313,15 +313,34 @@ impl<D: Dispatch> Stream<D> {
         head: &Head,
         what: impl FnOnce(&Request<'_>) -> R,
     ) -> R {
-        let notes = turn.notes.as_deref();
         let mut fields = Table::new();
-        match notes.and_then(|notes| notes.fields.as_ref()) {
-            None => head.fields().for_each(|field| fields.push(field)),
-            Some(changed) => changed
-                .iter()
-                .for_each(|(name, value)| fields.push((name, value))),
-        }
-        what(&Request {
+        put_fields(&mut fields, turn, head);
+        what(&self.request(turn, head, &fields))
+    }
+
+    /// The same where it may not be asked for.
+    pub(super) fn with_late_request(
+        &self,
+        turn: &Turn,
+        head: &Head,
+        what: &mut dyn FnMut(&LateRequest<'_>),
+    ) {
+        let (fields, request) = (OnceCell::new(), OnceCell::new());
+        let filled = || {
+            let mut fields = Table::new();
+            put_fields(&mut fields, turn, head);
+            fields
+        };
+        what(&|| request.get_or_init(|| self.request(turn, head, fields.get_or_init(filled))));
+    }
+
+    fn request<'t>(
+        &'t self,
+        turn: &'t Turn,
+        head: &'t Head,
+        fields: &'t [Field<'t>],
+    ) -> Request<'t> {
+        Request {
             method: match (&turn.redirect, turn.is_head) {
                 (Some(redirect), false) if !redirect.keeps_request => b"GET",
                 _ => head.method(),
@@ -334,12 +353,23 @@ impl<D: Dispatch> Stream<D> {
             },
             redirect: turn.redirect.as_ref(),
             protocol: turn.protocol,
-            fields: fields.as_slice(),
+            fields,
             host: head.host(),
             peer: turn.client(&self.peer),
             virtual_host: turn.host,
-            notes,
+            notes: turn.notes.as_deref(),
             id: turn.id,
-        })
+        }
+    }
+}
+
+/// The request's fields.
+fn put_fields<'t>(fields: &mut Table<'t>, turn: &'t Turn, head: &'t Head) {
+    let notes = turn.notes.as_deref();
+    match notes.and_then(|notes| notes.fields.as_ref()) {
+        None => head.fields().for_each(|field| fields.push(field)),
+        Some(changed) => changed
+            .iter()
+            .for_each(|(name, value)| fields.push((name, value))),
     }
 }

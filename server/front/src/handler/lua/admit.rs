@@ -1,6 +1,6 @@
 //! The scripts before a request's handler: some see its URL, others the file that stands for.
 
-use super::visit::Seen;
+use super::visit::{LateRequest, Seen};
 use super::{content, outcome};
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
@@ -8,7 +8,7 @@ use crate::gate::{self, Admission, Lead, Passage, Remarks};
 use crate::notes::Notes;
 use crate::path::{merge_slashes, resolved};
 use crate::problem::Problem;
-use crate::request::{Redirect, Request, REDIRECTS};
+use crate::request::{Redirect, REDIRECTS};
 use crate::route::Route;
 use crate::shared::Shared;
 use crate::turn::Turn;
@@ -25,7 +25,7 @@ pub async fn admit<D: Dispatch>(
     turn: &mut Turn,
     asked: &[u8],
     ask: impl Fn(&Turn, &mut Remarks) -> Result<Passage, Problem>,
-    look: impl Fn(&Turn, &mut dyn FnMut(&Request<'_>)),
+    look: impl Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>)),
 ) -> Result<Admission, Problem> {
     let within = |redirect: &Redirect| !redirect.keeps_request;
     if !shared.lua.is_used() || turn.redirect.as_ref().is_some_and(within) {
@@ -102,7 +102,7 @@ struct Attraction<'a, D: Dispatch, L> {
     restarts: u32,
 }
 
-impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&Request<'_>))> Attraction<'_, D, L> {
+impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, D, L> {
     /// Asks one script after another, until one decides.
     async fn ask(
         &mut self,

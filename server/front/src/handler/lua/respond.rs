@@ -1,12 +1,11 @@
 //! The scripts behind a request's handler: they see the head of the response before it is sent.
 
-use super::visit::Seen;
+use super::visit::{LateRequest, Seen};
 use super::{content, outcome};
 use crate::answer::Answer;
 use crate::dispatch::Dispatch;
 use crate::handler::file::Files;
 use crate::page;
-use crate::request::Request;
 use crate::shared::Shared;
 use crate::turn::Turn;
 use mehari_config::LogLevel;
@@ -26,7 +25,7 @@ pub async fn respond<D: Dispatch>(
     shared: &Shared<D>,
     turn: &mut Turn,
     asked: &[u8],
-    look: impl Fn(&Turn, &mut dyn FnMut(&Request<'_>)),
+    look: impl Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>)),
     (status, lines): (u16, [&[u8]; 2]),
 ) -> Option<Response> {
     let settings = turn.settings.clone()?;

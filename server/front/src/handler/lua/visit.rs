@@ -9,17 +9,21 @@ use mehari_config::Host;
 use mehari_edge::{Attribute, Source};
 use std::borrow::Cow;
 
+/// A request that is put together once a script wants to know something of it: many do not.
+pub type LateRequest<'r> = dyn Fn() -> &'r Request<'r> + 'r;
+
 /// The request before it is mapped; with its route, once it is.
-pub struct Seen<'a> {
-    pub request: &'a Request<'a>,
+pub struct Seen<'a, 'r> {
+    pub request: &'a LateRequest<'r>,
     pub host: &'a Host,
     pub route: Option<&'a Route>,
     pub body: Option<&'a [u8]>,
 }
 
-impl Source for Seen<'_> {
+impl Source for Seen<'_, '_> {
     fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>> {
-        let (request, peer) = (self.request, self.request.peer);
+        let request = (self.request)();
+        let peer = request.peer;
         let text: &[u8] = match attribute {
             Attribute::UriPath => return Some(self.decoded_path()),
             Attribute::UriPathRaw => request.path(),
@@ -48,7 +52,7 @@ impl Source for Seen<'_> {
     }
 
     fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
-        for (name, value) in self.request.fields {
+        for (name, value) in (self.request)().fields {
             tell(name, value);
         }
     }
@@ -58,16 +62,16 @@ impl Source for Seen<'_> {
     }
 
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
-        let notes = self.request.notes.into_iter();
+        let notes = (self.request)().notes.into_iter();
         for (name, value) in notes.flat_map(|notes| &notes.variables) {
             tell(name, value);
         }
     }
 }
 
-impl Seen<'_> {
+impl Seen<'_, '_> {
     fn decoded_path(&self) -> Cow<'_, [u8]> {
-        let path = self.request.path();
+        let path = (self.request)().path();
         match Path::decode(path) {
             Ok(decoded) => Cow::Owned(decoded.bytes),
             // `pass` refuses such a path.
