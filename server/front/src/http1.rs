@@ -16,7 +16,6 @@ pub(crate) mod reply;
 pub mod scan;
 mod send;
 mod stream;
-mod tokens;
 mod tunnel;
 
 pub use connection::{Connection, Ended, Takeover};

@@ -27,14 +27,14 @@ pub fn request_head(
     while arrived < bytes.len() {
         arrived = bytes.len().min(arrived + piece.max(1));
         let seen = &bytes[..arrived];
-        if scan.advance(seen, limits).map_err(|why| why.status)? {
-            head.parse(seen, &scan).map_err(|why| why.status)?;
+        if let Some(extent) = scan.advance(seen, limits).map_err(|why| why.status)? {
+            head.parse(seen, extent).map_err(|why| why.status)?;
             for (name, value) in &head.fields {
                 assert!(!name.of(seen).is_empty(), "a field without a name");
                 assert!(!value.of(seen).contains(&b'\n'), "a value with a line end");
             }
             let (method, target) = (head.method.of(seen), head.target(seen));
-            return Ok(Some((scan.end(), method.to_vec(), target.to_vec())));
+            return Ok(Some((extent.end, method.to_vec(), target.to_vec())));
         }
     }
     Ok(None)

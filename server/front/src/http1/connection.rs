@@ -180,7 +180,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         self.record(&turn);
         result?;
         self.served += 1;
-        self.scan.begin_anew();
+        self.scan = Scan::default();
         if turn.keep {
             self.input.consume(turn.consumed);
             return Ok(Next::Request);

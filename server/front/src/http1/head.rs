@@ -1,13 +1,13 @@
-//! A request head as spans of the connection's buffer: its words, what they say, and whether that is allowed.
+//! A request head as spans of the connection's buffer, checked more strictly than any tokenizer does.
 //!
-//! The connection calls [`Head::parse`] once `scan` has found the end; `tokens` takes the lines apart. Nothing is
-//! copied: a head holds positions, so the buffer may move while the request is worked on, and its table is used again.
+//! The connection calls [`Head::parse`] once `scan` has found the end. Nothing is copied: a head holds
+//! positions, so the buffer may move while the request is worked on, and its table is used again.
 
 use super::framing;
-use super::scan::Scan;
-use super::tokens;
+use super::scan::Extent;
 use crate::problem::{bad, Problem};
 use mehari_observe::bytes::{all, leading};
+use std::mem::MaybeUninit;
 
 /// A piece of the buffer, counted from the request's first byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -68,23 +68,57 @@ pub struct Head {
     pub length: usize,
 }
 
+/// Tables for heads of a usual size live on the stack.
+const USUAL_FIELDS: usize = 64;
+
 impl Head {
-    /// Reads the head that `scan` has found in `bytes`.
-    pub fn parse(&mut self, bytes: &[u8], scan: &Scan) -> Result<(), Problem> {
-        self.length = scan.end();
-        let mut lines = scan.lines().map(|line| &bytes[line]);
-        let first = lines.next().unwrap_or_default();
-        let first = tokens::request_line(first)?;
-        self.fields.clear();
-        for line in lines {
-            let (name, value) = tokens::field_line(line)?;
-            let field = (Span::locate(bytes, name), Span::locate(bytes, value));
-            self.fields.push(field);
+    /// Reads the head that lies in `bytes[..extent.end]`.
+    pub fn parse(&mut self, bytes: &[u8], extent: Extent) -> Result<(), Problem> {
+        self.length = extent.end;
+        let block = &bytes[extent.lead..extent.end];
+        if extent.fields <= USUAL_FIELDS {
+            let mut table = [const { MaybeUninit::<httparse::Header>::uninit() }; USUAL_FIELDS];
+            self.tokenize(bytes, block, &mut table)
+        } else {
+            let mut table = Vec::new();
+            table.resize_with(extent.fields, MaybeUninit::uninit);
+            self.tokenize(bytes, block, &mut table)
         }
-        let (authority, path) = split_target(first.method, first.target)?;
-        self.method = Span::locate(bytes, first.method);
+    }
+
+    fn tokenize<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        block: &'b [u8],
+        table: &mut [MaybeUninit<httparse::Header<'b>>],
+    ) -> Result<(), Problem> {
+        let mut request = httparse::Request::new(&mut []);
+        let parsed = request.parse_with_uninit_headers(block, table);
+        match parsed {
+            Ok(httparse::Status::Complete(length)) if length == block.len() => {}
+            Ok(_) => return Err(bad("the head does not end where its empty line is")),
+            Err(error) => return Err(syntax_problem(error, block)),
+        }
+        let (Some(method), Some(target), Some(version)) =
+            (request.method, request.path, request.version)
+        else {
+            return Err(bad("the request line is not complete"));
+        };
+        self.method = Span::locate(bytes, method.as_bytes());
+        let (authority, path) = split_target(method.as_bytes(), target.as_bytes())?;
         self.path = Span::locate(bytes, path);
-        self.version = first.version;
+        self.version = match version {
+            0 => Version::Http10,
+            _ => Version::Http11,
+        };
+        self.fields.clear();
+        self.fields.reserve(request.headers.len());
+        for field in request.headers.iter() {
+            self.fields.push((
+                Span::locate(bytes, field.name.as_bytes()),
+                Span::locate(bytes, field.value),
+            ));
+        }
         self.read_connection_fields(bytes)?;
         if let Some(authority) = authority {
             self.host = Some(Span::locate(bytes, authority));
@@ -140,13 +174,38 @@ impl Head {
     }
 }
 
+fn syntax_problem(error: httparse::Error, block: &[u8]) -> Problem {
+    match error {
+        httparse::Error::Version if names_other_version(block) => {
+            Problem::malformed(505, "an HTTP version we do not speak")
+        }
+        httparse::Error::HeaderName => bad("a header name is not a token"),
+        httparse::Error::HeaderValue => bad("a header value has a control byte"),
+        httparse::Error::Token => bad("the request line is not method, target, version"),
+        httparse::Error::Version => bad("the version is not HTTP/1.0 or HTTP/1.1"),
+        httparse::Error::TooManyHeaders => Problem::malformed(431, "too many header fields"),
+        httparse::Error::NewLine | httparse::Error::Status => bad("a line ends without CR LF"),
+    }
+}
+
+/// `HTTP/digit.digit` at the end of the first line.
+fn names_other_version(block: &[u8]) -> bool {
+    let line = block.split(|&byte| byte == b'\r').next().unwrap_or(block);
+    let Some(tail) = line.len().checked_sub(9).map(|at| &line[at..]) else {
+        return false;
+    };
+    let words = line.iter().filter(|&&byte| byte == b' ').count() == 2;
+    let digits = tail[6].is_ascii_digit() && tail[7] == b'.' && tail[8].is_ascii_digit();
+    words && digits && tail.starts_with(b" HTTP/")
+}
+
 /// An absolute target's authority, which then counts instead of Host (RFC 9112 section 3.2.2), and the path.
 fn split_target<'t>(
     method: &[u8],
     target: &'t [u8],
 ) -> Result<(Option<&'t [u8]>, &'t [u8]), Problem> {
-    // Raw UTF-8 is let through: old sites link to such names.
-    if !all(target, |byte| byte != b'#') {
+    // No blanks, controls or fragment. Raw UTF-8 is let through: old sites link to such names.
+    if !all(target, |byte| byte > b' ' && byte != 0x7f && byte != b'#') {
         return Err(bad("the target has a byte that must be encoded"));
     }
     // CONNECT's form is another one; it is refused before anybody looks.

@@ -83,8 +83,8 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             }
         }
         let parsed = match self.scan.advance(bytes, limits) {
-            Ok(false) => return None,
-            Ok(true) => self.head.parse(bytes, &self.scan),
+            Ok(None) => return None,
+            Ok(Some(extent)) => self.head.parse(bytes, extent),
             Err(problem) => Err(problem),
         };
         Some(match parsed {

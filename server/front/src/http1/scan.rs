@@ -6,22 +6,32 @@
 use crate::problem::{bad, Problem};
 use mehari_config::ConnectionLimits;
 use mehari_pool::script_head::is_token_byte;
-use std::ops::Range;
 
 /// How far the search has come; all positions count from the request's first byte.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 pub struct Scan {
     seen: usize,
     line_start: usize,
-    /// Where the lines end, those that are not empty: behind their CR LF.
-    ends: Vec<u32>,
+    lines: usize,
     /// Empty lines before the request line (RFC 9112 section 2.2): one is forgiven.
     lead: usize,
 }
 
+/// A complete head: `lead` bytes to skip, then the request line and `fields` field lines, ending at `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    pub lead: usize,
+    pub end: usize,
+    pub fields: usize,
+}
+
 impl Scan {
-    /// Looks at what is new in `bytes`. True: the head is complete.
-    pub fn advance(&mut self, bytes: &[u8], limits: &ConnectionLimits) -> Result<bool, Problem> {
+    /// Looks at what is new in `bytes`. `None`: the head is not complete yet.
+    pub fn advance(
+        &mut self,
+        bytes: &[u8],
+        limits: &ConnectionLimits,
+    ) -> Result<Option<Extent>, Problem> {
         if self.seen == 0 {
             check_first_byte(bytes)?;
         }
@@ -33,37 +43,13 @@ impl Scan {
             let length = at - 1 - self.line_start;
             self.seen = at + 1;
             self.line_start = at + 1;
-            if self.line(length, limits)? {
-                return Ok(true);
+            if let Some(extent) = self.line(length, limits)? {
+                return Ok(Some(extent));
             }
         }
         self.check_unfinished(bytes, limits)?;
         self.seen = bytes.len();
-        Ok(false)
-    }
-
-    /// The lines of a complete head without their CR LF: the request line, then those of its fields.
-    pub fn lines(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let mut start = self.lead;
-        self.ends.iter().map(move |&end| {
-            let line = start..end as usize - 2;
-            start = end as usize;
-            line
-        })
-    }
-
-    /// Where a complete head ends.
-    pub fn end(&self) -> usize {
-        self.line_start
-    }
-
-    /// The next request begins.
-    pub fn begin_anew(&mut self) {
-        self.ends.clear();
-        *self = Scan {
-            ends: std::mem::take(&mut self.ends),
-            ..Scan::default()
-        };
+        Ok(None)
     }
 
     /// True until the first byte of a request has been seen.
@@ -71,27 +57,35 @@ impl Scan {
         self.seen == 0
     }
 
-    /// Counts a finished line of `length` bytes. True: it was the empty one at the end.
-    fn line(&mut self, length: usize, limits: &ConnectionLimits) -> Result<bool, Problem> {
-        if self.ends.is_empty() && length == 0 {
+    /// Counts a finished line of `length` bytes.
+    fn line(
+        &mut self,
+        length: usize,
+        limits: &ConnectionLimits,
+    ) -> Result<Option<Extent>, Problem> {
+        if self.lines == 0 && length == 0 {
             if self.lead > 0 {
                 return Err(bad("empty lines instead of a request line"));
             }
             self.lead = self.line_start;
-            return Ok(false);
+            return Ok(None);
         }
         self.check_length(length, limits)?;
         if self.line_start - self.lead > limits.header_size {
             return Err(self.too_large());
         }
         if length == 0 {
-            return Ok(true);
+            return Ok(Some(Extent {
+                lead: self.lead,
+                end: self.line_start,
+                fields: self.lines - 1,
+            }));
         }
-        self.ends.push(self.line_start as u32);
-        if self.ends.len() - 1 > limits.fields {
+        self.lines += 1;
+        if self.lines - 1 > limits.fields {
             return Err(Problem::malformed(431, "too many header fields"));
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// The line that has not ended: its length so far, and a CR that no LF follows.
@@ -110,17 +104,17 @@ impl Scan {
     }
 
     fn check_length(&self, length: usize, limits: &ConnectionLimits) -> Result<(), Problem> {
-        if self.ends.is_empty() && length > limits.request_line {
+        if self.lines == 0 && length > limits.request_line {
             return Err(Problem::malformed(414, "the request line is too long"));
         }
-        if !self.ends.is_empty() && length > limits.field_size {
+        if self.lines > 0 && length > limits.field_size {
             return Err(Problem::malformed(431, "a header field is too long"));
         }
         Ok(())
     }
 
     fn too_large(&self) -> Problem {
-        match self.ends.len() {
+        match self.lines {
             0 => Problem::malformed(414, "the request line is too long"),
             _ => Problem::malformed(431, "the header is too large"),
         }
