@@ -301,37 +301,25 @@ fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
 }
 
 /// Who acknowledges what waits in a socket sends it as well, and on one host that is the client.
-/// How often a connection is told to keep little unsent, for a small file, a large one, and that again.
-fn told_to_keep_little(server: Builder) -> [usize; 3] {
-    let server = server
+#[test]
+fn a_large_file_for_a_client_on_this_host_is_not_paced() {
+    let control = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    let is_paced = control.expect("Linux tells").starts_with("bbr");
+    let server = site()
         .file("htdocs/large.bin", &"0123456789abcdef".repeat(100_000))
         .file("htdocs/small.txt", "small")
         .start();
-    // The first connection may be older than what its listener was told.
-    assert_eq!(server.get("/small.txt").status, 200);
     let mut connection = server.connect();
-    ["/small.txt", "/large.bin", "/large.bin"].map(|target| {
+    let mut told = |target: &str| {
         let calls = trace::calls(&server, "file,setsockopt", || {
             fetch(&mut connection, target);
         });
-        let is_ours = |line: &&String| line.contains("TCP_NOTSENT_LOWAT");
+        let is_ours = |line: &&String| line.contains("TCP_CONGESTION");
         calls.iter().filter(is_ours).count()
-    })
-}
-
-#[test]
-fn what_is_paced_for_a_client_on_this_host_waits_with_us_and_not_in_the_socket() {
-    let control = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
-    let is_paced = control.expect("Linux tells").starts_with("bbr");
-    let everywhere = site().without_listen().args(&["--listen", "0.0.0.0:0"]);
-    let once = usize::from(is_paced);
-    assert_eq!(
-        told_to_keep_little(everywhere),
-        [0, once, 0],
-        "once a connection"
-    );
-    // On loopback nothing is paced.
-    assert_eq!(told_to_keep_little(site()), [0, 0, 0]);
+    };
+    assert_eq!(told("/small.txt"), 0);
+    assert_eq!(told("/large.bin"), usize::from(is_paced));
+    assert_eq!(told("/large.bin"), 0, "once a connection");
 }
 
 /// More files than anything that is kept has room for, in one folder.

@@ -1,9 +1,7 @@
 //! Listening sockets, and who is at either end of what they accept.
 
 use crate::request::Peer;
-use crate::watched::{
-    accept_at_once, defer_accept, is_paced, keep_little_unsent, send_unpaced, watched,
-};
+use crate::watched::{accept_at_once, defer_accept, send_unpaced, watched};
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::cell::Cell;
 use std::fs::File;
@@ -74,8 +72,8 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// that this was all. What it has not been sent is lost. Local sockets know no such end.
     fn reset_when_closed(&self);
 
-    /// From now on it takes little more than can be sent at once, if that is paced.
-    fn keep_little_unsent(&self) {}
+    /// From now on it sends at once what the system would pace.
+    fn send_unpaced(&self) {}
 
     /// Says that no more will come, where the protocol between has a word for it.
     fn say_goodbye(&mut self, _: &mut Context<'_>) {}
@@ -142,11 +140,9 @@ macro_rules! stream {
                 reset_when_closed(self);
             }
 
-            fn keep_little_unsent(&self) {
-                // A local socket has nothing on its way, and is not paced.
-                if is_paced(self) {
-                    let _ = keep_little_unsent(self);
-                }
+            fn send_unpaced(&self) {
+                // Refused, it is only slower; a local socket has no such option, and needs none.
+                let _ = send_unpaced(self);
             }
         }
     };
@@ -183,10 +179,6 @@ impl Acceptor {
                 rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
                 defer_accept(&listener)?;
                 let address = listener.local_addr()?;
-                if address.ip().is_loopback() {
-                    // Refused, it is only slower.
-                    let _ = send_unpaced(&listener);
-                }
                 let fixed = (!address.ip().is_unspecified()).then_some(address);
                 Ok(Acceptor::Tcp(watched(listener.into())?, fixed, door))
             }

@@ -29,26 +29,14 @@ pub fn accept_at_once(listener: &impl AsFd) -> io::Result<()> {
     set_tcp_option(listener, libc::TCP_DEFER_ACCEPT, 0)
 }
 
-/// BBR paces what it sends by timers, to probe a path. Among connections of one host there is none, and the timers cost twice what sending does.
-/// A connection has this from its listener: taken away from one that stands, the timers stay.
-pub fn send_unpaced(listener: &impl AsFd) -> io::Result<()> {
-    match is_paced(listener) {
-        true => Ok(sockopt::set_tcp_congestion(listener, "reno")?),
-        false => Ok(()),
+/// For a socket that sends much to a client of this host: where the system paces what is sent by timers, to probe a path (BBR), it
+/// is sent at once from now on, for there is no path.
+pub fn send_unpaced(socket: &impl AsFd) -> io::Result<()> {
+    let name = sockopt::get_tcp_congestion(socket)?;
+    if !name.starts_with("bbr") {
+        return Ok(());
     }
-}
-
-/// Whether what is sent through a socket is paced.
-pub fn is_paced(socket: &impl AsFd) -> bool {
-    sockopt::get_tcp_congestion(socket).is_ok_and(|name| name.starts_with("bbr"))
-}
-
-/// No more than this waits in the socket for its turn to be sent (`TCP_NOTSENT_LOWAT`): we send what goes, and come back for the rest.
-/// What a socket has taken beyond the client's window is sent by whoever handles the acknowledgement; on one host that is the client,
-/// between two of its reads. Worth it where sending is paced: elsewhere it is many small pieces for nothing.
-pub fn keep_little_unsent(socket: &impl AsFd) -> io::Result<()> {
-    const BYTES: libc::c_int = 16 * 1024;
-    set_tcp_option(socket, libc::TCP_NOTSENT_LOWAT, BYTES)
+    Ok(sockopt::set_tcp_congestion(socket, "reno")?)
 }
 
 fn set_tcp_option(socket: &impl AsFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
@@ -75,19 +63,17 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn what_a_listener_accepts_is_not_paced_once_it_sends_unpaced() {
+    fn what_is_paced_is_so_no_longer_and_nothing_else_changes() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        // Where the system has no BBR its own choice has to stay.
-        let has_bbr = sockopt::set_tcp_congestion(&listener, "bbr").is_ok();
-        let before = sockopt::get_tcp_congestion(&listener).expect("a name");
-        assert_eq!(is_paced(&listener), has_bbr, "{before}");
-        send_unpaced(&listener).expect("allowed to everybody");
-        let _client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
-        let (accepted, _) = listener.accept().expect("accepted");
-        let after = sockopt::get_tcp_congestion(&accepted).expect("a name");
-        match has_bbr {
-            true => assert_eq!(after, "reno"),
-            false => assert_eq!(after, before),
+        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
+        let name = || sockopt::get_tcp_congestion(&client).expect("a name");
+        sockopt::set_tcp_congestion(&client, "reno").expect("every system has it");
+        send_unpaced(&client).expect("nothing to do");
+        assert_eq!(name(), "reno");
+        // Not every system has BBR.
+        if sockopt::set_tcp_congestion(&client, "bbr").is_ok() {
+            send_unpaced(&client).expect("allowed to everybody");
+            assert_eq!(name(), "reno");
         }
     }
 }

@@ -54,7 +54,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
             // Who is elsewhere is better served by a full socket.
             if self.peer.is_on_this_host() {
-                self.socket.keep_little_unsent();
+                self.socket.send_unpaced();
             }
         }
         while let Some((start, count)) = body.resident_window().await? {

@@ -2,7 +2,7 @@
 //! carries one has usually arrived by the time it is accepted, and its answer fits: such a one is never registered.
 
 use super::Stream;
-use crate::watched::{is_paced, keep_little_unsent};
+use crate::watched::send_unpaced;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use std::fs::File;
 use std::io;
@@ -171,11 +171,10 @@ impl<S: Watched> Stream for Unwatched<S> {
         }
     }
 
-    fn keep_little_unsent(&self) {
+    fn send_unpaced(&self) {
         match self {
-            Unwatched::Not(socket) if is_paced(socket) => drop(keep_little_unsent(socket)),
-            Unwatched::Not(_) => {}
-            Unwatched::Watched(socket) => socket.keep_little_unsent(),
+            Unwatched::Not(socket) => drop(send_unpaced(socket)),
+            Unwatched::Watched(socket) => socket.send_unpaced(),
             Unwatched::Lost => {}
         }
     }
