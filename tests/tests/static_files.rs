@@ -300,7 +300,7 @@ fn the_first_watch_on_a_folder_is_put_on_by_a_thread() {
     assert_first_watch_is_a_threads(&server, "full", "page.html");
 }
 
-/// Who acknowledges what waits in a socket sends it as well, and on one host that is the client.
+/// Pacing probes a path, and on one host there is none.
 #[test]
 fn a_large_file_for_a_client_on_this_host_is_not_paced() {
     let control = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");

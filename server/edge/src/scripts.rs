@@ -33,6 +33,8 @@ pub struct Script {
     looked: Cell<Duration>,
     name: String,
     code: Vec<u8>,
+    /// Whether it reaches its globals, once that has been looked for: in all of its code, so not for each run.
+    reaches: Cell<Option<bool>>,
     /// A function has one environment, so each run has one of its own.
     /// They go to runs and come back by their boxes.
     #[allow(clippy::vec_box)]
@@ -93,7 +95,9 @@ impl Script {
             return Ok(runner);
         }
         let function = load(lua, &self.name, &self.code, ChunkMode::Binary)?;
-        Runner::new(lua, make.call(function)?).map(Box::new)
+        let (body, reaches) = make.call((function, self.reaches.get()))?;
+        self.reaches.set(Some(reaches));
+        Runner::new(lua, body).map(Box::new)
     }
 
     pub fn file(&self) -> &str {
@@ -151,6 +155,7 @@ fn compile(
         looked: Cell::new(now),
         name,
         code: function.dump(false),
+        reaches: Cell::new(None),
         free: RefCell::default(),
     })
 }

@@ -240,8 +240,9 @@ local function swept(list, given)
 end
 
 -- What runs a script in an environment of its own, once or, as that is cleared behind it, again and again. Here every
--- instruction is counted like the script's, and takes twice as long for it.
-return function(script)
+-- instruction is counted like the script's, and takes twice as long for it. `reaches`: whether the script reaches its globals; nil:
+-- nobody has looked yet, and it is given back.
+return function(script, reaches)
     local header = {}
     local lighty = setmetatable({ header = header }, lighty_meta)
     local env = setmetatable({ lighty = lighty }, env_meta)
@@ -251,11 +252,11 @@ return function(script)
         return function()
             local result = script()
             return finish(result, rawget(lighty, "header"), rawget(lighty, "content"), nil)
-        end
+        end, true
     end
     env._G = env
     local given, header_only = { lighty = lighty, _G = env }, { header = header }
-    local reaches = reaches_globals(script)
+    if reaches == nil then reaches = reaches_globals(script) end
     return function()
         local result = script()
         local lighty, as_new = lighty, header
@@ -269,5 +270,5 @@ return function(script)
         end
         if reaches and swept(env, given) ~= 2 then as_new = nil end
         return finish(result, fields, content, as_new)
-    end
+    end, reaches
 end

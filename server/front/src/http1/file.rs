@@ -52,7 +52,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Sends a piece without copying it, after what is gathered. False: that was all.
     async fn send_pages(&mut self, turn: &mut Current, body: &mut FileBody) -> io::Result<bool> {
         if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
-            // Who is elsewhere is better served by a full socket.
+            // To one who is elsewhere there is a path to be probed.
             if self.peer.is_on_this_host() {
                 self.socket.send_unpaced();
             }
