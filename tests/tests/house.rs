@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "mehari-cache",
             "mehari-config",
+            "mehari-http",
             "mehari-pool",
             "mehari-upstream",
             "mehari-edge",
@@ -32,8 +33,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-lua-pool", &["mehari-edge"]),
     (
         "mehari-pool",
-        &["mehari-config", "mehari-wire", "mehari-observe"],
+        &[
+            "mehari-config",
+            "mehari-http",
+            "mehari-wire",
+            "mehari-observe",
+        ],
     ),
+    ("mehari-http", &["mehari-config", "mehari-observe"]),
     ("mehari-upstream", &["mehari-config"]),
     ("mehari-observe", &["mehari-config"]),
     ("mehari-wire", &[]),

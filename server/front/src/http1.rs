@@ -3,20 +3,18 @@
 mod answer;
 mod at_once;
 mod body;
-pub mod chunked;
 mod connection;
 mod file;
-mod framing;
-pub mod head;
 mod input;
 mod output;
 mod program;
 mod receive;
 pub(crate) mod reply;
-pub mod scan;
 mod send;
 mod stream;
 mod tunnel;
+
+pub use mehari_http::http1::{chunked, head, scan};
 
 pub use connection::{Connection, Ended, Takeover};
 pub use receive::{LINGER, LINGER_BYTES};

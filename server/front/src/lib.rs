@@ -27,7 +27,6 @@ mod header_rules;
 mod http1;
 mod http2;
 mod includes;
-mod lines;
 mod log;
 mod maps;
 mod meters;
@@ -38,9 +37,7 @@ mod owned;
 mod pace;
 mod page;
 mod passwords;
-mod path;
 pub mod probe;
-mod problem;
 mod proxied;
 mod report;
 mod request;
@@ -50,7 +47,6 @@ mod shared;
 mod socket;
 mod spare;
 mod spool;
-mod status;
 mod tls;
 mod trace;
 mod traffic;
@@ -58,6 +54,9 @@ mod turn;
 mod uploads;
 mod watched;
 mod work;
+
+// The paths by which the modules here know them.
+use mehari_http::{lines, path, problem, status};
 
 pub use cache::CacheStats;
 pub use dispatch::{Dispatch, Exchange};

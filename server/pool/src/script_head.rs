@@ -4,6 +4,7 @@
 //! a [`Head`] that is safe to send on. Used for CGI programs and for what scripts print in workers.
 
 use crate::{Head, Passed};
+use mehari_http::token::is_token_byte;
 use std::fmt;
 
 /// A header block may be this long, its empty line included.
@@ -263,22 +264,6 @@ fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
         return Err(Malformed::Control(shown(name)));
     }
     Ok((name, value))
-}
-
-/// `tchar` of RFC 9110 section 5.6.2.
-pub const fn is_token_byte(byte: u8) -> bool {
-    const TOKEN: [bool; 256] = {
-        let mut known = [false; 256];
-        let mut byte = 0;
-        while byte < known.len() {
-            known[byte] = matches!(byte as u8,
-                b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'!' | b'#' | b'$' | b'%' | b'&' | b'\''
-                | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~');
-            byte += 1;
-        }
-        known
-    };
-    TOKEN[byte as usize]
 }
 
 /// `HTTP/1.0 200 OK`

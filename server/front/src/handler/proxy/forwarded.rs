@@ -3,7 +3,7 @@
 use crate::handler::perl::scheme;
 use crate::request::{Field, Request};
 use mehari_config::{Forwarded, ProxySettings};
-use mehari_pool::script_head::is_token_byte;
+use mehari_http::token::is_token_byte;
 
 const NAMES: [&str; 5] = [
     "x-forwarded-for",

@@ -4,8 +4,8 @@
 //! and a limit or a bare LF is noticed when it happens, not when the head ends.
 
 use crate::problem::{bad, Problem};
+use crate::token::is_token_byte;
 use mehari_config::ConnectionLimits;
-use mehari_pool::script_head::is_token_byte;
 
 /// How far the search has come; all positions count from the request's first byte.
 #[derive(Debug, Default, Clone, Copy)]

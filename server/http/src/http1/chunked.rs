@@ -3,7 +3,7 @@
 //! Sizes are bare hexadecimal digits; extensions and trailers are read, bounded and dropped.
 
 use crate::problem::{bad, Problem};
-use mehari_pool::script_head::is_token_byte;
+use crate::token::is_token_byte;
 
 /// Bytes of chunk extensions one body may have: nobody uses them, so a stream of them is an attack.
 const EXTENSION_LIMIT: usize = 1024;

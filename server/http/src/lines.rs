@@ -3,8 +3,8 @@
 //! The pool and the CGI handler check them too. This is the last gate: whatever got past them, no
 //! program can put a line of its own making into somebody's response (response splitting).
 
+use crate::token::is_token_byte;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mehari_pool::script_head::is_token_byte;
 use smallvec::SmallVec;
 use std::ops::Range;
 
