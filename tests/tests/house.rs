@@ -9,6 +9,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "mehari",
         &[
             "mehari-config",
+            "mehari-cgi",
             "mehari-pool",
             "mehari-front",
             "mehari-lua-pool",
@@ -20,6 +21,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mehari-front",
         &[
+            "mehari-cgi",
+            "mehari-net",
+            "mehari-filewatch",
+            "mehari-resolve",
+            "mehari-auth",
             "mehari-cache",
             "mehari-config",
             "mehari-http",
@@ -28,6 +34,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-edge",
             "mehari-observe",
         ],
+    ),
+    ("mehari-auth", &["mehari-config"]),
+    ("mehari-resolve", &[]),
+    ("mehari-filewatch", &["mehari-config", "mehari-observe"]),
+    (
+        "mehari-net",
+        &["mehari-config", "mehari-http", "mehari-observe"],
+    ),
+    (
+        "mehari-cgi",
+        &["mehari-net", "mehari-observe", "mehari-pool"],
     ),
     ("mehari-edge", &[]),
     ("mehari-lua-pool", &["mehari-edge"]),

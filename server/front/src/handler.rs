@@ -1,6 +1,5 @@
 //! Handlers: what answers a request once it is routed.
 
-pub mod cgi;
 pub mod fastcgi;
 pub mod file;
 pub mod gateway;
@@ -10,6 +9,8 @@ pub mod printed;
 pub mod proxy;
 pub mod send_file;
 mod upgrade;
+
+pub(crate) use mehari_cgi as cgi;
 
 use crate::answer::Answer;
 use crate::cache::Captured;

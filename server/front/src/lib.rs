@@ -5,15 +5,11 @@
 //! the way the request came. Perl is `mehari_pool`'s.
 
 mod accept;
-mod address;
 mod answer;
 mod backlog;
 mod cache;
 mod canonical;
-mod clock;
 mod crew;
-mod deadline;
-mod digest;
 mod dispatch;
 mod facts;
 mod filter;
@@ -22,41 +18,35 @@ mod gate;
 mod given;
 mod handed_back;
 pub mod handler;
-mod hands;
 mod header_rules;
 mod http1;
 mod http2;
 mod includes;
-mod log;
-mod maps;
 mod meters;
-mod names;
 mod notes;
 mod oracle;
 mod owned;
 mod pace;
 mod page;
-mod passwords;
 pub mod probe;
-mod proxied;
 mod report;
 mod request;
 mod rewrite;
 mod route;
 mod shared;
-mod socket;
-mod spare;
 mod spool;
-mod tls;
 mod trace;
 mod traffic;
 mod turn;
 mod uploads;
-mod watched;
 mod work;
 
 // The paths by which the modules here know them.
+use mehari_auth::{digest, passwords};
 use mehari_http::{lines, path, problem, status};
+use mehari_net::{address, clock, deadline, hands, proxied, socket, spare, tls, watched};
+use mehari_observe as log;
+use mehari_resolve::{maps, names};
 
 pub use cache::CacheStats;
 pub use dispatch::{Dispatch, Exchange};

@@ -1,36 +1,12 @@
 //! A request as routing and handlers see it, whichever HTTP version brought it. Everything is borrowed.
 
-use crate::address::Address;
-use crate::http1::head::split_port;
 use crate::notes::Notes;
-use crate::tls::Session;
+use mehari_http::http1::head::split_port;
 use smallvec::SmallVec;
-use std::cell::Cell;
-use std::rc::Rc;
 
-/// Both ends of a connection, as text: made once when it is accepted.
-#[derive(Debug, Clone, Default)]
-pub struct Peer {
-    pub remote_addr: Address,
-    pub remote_port: u16,
-    pub server_addr: Address,
-    /// The same address; `None`: a local socket.
-    pub server_ip: Option<std::net::IpAddr>,
-    pub server_port: u16,
-    /// The client came by TLS.
-    pub tls: Option<Rc<Session>>,
-    /// The connection's own number; 0: none.
-    pub connection: u64,
-    /// Requests it brought before this one, as far as HTTP/1 counts them.
-    pub kept: Cell<u64>,
-}
-
-impl Peer {
-    /// Both ends are this machine's.
-    pub fn is_on_this_host(&self) -> bool {
-        self.remote_addr.as_bytes() == self.server_addr.as_bytes()
-    }
-}
+pub use mehari_http::target::{path_of, query_of};
+pub use mehari_http::Field;
+pub use mehari_net::Peer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
@@ -48,20 +24,6 @@ impl Protocol {
             Protocol::Http2 => b"HTTP/2.0",
         }
     }
-}
-
-/// What of a target comes before its `?`.
-#[inline]
-pub fn path_of(target: &[u8]) -> &[u8] {
-    match memchr::memchr(b'?', target) {
-        Some(at) => &target[..at],
-        None => target,
-    }
-}
-
-/// What comes behind it; empty without one.
-pub fn query_of(target: &[u8]) -> &[u8] {
-    target.get(path_of(target).len() + 1..).unwrap_or_default()
 }
 
 /// An internal redirect: a script's `Location: /path`, or an ErrorDocument that is a program.
@@ -82,8 +44,6 @@ pub struct Redirect {
 
 /// As many as Apache allows (LimitInternalRecursion).
 pub const REDIRECTS: u32 = 10;
-
-pub type Field<'a> = (&'a [u8], &'a [u8]);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {

@@ -4,7 +4,6 @@
 //! look into a table; what changes in the file system is noticed when it expires. A file's route stands
 //! on watched ground and falls at once when something on it changes.
 
-pub mod ground;
 pub mod homes;
 pub mod hosts;
 pub mod htaccess;
@@ -19,12 +18,14 @@ pub mod table;
 mod views;
 mod walk;
 
+pub(crate) use mehari_filewatch as ground;
+
 pub use locate::{DENIED, HIDDEN};
 
 use crate::handler::file::{self, FileTarget};
 use crate::problem::Problem;
-use ground::Ground;
 use mehari_config::{Handler, Report, Settings};
+use mehari_filewatch::Ground;
 use seen::Seen;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;

@@ -8,4 +8,8 @@ pub mod lines;
 pub mod path;
 pub mod problem;
 pub mod status;
+pub mod target;
 pub mod token;
+
+/// A field line: name and value, as sent.
+pub type Field<'a> = (&'a [u8], &'a [u8]);

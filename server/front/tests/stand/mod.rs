@@ -6,8 +6,8 @@ pub mod frames;
 pub mod pool;
 pub mod site;
 
+use mehari_cgi::{Cgi, Limits};
 use mehari_config::{LogLevel, LogTarget, Site};
-use mehari_front::handler::cgi::{Cgi, Limits};
 use mehari_front::{Entry, Front, Handle, Journal, Listener, Origin, Stats, Stop};
 use mehari_observe::ErrorLog;
 use std::net::{SocketAddr, TcpListener};

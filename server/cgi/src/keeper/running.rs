@@ -4,7 +4,7 @@
 //! become another's in between.
 
 use super::{About, Exit, Shared, Started, Verdict};
-use crate::watched::watched;
+use mehari_net::watched::watched;
 use mehari_observe::{Lines, LogLevel};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitidOptions};
 use std::io;

@@ -15,8 +15,8 @@ mod tests;
 pub use scout::Scout;
 pub use survey::Survey;
 
-use crate::log::{Journal, Origin};
 use mehari_config::LogLevel;
+use mehari_observe::{Journal, Origin};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};

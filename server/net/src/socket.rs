@@ -1,7 +1,7 @@
 //! Listening sockets, and who is at either end of what they accept.
 
-use crate::request::Peer;
 use crate::watched::{accept_at_once, defer_accept, send_unpaced, watched};
+use crate::Peer;
 use rustix::net::{SendFlags, SocketAddrAny, SocketFlags};
 use std::cell::Cell;
 use std::fs::File;

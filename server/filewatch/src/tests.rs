@@ -1,8 +1,8 @@
 //! What makes a footing fall, and what does not.
 
 use super::{Footing, Ground, Survey};
-use crate::log::{Entry, Journal, Origin};
 use mehari_config::LogLevel;
+use mehari_observe::{Entry, Journal, Origin};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{symlink, PermissionsExt};

@@ -2,8 +2,9 @@
 //! 1 and 2), and mod_remoteip's header at each request. Believed only where the configuration says so.
 
 use crate::deadline::Seat;
-use crate::request::{Field, Peer};
+use crate::Peer;
 use mehari_config::RemoteAddress;
+use mehari_http::Field;
 use std::future::{poll_fn, Future};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

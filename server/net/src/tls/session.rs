@@ -1,9 +1,9 @@
 //! What is known of a TLS connection once it stands; made once, asked for by programs and logs.
 
 use super::variables;
-use crate::log::Lookup;
-use crate::request::Field;
 use mehari_config::TlsSettings;
+use mehari_http::Field;
+use mehari_observe::Lookup;
 use rustls::pki_types::CertificateDer;
 use rustls::{HandshakeKind, ProtocolVersion, ServerConnection};
 use std::cell::OnceCell;

@@ -1,8 +1,6 @@
 //! What the front tells the logs. Neither call may wait for a disk.
 
-use mehari_config::LogLevel;
-
-pub use mehari_observe::{Ending, Entry, Lookup, More, Origin};
+use crate::{Entry, LogLevel, Origin};
 
 pub trait Journal {
     /// `host` is the number of the host that answered; 0 is the main server.
