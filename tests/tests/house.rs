@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-front",
             "mehari-lua-pool",
             "mehari-observe",
+            "mehari-compat",
             "mehari-load",
             "mehari-record",
         ],
@@ -64,6 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mehari-cache", &["mehari-config"]),
     ("mehari-config", &[]),
     // The bench knows the server only by HTTP, /proc and its control socket.
+    ("mehari-compat", &["mehari-load"]),
     ("mehari-load", &["mehari-record"]),
     ("mehari-record", &[]),
     ("mehari-harness", &[]),

@@ -14,7 +14,6 @@
 //! The driver counts, times and classifies; what is kept and printed is the observer's and the command's.
 
 mod arrivals;
-pub mod compat;
 mod crossing;
 mod driver;
 pub mod live;
@@ -36,7 +35,7 @@ mod words;
 
 pub use arrivals::Timetable;
 pub use crossing::nanoseconds_between_cores;
-pub use driver::address::Address;
+pub use driver::address::{first_that_answers, Address};
 pub use driver::{run, Control};
 pub use measure::{measure, Measurement};
 pub use moment::{nanoseconds, Clock, Moment};

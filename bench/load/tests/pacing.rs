@@ -2,13 +2,15 @@
 //! measured, not tested: docs/measured.md has the command.
 #![allow(clippy::unwrap_used)]
 
-mod compat;
 mod known;
+#[path = "../../compat/tests/stand/programs.rs"]
+#[allow(dead_code)]
+mod programs;
 
 use std::process::{Child, Command, Stdio};
 
-use compat::programs::mehari;
 use mehari_record::{Judgement, Record};
+use programs::mehari;
 
 /// Keep core 0 busy while they live: a single one would leave half of the core to the generator, and a
 /// scheduler that wakes it at once would let it be on time.

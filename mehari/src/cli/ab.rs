@@ -1,6 +1,6 @@
 //! `mehari ab`: ApacheBench's flags and report on our own engine.
 
-use mehari_load::compat::{ab, Console};
+use mehari_compat::{ab, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `mehari crashme`: the mod_perl guide's benchmark script on our own engine.
 
-use mehari_load::compat::{crashme, Console};
+use mehari_compat::{crashme, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 

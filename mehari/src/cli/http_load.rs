@@ -1,6 +1,6 @@
 //! `mehari http_load`: http_load's flags and report on our own engine.
 
-use mehari_load::compat::{http_load, Console};
+use mehari_compat::{http_load, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! `mehari httperf`: httperf's flags and report on our own engine.
 
-use mehari_load::compat::{httperf, Console};
+use mehari_compat::{httperf, Console};
 use std::ffi::OsString;
 use std::process::ExitCode;
 

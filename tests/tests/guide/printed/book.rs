@@ -12,7 +12,7 @@ const TABLE: &str = "<table>\n<tr><td>a</td> <td>b</td> <td>c</td> <td>d</td></t
 pub const LINES: &[Line] = &[
     calls_api("9-1", "simple_test.pl", "simple_test.pl", Exactly("Hello\n")),
     runs("9-2", "simple_test_mod_cgi.pl", "simple_test_mod_cgi.pl", Exactly("Hello\n")),
-    line("line 40", "ab, httperf and http_load", NotServed("clients: bench/load/src/compat has them")),
+    line("line 40", "ab, httperf and http_load", NotServed("clients: bench/compat has them")),
     runs("9-3", "strings_benchmark.pl", "strings_benchmark.pl", InOrder(&["array:", "concat:", "ref_array:"])),
     runs("9-4", "hires_benchmark_time.pl", "hires_benchmark_time.pl", InOrder(&[
         "decrement: Doing  10 *  10 =   100 took time\n", "obvious: Doing  10 *  10 =   100 took time\n",

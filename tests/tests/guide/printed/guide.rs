@@ -19,7 +19,7 @@ const TABLE_OF_DIRECTIVES: &str = "pools of a fixed size: every test of this pro
 pub const LINES: &[Line] = &[
     runs("68", "benchmark.pl", "benchmark.pl", InOrder(&["timethis 5:", "wallclock secs", "CPU"])),
     runs("75", "a sub timed by Time::HiRes", "elapsed.pl", InOrder(&["The sub took 0.", " seconds."])),
-    line("89", "ab, httperf, http_load, lwp-bench", NotServed("clients: bench/load/src/compat has them")),
+    line("89", "ab, httperf, http_load, lwp-bench", NotServed("clients: bench/compat has them")),
     test("138", "Apache::Timeit as fixup handler", "tests/guide/profilers.rs", "time_of_each_request_is_logged"),
     runs("160", "diagnostics switched off and on", "bench_diagnostics.pl", InOrder(&["Off: ", "CPU", "On : ", "CPU"])),
     runs("180", "diagnostics.pl", "diagnostics.pl", Exactly("")),

@@ -1,0 +1,109 @@
+//! ab's words for a TLS connection: OpenSSL's names for what our TLS library negotiated.
+
+use super::measured::TlsLines;
+use super::options::{Options, Tls};
+use mehari_load::{TlsFacts, TlsPolicy, TlsVersions};
+use std::net::IpAddr;
+
+impl TlsLines {
+    pub fn of(facts: &TlsFacts) -> TlsLines {
+        TlsLines {
+            protocol: format!(
+                "{},{},{},{}",
+                facts.version.replace('_', "."),
+                cipher(&facts.cipher),
+                facts.peer_key_bits,
+                facts.cipher_bits
+            ),
+            temporary_key: temporary_key(&facts.key_exchange),
+        }
+    }
+}
+
+/// `TLS13_AES_128_GCM_SHA256` is `TLS_AES_128_GCM_SHA256` to OpenSSL, and
+/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256`.
+fn cipher(name: &str) -> String {
+    if let Some(rest) = name.strip_prefix("TLS13_") {
+        return format!("TLS_{rest}");
+    }
+    let Some((exchange, suite)) = name
+        .strip_prefix("TLS_")
+        .and_then(|rest| rest.split_once("_WITH_"))
+    else {
+        return name.to_string();
+    };
+    let suite = suite
+        .replace("AES_", "AES")
+        .replace("POLY1305_SHA256", "POLY1305");
+    format!("{exchange}-{suite}").replace('_', "-")
+}
+
+fn temporary_key(group: &str) -> Option<String> {
+    let shown = match group.to_ascii_lowercase().as_str() {
+        "x25519" => "X25519 253 bits",
+        "secp256r1" => "ECDH prime256v1 256 bits",
+        "secp384r1" => "ECDH secp384r1 384 bits",
+        "secp521r1" => "ECDH secp521r1 521 bits",
+        _ => return None,
+    };
+    Some(shown.into())
+}
+
+/// The name to send: that of a `Host:` header, else the URL's; never an address.
+pub fn server_name(options: &Options) -> Option<String> {
+    if !options.target.tls || !options.tls.server_name {
+        return None;
+    }
+    let name = options
+        .host_override
+        .as_ref()
+        .unwrap_or(&options.target.host);
+    let is_name = !name.is_empty() && name.parse::<IpAddr>().is_err();
+    is_name.then(|| name.clone())
+}
+
+/// ab verifies nothing and makes a full handshake each time.
+pub fn policy(options: &Options) -> TlsPolicy {
+    let Tls {
+        protocol,
+        certificate,
+        ..
+    } = &options.tls;
+    let name = server_name(options);
+    TlsPolicy {
+        insecure: true,
+        no_resumption: true,
+        identity: certificate.clone().map(|file| (file.clone(), file)),
+        no_server_name: name.is_none(),
+        server_name: name,
+        versions: match protocol.as_deref() {
+            Some(name) if name.eq_ignore_ascii_case("TLS1.2") => TlsVersions::Only12,
+            Some(name) if name.eq_ignore_ascii_case("TLS1.3") => TlsVersions::Only13,
+            _ => TlsVersions::All,
+        },
+        ..TlsPolicy::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_have_openssls_names() {
+        let rows = [
+            ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+            (
+                "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+                "ECDHE-RSA-AES256-GCM-SHA384",
+            ),
+            (
+                "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+                "ECDHE-ECDSA-CHACHA20-POLY1305",
+            ),
+        ];
+        for (ours, theirs) in rows {
+            assert_eq!(cipher(ours), theirs);
+        }
+    }
+}

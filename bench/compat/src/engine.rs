@@ -1,0 +1,61 @@
+//! The one way a face uses the engine: a single thread, one observer moved in and given back.
+//!
+//! The originals are single-threaded and print as things happen; one thread keeps their lines in order.
+
+use mehari_load::{run, Control, Observer, Plan, PlanError};
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run leaves besides its observer.
+#[derive(Debug, Clone, Copy)]
+pub struct Ran {
+    pub elapsed: Duration,
+    /// Processor time of the run's thread.
+    pub user: Duration,
+    pub system: Duration,
+    /// By Ctrl-C.
+    pub interrupted: bool,
+}
+
+/// Carries out `plan`. An error means that nothing was sent.
+pub fn carry_out<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), PlanError> {
+    plan.threads = Some(1);
+    let control = Control::new();
+    let interrupted = stop_on_interrupt(&control);
+    let slot = Cell::new(Some(observer));
+    let outcome = run(&plan, &control, |_thread| {
+        slot.take().expect("one thread asks for one observer")
+    })?;
+    let ran = Ran {
+        elapsed: outcome.elapsed,
+        user: outcome.threads.iter().map(|thread| thread.cpu_user).sum(),
+        system: outcome.threads.iter().map(|thread| thread.cpu_system).sum(),
+        interrupted: interrupted.load(Ordering::Relaxed),
+    };
+    let thread = outcome.threads.into_iter().next();
+    let observer = thread.expect("a run has a thread").observer;
+    Ok((observer, ran))
+}
+
+/// Lets Ctrl-C end the run rather than the process, so that the report is still printed; a second one
+/// ends the process. Where the signal cannot be taken the system's default stays.
+fn stop_on_interrupt(control: &Control) -> Arc<AtomicBool> {
+    let came = Arc::new(AtomicBool::new(false));
+    let (told, control) = (came.clone(), control.clone());
+    let Ok(mut signals) = Signals::new([SIGINT]) else {
+        return came;
+    };
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if told.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            control.stop();
+        }
+    });
+    came
+}

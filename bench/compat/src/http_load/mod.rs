@@ -1,0 +1,112 @@
+//! `http_load` (12mar2006): random URLs of a file, so many in parallel or so many a second.
+
+mod options;
+mod report;
+mod tally;
+mod urls;
+
+use super::console::{Console, Refusal};
+use super::{drawn, engine};
+use mehari_load::{Arrivals, Connection, Plan, Schedule, Sources, Stop, TlsPolicy};
+use options::{End, Options, Start};
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+use tally::Tally;
+
+/// Runs `http_load` with the arguments after its name; answers the exit status.
+pub fn run(arguments: &[OsString], console: &Console) -> u8 {
+    let status = Options::parse(arguments)
+        .and_then(|options| perform(&Arc::new(options), console))
+        .unwrap_or_else(|refusal| refusal.print(console));
+    console.flush();
+    status
+}
+
+fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
+    console.err(options.notices.concat());
+    let targets = urls::read(options)?;
+    let sources = match &options.sources {
+        Some(file) => Sources::Fixed(urls::sources(file)?),
+        None => Sources::Automatic,
+    };
+    let (names, requests) = targets
+        .into_iter()
+        .map(|target| (target.url, target.request))
+        .unzip();
+    let mut plan = Plan::new(requests, schedule(options), stop(options));
+    plan.seed = options.seed;
+    plan.tick = Duration::from_millis(100);
+    plan.drain = drain(options);
+    plan.connection = Connection {
+        keep_alive: false,
+        sources,
+        throttle: options.throttle,
+        timeout: Duration::from_secs(u64::from(options.timeout)),
+        tls: Arc::new(TlsPolicy {
+            insecure: true,
+            ..TlsPolicy::default()
+        }),
+        ..Connection::default()
+    };
+    let tally = Tally::new(options.clone(), console.clone(), names);
+    let (mut tally, ran) = engine::carry_out(plan, tally)
+        .map_err(|error| Refusal::to_stderr(1, format!("http_load: {error}\n")))?;
+    // The last start lies before the end of -seconds, and the rates are over all of that time.
+    let asked = match options.end {
+        End::Seconds(seconds) if !ran.interrupted => f64::from(seconds),
+        _ => 0.0,
+    };
+    tally.measured.elapsed = ran.elapsed.as_secs_f64().max(asked);
+    console.out(report::text(options, &tally.measured));
+    Ok(0)
+}
+
+/// At the end of -seconds what is under way is dropped; -fetches waits for the last.
+fn drain(options: &Options) -> Option<Duration> {
+    match (options.end, options.start) {
+        (End::Fetches(_), _) => None,
+        (End::Seconds(_), Start::Parallel(_)) => Some(Duration::ZERO),
+        (End::Seconds(_), Start::Rate(rate)) => Some(Duration::from_secs(1) / rate),
+    }
+}
+
+fn stop(options: &Options) -> Stop {
+    match options.end {
+        End::Fetches(count) => Stop::after_requests(u64::from(count)),
+        End::Seconds(seconds) => Stop::after_time(Duration::from_secs(u64::from(seconds))),
+    }
+}
+
+fn schedule(options: &Options) -> Schedule {
+    let rate = match options.start {
+        Start::Parallel(connections) => {
+            return Schedule::Closed {
+                connections: connections as usize,
+            }
+        }
+        Start::Rate(rate) => rate,
+    };
+    // http_load's timer knows whole milliseconds: asked for 300 a second it starts 333.
+    let between = match options.bug_compatible {
+        true => f64::from(1000 / rate) / 1000.0,
+        false => 1.0 / f64::from(rate),
+    };
+    let most_connections = u32::MAX as usize;
+    if !options.jitter {
+        return Schedule::Open {
+            rate: 1.0 / between,
+            arrivals: Arrivals::Constant,
+            most_connections,
+        };
+    }
+    let count = match options.end {
+        End::Fetches(count) => u64::from(count),
+        End::Seconds(seconds) => u64::from(seconds) * u64::from(rate) * 12 / 10,
+    };
+    Schedule::Stages {
+        stages: drawn::stages(between * 0.9, between * 1.1, count, options.seed),
+        arrivals: Arrivals::Constant,
+        most_connections,
+    }
+}
