@@ -130,13 +130,16 @@ fn script(input: &[u8]) {
     }
 }
 
-/// Kind, detail and whether the tap is open come first.
-fn records(input: &[u8]) {
-    let Some((&[kind, low, high, tapped], payload)) = input.split_first_chunk() else {
-        return;
-    };
-    let detail = u16::from_le_bytes([low, high]);
-    let _ = mehari_pool::probe::record(kind.into(), detail, tapped & 1 == 1, payload);
+/// What a worker wrote for a request: of each record its kind, its detail, the length of its payload, and that.
+fn records(mut input: &[u8]) {
+    let records = std::iter::from_fn(|| {
+        let (&[kind, low, high, short, long], rest) = input.split_first_chunk()?;
+        let length = usize::from(u16::from_le_bytes([short, long])).min(rest.len());
+        let (payload, rest) = rest.split_at(length);
+        input = rest;
+        Some((kind.into(), u16::from_le_bytes([low, high]), payload))
+    });
+    let _ = mehari_pool::probe::records(records);
 }
 
 fn config(input: &[u8]) {

@@ -2,7 +2,7 @@
 //! finds a sound worker.
 
 use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{Rung, Server, PATIENCE};
+use mehari_harness::{Connection, Request, Rung, Server, PATIENCE};
 
 /// Where the words stand in a mailbox (`perl/xs/wire.h`).
 const PLACES: &str =
@@ -113,4 +113,61 @@ fn requests_of_others_cannot_be_written_over() {
     let server = site("print poke($place{slot} + 163840 * $_, 1), ' ' for 0 .. 3;");
     let page = server.get("/registry/scribbles.pl").expect(200);
     assert_eq!(page, "refused refused refused refused scribbled");
+}
+
+/// What each writes into its ring: a record of no known kind, one of an impossible length, one before its time.
+const IMPOSSIBLE: &[&str] = &[
+    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 99 << 32); poke($place{written}, $at + 8);",
+    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, (1 << 32) | 70000); poke($place{written}, $at + 8);",
+    "my $at = peek($place{written}); poke($place{ring} + $at % 262144, 3 << 32); poke($place{written}, $at + 8);",
+];
+
+#[test]
+fn impossible_record_is_a_502_at_once_and_requests_behind_it_run_once_elsewhere() {
+    let counts = plain(
+        "open my $ran, '>>', \"$ENV{DOCUMENT_ROOT}/ran\" or die $!; syswrite $ran, \"$ENV{QUERY_STRING}\\n\"; print 'ran';",
+    );
+    let scribbles: String = IMPOSSIBLE
+        .iter()
+        .enumerate()
+        .map(|(number, scribble)| format!("if ($number == {number}) {{ {scribble} }}\n"))
+        .collect();
+    // It says no more: what it has begun is all that it will have begun.
+    let scribbles = format!(
+        "{PLACES}{POKE}my ($number) = $ENV{{QUERY_STRING}} =~ /(\\d+)$/;\n{scribbles}select undef, undef, undef, 600;"
+    );
+    let server = Server::builder()
+        .file("scripts/scribbles.pl", &plain(&scribbles))
+        .file("scripts/counts.pl", &counts)
+        .ladder()
+        .conf(&workers(2))
+        .conf("Timeout 600\nGracefulShutdownTimeout 600\n")
+        .start();
+    let mut expected = Vec::new();
+    for round in 0..2 {
+        for kind in 0..IMPOSSIBLE.len() {
+            let mut asked: Vec<(u16, Connection)> = Vec::new();
+            for number in 0..8 {
+                let name = format!("{round}.{number}.{kind}");
+                let (script, status) = match number {
+                    2 => ("scribbles", 502),
+                    _ => ("counts", 200),
+                };
+                let mut connection = server.connect();
+                let target = format!("/registry/{script}.pl?{name}");
+                connection.write(&Request::get(&target).bytes());
+                asked.push((status, connection));
+                expected.push(name);
+            }
+            for (status, connection) in &mut asked {
+                let answer = connection.read_answer("GET").expect("an answer");
+                answer.expect(*status);
+            }
+        }
+    }
+    let ran = server.site.read("htdocs/ran");
+    let mut ran: Vec<&str> = ran.lines().collect();
+    ran.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(ran, expected, "{}", server.log.text());
 }

@@ -4,8 +4,8 @@ use crate::call::Fault;
 use crate::dispatch::{BAD_POSITION, SLOW};
 use crate::inner::{Inner, Pool};
 use crate::timer::Timer;
+use crate::worker::origin;
 use mehari_config::LogLevel;
-use mehari_observe::Origin;
 use std::time::{Duration, Instant};
 
 /// Between the signal that makes a worker write its stack and the one that ends it.
@@ -92,12 +92,12 @@ impl Inner {
                 continue;
             }
             // A worker that waits for a slow client is not slow itself: that time does not count.
-            let waits = self.exchanges.get(held.ticket).is_some_and(|arrived| {
+            let waits = {
+                let arrived = held.owed.arrived();
+                let left = |left| now.saturating_duration_since(left) > ROUND;
                 arrived.body.len() >= crate::deliver::BODY_AHEAD
-                    || arrived
-                        .tap_left
-                        .is_some_and(|left| now.saturating_duration_since(left) > ROUND)
-            });
+                    || arrived.tap_left.is_some_and(left)
+            };
             let (limit, ran) = (
                 held.timeout,
                 worker.head_age(now).saturating_sub(worker.waited),
@@ -134,13 +134,10 @@ impl Inner {
         let Some(held) = worker.held.front() else {
             return;
         };
-        let (ticket, pid, limit) = (held.ticket, worker.pid, held.timeout);
-        let origin = Origin {
-            request: Some(held.request_id),
-            worker: Some(pid),
-            ..Origin::default()
-        };
-        worker.killed = Some("its request ran past the time limit");
+        let (pid, limit) = (worker.pid, held.timeout);
+        let origin = origin(held, pid);
+        held.owed.arrived().fail(Fault::TimedOut);
+        worker.killed = true;
         worker.kill();
         self.totals.timed_out += 1;
         self.log.log(
@@ -151,7 +148,6 @@ impl Inner {
                 limit.as_secs_f64()
             ),
         );
-        self.fail(ticket, Fault::TimedOut);
         self.worker_ended(index);
     }
 }

@@ -1,16 +1,16 @@
-//! From ring records to what the front sees of a response. The worker is not trusted: a head that
-//! could split a response, or records out of order, end that worker and answer 502.
+//! From ring records to what the front sees of a response. The worker is not trusted: records that no worker writes
+//! end it, and answer 502. A head that cannot be sent is the program's mistake: it answers 500, and the worker goes on.
 
 use crate::call::{Fault, Head};
-use crate::exchange::Arrived;
 use crate::false_starts::FalseStarts;
+use crate::frame::task_of;
 use crate::frame::{asker, encode};
 use crate::inner::Inner;
-use crate::payload::{head, named, passed, question, read_lines, split_lines, Broken};
-use crate::script_head::ScriptHead;
-use crate::tap::{About, Header, Said, Unread};
+use crate::payload::{head, question, read_lines, split_lines, Broken, Wrong};
+use crate::script_head::Malformed;
+use crate::tap::{About, Header, Unread};
+use crate::worker::origin;
 use mehari_config::LogLevel;
-use mehari_observe::Origin;
 use mehari_wire::layout::record;
 use mehari_wire::Record;
 use std::time::{Duration, Instant};
@@ -20,9 +20,6 @@ pub const BODY_AHEAD: usize = 256 * 1024;
 
 /// A worker that writes without end is read again when others have had their turn.
 const RECORDS_AT_ONCE: usize = 4096;
-
-/// Interim heads that may wait for the client.
-const INTERIM_MOST: usize = 64;
 
 impl Inner {
     /// Looks at every mailbox that may hold something. True: something had arrived.
@@ -56,8 +53,7 @@ impl Inner {
         let ahead = worker
             .held
             .front()
-            .and_then(|held| self.exchanges.get(held.ticket))
-            .map_or(0, |arrived| arrived.body.len());
+            .map_or(0, |held| held.owed.arrived().body.len());
         if ahead >= BODY_AHEAD {
             return false;
         }
@@ -91,41 +87,52 @@ impl Inner {
             return Err(Broken("a record without a request"));
         };
         if record.kind == record::LOG {
-            let origin = Origin {
-                request: Some(held.request_id),
-                worker: Some(pid),
-                ..Origin::default()
-            };
+            let origin = origin(held, pid);
             self.log.log_bytes(level(record.detail), origin, payload);
             return Ok(());
         }
         if record.kind == record::ASK {
             return self.answer_question(index, record.detail, payload);
         }
-        if held.answered {
-            return Err(Broken("a record after the end of its response"));
-        }
-        let is_next = match record.kind {
-            record::RESPONSE | record::HEAD | record::PASS => !held.head_seen,
-            record::BODY => held.head_seen && !held.tapped,
-            record::END => held.head_seen || held.tapped,
-            record::TAP => !held.tapped,
-            _ => true,
+        held.expects(record.kind)?;
+        let taken = match record.kind {
+            record::TAP => self.open_tap(index, record.detail, payload),
+            _ => held.take(record, payload),
         };
-        if !is_next {
-            return Err(Broken("the records of a response out of order"));
+        match taken {
+            Ok(()) => {}
+            Err(Wrong::Record(broken)) => return Err(broken),
+            Err(Wrong::Head(why)) => self.refuse_head(index, &why),
         }
-        let is_whole = matches!(record.kind, record::RESPONSE | record::PASS);
-        held.head_seen |= is_whole || record.kind == record::HEAD;
-        held.answered |= is_whole || record.kind == record::END;
-        if record.kind == record::TAP {
-            return self.open_tap(index, record.detail, payload);
-        }
-        if let Some(arrived) = self.exchanges.get(held.ticket) {
-            take(arrived, record, payload)?;
-            arrived.wake();
+        if let Some(held) = self
+            .worker(index)
+            .and_then(|worker| worker.held.front_mut())
+        {
+            held.has_taken(record.kind);
         }
         Ok(())
+    }
+
+    /// The program's head cannot be sent. The worker has done nothing wrong.
+    fn refuse_head(&mut self, index: usize, why: &Malformed) {
+        let log = self.log.clone();
+        let Some(worker) = self.worker(index) else {
+            return;
+        };
+        let Some(held) = worker.held.front() else {
+            return;
+        };
+        held.owed.arrived().fail(Fault::BadHeader);
+        let (origin, length) = (origin(held, worker.pid), held.frame_length);
+        let task = task_of(&worker.mailbox.first_slot()[..length]).unwrap_or_default();
+        log.log(
+            LogLevel::Error,
+            origin,
+            format_args!(
+                "the response of {} is refused: {why}",
+                String::from_utf8_lossy(task)
+            ),
+        );
     }
 
     /// The worker waits until it has its answer: a request frame, or none of length 0.
@@ -152,7 +159,7 @@ impl Inner {
     }
 
     /// From here on the response of the worker's first request comes through a pipe.
-    fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), Broken> {
+    fn open_tap(&mut self, index: usize, detail: u16, payload: &[u8]) -> Result<(), Wrong> {
         let Some(worker) = self.workers[index].as_mut() else {
             return Ok(());
         };
@@ -166,7 +173,6 @@ impl Inner {
         let Some(held) = worker.held.front_mut() else {
             return Ok(());
         };
-        held.tapped = true;
         let (lines, name) = split_lines(payload)?;
         let status = detail & !record::TAP_PARSE;
         let header = match detail & record::TAP_PARSE != 0 {
@@ -180,25 +186,21 @@ impl Inner {
             }
             false => Header::Apart(head(status, lines)?),
         };
-        let about = About {
-            log: self.log.clone(),
-            origin: Origin {
-                request: Some(request),
-                worker: Some(pid),
-                ..Origin::default()
-            },
-            file: name.to_vec(),
-            timeout: held.timeout,
-        };
-        if let Some(arrived) = self.exchanges.get(held.ticket) {
-            arrived.tap = Some(Box::new(Unread {
-                file,
-                header,
-                about,
-            }));
-            arrived.tapped = true;
-            arrived.wake();
+        let mut arrived = held.owed.arrived();
+        if arrived.gone {
+            return Ok(());
         }
+        arrived.tap = Some(Box::new(Unread {
+            file,
+            header,
+            about: About {
+                log: self.log.clone(),
+                origin: origin(held, pid),
+                file: name.to_vec(),
+                timeout: held.timeout,
+            },
+        }));
+        arrived.tapped = true;
         Ok(())
     }
 
@@ -228,10 +230,8 @@ impl Inner {
         if let Some(frame) = frame {
             held.tries.handed_back += 1;
             self.put_back(place, held, frame);
-        } else if !held.answered {
-            if let Some(arrived) = self.exchanges.get(held.ticket) {
-                arrived.fail(Fault::BadResponse);
-            }
+        } else {
+            held.owed.fail(Fault::BadResponse);
         }
         self.after_request(index, detail & record::DONE_RETIRE != 0);
         self.worker_is_free(index);
@@ -243,8 +243,7 @@ impl Inner {
             return;
         };
         let pid = worker.pid;
-        worker.killed = Some(what);
-        worker.wrote_what_cannot_be = true;
+        worker.killed = true;
         worker.kill();
         self.log
             .error(format_args!("worker {pid} wrote {what}: it is replaced"));
@@ -259,58 +258,4 @@ fn level(detail: u16) -> LogLevel {
         6 => LogLevel::Info,
         _ => LogLevel::Error,
     }
-}
-
-pub fn take(arrived: &mut Arrived, record: Record, payload: &[u8]) -> Result<(), Broken> {
-    match record.kind {
-        record::RESPONSE => {
-            let (lines, body) = split_lines(payload)?;
-            // A status and nothing else is the worker's refusal: the front has pages for those.
-            if lines.is_empty() && body.is_empty() && (400..=599).contains(&record.detail) {
-                arrived.fault = Some(Fault::Status(record.detail));
-                return Ok(());
-            }
-            if arrived.tapped {
-                return Err(Broken("a whole response beside its pipe"));
-            }
-            arrived.head = Some(head(record.detail, lines)?);
-            arrived.body.extend_from_slice(body);
-            arrived.complete = true;
-        }
-        record::HEAD => arrived.head = Some(head(record.detail, payload)?),
-        record::INTERIM if arrived.interim.len() >= INTERIM_MOST => {
-            return Err(Broken("more interim heads than anybody reads"));
-        }
-        record::INTERIM => {
-            let mut interim = Head {
-                status: record.detail,
-                ..Head::default()
-            };
-            read_lines(&mut interim, payload)?;
-            arrived.interim.push_back(interim);
-        }
-        record::PASS => {
-            let mut passed = passed(record.detail, payload)?;
-            passed.user = arrived.user.take();
-            arrived.listens = passed.listens;
-            arrived.head = Some(ScriptHead::Passed(Box::new(passed)));
-            arrived.complete = !arrived.tapped;
-            // A head that came through the pipe may have gone out already: then what there is, is the response.
-            arrived.said = Said::Ended;
-        }
-        record::USER => arrived.user = Some(Box::new(named(record.detail, payload)?)),
-        record::BODY => arrived.body.extend_from_slice(payload),
-        record::END if record.detail & record::END_BROKEN != 0 => {
-            arrived.fault = Some(Fault::CutOff);
-        }
-        record::END if arrived.tapped => {
-            arrived.said = match record.detail & record::END_DETACHED != 0 {
-                true => Said::Detached,
-                false => Said::Ended,
-            }
-        }
-        record::END => arrived.complete = true,
-        _ => return Err(Broken("a record of no known kind")),
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 //! What is submitted and not begun is taken back as soon as its worker is slow or another is idle.
 
 use crate::call::{Body, Call, Fault};
-use crate::exchange::Ticket;
+use crate::exchange::{self, Owed};
 use crate::frame::{encode, is_sound};
 use crate::inner::{Inner, Queued};
 use crate::worker::{Held, Tries, Worker};
@@ -23,12 +23,13 @@ const HANDED_BACK_MOST: usize = 16;
 pub const BAD_POSITION: &str = "a position that cannot be";
 
 impl Inner {
-    pub fn admit(&mut self, ticket: Ticket, mut call: Call<'_>) -> Result<(), Fault> {
+    /// The request goes to a worker, to the queue, or is refused.
+    pub fn admit(&mut self, owed: Owed, call: Call<'_>) {
         if self.stopping {
-            return Err(Fault::Stopping);
+            return self.refuse(owed, Fault::Stopping);
         }
         if self.current == 0 {
-            return Err(Fault::NotReady);
+            return self.refuse(owed, Fault::NotReady);
         }
         let now = Instant::now();
         let team = self.team_of(call.team);
@@ -38,29 +39,32 @@ impl Inner {
             _ => None,
         };
         match target {
-            Some(index) => self.place_call(index, ticket, &mut call, now),
-            None if waiting >= self.teams[team].policy.queue as usize => Err(Fault::QueueFull),
-            None => self.enqueue(team, ticket, call, now),
+            Some(index) => self.place_call(index, owed, call, now),
+            None if waiting >= self.teams[team].policy.queue as usize => {
+                self.refuse(owed, Fault::QueueFull);
+            }
+            None => self.enqueue(team, owed, call, now),
         }
     }
 
-    fn enqueue(
-        &mut self,
-        team: usize,
-        ticket: Ticket,
-        mut call: Call<'_>,
-        now: Instant,
-    ) -> Result<(), Fault> {
+    fn refuse(&mut self, owed: Owed, fault: Fault) {
+        self.totals.refused += 1;
+        owed.fail(fault);
+    }
+
+    fn enqueue(&mut self, team: usize, owed: Owed, mut call: Call<'_>, now: Instant) {
         let length = crate::frame::size(&call);
         if length > SLOT_SIZE {
-            return Err(Fault::TooLarge);
+            return self.refuse(owed, Fault::TooLarge);
         }
         let mut frame = self.spare_frames.pop().unwrap_or_default();
         frame.resize(length, 0);
-        encode(&call, &mut frame).map_err(|_| Fault::TooLarge)?;
+        if encode(&call, &mut frame).is_err() {
+            return self.refuse(owed, Fault::TooLarge);
+        }
         self.totals.queued += 1;
         self.teams[team].queue.push_back(Queued {
-            ticket,
+            owed,
             request_id: call.request_id,
             frame,
             body_file: take_file(&mut call),
@@ -68,37 +72,28 @@ impl Inner {
             since: now,
             tries: Tries::default(),
         });
-        Ok(())
     }
 
-    fn place_call(
-        &mut self,
-        index: usize,
-        ticket: Ticket,
-        call: &mut Call<'_>,
-        now: Instant,
-    ) -> Result<(), Fault> {
-        let worker = self.worker(index).ok_or(Fault::NotReady)?;
-        let length = match encode(call, worker.mailbox.next_slot()) {
-            Ok(length) => length,
-            Err(_) => {
-                self.return_to_idle(index);
-                return Err(Fault::TooLarge);
-            }
+    fn place_call(&mut self, index: usize, owed: Owed, mut call: Call<'_>, now: Instant) {
+        let Some(worker) = self.worker(index) else {
+            return self.refuse(owed, Fault::NotReady);
+        };
+        let Ok(frame_length) = encode(&call, worker.mailbox.next_slot()) else {
+            self.return_to_idle(index);
+            return self.refuse(owed, Fault::TooLarge);
         };
         let held = Held {
-            ticket,
+            owed,
             request_id: call.request_id,
-            frame_length: length,
-            body_file: take_file(call),
+            frame_length,
+            body_file: take_file(&mut call),
             timeout: call.timeout,
             tries: Tries::default(),
-            answered: false,
+            ended: false,
             head_seen: false,
             tapped: false,
         };
         self.submit_held(index, held, now);
-        Ok(())
     }
 
     fn submit_held(&mut self, index: usize, held: Held, now: Instant) {
@@ -108,14 +103,11 @@ impl Inner {
         if let Some(file) = &held.body_file {
             if worker.send_body_file(held.request_id, file).is_err() {
                 self.return_to_idle(index);
-                self.exchanges
-                    .get(held.ticket)
-                    .into_iter()
-                    .for_each(|arrived| arrived.fail(Fault::WorkerDied));
                 return;
             }
         }
-        if let Some(arrived) = self.exchanges.get(held.ticket) {
+        {
+            let mut arrived = held.owed.arrived();
             arrived.worker = Some((index, worker.pid));
             arrived.queued = now.saturating_duration_since(arrived.submitted);
         }
@@ -221,13 +213,13 @@ impl Inner {
             worker.mailbox.next_slot()[..queued.frame.len()].copy_from_slice(&queued.frame);
         }
         let held = Held {
-            ticket: queued.ticket,
+            owed: queued.owed,
             request_id: queued.request_id,
             frame_length: queued.frame.len(),
             body_file: queued.body_file,
             timeout: queued.timeout,
             tries: queued.tries,
-            answered: false,
+            ended: false,
             head_seen: false,
             tapped: false,
         };
@@ -311,8 +303,7 @@ impl Inner {
     /// A request that was not begun goes to the front of the queue, unless its client is gone.
     /// It has waited since it came, not since its worker could not begin it: or it might wait for ever.
     pub fn put_back(&mut self, team: usize, held: Held, frame: Vec<u8>) {
-        let arrived = self.exchanges.get(held.ticket);
-        let since = arrived.map_or_else(Instant::now, |arrived| arrived.submitted);
+        let since = held.owed.arrived().submitted;
         self.put_back_since(team, held, frame, since);
     }
 
@@ -321,15 +312,14 @@ impl Inner {
         let is_sound = is_sound(&frame, held.request_id, held.body_file.as_ref());
         let most = HANDED_BACK_MOST + self.workers.len();
         if !is_sound || usize::from(held.tries.handed_back) >= most {
-            self.fail(held.ticket, Fault::WorkerDied);
+            return held.owed.fail(Fault::WorkerDied);
+        }
+        if held.owed.arrived().gone {
             return;
         }
-        let Some(arrived) = self.exchanges.get(held.ticket) else {
-            return;
-        };
-        arrived.worker = None;
+        held.owed.arrived().worker = None;
         self.teams[team].queue.push_front(Queued {
-            ticket: held.ticket,
+            owed: held.owed,
             request_id: held.request_id,
             frame,
             body_file: held.body_file,
@@ -339,14 +329,13 @@ impl Inner {
         });
     }
 
-    /// The client of `ticket` is gone; if it is the last in its mailbox and not begun, it is taken out.
-    pub fn forget_unstarted(&mut self, index: usize, ticket: Ticket) {
+    /// The client of a request is gone; if it is the last in its mailbox and not begun, it is taken out.
+    pub fn forget_unstarted(&mut self, index: usize, exchange: &exchange::Shared) {
         let Some(worker) = self.worker(index) else {
             return;
         };
-        let is_last =
-            worker.held.len() > 1 && worker.held.back().is_some_and(|held| held.ticket == ticket);
-        if !is_last {
+        let last = worker.held.back().filter(|_| worker.held.len() > 1);
+        if !last.is_some_and(|held| held.owed.is_to(exchange)) {
             return;
         }
         match worker.mailbox.take_back() {
@@ -372,7 +361,7 @@ impl Inner {
             let late = |queued: &Queued| now.saturating_duration_since(queued.since) > limit;
             while let Some(queued) = pop_if(&mut self.teams[team].queue, late) {
                 self.totals.refused += 1;
-                self.fail(queued.ticket, Fault::QueueTimedOut);
+                queued.owed.fail(Fault::QueueTimedOut);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::call::Fault;
 use crate::inner::Inner;
-use crate::worker::{Held, State, Worker};
+use crate::worker::{origin, Held, State, Worker};
 use mehari_config::LogLevel;
 use mehari_observe::Origin;
 use std::time::Instant;
@@ -36,10 +36,7 @@ impl Inner {
     /// True: requests it had not begun wait for somebody else.
     fn bury(&mut self, index: usize, fault: Fault) -> bool {
         // What it wrote before its end counts, unless it wrote what cannot be: that is never read again.
-        if self
-            .worker(index)
-            .is_some_and(|worker| worker.killed.is_none())
-        {
+        if self.worker(index).is_some_and(|worker| !worker.killed) {
             self.drain_worker(index);
         }
         let Some(mut worker) = self.workers.get_mut(index).and_then(Option::take) else {
@@ -48,17 +45,14 @@ impl Inner {
         self.holding.remove(index);
         self.is_idle_no_more(worker.team, index);
         let current = self.current;
-        // What it has begun it says itself; where it wrote what cannot be, none of its requests may run again.
-        let waiting = match worker.mailbox.waiting() {
-            Ok(waiting) if !worker.wrote_what_cannot_be => waiting as usize,
-            _ => 0,
-        };
-        // Who has answered has begun, and whose request the scoreboard shows.
+        // What it has begun it says itself; where it says what cannot be, none of its requests may run again.
+        let waiting = worker.mailbox.waiting().unwrap_or(0) as usize;
+        // Who has answered has begun, whose request the scoreboard shows, and for whose request it was killed.
         let (_, shown, _) = worker.mailbox.scoreboard();
         let first = worker.held.front();
         let answers = first.is_some_and(|held| held.has_begun() || held.request_id == shown);
         let begun = worker.held.len().saturating_sub(waiting);
-        let begun = begun.max(usize::from(answers));
+        let begun = begun.max(usize::from(answers || worker.killed));
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
             match worker.generation > current {
@@ -71,19 +65,15 @@ impl Inner {
             self.totals.workers_died += 1;
             worker.kill();
         }
-        for held in &worker.held {
-            if !held.answered {
+        for held in worker.held.drain(..) {
+            if !held.ended {
                 self.log.log(
                     LogLevel::Error,
-                    Origin {
-                        request: Some(held.request_id),
-                        worker: Some(worker.pid),
-                        ..Origin::default()
-                    },
+                    origin(&held, worker.pid),
                     format_args!("the worker died during the request"),
                 );
-                self.fail(held.ticket, fault);
             }
+            held.owed.fail(fault);
         }
         let puts_back = !unstarted.is_empty();
         for (place, held) in unstarted.into_iter().enumerate().rev() {
@@ -97,7 +87,6 @@ impl Inner {
     fn requeue(&mut self, worker: &mut Worker, mut held: Held, was_first: bool) {
         let has_had_its_chance = was_first && held.tries.deaths >= DEATHS_MOST;
         if has_had_its_chance || worker.mailbox.take_back() != Ok(true) {
-            self.fail(held.ticket, Fault::WorkerDied);
             return;
         }
         held.tries.deaths += u8::from(was_first);

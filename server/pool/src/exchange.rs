@@ -1,29 +1,25 @@
-//! What has come back for each request under way, and the front's handle on it.
+//! What has come back for a request under way, the front's handle on it, and the duty to answer it.
 
 use crate::call::{Fault, Head, Named, Outcome};
 use crate::inner::Pool;
 use crate::script_head::ScriptHead;
 use crate::tap::{Said, Tap, Unread};
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// A place in the [`Table`]; the serial tells a reused place from the one meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
-    place: u32,
-    serial: u32,
-}
-
 /// What has arrived for one request.
 pub struct Arrived {
-    serial: u32,
     waker: Option<Waker>,
+    /// The client is gone: nobody reads what arrives.
+    pub gone: bool,
     pub interim: VecDeque<Head>,
     pub head: Option<ScriptHead>,
     pub body: Vec<u8>,
     pub complete: bool,
-    pub fault: Option<Fault>,
+    fault: Option<Fault>,
     /// The pipe that the rest comes through, until the front reads it.
     pub tap: Option<Box<Unread>>,
     pub tapped: bool,
@@ -43,8 +39,8 @@ pub struct Arrived {
 impl Arrived {
     pub fn nothing(submitted: Instant) -> Arrived {
         Arrived {
-            serial: 0,
             waker: None,
+            gone: false,
             interim: VecDeque::new(),
             head: None,
             body: Vec::new(),
@@ -68,74 +64,63 @@ impl Arrived {
         }
     }
 
+    /// The end of the response is here, or the reason why there is none.
+    pub fn is_answered(&self) -> bool {
+        self.complete || self.fault.is_some() || self.said != Said::Nothing
+    }
+
+    /// An answer that has come stays as it is.
     pub fn fail(&mut self, fault: Fault) {
-        self.fault.get_or_insert(fault);
-        self.wake();
-    }
-}
-
-/// The requests under way, by place.
-#[derive(Default)]
-pub struct Table {
-    places: Vec<Arrived>,
-    free: Vec<u32>,
-}
-
-impl Table {
-    pub fn open(&mut self, now: Instant) -> Ticket {
-        if let Some(place) = self.free.pop() {
-            let arrived = &mut self.places[place as usize];
-            arrived.submitted = now;
-            return Ticket {
-                place,
-                serial: arrived.serial,
-            };
-        }
-        self.places.push(Arrived::nothing(now));
-        Ticket {
-            place: self.places.len() as u32 - 1,
-            serial: 0,
+        if !self.is_answered() {
+            self.fault = Some(fault);
+            self.wake();
         }
     }
 
-    /// `None`: the client is gone and the place was given up.
-    pub fn get(&mut self, ticket: Ticket) -> Option<&mut Arrived> {
-        self.places
-            .get_mut(ticket.place as usize)
-            .filter(|arrived| arrived.serial == ticket.serial)
-    }
-
-    pub fn close(&mut self, ticket: Ticket) {
-        let Some(arrived) = self.get(ticket) else {
-            return;
+    /// The client is gone: what has arrived is dropped.
+    pub fn give_up(&mut self) {
+        *self = Arrived {
+            gone: true,
+            worker: self.worker,
+            ..Arrived::nothing(self.submitted)
         };
-        arrived.serial = arrived.serial.wrapping_add(1);
-        arrived.waker = None;
-        arrived.interim.clear();
-        arrived.head = None;
-        arrived.body = Vec::new();
-        arrived.complete = false;
-        arrived.fault = None;
-        arrived.tap = None;
-        arrived.tapped = false;
-        arrived.listens = false;
-        arrived.user = None;
-        arrived.said = Said::Nothing;
-        arrived.tap_left = None;
-        arrived.worker = None;
-        arrived.queued = Duration::ZERO;
-        self.free.push(ticket.place);
+    }
+}
+
+/// A request under way: who waits for the answer holds one, who is to answer it the other, as [`Owed`].
+pub(crate) type Shared = Rc<RefCell<Arrived>>;
+
+/// The duty to answer a request. Whoever drops it without an answer has answered that the worker died.
+pub struct Owed(Shared);
+
+impl Owed {
+    pub fn of(exchange: &Shared) -> Owed {
+        Owed(exchange.clone())
     }
 
-    pub fn open_count(&self) -> usize {
-        self.places.len() - self.free.len()
+    pub fn arrived(&self) -> RefMut<'_, Arrived> {
+        self.0.borrow_mut()
+    }
+
+    pub fn is_to(&self, exchange: &Shared) -> bool {
+        Rc::ptr_eq(&self.0, exchange)
+    }
+
+    pub fn fail(self, fault: Fault) {
+        self.arrived().fail(fault);
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.arrived().fail(Fault::WorkerDied);
     }
 }
 
 /// One request given to the pool. Dropped before it is answered: the client is gone; what has not begun is never run.
 pub struct Exchange {
     pub(crate) pool: Pool,
-    pub(crate) ticket: Ticket,
+    pub(crate) shared: Shared,
     pub(crate) tap: Option<Box<Tap>>,
     /// The program prints its own head; a handler's default status is what it answers.
     pub(crate) prints_head: bool,
@@ -255,7 +240,7 @@ impl Exchange {
     }
 
     pub fn tell(self, outcome: Outcome<'_>) {
-        self.pool.borrow().tell(self.ticket, outcome);
+        self.pool.borrow().tell(&self.shared, outcome);
     }
 
     /// True when the whole response has arrived: `poll_body` will complete without waiting.
@@ -279,18 +264,13 @@ impl Exchange {
     }
 
     fn arrived<T>(&self, look: impl FnOnce(&mut Arrived) -> T) -> T {
-        let mut inner = self.pool.borrow();
-        let arrived = inner
-            .exchanges
-            .get(self.ticket)
-            .expect("an exchange keeps its place until it is dropped");
-        look(arrived)
+        look(&mut self.shared.borrow_mut())
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.pool.abandon(self.ticket);
+        self.pool.abandon(&self.shared);
     }
 }
 
@@ -307,5 +287,56 @@ fn take_body(arrived: &mut Arrived, into: &mut Vec<u8>, room: usize) {
     into.extend(arrived.body.drain(..part));
     if arrived.body.is_empty() && arrived.body.capacity() > 64 * 1024 {
         arrived.body = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange() -> (Shared, Owed) {
+        let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
+        let owed = Owed::of(&shared);
+        (shared, owed)
+    }
+
+    #[test]
+    fn a_request_that_is_dropped_is_answered() {
+        let (shared, owed) = exchange();
+        assert!(!shared.borrow().is_answered());
+        drop(owed);
+        assert_eq!(shared.borrow().fault, Some(Fault::WorkerDied));
+    }
+
+    #[test]
+    fn the_first_answer_stays() {
+        let (shared, owed) = exchange();
+        owed.arrived().fail(Fault::TimedOut);
+        owed.fail(Fault::BadResponse);
+        assert_eq!(shared.borrow().fault, Some(Fault::TimedOut));
+        let (shared, owed) = exchange();
+        owed.arrived().complete = true;
+        drop(owed);
+        assert_eq!(shared.borrow().fault, None);
+    }
+
+    #[test]
+    fn an_answer_wakes_who_waits_for_it() {
+        let (shared, owed) = exchange();
+        let count = std::sync::Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        let waits = wait::<()>(&mut shared.borrow_mut(), &mut Context::from_waker(&waker));
+        assert!(waits.is_pending());
+        drop(owed);
+        assert_eq!(count.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    }
+
+    #[derive(Default)]
+    struct Count(std::sync::atomic::AtomicUsize);
+
+    impl std::task::Wake for Count {
+        fn wake(self: std::sync::Arc<Count>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
     }
 }

@@ -168,6 +168,13 @@ pub fn asker(frame: &[u8]) -> Option<Asker<'_>> {
     })
 }
 
+/// What is to run, as the frame names it; `None` as for [`asker`].
+pub fn task_of(frame: &[u8]) -> Option<&[u8]> {
+    let span = read_request(frame)?.text[Text::Task as usize];
+    let rest = frame.get(span.offset as usize..)?;
+    rest.get(..span.length as usize)
+}
+
 /// Whether a frame that stood where a worker can write is still one of this request, so that another worker may be given
 /// it: every part lies within it.
 pub fn is_sound(frame: &[u8], request_id: u64, body_file: Option<&OwnedFd>) -> bool {

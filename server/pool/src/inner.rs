@@ -1,7 +1,7 @@
 //! The pool's state, and the calls the front makes on it.
 
-use crate::call::{Call, Fault, Oracle, Outcome};
-use crate::exchange::{Exchange, Table, Ticket};
+use crate::call::{Call, Oracle, Outcome};
+use crate::exchange::{self, Arrived, Exchange, Owed};
 use crate::generation::Generation;
 use crate::holding::Holding;
 use crate::policy::Plan;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
 
 /// A request no worker has yet, as the frame it will get.
 pub(crate) struct Queued {
-    pub ticket: Ticket,
+    pub owed: Owed,
     pub request_id: u64,
     pub frame: Vec<u8>,
     pub body_file: Option<OwnedFd>,
@@ -48,7 +48,8 @@ pub(crate) struct Inner {
     /// Who knows what a path is; `None`: nobody.
     pub oracle: Option<Oracle>,
     pub bell: Rc<Bell>,
-    pub exchanges: Table,
+    /// Requests whose client is there, waiting ones included.
+    pub under_way: usize,
     /// By index; a place is reused when its worker has ended.
     pub workers: Vec<Option<Worker>>,
     pub holding: Holding,
@@ -87,7 +88,7 @@ impl Pool {
             log,
             oracle: None,
             bell: Rc::new(Bell::create()?),
-            exchanges: Table::default(),
+            under_way: 0,
             workers: Vec::new(),
             holding: Holding::default(),
             generations: Vec::new(),
@@ -121,18 +122,14 @@ impl Pool {
     pub fn submit(&self, call: Call<'_>) -> Exchange {
         let mut inner = self.borrow();
         let prints_head = call.parse_headers;
-        let ticket = inner.exchanges.open(Instant::now());
+        let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
         inner.totals.requests += 1;
-        if let Err(fault) = inner.admit(ticket, call) {
-            inner.totals.refused += 1;
-            if let Some(arrived) = inner.exchanges.get(ticket) {
-                arrived.fail(fault);
-            }
-        }
+        inner.under_way += 1;
+        inner.admit(Owed::of(&shared), call);
         drop(inner);
         Exchange {
             pool: self.clone(),
-            ticket,
+            shared,
             tap: None,
             prints_head,
         }
@@ -144,30 +141,34 @@ impl Pool {
     }
 
     /// The client is gone: what has not begun is never run, what comes back is dropped.
-    pub(crate) fn abandon(&self, ticket: Ticket) {
+    pub(crate) fn abandon(&self, exchange: &exchange::Shared) {
         let mut inner = self.borrow();
-        let worker = inner.exchanges.get(ticket).and_then(|arrived| {
-            if arrived.complete {
-                None
-            } else {
-                arrived.worker
+        inner.under_way -= 1;
+        inner.tell(exchange, Outcome::default());
+        let (is_complete, worker) = {
+            let mut arrived = exchange.borrow_mut();
+            let is_complete = arrived.complete;
+            arrived.give_up();
+            (is_complete, arrived.worker)
+        };
+        match worker {
+            _ if is_complete => {}
+            Some((index, _)) => {
+                inner.forget_unstarted(index, exchange);
+                // The ring may be full of what nobody reads any more.
+                inner.drain_worker(index);
             }
-        });
-        for team in &mut inner.teams {
-            team.queue.retain(|queued| queued.ticket != ticket);
-        }
-        inner.tell(ticket, Outcome::default());
-        inner.exchanges.close(ticket);
-        if let Some((index, _)) = worker {
-            inner.forget_unstarted(index, ticket);
-            // The ring may be full of what nobody reads any more.
-            inner.drain_worker(index);
+            None => {
+                for team in &mut inner.teams {
+                    team.queue.retain(|queued| !queued.owed.is_to(exchange));
+                }
+            }
         }
     }
 
     /// Requests under way, waiting ones included.
     pub fn under_way(&self) -> usize {
-        self.borrow().exchanges.open_count()
+        self.borrow().under_way
     }
 
     /// Files whose change means a new generation: the configuration's, and what the zygote loaded from the site's own folders.
@@ -195,28 +196,19 @@ impl Inner {
     }
 
     /// Tells the worker that waits for it what became of its request, once.
-    pub fn tell(&mut self, ticket: Ticket, outcome: Outcome<'_>) {
-        let listening = self.exchanges.get(ticket).filter(|arrived| arrived.listens);
-        let Some(arrived) = listening else {
+    pub fn tell(&mut self, exchange: &exchange::Shared, outcome: Outcome<'_>) {
+        let mut arrived = exchange.borrow_mut();
+        if !std::mem::take(&mut arrived.listens) {
             return;
+        }
+        let worker = arrived.worker.and_then(|(index, _)| self.worker(index));
+        let is_its = |worker: &&mut Worker| {
+            let first = worker.held.front();
+            first.is_some_and(|held| held.owed.is_to(exchange))
         };
-        arrived.listens = false;
-        let Some((index, _)) = arrived.worker else {
-            return;
-        };
-        let Some(worker) = self.worker(index) else {
-            return;
-        };
-        let is_its = |held: &crate::worker::Held| held.ticket == ticket;
-        if worker.held.front().is_some_and(is_its) {
+        if let Some(worker) = worker.filter(is_its) {
             crate::frame::put_outcome(outcome, worker.mailbox.answer_room());
             worker.mailbox.answer();
-        }
-    }
-
-    pub fn fail(&mut self, ticket: Ticket, fault: Fault) {
-        if let Some(arrived) = self.exchanges.get(ticket) {
-            arrived.fail(fault);
         }
     }
 

@@ -23,6 +23,7 @@ mod perl_side;
 mod policy;
 pub mod probe;
 mod readiness;
+mod records;
 mod reports;
 mod roster;
 pub mod script_head;

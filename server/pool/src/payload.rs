@@ -1,12 +1,33 @@
-//! The payloads of a worker's records, read strictly: what could split a response, or is no part of one, breaks the
-//! worker that wrote it.
+//! The payloads of a worker's records, read strictly: what could split a response is refused, and what no worker writes
+//! breaks the one that wrote it.
 
 use crate::call::{Asker, Head, Named, Passed, Question};
-use crate::script_head::ScriptHead;
+use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use mehari_wire::layout::record;
 
-/// What the worker wrote is no response.
+/// No worker writes this: the one that did is replaced.
+#[derive(Debug)]
 pub struct Broken(pub &'static str);
+
+/// Why a record is refused.
+#[derive(Debug)]
+pub enum Wrong {
+    Record(Broken),
+    /// The record is sound. What the program wants to answer cannot be sent.
+    Head(Malformed),
+}
+
+impl From<Broken> for Wrong {
+    fn from(broken: Broken) -> Wrong {
+        Wrong::Record(broken)
+    }
+}
+
+impl From<Malformed> for Wrong {
+    fn from(malformed: Malformed) -> Wrong {
+        Wrong::Head(malformed)
+    }
+}
 
 /// Header lines with their length before them, and what follows.
 pub fn split_lines(payload: &[u8]) -> Result<(&[u8], &[u8]), Broken> {
@@ -34,12 +55,13 @@ pub fn question(server: u16, payload: &[u8]) -> Result<Question<'_>, Broken> {
     })
 }
 
-/// The parts of a request handed back, each checked.
-pub fn passed(status: u16, mut payload: &[u8]) -> Result<Passed, Broken> {
+/// The parts of a request handed back, each checked. Whether the worker waits to hear the answer is said in any case.
+pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Passed, Wrong> {
     const WRONG: Broken = Broken("a request handed back in parts that are none");
-    if status != 0 && !(200..=599).contains(&status) {
-        return Err(Broken("a status that is none"));
-    }
+    let mut refused = match status {
+        0 => None,
+        _ => check_status(status).err(),
+    };
     let mut passed = Passed {
         status,
         ..Passed::default()
@@ -49,26 +71,45 @@ pub fn passed(status: u16, mut payload: &[u8]) -> Result<Passed, Broken> {
         let length = u32::from_ne_bytes(*length) as usize;
         let (part, rest) = rest.split_at_checked(length).ok_or(WRONG)?;
         payload = rest;
-        let is_text = part.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
-        let is_address = *kind == record::PASS_DOCUMENT && part.starts_with(b"http");
-        if !is_text && (is_address || matches!(*kind, record::PASS_TYPE | record::PASS_TARGET)) {
-            return Err(Broken("a control character where none can be"));
+        let header = match *kind {
+            record::PASS_TYPE => Some("Content-Type"),
+            record::PASS_TARGET => Some("internal_redirect"),
+            record::PASS_DOCUMENT if part.starts_with(b"http") => Some("custom_response"),
+            _ => None,
+        };
+        if let Some(header) = header.filter(|_| !part.iter().all(|byte| is_text(*byte))) {
+            refused.get_or_insert(Malformed::Control(header.into()));
         }
         match *kind {
-            record::PASS_LISTENS => passed.listens = true,
+            record::PASS_LISTENS => *listens = true,
             record::PASS_LINES => {
                 let mut head = Head::default();
-                read_lines(&mut head, part)?;
-                passed.lines = head.lines;
+                match read_lines(&mut head, part) {
+                    Ok(_) => passed.lines = head.lines,
+                    Err(Wrong::Head(why)) => refused = refused.or(Some(why)),
+                    Err(broken) => return Err(broken),
+                }
             }
             record::PASS_FILE => passed.file = Some(part.to_vec()),
             record::PASS_TYPE => passed.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => passed.document = Some(part.to_vec()),
             record::PASS_TARGET => passed.target = Some(part.to_vec()),
-            _ => return Err(WRONG),
+            _ => return Err(WRONG.into()),
         }
     }
-    Ok(passed)
+    passed.listens = *listens;
+    refused.map_or(Ok(passed), |why| Err(why.into()))
+}
+
+fn is_text(byte: u8) -> bool {
+    byte >= b' ' && byte != 0x7f
+}
+
+fn check_status(status: u16) -> Result<(), Malformed> {
+    match status {
+        200..=599 => Ok(()),
+        _ => Err(Malformed::Status(status.to_string().into())),
+    }
 }
 
 /// Who the user is, by a handler's word.
@@ -86,17 +127,15 @@ pub fn named(kind_length: u16, payload: &[u8]) -> Result<Named, Broken> {
 }
 
 /// A status of 0 is none given: 200, or what `Location` asks for (RFC 3875 6.2).
-pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Broken> {
+pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Wrong> {
     let mut head = Head {
         status,
         ..Head::default()
     };
     let location = read_lines(&mut head, lines)?;
     if status != 0 {
-        return match status {
-            200..=599 => Ok(ScriptHead::Response(head)),
-            _ => Err(Broken("a status that is none")),
-        };
+        check_status(status)?;
+        return Ok(ScriptHead::Response(head));
     }
     match location {
         Some(target) if target.starts_with(b"/") && !target.starts_with(b"//") => {
@@ -112,7 +151,7 @@ pub fn head(status: u16, lines: &[u8]) -> Result<ScriptHead, Broken> {
 }
 
 /// Checks each line, notes what the front must know, drops what is the connection's. Answers Location.
-pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Broken> {
+pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, Wrong> {
     let mut location = None;
     head.lines.reserve(lines.len());
     while !lines.is_empty() {
@@ -122,14 +161,10 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
         let text = line
             .strip_suffix(b"\r\n")
             .ok_or(Broken("a header line without its CR"))?;
-        let colon = memchr::memchr(b':', text).ok_or(Broken("a header line without a colon"))?;
-        let (name, value) = (&text[..colon], text[colon + 1..].trim_ascii());
-        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
-            return Err(Broken("a header name that is no token"));
-        }
-        // In the whole line: blanks are no part of a value, and a CR counts as one.
-        if memchr::memchr2(b'\r', 0, text).is_some() {
-            return Err(Broken("a header value that could split the response"));
+        let (name, value) = check_field(text)?;
+        // Around a value these count as blanks, which are no part of it.
+        if memchr::memchr2(b'\r', 0x0c, text).is_some() {
+            return Err(Malformed::Control(shown(name)).into());
         }
         if note(head, name, value, &mut location)? {
             head.lines.extend_from_slice(line);
@@ -144,30 +179,21 @@ fn note(
     name: &[u8],
     value: &[u8],
     location: &mut Option<Vec<u8>>,
-) -> Result<bool, Broken> {
+) -> Result<bool, Malformed> {
     let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
     match name.len() {
         4 if is("Date") => head.has_date = true,
         6 if is("Server") => head.has_server = true,
         8 if is("Location") => *location = Some(value.to_vec()),
         14 if is("Content-Length") => {
-            head.content_length = Some(
-                std::str::from_utf8(value)
-                    .ok()
-                    .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-                    .and_then(|digits| digits.parse().ok())
-                    .ok_or(Broken("a Content-Length that is no number"))?,
-            );
+            let length = number(value).ok_or_else(|| Malformed::ContentLength(shown(value)))?;
+            head.content_length = Some(length);
         }
         10 if is("Connection") || is("Keep-Alive") => return Ok(false),
         17 if is("Transfer-Encoding") => return Ok(false),
         _ => {}
     }
     Ok(true)
-}
-
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]
@@ -179,8 +205,18 @@ mod tests {
         [&[kind][..], &length.to_ne_bytes(), bytes].concat()
     }
 
-    fn is_broken(status: u16, payload: &[u8]) -> bool {
-        passed(status, payload).is_err()
+    fn is_broken(payload: &[u8]) -> bool {
+        let read = passed(0, payload, &mut false);
+        matches!(read, Err(Wrong::Record(_)))
+    }
+
+    /// Why the program's answer is refused.
+    fn refused<T>(read: Result<T, Wrong>) -> String {
+        match read {
+            Err(Wrong::Head(why)) => why.to_string(),
+            Err(Wrong::Record(Broken(what))) => panic!("the worker is replaced: {what}"),
+            Ok(_) => panic!("it is taken"),
+        }
     }
 
     #[test]
@@ -191,7 +227,7 @@ mod tests {
             part(record::PASS_TYPE, b"text/plain"),
             part(record::PASS_DOCUMENT, b"some\ntext"),
         ];
-        let read = passed(403, &payload.concat()).unwrap_or_else(|Broken(what)| panic!("{what}"));
+        let read = passed(403, &payload.concat(), &mut false).expect("sound");
         assert_eq!((read.status, read.target), (403, None));
         assert_eq!(read.lines, b"X-A: 1\r\n");
         assert_eq!(read.file.as_deref(), Some(&b"/srv/\xff.txt"[..]));
@@ -200,23 +236,66 @@ mod tests {
     }
 
     #[test]
-    fn a_request_handed_back_wrongly_breaks_its_worker() {
-        assert!(is_broken(99, b""));
-        assert!(is_broken(600, b""));
-        assert!(is_broken(0, b"l"));
-        assert!(is_broken(0, &part(b'?', b"")));
+    fn a_request_handed_back_in_parts_that_are_none_breaks_its_worker() {
+        assert!(is_broken(b"l"));
+        assert!(is_broken(&part(b'?', b"")));
         let whole = part(record::PASS_FILE, b"/srv/a");
         for length in 1..whole.len() {
-            assert!(is_broken(0, &whole[..length]), "{length}");
+            assert!(is_broken(&whole[..length]), "{length}");
         }
-        assert!(is_broken(0, &part(record::PASS_LINES, b"X-A: 1\n")));
-        assert!(is_broken(0, &part(record::PASS_LINES, b"X A: 1\r\n")));
-        assert!(is_broken(0, &part(record::PASS_TYPE, b"a\r\nX-B: 1")));
-        assert!(is_broken(0, &part(record::PASS_TARGET, b"/a\0b")));
-        assert!(is_broken(
-            404,
-            &part(record::PASS_DOCUMENT, b"http://a\r\nX-B: 1")
-        ));
+        assert!(is_broken(&part(record::PASS_LINES, b"X-A: 1\n")));
+    }
+
+    #[test]
+    fn a_request_handed_back_with_what_cannot_be_sent_is_refused() {
+        for status in [99, 199, 600] {
+            let why = refused(passed(status, b"", &mut false));
+            assert!(why.contains(&format!("got `{status}`")), "{why}");
+        }
+        for (kind, text) in [
+            (record::PASS_LINES, &b"X A: 1\r\n"[..]),
+            (record::PASS_LINES, b"X-A: \x01\r\n"),
+            (record::PASS_TYPE, b"a\r\nX-B: 1"),
+            (record::PASS_TARGET, b"/a\0b"),
+            (record::PASS_DOCUMENT, b"http://a\r\nX-B: 1"),
+        ] {
+            // The worker waits whatever became of what it said before.
+            let payload = [part(kind, text), part(record::PASS_LISTENS, b"")].concat();
+            let mut listens = false;
+            refused(passed(404, &payload, &mut listens));
+            assert!(listens, "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_head_that_cannot_be_sent_is_refused_and_the_reason_names_field_and_value() {
+        for (lines, reason) in [
+            (&b"Content-Length: abc\r\n"[..], "Content-Length, got `abc`"),
+            (b"Content-Length: -1\r\n", "Content-Length, got `-1`"),
+            (b"content-length:\r\n", "Content-Length, got ``"),
+            (b"Content-Length: 1 2\r\n", "Content-Length, got `1 2`"),
+            (
+                b"Content-Length: 99999999999999999999\r\n",
+                "got `99999999999999999999`",
+            ),
+            (b"Content-Type: a\x01b\r\n", "Content-Type holds a control"),
+            (b"Content-Type: a\x7f\r\n", "Content-Type holds a control"),
+            (b"X-A: a\r\r\n", "X-A holds a control"),
+            (b"X-A: a\x0c\r\n", "X-A holds a control"),
+            (b"X-A: a\0b\r\n", "X-A holds a control"),
+            (b"X A: b\r\n", "got `X A: b`"),
+            (b"no colon\r\n", "got `no colon`"),
+        ] {
+            let why = refused(head(200, lines));
+            assert!(why.contains(reason), "{why}");
+        }
+        for status in [1, 199, 600, u16::MAX] {
+            assert!(refused(head(status, b"")).contains(&format!("`{status}`")));
+        }
+        for lines in [&b"X-A: b"[..], b"X-A: b\n"] {
+            assert!(matches!(head(200, lines), Err(Wrong::Record(_))));
+        }
+        assert!(head(200, b"X-A: \ta\xe9 \r\nContent-Length: 007\r\n").is_ok());
     }
 
     #[test]

@@ -1,39 +1,85 @@
-//! What the front does with a record a worker wrote, as a function over bytes: for the fuzzer.
+//! What the front does with the records a worker wrote for a request, as a function over bytes: for the fuzzer.
 
-use crate::deliver;
-use crate::exchange::Arrived;
+use crate::call::{Fault, Head};
+use crate::exchange::{Arrived, Owed};
+use crate::payload::Wrong;
+use crate::script_head::ScriptHead;
+use crate::worker::{Held, Tries};
+use mehari_wire::layout::record;
 use mehari_wire::Record;
-use std::time::Instant;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-/// Takes one record of this kind and detail. `Err`: why the worker would be replaced.
-pub fn record(kind: u16, detail: u16, tapped: bool, payload: &[u8]) -> Result<(), &'static str> {
-    let mut arrived = Arrived::nothing(Instant::now());
-    arrived.tapped = tapped;
-    let record = Record {
-        kind,
-        detail,
-        length: payload.len(),
-        size: 0,
+/// Takes records: a kind, a detail and a payload each. `Err`: why the worker would be replaced. Whatever they are, the
+/// request is answered when its worker is done with it.
+pub fn records<'a>(
+    records: impl Iterator<Item = (u16, u16, &'a [u8])>,
+) -> Result<(), &'static str> {
+    let arrived = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
+    let mut held = Held {
+        owed: Owed::of(&arrived),
+        request_id: 1,
+        frame_length: 0,
+        body_file: None,
+        timeout: Duration::ZERO,
+        tries: Tries::default(),
+        ended: false,
+        head_seen: false,
+        tapped: false,
     };
-    deliver::take(&mut arrived, record, payload).map_err(|broken| broken.0)?;
-    if let Some(crate::script_head::ScriptHead::Response(head)) = &arrived.head {
-        assert!((200..=599).contains(&head.status), "status {}", head.status);
-        assert!(
-            head.lines.is_empty() || head.lines.ends_with(b"\r\n"),
-            "header lines without their end"
-        );
-        let text = head.lines.strip_suffix(b"\r\n").unwrap_or(&head.lines);
-        for line in text.split(|&byte| byte == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            assert!(
-                !line.contains(&b'\r') && !line.contains(&0),
-                "a line that splits"
-            );
-            assert!(
-                line.is_empty() || line.contains(&b':'),
-                "a line that is no field"
-            );
+    let taken = take_all(&mut held, records);
+    if held.ended {
+        let arrived = arrived.borrow();
+        assert!(arrived.is_answered(), "ended, and no answer");
+    }
+    drop(held);
+    let arrived = arrived.borrow();
+    assert!(arrived.is_answered(), "done, and no answer");
+    if let Some(ScriptHead::Response(head)) = &arrived.head {
+        check(head);
+    }
+    taken
+}
+
+fn take_all<'a>(
+    held: &mut Held,
+    records: impl Iterator<Item = (u16, u16, &'a [u8])>,
+) -> Result<(), &'static str> {
+    for (kind, detail, payload) in records {
+        held.expects(kind).map_err(|broken| broken.0)?;
+        let record = Record {
+            kind,
+            detail,
+            length: payload.len(),
+            size: 0,
+        };
+        let taken = match kind {
+            record::TAP => {
+                held.owed.arrived().tapped = true;
+                Ok(())
+            }
+            _ => held.take(record, payload),
+        };
+        match taken {
+            Ok(()) => {}
+            Err(Wrong::Record(broken)) => return Err(broken.0),
+            Err(Wrong::Head(_)) => held.owed.arrived().fail(Fault::BadHeader),
         }
+        held.has_taken(kind);
     }
     Ok(())
+}
+
+fn check(head: &Head) {
+    assert!((200..=599).contains(&head.status), "status {}", head.status);
+    let Some(text) = head.lines.strip_suffix(b"\r\n") else {
+        return assert!(head.lines.is_empty(), "header lines without their end");
+    };
+    for line in text.split(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_sound = |byte: &u8| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f;
+        assert!(line.iter().all(is_sound), "a line that splits");
+        assert!(line.contains(&b':'), "a line that is no field");
+    }
 }

@@ -169,7 +169,7 @@ struct Fields {
 
 impl Fields {
     fn add(&mut self, line: &[u8]) -> Result<(), Malformed> {
-        let (name, value) = field(line)?;
+        let (name, value) = check_field(line)?;
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         match name.len() {
             4 if is("Date") => self.head.has_date = true,
@@ -251,7 +251,7 @@ fn once(name: &'static str, again: bool) -> Result<(), Malformed> {
 }
 
 /// Name and value, blanks around the value cut off.
-fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+pub(crate) fn check_field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let colon = memchr::memchr(b':', line).ok_or_else(|| Malformed::Line(shown(line)))?;
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
     if name.is_empty() || !name.iter().all(|&byte| is_token_byte(byte)) {
@@ -288,7 +288,7 @@ fn three_digits(value: &[u8]) -> Option<u16> {
     (200..=599).contains(&status).then_some(status)
 }
 
-fn number(digits: &[u8]) -> Option<u64> {
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -296,7 +296,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// As much of a text as a log line needs.
-fn shown(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn shown(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(100)].to_vec()
 }
 

@@ -112,7 +112,7 @@ impl Pool {
             plan: inner.teams[0].plan.clone(),
             limit: teams.iter().map(|team| team.plan.max).sum(),
             queue: sum(|team| team.queue),
-            under_way: inner.exchanges.open_count(),
+            under_way: inner.under_way,
             busy: sum(|team| team.busy),
             idle: sum(|team| team.idle),
             false_starts: teams.iter().map(|it| it.false_starts).max().unwrap_or(0),

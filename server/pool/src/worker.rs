@@ -1,7 +1,8 @@
 //! One worker as the front sees it: its mailbox, what it holds, how long.
 
-use crate::exchange::Ticket;
+use crate::exchange::Owed;
 use crate::zygote::kill_group;
+use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::VecDeque;
@@ -18,14 +19,14 @@ pub struct Tries {
 
 /// A request a worker holds. The first of them is the one it runs (or will run next).
 pub struct Held {
-    pub ticket: Ticket,
+    pub owed: Owed,
     pub request_id: u64,
     pub frame_length: usize,
     pub body_file: Option<OwnedFd>,
     pub timeout: Duration,
     pub tries: Tries,
-    /// Whether the response is complete and only the worker's own cleanup is left.
-    pub answered: bool,
+    /// The last record of its response is here: only the worker's own cleanup is left.
+    pub ended: bool,
     pub head_seen: bool,
     /// The rest of its response comes through a pipe.
     pub tapped: bool,
@@ -34,7 +35,16 @@ pub struct Held {
 impl Held {
     /// Something of its response is here.
     pub fn has_begun(&self) -> bool {
-        self.head_seen || self.tapped || self.answered
+        self.head_seen || self.tapped || self.ended
+    }
+}
+
+/// Who a log line about a request that a worker holds is of.
+pub fn origin(held: &Held, pid: u32) -> Origin {
+    Origin {
+        request: Some(held.request_id),
+        worker: Some(pid),
+        ..Origin::default()
     }
 }
 
@@ -65,10 +75,8 @@ pub struct Worker {
     pub waited: Duration,
     /// Told to write its stack down; it is killed a moment later.
     pub warned: Option<Instant>,
-    /// Why the front killed it, for the log.
-    pub killed: Option<&'static str>,
-    /// That is why: nothing in its mailbox is to be believed any more.
-    pub wrote_what_cannot_be: bool,
+    /// The front killed it for what it did with the first request that it holds.
+    pub killed: bool,
     pub served: u64,
     /// Requests after which it is replaced.
     pub limit: Option<u64>,

@@ -1,0 +1,172 @@
+//! What a worker's records are for the request it runs: in which order they come, and what each adds to what has arrived.
+
+use crate::call::{Fault, Head};
+use crate::exchange::Arrived;
+use crate::payload::{head, named, passed, read_lines, split_lines, Broken, Wrong};
+use crate::script_head::ScriptHead;
+use crate::tap::Said;
+use crate::worker::Held;
+use mehari_wire::layout::record;
+use mehari_wire::Record;
+
+/// Interim heads that may wait for the client.
+const INTERIM_MOST: usize = 64;
+
+impl Held {
+    /// Whether a record of this kind may come next.
+    pub fn expects(&self, kind: u16) -> Result<(), Broken> {
+        if self.ended {
+            return Err(Broken("a record after the end of its response"));
+        }
+        let is_next = match kind {
+            record::RESPONSE | record::HEAD | record::PASS => !self.head_seen,
+            record::BODY => self.head_seen && !self.tapped,
+            record::END => self.head_seen || self.tapped,
+            record::TAP => !self.tapped,
+            _ => true,
+        };
+        match is_next {
+            true => Ok(()),
+            false => Err(Broken("the records of a response out of order")),
+        }
+    }
+
+    /// Takes a record that is expected. `TAP` brings more than its payload, and is none of these.
+    pub fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), Wrong> {
+        let mut arrived = self.owed.arrived();
+        match arrived.gone {
+            true => Ok(()),
+            false => arrived.take(record, payload),
+        }
+    }
+
+    /// A record was taken, or was sound and its head was refused.
+    pub fn has_taken(&mut self, kind: u16) {
+        let is_whole = matches!(kind, record::RESPONSE | record::PASS);
+        self.head_seen |= is_whole || kind == record::HEAD;
+        self.tapped |= kind == record::TAP;
+        self.ended |= is_whole || kind == record::END;
+        self.owed.arrived().wake();
+    }
+}
+
+impl Arrived {
+    fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), Wrong> {
+        match record.kind {
+            record::RESPONSE => self.take_response(record.detail, payload)?,
+            record::HEAD => self.head = Some(head(record.detail, payload)?),
+            // Nobody has to be sent an interim head (RFC 9110 section 15.2).
+            record::INTERIM if self.interim.len() >= INTERIM_MOST => {}
+            record::INTERIM => {
+                let mut interim = Head {
+                    status: record.detail,
+                    ..Head::default()
+                };
+                read_lines(&mut interim, payload)?;
+                self.interim.push_back(interim);
+            }
+            record::PASS => {
+                let mut passed = passed(record.detail, payload, &mut self.listens)?;
+                passed.user = self.user.take();
+                self.head = Some(ScriptHead::Passed(Box::new(passed)));
+                self.complete = !self.tapped;
+                // A head that came through the pipe may have gone out already: then what there is, is the response.
+                self.said = Said::Ended;
+            }
+            record::USER => self.user = Some(Box::new(named(record.detail, payload)?)),
+            record::BODY => self.body.extend_from_slice(payload),
+            record::END if record.detail & record::END_BROKEN != 0 => self.fail(Fault::CutOff),
+            record::END if self.tapped => {
+                self.said = match record.detail & record::END_DETACHED != 0 {
+                    true => Said::Detached,
+                    false => Said::Ended,
+                }
+            }
+            record::END => self.complete = true,
+            _ => return Err(Broken("a record of no known kind").into()),
+        }
+        Ok(())
+    }
+
+    fn take_response(&mut self, status: u16, payload: &[u8]) -> Result<(), Wrong> {
+        let (lines, body) = split_lines(payload)?;
+        // A status and nothing else is the worker's refusal: the front has pages for those.
+        if lines.is_empty() && body.is_empty() && (400..=599).contains(&status) {
+            self.fail(Fault::Status(status));
+            return Ok(());
+        }
+        if self.tapped {
+            return Err(Broken("a whole response beside its pipe").into());
+        }
+        self.head = Some(head(status, lines)?);
+        self.body.extend_from_slice(body);
+        self.complete = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::probe::records;
+    use mehari_wire::layout::record::{
+        BODY, END, HEAD, INTERIM, PASS, RESPONSE, TAP, TAP_PARSE, USER,
+    };
+
+    const LENGTH: &[u8] = b"Content-Length: abc\r\n";
+
+    fn response(lines: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(lines.len()).expect("short");
+        [&length.to_ne_bytes(), lines, b"body"].concat()
+    }
+
+    /// `probe::records` asserts that the request is answered.
+    fn taken(all: &[(u16, u16, &[u8])]) -> Result<(), &'static str> {
+        records(all.iter().copied())
+    }
+
+    #[test]
+    fn an_answer_that_is_refused_is_an_answer_and_its_worker_goes_on() {
+        let refused = response(LENGTH);
+        for all in [
+            &[(RESPONSE, 200, &refused[..])][..],
+            &[(RESPONSE, 999, &response(b""))],
+            &[(HEAD, 200, LENGTH), (BODY, 0, b"body"), (END, 0, b"")],
+            &[(HEAD, 200, LENGTH), (BODY, 0, b"body"), (END, 1, b"")],
+            &[(INTERIM, 103, LENGTH), (RESPONSE, 200, &refused)],
+            &[(PASS, 99, b"")],
+            &[(USER, 0, b"ann"), (PASS, 0, b"t\x01\0\0\0\x01")],
+        ] {
+            assert_eq!(taken(all), Ok(()), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn records_that_no_worker_writes_break_it_and_are_answered() {
+        let whole = response(b"X-A: b\r\n");
+        for all in [
+            &[][..],
+            &[(RESPONSE, 200, &b"\x09\0\0\0short"[..])],
+            &[(RESPONSE, 200, b"")],
+            &[(RESPONSE, 200, &response(b"X-A: b"))],
+            &[(RESPONSE, 200, &whole), (RESPONSE, 200, &whole)],
+            &[(HEAD, 200, b"X-A: b\r\n"), (HEAD, 200, b"")],
+            &[(BODY, 0, b"body")],
+            &[(END, 0, b"")],
+            &[(USER, 9, b"ann")],
+            &[(TAP, TAP_PARSE, b""), (RESPONSE, 200, &whole)],
+            &[(TAP, TAP_PARSE, b""), (TAP, TAP_PARSE, b"")],
+            &[(TAP, TAP_PARSE, b""), (END, 0, b""), (BODY, 0, b"")],
+            &[(99, 0, b"")],
+        ] {
+            assert_eq!(taken(all).is_err(), !all.is_empty(), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn interim_heads_beyond_what_anybody_reads_are_left_out() {
+        let mut all = vec![(INTERIM, 103, &b"Link: <a>\r\n"[..]); 1000];
+        let end = response(b"");
+        all.push((RESPONSE, 200, &end));
+        assert_eq!(taken(&all), Ok(()));
+    }
+}
