@@ -4,7 +4,7 @@ use mehari_harness::scripts::{is_well, nap, plain, simple};
 use mehari_harness::{eventually, processes, Request, Rung, PATIENCE};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
@@ -68,17 +68,16 @@ fn workers_killed_together_lose_nothing_that_none_had_begun() {
 fn killed_workers_under_load_fail_only_what_they_were_running() {
     let server = simple(4).start();
     let stop = AtomicBool::new(false);
-    let (outcome, killed) = std::thread::scope(|scope| {
-        let killer = scope.spawn(|| {
-            let mut killed = 0;
+    let killed = AtomicUsize::new(0);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(100));
                 if let Some(&pid) = server.workers().first() {
                     processes::signal(pid, Signal::Kill);
-                    killed += 1;
+                    killed.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            killed
         });
         let crowd = mehari_harness::crowd::Crowd {
             address: server.address,
@@ -86,17 +85,16 @@ fn killed_workers_under_load_fail_only_what_they_were_running() {
             requests: 10_000,
             keep_alive: true,
         };
-        let outcome = crowd.run(
+        let outcome = crowd.run_until(
+            || killed.load(Ordering::Relaxed) >= 3,
             |_| Request::get("/registry/hello.pl"),
             |_, answer| answer.status == 200 && answer.body == b"Hello",
         );
         stop.store(true, Ordering::Relaxed);
-        (outcome, killer.join().expect("the killer ends"))
+        outcome
     });
-    assert!(
-        killed > 0,
-        "the load was over before a worker could be killed"
-    );
+    let killed = killed.into_inner();
+    assert!(killed >= 3, "only {killed} workers could be killed");
     assert!(
         outcome.failed <= killed,
         "{} failed, {killed} workers killed: {:?}",

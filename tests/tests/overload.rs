@@ -167,6 +167,7 @@ fn reaching_max_clients_is_logged_in_the_words_of_the_guide_once_a_minute() {
     const WORDS: &str =
         "server reached MaxClients setting, consider raising the MaxClients setting";
     let server = simple(1).start();
+    let begun = Instant::now();
     for _ in 0..3 {
         let mut waiting: Vec<Connection> = (0..4)
             .map(|_| {
@@ -183,7 +184,9 @@ fn reaching_max_clients_is_logged_in_the_words_of_the_guide_once_a_minute() {
         }
     }
     server.log.expect(WORDS);
-    assert_eq!(server.log.count(WORDS), 1, "{}", server.log.text());
+    let told = server.log.count(WORDS) as u64;
+    let minutes = begun.elapsed().as_secs() / 60;
+    assert!(told <= 1 + minutes, "{}", server.log.text());
 }
 
 #[test]
@@ -254,16 +257,21 @@ fn server_out_of_descriptors_closes_idle_connections_and_says_so_once() {
 #[test]
 fn queued_requests_follow_one_another_without_a_pause() {
     const EACH: usize = 30;
-    let text = "use Time::HiRes (); print 'done'; $_[0]->pool->cleanup_register(sub { Time::HiRes::usleep(2_000) });";
+    // The same work twice: after the answer, when the front sleeps, and before it, when the answer wakes the front.
+    let pause = "Time::HiRes::usleep(2_000)";
+    let late = format!(
+        "use Time::HiRes (); print 'done'; $_[0]->pool->cleanup_register(sub {{ {pause} }});"
+    );
+    let early = format!("use Time::HiRes (); {pause}; print 'done';");
     let server = Server::builder()
-        .file("scripts/late.pl", &plain(text))
+        .file("scripts/late.pl", &plain(&late))
+        .file("scripts/early.pl", &plain(&early))
         .ladder()
         .conf(&workers(1))
         .conf("WorkerDepth 1\n")
         .start();
-    let address = Rung::Registry.url("late.pl");
-    server.get(&address).expect(200);
-    let all_are_answered = || {
+    let all_are_answered = |name: &str| {
+        let address = Rung::Registry.url(name);
         let start = Instant::now();
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -276,8 +284,9 @@ fn queued_requests_follow_one_another_without_a_pause() {
         });
         start.elapsed()
     };
-    // Work is 0.25 s; with the pauses until the next tick it is never less than 1.8 s, however idle the machine.
-    let without_a_pause = || all_are_answered() < Duration::from_millis(1_000);
+    all_are_answered("early.pl");
+    // With pauses until the next tick the late ones take seven times as long.
+    let without_a_pause = || all_are_answered("late.pl") < 3 * all_are_answered("early.pl");
     assert!(eventually(PATIENCE, without_a_pause));
 }
 

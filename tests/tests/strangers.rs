@@ -1,8 +1,10 @@
 //! Nothing passes from one request to another, nor from the server to the programs it runs.
 
 use mehari_harness::crowd::Crowd;
-use mehari_harness::scripts::{plain, workers};
-use mehari_harness::{against_apache, Answer, Request, Rung, Server};
+use mehari_harness::scripts::{let_go, plain, workers, UNTIL_LET_GO};
+use mehari_harness::{
+    against_apache, eventually, processes, Answer, Request, Rung, Server, PATIENCE,
+};
 use std::collections::HashSet;
 
 /// Says back everything that tells one request from another.
@@ -147,40 +149,45 @@ fn programs_inherit_the_three_streams_and_nothing_else() {
     }
 }
 
+/// The files are unlinked when they are made: what shows them is who holds them open.
 #[test]
 fn temporary_files_of_large_bodies_do_not_stay() {
     let server = Server::builder()
-        .file("scripts/mirror.pl", &plain(MIRROR))
+        .file(
+            "scripts/waits.pl",
+            &plain(&format!(
+                "{UNTIL_LET_GO} my $b = do {{ local $/; <STDIN> }}; print length $b;"
+            )),
+        )
         .ladder()
         .start();
-    let before = large_temporary_files();
     for rung in Rung::ALL {
-        let answer = server.send(&Request::post(
-            &rung.url("mirror.pl"),
-            vec![b'x'; 3_000_000],
-        ));
-        assert_eq!(
-            answer.expect(200).len(),
-            "POST||-|-|3000000|".len() + 3_000_000,
-            "{}",
-            rung.name()
-        );
+        let mut connection = server.connect();
+        let request = Request::post(&rung.url("waits.pl"), vec![b'x'; LARGE]);
+        connection.write(&request.bytes());
+        let is_held = eventually(PATIENCE, || holds_a_large_file(&server));
+        assert!(is_held, "{}: no process holds the body", rung.name());
+        let_go(&server);
+        let answer = connection.read_answer("POST").expect("an answer");
+        assert_eq!(answer.expect(200), LARGE.to_string(), "{}", rung.name());
+        let is_gone = eventually(PATIENCE, || !holds_a_large_file(&server));
+        assert!(is_gone, "{}: the file of the body stays", rung.name());
+        std::fs::remove_file(server.site.path("htdocs/go")).expect("it was written");
     }
-    let after = large_temporary_files();
-    let stayed: Vec<_> = after.difference(&before).collect();
-    assert!(stayed.is_empty(), "{stayed:?}");
 }
 
-/// Files of the size of this test's bodies in the folder for temporary files.
-fn large_temporary_files() -> HashSet<std::path::PathBuf> {
-    std::fs::read_dir(std::env::temp_dir())
-        .expect("there is a folder for temporary files")
-        .flatten()
-        .filter(|entry| {
-            entry
-                .metadata()
-                .is_ok_and(|meta| meta.is_file() && meta.len() == 3_000_000)
+const LARGE: usize = 3_000_000;
+
+/// Whether any process of the server has a file of the size of this test's bodies open.
+fn holds_a_large_file(server: &Server) -> bool {
+    let family = processes::descendants(server.pid());
+    let pids = family.iter().map(|process| process.pid);
+    pids.chain([server.pid()]).any(|pid| {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
+        let mut files = files.into_iter().flatten().flatten();
+        files.any(|file| {
+            let about = std::fs::metadata(file.path());
+            about.is_ok_and(|about| about.is_file() && about.len() == LARGE as u64)
         })
-        .map(|entry| entry.path())
-        .collect()
+    })
 }

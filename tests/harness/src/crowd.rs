@@ -2,10 +2,11 @@
 
 use crate::client::Connection;
 use crate::Answer;
-use crate::Request;
+use crate::{Request, PATIENCE};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use std::time::Instant;
 
 /// A load: so many requests by so many clients.
 pub struct Crowd {
@@ -46,6 +47,22 @@ impl Crowd {
             }
         });
         total.into_inner().expect("no panic under the lock")
+    }
+
+    /// The same load again until `is_enough`, for a test that does something meanwhile: a fast machine is not over
+    /// with it before that has happened.
+    pub fn run_until(
+        &self,
+        is_enough: impl Fn() -> bool,
+        request: impl Fn(usize) -> Request + Sync,
+        is_right: impl Fn(usize, &Answer) -> bool + Sync,
+    ) -> Outcome {
+        let mut total = self.run(&request, &is_right);
+        let deadline = Instant::now() + PATIENCE;
+        while !is_enough() && Instant::now() < deadline {
+            total.add(self.run(&request, &is_right));
+        }
+        total
     }
 
     fn one_client(
