@@ -2,18 +2,11 @@
 //! `tests/apache_test` is a suite in its style; every handler there checks its part of the API from within.
 
 use mehari_harness::binary::mehari;
+use mehari_harness::needs;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-
-/// Debian's libapache2-mod-perl2 brings Apache::Test.
-fn is_installed() -> bool {
-    let asked = Command::new("perl")
-        .args(["-MApache::TestRunPerl", "-e1"])
-        .output();
-    asked.is_ok_and(|asked| asked.status.success())
-}
 
 /// It refuses to run as root: what root starts becomes `nobody`.
 const NOBODY: u32 = 65534;
@@ -41,10 +34,8 @@ fn give(path: &Path, is_root: bool) {
 
 #[test]
 fn a_suite_of_apache_test_passes() {
-    if !is_installed() {
-        eprintln!("SKIPPED: Apache::Test (libapache2-mod-perl2) is not installed");
-        return;
-    }
+    // It brings Apache::Test.
+    needs!("libapache2-mod-perl2");
     let is_root = rustix::process::geteuid().is_root();
     let folder = tempfile::Builder::new()
         .prefix("mehari-test-")

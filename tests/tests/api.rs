@@ -1,6 +1,6 @@
 //! The mod_perl 2 API: handlers of `fixtures/api` say what its methods answer, here and under Apache with mod_perl.
 
-use mehari_harness::{apache, eventually, Answer, Builder, Request, Server, PATIENCE};
+use mehari_harness::{eventually, needs, Answer, Builder, Request, Server, PATIENCE};
 
 /// Class, and what its location has beside its handler.
 const HANDLERS: &[(&str, &str)] = &[
@@ -127,10 +127,7 @@ fn name(request: &Request) -> String {
 
 #[test]
 fn methods_answer_as_under_mod_perl() {
-    if !apache::is_installed() {
-        eprintln!("SKIPPED: apache2 or libapache2-mod-perl2 is not installed (packaging/install-needs test)");
-        return;
-    }
+    needs!("apache2-bin", "libapache2-mod-perl2");
     let (ours, theirs) = (builder().start(), builder().on_apache().start());
     let differing: Vec<String> = requests()
         .iter()

@@ -2,7 +2,7 @@
 //! hosts file of the test's own. Answers are compared with Apache's.
 
 use mehari_harness::hosts::{self, Others};
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{needs_machine, Builder, Pair, Request, Server};
 
 const HOSTS: &str = "127.0.0.1 localhost\n\
     192.0.2.1 www.Example.org example.org\n\
@@ -59,12 +59,11 @@ fn from(client: &str, place: &str) -> Request {
     Request::get(&format!("/{place}")).field("X-Client", client)
 }
 
+const NO_HOSTS: &str = "no mount namespaces for a hosts file of the test's own";
+
 #[test]
 fn names_of_clients_decide_as_in_apache() {
-    if !hosts::are_possible() {
-        eprintln!("SKIPPED: no mount namespaces for a hosts file of the test's own");
-        return;
-    }
+    needs_machine!(hosts::are_possible(), NO_HOSTS);
     let mut pair = Pair::start(|| site(Others::AreUnknown));
     let mut differences = Vec::new();
     let mut seen = [0, 0];
@@ -113,10 +112,7 @@ fn names_of_clients_decide_as_in_apache() {
 /// other is not let in.
 #[test]
 fn who_cannot_be_named_is_refused_where_the_name_decides() {
-    if !hosts::are_possible() {
-        eprintln!("SKIPPED: no mount namespaces for a hosts file of the test's own");
-        return;
-    }
+    needs_machine!(hosts::are_possible(), NO_HOSTS);
     let server = site(Others::CannotBeAsked).start();
     for (place, known, unknown) in [
         ("host", 200, 403),

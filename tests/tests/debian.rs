@@ -4,6 +4,7 @@
 //! Only what is installed is looked at; the files are read where they lie.
 
 use mehari_harness::binary;
+use mehari_harness::needs;
 use mehari_harness::site::Site;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -118,10 +119,7 @@ fn installed(folder: &str) -> Vec<PathBuf> {
 #[test]
 fn the_configuration_debian_starts_apache_with_has_nothing_unknown() {
     let conf = Path::new(FOLDER).join("apache2.conf");
-    if !conf.exists() {
-        eprintln!("SKIPPED: apache2 is not installed");
-        return;
-    }
+    needs!("apache2");
     let site = Site::new();
     site.folder_for_all("run");
     let said = check(&site, &conf);
@@ -139,10 +137,8 @@ fn every_file_debian_brings_is_honoured_passed_over_or_named() {
         .iter()
         .flat_map(|folder| installed(folder))
         .collect();
-    if files.is_empty() {
-        eprintln!("SKIPPED: apache2 is not installed");
-        return;
-    }
+    needs!("apache2");
+    assert!(!files.is_empty(), "{FOLDER} has no files");
     let site = Site::new();
     site.folder_for_all("run");
     for file in &files {
@@ -174,5 +170,4 @@ fn every_file_debian_brings_is_honoured_passed_over_or_named() {
             );
         }
     }
-    eprintln!("{} files of {FOLDER} were read", files.len());
 }

@@ -1,7 +1,7 @@
 //! `User` and `Group`: a server that root starts runs nothing of a site's as root.
 
 use mehari_harness::scripts::plain;
-use mehari_harness::{eventually, Builder, Server, PATIENCE};
+use mehari_harness::{eventually, needs_machine, Builder, Server, PATIENCE};
 use rustix::process::Signal;
 use std::fs::{set_permissions, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -17,12 +17,10 @@ const WHO: &str = r#"
 "#;
 
 fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        eprintln!("SKIPPED: only root can start a server that becomes another user");
-    }
-    root
+    rustix::process::geteuid().is_root()
 }
+
+const ROOT_ALONE: &str = "only root can start a server that becomes another user";
 
 fn number(of: &str) -> String {
     let output = std::process::Command::new("id").args([of, USER]).output();
@@ -88,9 +86,7 @@ fn check_everybody(server: &Server) {
 
 #[test]
 fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
-    if !is_root() {
-        return;
-    }
+    needs_machine!(is_root(), ROOT_ALONE);
     let mut server = who(Server::builder().folder("logs").folder("run"))
         .ladder()
         .conf(&format!(
@@ -130,9 +126,7 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
 
 #[test]
 fn numbers_are_as_good_as_names() {
-    if !is_root() {
-        return;
-    }
+    needs_machine!(is_root(), ROOT_ALONE);
     let server = who(Server::builder())
         .ladder()
         .conf("User #4000000\nGroup #4000001\n")
@@ -144,9 +138,7 @@ fn numbers_are_as_good_as_names() {
 
 #[test]
 fn user_that_is_not_there_is_one_line() {
-    if !is_root() {
-        return;
-    }
+    needs_machine!(is_root(), ROOT_ALONE);
     for (conf, told) in [
         (
             "User no-such-user\n",

@@ -1,6 +1,6 @@
 //! Clients that send too slowly: `RequestReadTimeout` with its rates, and the tools that attack this way.
 
-use mehari_harness::{Connection, Server};
+use mehari_harness::{needs, Connection, Server};
 use std::process::Command;
 use std::time::Duration;
 
@@ -84,10 +84,7 @@ fn finish(mut connection: Connection, begin: &str, piece: &str, pieces: usize) -
 /// slowhttptest's four ways to hold a server, all at once, each with 200 connections; meanwhile everybody else is served.
 #[test]
 fn slowhttptest_holds_nobody_up() {
-    if Command::new("slowhttptest").arg("-h").output().is_err() {
-        eprintln!("slowhttptest is not installed: not asked");
-        return;
-    }
+    needs!("slowhttptest");
     let server = Server::builder()
         .file(
             "scripts/hello.pl",

@@ -1,6 +1,8 @@
 //! Static files as the whole program serves them: kept without a look at the disk, and never out of date.
 
-use mehari_harness::{eventually, trace, Builder, Connection, Request, Server, PATIENCE};
+use mehari_harness::{
+    eventually, needs_machine, trace, Builder, Connection, Request, Server, PATIENCE,
+};
 use rustix::process::Signal;
 use std::fs;
 use std::io::Read;
@@ -157,10 +159,10 @@ fn changes_are_seen_at_once_under_load() {
 
 #[test]
 fn without_watches_changes_are_seen_all_the_same_and_the_log_says_so() {
-    if !has_user_namespaces() {
-        eprintln!("no user namespaces here: the limit of watches cannot be set for one program");
-        return;
-    }
+    needs_machine!(
+        has_user_namespaces(),
+        "no user namespaces: the limit of watches cannot be set for one program"
+    );
     let starter = tempfile::tempdir().expect("a folder");
     let script = starter.path().join("few_watches");
     let text = format!(

@@ -1,5 +1,6 @@
 //! A database of a test's own: a throw-away instance in a temporary folder, reached by a Unix socket, gone at the end.
 
+use crate::needs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,10 +21,9 @@ pub struct Database {
 }
 
 impl Database {
-    /// `None`, and a line on stderr, where the engine is not installed.
+    /// `None` where the engine is not installed: the test counts as skipped.
     pub fn start(engine: Engine) -> Option<Database> {
-        if engine.program().is_some_and(|program| !program.exists()) {
-            eprintln!("SKIPPED: {engine:?} is not installed (packaging/install-needs programs)");
+        if !needs::packages(engine.packages()) {
             return None;
         }
         let folder = tempfile::Builder::new()
@@ -200,11 +200,12 @@ impl Drop for Database {
 const MARIADB: &str = "/usr/sbin/mariadbd";
 
 impl Engine {
-    fn program(self) -> Option<PathBuf> {
+    /// The engine and its driver.
+    fn packages(self) -> &'static [&'static str] {
         match self {
-            Engine::Sqlite => None,
-            Engine::PostgreSql => Some(postgres("postgres")),
-            Engine::MariaDb => Some(PathBuf::from(MARIADB)),
+            Engine::Sqlite => &["libdbd-sqlite3-perl"],
+            Engine::PostgreSql => &["postgresql", "libdbd-pg-perl"],
+            Engine::MariaDb => &["mariadb-server", "libdbd-mariadb-perl"],
         }
     }
 }

@@ -22,6 +22,7 @@ pub mod hosts;
 mod judge;
 pub mod log;
 pub mod mask;
+pub mod needs;
 pub mod pair;
 pub mod processes;
 pub mod redis;

@@ -4,7 +4,7 @@
 use crate::answer::OF_THE_SERVER;
 use crate::cookies::Cookies;
 use crate::mask::Mask;
-use crate::{apache, Answer, Builder, Request, Server};
+use crate::{apache, needs, Answer, Builder, Request, Server};
 use std::fmt::Write;
 
 /// The two servers, and a browser before each.
@@ -21,20 +21,16 @@ struct Visitor {
 }
 
 impl Pair {
-    /// Starts the site that `build` describes on both. Without Apache and mod_perl nothing is compared: the test's own
-    /// expectations of Mehari's pages still hold.
+    /// Starts the site that `build` describes on both. Without Apache and mod_perl nothing is compared: the test counts
+    /// as skipped, and fails all the same where its own expectations of Mehari's pages do not hold.
     pub fn start(build: impl Fn() -> Builder) -> Pair {
         Pair::start_each(build)
     }
 
     /// The same, where each is to be given something of its own: Apache's first.
     pub fn start_each(mut build: impl FnMut() -> Builder) -> Pair {
-        let theirs = if apache::is_installed() {
-            Some(Visitor::of(build().on_apache().start()))
-        } else {
-            eprintln!("SKIPPED in part: apache2 or libapache2-mod-perl2 is not installed, so nothing is compared");
-            None
-        };
+        let theirs =
+            needs::packages(&apache::PACKAGES).then(|| Visitor::of(build().on_apache().start()));
         Pair {
             ours: Visitor::of(build().start()),
             theirs,

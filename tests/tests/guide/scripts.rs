@@ -1,7 +1,7 @@
 //! Scripts that answer the same on every rung.
 
 use crate::{guide, ONE_WORKER};
-use mehari_harness::{against_apache, Request, Rung, Server};
+use mehari_harness::{against_apache, needs, Request, Rung, Server};
 
 /// A script that answers the same on every rung, the first time and the second.
 struct Row {
@@ -103,10 +103,7 @@ fn scripts_of_the_guide_answer_the_same_on_every_rung() {
 
 #[test]
 fn scripts_of_the_guide_answer_the_same_under_mod_perl() {
-    if !mehari_harness::apache::is_installed() {
-        eprintln!("SKIPPED: apache2 or libapache2-mod-perl2 is not installed");
-        return;
-    }
+    needs!("apache2-bin", "libapache2-mod-perl2");
     let rungs = [Rung::Cgi, Rung::PerlRun, Rung::Registry];
     let site = Server::builder().fixtures("guide").conf(ONE_WORKER);
     let folder = site.folder_of("scripts");

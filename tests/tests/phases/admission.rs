@@ -4,7 +4,7 @@
 //! What the handlers answer stands in the query, so that one place of the site serves for many cases.
 
 use super::*;
-use mehari_harness::{apache, Answer};
+use mehari_harness::{needs, Answer};
 use std::fmt::Write;
 
 const MODULE: &str = r#"
@@ -210,10 +210,7 @@ fn essence(answer: &Answer) -> String {
 
 #[test]
 fn who_is_let_in_is_who_apache_lets_in() {
-    if !apache::is_installed() {
-        eprintln!("SKIPPED: apache2 or libapache2-mod-perl2 is not installed (packaging/install-needs test)");
-        return;
-    }
+    needs!("apache2-bin", "libapache2-mod-perl2");
     let (ours, theirs, cases) = sites();
     let (ours, theirs) = (ours.start(), theirs.on_apache().start());
     let (mut to_us, mut to_them) = (ours.connect(), theirs.connect());

@@ -1,6 +1,6 @@
 //! Apache::Session: what a visitor put into a basket is there on the next page, whichever worker serves it.
 
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{needs, Builder, Pair, Request, Server};
 
 fn site() -> Builder {
     Server::builder()
@@ -10,12 +10,7 @@ fn site() -> Builder {
 
 #[test]
 fn basket_is_kept_by_every_store() {
-    if !std::path::Path::new("/usr/share/perl5/Apache/Session/File.pm").exists() {
-        eprintln!(
-            "SKIPPED: libapache-session-perl is not installed (packaging/install-needs programs)"
-        );
-        return;
-    }
+    needs!("libapache-session-perl");
     for store in ["file", "flex"] {
         let mut user = Pair::start(site);
         let basket = format!("/perl/basket.pl?store={store}");
@@ -37,9 +32,7 @@ fn basket_is_kept_by_every_store() {
 
 #[test]
 fn cookie_of_nobody_begins_a_new_session() {
-    if !std::path::Path::new("/usr/share/perl5/Apache/Session/File.pm").exists() {
-        return;
-    }
+    needs!("libapache-session-perl");
     let mut user = Pair::start(site);
     let stranger =
         Request::get("/perl/basket.pl").field("Cookie", "basket=0123456789abcdef0123456789abcdef");

@@ -1,6 +1,6 @@
 //! Apache::ASP, unchanged from its package: the MyBookmarks application of the tuning article and every page of eg/.
 
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{needs, Builder, Pair, Request, Server};
 
 const PACKAGE: &str = "/usr/share/doc/libapache-asp-perl/html";
 
@@ -30,21 +30,9 @@ const VARYING: &[(&str, &str)] = &[
     ),
 ];
 
-fn is_installed() -> bool {
-    let there = std::path::Path::new(PACKAGE).exists();
-    if !there {
-        eprintln!(
-            "SKIPPED: libapache-asp-perl is not installed (packaging/install-needs programs)"
-        );
-    }
-    there
-}
-
 #[test]
 fn bookmarks_are_kept_between_logging_in_and_logging_out() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libapache-asp-perl");
     let mut user = Pair::start(site).mask(VARYING);
     let page = user.get("/bookmarks/").expect(200);
     assert!(page.contains("welcome to the MyBookmarks"), "{page}");
@@ -133,9 +121,7 @@ const UNORDERED: &[&str] = &[
 
 #[test]
 fn pages_of_the_examples_are_the_same() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libapache-asp-perl");
     let mut user = Pair::start(site).mask(VARYING);
     let differing: Vec<_> = PAGES
         .iter()
@@ -154,9 +140,7 @@ fn pages_of_the_examples_are_the_same() {
 /// As a visitor fills them in: values come back, counts go on, cookies are set, what is abandoned begins anew.
 #[test]
 fn forms_of_the_examples_do_what_they_say() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libapache-asp-perl");
     let mut user = Pair::start(site).mask(VARYING);
     let page = user
         .form("/eg/form.asp", "name=Wilma+%3CFlint%3E")
@@ -200,9 +184,7 @@ fn forms_of_the_examples_do_what_they_say() {
 #[test]
 #[ignore = "the page sleeps for seconds: make programs"]
 fn page_that_cleans_up_after_a_long_time_is_the_same() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libapache-asp-perl");
     let mut user = Pair::start(site).mask(VARYING);
     user.get("/eg/register_cleanup.asp").expect(200);
 }

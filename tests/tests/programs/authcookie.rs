@@ -1,6 +1,6 @@
 //! Apache2_4::AuthCookie, its examples' pages unchanged: shut out, wrong password, logged in, logged out.
 
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{needs, Builder, Pair, Request, Server};
 
 const PAGES: &str = "/usr/share/doc/libapache2-authcookie-perl/examples/docs";
 
@@ -12,10 +12,7 @@ fn site() -> Builder {
 
 #[test]
 fn protected_page_is_shown_to_whoever_has_logged_in() {
-    if !std::path::Path::new(PAGES).exists() {
-        eprintln!("SKIPPED: libapache2-authcookie-perl is not installed (packaging/install-needs programs)");
-        return;
-    }
+    needs!("libapache2-authcookie-perl");
     let mut user = Pair::start(site);
     user.get("/docs/index.html").expect(200);
     let page = user.get("/docs/protected/get_me.html?x=1").expect(403);
@@ -44,9 +41,7 @@ fn protected_page_is_shown_to_whoever_has_logged_in() {
 
 #[test]
 fn user_of_another_name_is_refused() {
-    if !std::path::Path::new(PAGES).exists() {
-        return;
-    }
+    needs!("libapache2-authcookie-perl");
     let mut user = Pair::start(site);
     let form = "destination=/docs/myuser/get_me.html&credential_0=some-user&credential_1=some%20pass%20%26%20more";
     user.follow(&Request::form("/LOGIN", form)).expect(200);
@@ -56,9 +51,7 @@ fn user_of_another_name_is_refused() {
 /// Whoever has logged in is still not everybody; nor does a cookie from before the log out, or another's name, help.
 #[test]
 fn page_of_one_user_is_shut_to_another() {
-    if !std::path::Path::new(PAGES).exists() {
-        return;
-    }
+    needs!("libapache2-authcookie-perl");
     let mut user = Pair::start(site);
     user.get("/docs/myuser/get_me.html").expect(403);
     let unknown = "destination=/docs/myuser/get_me.html&credential_0=nobody&credential_1=Hero";

@@ -1,20 +1,6 @@
 //! FastCGI scripts under `SetHandler fcgid-script`, beside Apache's mod_fcgid.
 
-use mehari_harness::{Builder, Pair, Request, Server};
-use std::path::Path;
-
-const NEEDED: &[&str] = &[
-    "/usr/lib/apache2/modules/mod_fcgid.so",
-    "/usr/share/perl5/CGI/Fast.pm",
-];
-
-fn is_installed() -> bool {
-    let there = NEEDED.iter().all(|file| Path::new(file).exists());
-    if !there {
-        eprintln!("SKIPPED: libapache2-mod-fcgid or libcgi-fast-perl is not installed (packaging/needs/programs)");
-    }
-    there
-}
+use mehari_harness::{needs, Builder, Pair, Request, Server};
 
 fn site() -> Builder {
     Server::builder().program_site("fcgid").folder("run")
@@ -22,9 +8,7 @@ fn site() -> Builder {
 
 #[test]
 fn scripts_are_programs_that_stay_and_see_what_they_see_under_mod_fcgid() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
     let mut user = Pair::start(site).mask(&[("(?:first|again)", "(call)")]);
     user.get("/f/echo.fcgi").expect(200);
     // The program and the socket it is asked by stay.
@@ -45,9 +29,7 @@ fn scripts_are_programs_that_stay_and_see_what_they_see_under_mod_fcgid() {
 
 #[test]
 fn script_that_fails_is_answered_for_and_started_anew_when_it_was_mended() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libapache2-mod-fcgid", "libcgi-fast-perl");
     let mut server = site().start();
     let begun = std::time::Instant::now();
     let status = server.get("/f/fails.fcgi").status;

@@ -1,10 +1,8 @@
 //! gitweb, unchanged from its package, under ModPerl::Registry: a walk through a small repository.
 
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{needs, Builder, Pair, Request, Server};
 use std::path::Path;
 use std::process::Command;
-
-const SCRIPT: &str = "/usr/lib/cgi-bin/gitweb.cgi";
 
 fn site() -> Builder {
     let builder = Server::builder().program_site("gitweb").folder("projects");
@@ -102,10 +100,7 @@ const REFUSED: &[(&str, u16)] = &[
 
 #[test]
 fn pages_of_a_repository_are_the_same() {
-    if !Path::new(SCRIPT).exists() {
-        eprintln!("SKIPPED: gitweb is not installed (packaging/install-needs programs)");
-        return;
-    }
+    needs!("gitweb");
     let mut user = Pair::start(site).mask(VARYING);
     let request = |page: &str| Request::get(&format!("/gitweb/gitweb.cgi{page}"));
     let mut differing: Vec<_> = PAGES

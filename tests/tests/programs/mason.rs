@@ -1,26 +1,14 @@
 //! HTML::Mason's ApacheHandler, unchanged from its package: components, arguments, the component cache, errors.
 
-use mehari_harness::{Builder, Pair, Request, Server};
+use mehari_harness::{needs, Builder, Pair, Request, Server};
 
 fn site() -> Builder {
     Server::builder().program_site("mason").folder("state")
 }
 
-fn is_installed() -> bool {
-    let there = std::path::Path::new("/usr/share/perl5/HTML/Mason/ApacheHandler.pm").exists();
-    if !there {
-        eprintln!(
-            "SKIPPED: libhtml-mason-perl is not installed (packaging/install-needs programs)"
-        );
-    }
-    there
-}
-
 #[test]
 fn components_answer_the_same() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libhtml-mason-perl", "libcache-cache-perl");
     let mut user = Pair::start(site).mask(&[(r"\[\w+:[^\]]*\]", "(place)")]);
     let pages = [
         "index.html",
@@ -52,9 +40,7 @@ fn components_answer_the_same() {
 
 #[test]
 fn component_cache_lasts_from_one_request_to_the_next() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libhtml-mason-perl", "libcache-cache-perl");
     let mut user = Pair::start(site);
     assert!(user
         .get("/mason/cached.html")
@@ -79,9 +65,7 @@ fn component_cache_lasts_from_one_request_to_the_next() {
 
 #[test]
 fn changed_component_is_compiled_again() {
-    if !is_installed() {
-        return;
-    }
+    needs!("libhtml-mason-perl", "libcache-cache-perl");
     let mut user = Pair::start(site);
     user.get("/mason/plain.txt").expect(200);
     for server in user.servers() {

@@ -1,7 +1,7 @@
 //! Applications of Dancer2, Catalyst and Mojolicious under psgi, and Mojolicious as a CGI script: a user's walk through each.
 
 use mehari_harness::cookies::Cookies;
-use mehari_harness::{Answer, Request, Server};
+use mehari_harness::{needs, Answer, Request, Server};
 
 fn site() -> Server {
     Server::builder().program_site("psgi_apps").start()
@@ -38,28 +38,10 @@ fn upload(target: &str) -> Request {
     Request::post(target, body).field("Content-Type", "multipart/form-data; boundary=XX")
 }
 
-fn has(module: &str) -> bool {
-    let found = std::process::Command::new("perl")
-        .args([&format!("-M{module}"), "-e", "1"])
-        .stderr(std::process::Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if !found {
-        eprintln!("SKIPPED: {module} is not installed (packaging/install-needs programs)");
-    }
-    found
-}
-
-fn has_all() -> bool {
-    ["Dancer2", "Catalyst", "Mojolicious"].into_iter().all(has)
-}
-
 #[test]
 #[ignore = "loads three frameworks: make programs"]
 fn dancer_application_works() {
-    if !has_all() {
-        return;
-    }
+    needs!("libdancer2-perl", "libcatalyst-perl", "libmojolicious-perl");
     let server = site();
     let mut user = Browser::before(&server);
     let page = user.get("/dancer/?name=Wilma").expect(200);
@@ -86,9 +68,7 @@ fn dancer_application_works() {
 #[test]
 #[ignore = "loads three frameworks: make programs"]
 fn catalyst_application_works() {
-    if !has_all() {
-        return;
-    }
+    needs!("libdancer2-perl", "libcatalyst-perl", "libmojolicious-perl");
     let server = site();
     let mut user = Browser::before(&server);
     assert_eq!(user.get("/catalyst/").expect(200), "the shop at /catalyst/");
@@ -117,9 +97,7 @@ fn catalyst_application_works() {
 #[test]
 #[ignore = "loads three frameworks: make programs"]
 fn mojolicious_application_works_as_psgi_and_as_cgi() {
-    if !has_all() {
-        return;
-    }
+    needs!("libdancer2-perl", "libcatalyst-perl", "libmojolicious-perl");
     let server = site();
     for place in ["/mojo", "/cgi/mojo.pl"] {
         let mut user = Browser::before(&server);

@@ -4,7 +4,7 @@ mod client;
 mod pair;
 
 use client::Client;
-use mehari_harness::{eventually, Builder, Connection, Server, PATIENCE};
+use mehari_harness::{eventually, needs_machine, Builder, Connection, Server, PATIENCE};
 use pair::{parameters, Pair};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::ServerName;
@@ -366,10 +366,10 @@ fn each_virtual_host_shows_its_certificate_and_keeps_its_rules_about_clients() {
 
 #[test]
 fn key_that_only_root_may_read_serves_a_server_that_is_somebody_else_and_outlives_a_reload() {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: only root can start a server that becomes another user");
-        return;
-    }
+    needs_machine!(
+        rustix::process::geteuid().is_root(),
+        "only root can start a server that becomes another user"
+    );
     let own = Pair::of("site.example");
     let spy = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
         for ('@ROOT@/tls/site.key', \"/proc/$ENV{QUERY_STRING}/mem\") { print open(my $file, '<', $_) ? \"read $_\" : \"$!\", \"\\n\" }\n";

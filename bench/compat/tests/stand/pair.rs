@@ -38,7 +38,7 @@ impl Pair {
         run(&program, &self.words(line), self.folder.path())
     }
 
-    /// `None` where the original is not installed, which is said.
+    /// `None` where the original is not installed: the test counts as skipped.
     pub fn theirs(&self, line: &str) -> Option<Ran> {
         let program = original(self.name)?;
         Some(run(&program, &self.words(line), self.folder.path()))
