@@ -8,6 +8,7 @@ mod census;
 mod flow;
 mod head;
 mod line;
+mod outgoing;
 mod presence;
 mod program;
 mod receive;
@@ -25,6 +26,7 @@ use census::Census;
 use h2::server::Connection;
 use line::Line;
 use mehari_config::{ConnectionLimits, LogLevel};
+use outgoing::Outgoing;
 use presence::{Presence, Working};
 use std::future::{poll_fn, Future};
 use std::pin::pin;
@@ -76,11 +78,13 @@ where
     presence.rest(&shared);
     let peer = Rc::new(takeover.peer);
     let began = shared.clock.tick();
+    let outgoing = Rc::new(Outgoing::new(&shared.unsent));
     let mut host = Host {
         shared,
         connection,
         presence,
         peer: peer.clone(),
+        outgoing: outgoing.clone(),
         leaving: false,
         began,
         line,
@@ -100,7 +104,7 @@ where
         if host.condemned {
             continue;
         }
-        let stream = Stream::new(host.shared.clone(), peer.clone(), respond);
+        let stream = Stream::new(host.shared.clone(), peer.clone(), outgoing.clone(), respond);
         let Some(rest) = stream.begin(request) else {
             host.presence.still_here(&host.shared);
             continue;
@@ -144,6 +148,7 @@ struct Host<S, D: Dispatch> {
     connection: Connection<Line<S>, Bytes>,
     presence: Rc<Presence>,
     peer: Rc<Peer>,
+    outgoing: Rc<Outgoing>,
     /// GOAWAY has been sent.
     leaving: bool,
     began: Duration,
@@ -176,7 +181,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, D: Dispatch> Host<S, D> {
                 self.listens = true;
                 self.ask_whether_it_listens();
             }
-            match self.line.poll_end_round(cx) {
+            let ended = self.line.poll_end_round(cx);
+            self.outgoing.wake();
+            match ended {
                 Poll::Ready(Err(_)) => return Poll::Ready(None),
                 // All it asked for has been answered, and has left.
                 Poll::Ready(Ok(())) if self.is_at_its_end() => {

@@ -1,5 +1,6 @@
 //! What every connection of a front uses. One thread, so cells instead of locks.
 
+use crate::backlog::Unsent;
 use crate::cache::Cache;
 use crate::clock::Clock;
 use crate::crew::Crew;
@@ -61,8 +62,8 @@ pub struct Shared<D: Dispatch> {
     pub pages: Pages,
     /// For bytes that are counted or thrown away before anything else runs.
     pub scratch: RefCell<Vec<u8>>,
-    /// Bytes of programs' responses in memory that clients have not taken yet.
-    pub held: Rc<Cell<usize>>,
+    /// Bytes of responses in memory that clients have not taken yet.
+    pub unsent: Rc<Unsent>,
     pub stopping: Cell<bool>,
     pub counts: Counts,
     tls: RefCell<Option<Rc<Hosts>>>,
@@ -142,7 +143,7 @@ impl<D: Dispatch> Shared<D> {
             digests: Digests::default(),
             pages: Pages::default(),
             scratch: RefCell::default(),
-            held: Rc::default(),
+            unsent: Rc::default(),
             stopping: Cell::new(false),
             counts: Counts::default(),
             tls: RefCell::default(),

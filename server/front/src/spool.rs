@@ -6,12 +6,14 @@
 //! write: a write to the page cache is memory speed until the kernel makes writers wait for the
 //! disk, and then it must not be the loop that waits.
 
+mod container;
 mod take;
 
+pub use container::Container;
+use container::Region;
 use std::fs::File;
 use std::future::{poll_fn, Future};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
@@ -28,7 +30,9 @@ pub struct Spool {
     memory: Vec<u8>,
     /// The ones before, on their way into the file.
     writing: Option<Writing>,
-    file: Option<Arc<File>>,
+    file: Option<Arc<Region>>,
+    /// Where the file comes from, if others share it.
+    container: Option<Arc<Container>>,
     /// Bytes that went through the file, and bytes of them that were taken out again.
     written: u64,
     taken: u64,
@@ -42,7 +46,7 @@ pub struct Spool {
 
 struct Writing {
     batch: Arc<Vec<u8>>,
-    thread: JoinHandle<io::Result<Arc<File>>>,
+    thread: JoinHandle<io::Result<Arc<Region>>>,
 }
 
 impl Default for Spool {
@@ -58,6 +62,7 @@ impl Spool {
             memory: Vec::new(),
             writing: None,
             file: None,
+            container: None,
             written: 0,
             taken: 0,
             reading: None,
@@ -65,6 +70,13 @@ impl Spool {
             broken: false,
             failure: None,
         }
+    }
+
+    /// A spool whose file is a part of another one's, as large as that lets it become.
+    pub fn within(container: &Arc<Container>) -> Spool {
+        let mut spool = Spool::with_ring(container.region());
+        spool.container = Some(container.clone());
+        spool
     }
 
     /// Bytes that are in it.
@@ -125,19 +137,20 @@ impl Spool {
 
     fn start_writing(&mut self) {
         let batch = Arc::new(std::mem::take(&mut self.memory));
-        let (file, at, ring) = (self.file.clone(), self.written % self.ring, self.ring);
+        let (file, container) = (self.file.clone(), self.container.clone());
+        let (at, ring) = (self.written % self.ring, self.ring);
         let bytes = batch.clone();
         let thread = tokio::task::spawn_blocking(move || {
-            let file = match file {
-                Some(file) => file,
-                // O_TMPFILE in TMPDIR, or created and unlinked where the file system has no such thing.
-                None => Arc::new(tempfile::tempfile()?),
+            let region = match (file, container) {
+                (Some(region), _) => region,
+                (None, Some(container)) => Arc::new(Container::open(&container)?),
+                (None, None) => Arc::new(Region::alone()?),
             };
             let to_end = usize::try_from(ring - at).unwrap_or(usize::MAX);
             let (first, second) = bytes.split_at(to_end.min(bytes.len()));
-            file.write_all_at(first, at)?;
-            file.write_all_at(second, 0)?;
-            Ok(file)
+            region.write(first, at)?;
+            region.write(second, 0)?;
+            Ok(region)
         });
         self.writing = Some(Writing { batch, thread });
     }
@@ -179,11 +192,7 @@ impl Spool {
         }
         match self.file.take() {
             None => Ok(Spooled::Memory(std::mem::take(&mut self.memory))),
-            Some(file) => {
-                // Nothing moved its offset: it is read from its beginning.
-                let file = Arc::try_unwrap(file).or_else(|shared| shared.try_clone())?;
-                Ok(Spooled::File(file, self.written))
-            }
+            Some(region) => Ok(Spooled::File(region.into_file()?, self.written)),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod flow;
 mod rows;
+mod unsent;
 mod wire;
 
 use mehari_harness::{eventually, Server, PATIENCE};

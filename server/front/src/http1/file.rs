@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Current, Gone};
 use crate::dispatch::Dispatch;
-use crate::handler::file::body::FileBody;
+use crate::handler::file::body::{FileBody, WINDOW};
 use crate::socket::Stream;
 use std::future::poll_fn;
 use std::io;
@@ -40,7 +40,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// False: that was all.
     async fn copy_window(&mut self, turn: &mut Current, body: &mut FileBody) -> io::Result<bool> {
         let before = self.output.bytes.len();
-        let more = body.read(&mut self.output.bytes).await;
+        let more = body.read(&mut self.output.bytes, WINDOW).await;
         turn.sent += (self.output.bytes.len() - before) as u64;
         if more? {
             self.flush_if_large().await.map_err(gone)?;

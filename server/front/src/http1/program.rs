@@ -253,7 +253,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
             filter::apply(plan, turn.is_head, &mut head, &mut lines, backend).await;
         }
         let length = lines.content_length.or(head.content_length);
-        let mut stream = Body::new(turn, &head, length, &self.shared.held);
+        let mut stream = Body::new(turn, &head, length, &self.shared.unsent);
         poll_fn(|cx| {
             let mut scratch = self.shared.scratch.borrow_mut();
             stream.learn_length(cx, backend, &mut scratch);

@@ -2,14 +2,13 @@
 
 use super::output::Output;
 use super::reply::Length;
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Unsent};
 use crate::dispatch::Exchange;
 use crate::handler::{Backend, Fault};
 use crate::request::Protocol;
 use crate::status;
 use crate::turn::Turn;
 use mehari_pool::Head;
-use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -53,7 +52,7 @@ impl Stream {
         turn: &Turn,
         head: &Head,
         content_length: Option<u64>,
-        held: &Rc<Cell<usize>>,
+        unsent: &Rc<Unsent>,
     ) -> Stream {
         let bodiless = status::has_no_body(head.status);
         let length = match (content_length, turn.protocol) {
@@ -69,7 +68,7 @@ impl Stream {
             whole: false,
             sent: 0,
             stalled: false,
-            backlog: Backlog::new(held),
+            backlog: Backlog::new(unsent, None),
         }
     }
 
@@ -167,25 +166,23 @@ impl Stream {
             return returned;
         }
         // Asked each time: it also keeps the write to the file going.
-        let has_room = self.backlog.has_room(cx, unsent);
+        let room = self.backlog.room(cx, unsent);
         if self.backlog.is_empty() && unsent < AT_HAND {
             output.compact();
-            return returned + self.poll_take(cx, backend, &mut output.bytes);
+            return returned + self.poll_take(cx, backend, &mut output.bytes, ROOM);
         }
-        match has_room {
-            true => {
-                let mut memory = std::mem::take(self.backlog.memory());
-                let taken = self.poll_take(cx, backend, &mut memory);
-                *self.backlog.memory() = memory;
-                returned + taken
-            }
-            false => returned,
+        if room == 0 {
+            return returned;
         }
+        let mut memory = std::mem::take(self.backlog.memory());
+        let taken = self.poll_take(cx, backend, &mut memory, room);
+        *self.backlog.memory() = memory;
+        returned + taken
     }
 
     /// The output is empty: what waited longest is next.
     fn poll_return(&mut self, cx: &mut Context<'_>, output: &mut Output) -> usize {
-        match self.backlog.poll_take(cx) {
+        match self.backlog.poll_take(cx, usize::MAX) {
             Poll::Ready(Ok(Some(bytes))) => {
                 let count = bytes.len();
                 output.refill(bytes);
@@ -206,6 +203,7 @@ impl Stream {
         cx: &mut Context<'_>,
         backend: &mut Backend<P>,
         into: &mut Vec<u8>,
+        room: usize,
     ) -> usize {
         let before = into.len();
         let chunked = self.length == Length::Chunked && !self.silent;
@@ -213,7 +211,7 @@ impl Stream {
             into.extend_from_slice(&[0; SIZE_LINE]);
         }
         let start = into.len();
-        let taken = backend.poll_body(cx, into, ROOM);
+        let taken = backend.poll_body(cx, into, room);
         let count = into.len() - start;
         match taken {
             Poll::Ready(Ok(false)) => self.state = State::Done,

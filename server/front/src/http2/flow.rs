@@ -1,5 +1,6 @@
 //! The body of a program's response on its way into a stream, as the client's window allows.
 
+use super::outgoing::Outgoing;
 use super::stream::Gone;
 use crate::backlog::Backlog;
 use crate::dispatch::Exchange;
@@ -7,10 +8,11 @@ use crate::handler::{Backend, Fault};
 use bytes::Bytes;
 use h2::SendStream;
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Taken from a program at a time.
-const ROOM: usize = 64 * 1024;
+/// Bytes of its window that a stream asks for at a time.
+const AT_ONCE: usize = 256 * 1024;
 
 #[derive(Debug)]
 enum State {
@@ -27,6 +29,8 @@ enum State {
 
 pub struct Flow {
     stream: SendStream<Bytes>,
+    outgoing: Rc<Outgoing>,
+    rounds: u64,
     /// What the client has not been sent yet, but for the piece that is next.
     backlog: Backlog,
     piece: Bytes,
@@ -36,6 +40,8 @@ pub struct Flow {
     silent: bool,
     state: State,
     ended: bool,
+    /// There are bytes for the client, and it takes none.
+    blocked: bool,
     pub sent: u64,
     /// The client's write limit is running.
     pub stalled: bool,
@@ -43,19 +49,22 @@ pub struct Flow {
 
 impl Flow {
     pub fn new(
-        stream: SendStream<Bytes>,
+        (stream, outgoing): (SendStream<Bytes>, Rc<Outgoing>),
         backlog: Backlog,
         length: Option<u64>,
         silent: bool,
     ) -> Flow {
         Flow {
             stream,
+            rounds: outgoing.rounds(),
+            outgoing,
             backlog,
             piece: Bytes::new(),
             left: length,
             silent,
             state: State::Open,
             ended: silent,
+            blocked: false,
             sent: 0,
             stalled: false,
         }
@@ -69,11 +78,11 @@ impl Flow {
         backend: &mut Backend<P>,
     ) -> usize {
         let mut taken = 0;
-        let has_room = self.backlog.has_room(cx, self.piece.len());
-        while has_room && taken < ROOM && matches!(self.state, State::Open) {
+        let room = self.backlog.room(cx, self.piece.len());
+        while taken < room && matches!(self.state, State::Open) {
             let memory = self.backlog.memory();
             let before = memory.len();
-            let said = backend.poll_body(cx, memory, ROOM);
+            let said = backend.poll_body(cx, memory, room - taken);
             let count = memory.len() - before;
             taken += count;
             match said {
@@ -109,10 +118,19 @@ impl Flow {
         }
     }
 
-    /// Sends what the client's window allows.
+    /// Sends what the client's window allows; what waits in a file is not read before.
     pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Result<usize, Gone> {
+        self.blocked = false;
+        let unsent = self.piece.len() as u64 + self.backlog.length();
+        if unsent == 0 {
+            return Ok(0);
+        }
+        let Poll::Ready(room) = self.poll_room(cx, unsent)? else {
+            self.blocked = true;
+            return Ok(0);
+        };
         if self.piece.is_empty() {
-            match self.backlog.poll_take(cx) {
+            match self.backlog.poll_take(cx, room) {
                 Poll::Ready(Ok(bytes)) => self.piece = bytes.unwrap_or_default().into(),
                 Poll::Ready(Err(error)) => {
                     self.backlog.clear();
@@ -124,29 +142,45 @@ impl Flow {
         if self.piece.is_empty() {
             return Ok(0);
         }
-        self.stream.reserve_capacity(self.piece.len());
-        while self.stream.capacity() == 0 {
-            match self.stream.poll_capacity(cx) {
-                Poll::Ready(Some(Ok(_))) => {}
-                Poll::Ready(_) => return Err(Gone),
-                Poll::Pending => return Ok(0),
-            }
-        }
-        let count = self.stream.capacity().min(self.piece.len());
-        let piece = self.piece.split_to(count);
+        let piece = self.piece.split_to(room.min(self.piece.len()));
+        let count = piece.len();
         self.ended = matches!(self.state, State::Done | State::Overlong) && self.is_done();
         self.sent += count as u64;
+        let piece = self.outgoing.count(piece);
         let sent = self.stream.send_data(piece, self.ended);
         sent.map(|()| count).map_err(|_| Gone)
     }
 
+    /// Waits until some of so many bytes may be sent; how many.
+    fn poll_room(&mut self, cx: &mut Context<'_>, unsent: u64) -> Result<Poll<usize>, Gone> {
+        if self.outgoing.poll_room(cx).is_pending() {
+            return Ok(Poll::Pending);
+        }
+        self.stream
+            .reserve_capacity(unsent.min(AT_ONCE as u64) as usize);
+        while self.stream.capacity() == 0 {
+            match self.stream.poll_capacity(cx) {
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(_) => return Err(Gone),
+                Poll::Pending => return Ok(Poll::Pending),
+            }
+        }
+        Ok(Poll::Ready(self.stream.capacity()))
+    }
+
+    /// The client has taken bytes of other streams since this was last asked.
+    pub fn client_takes_others(&mut self) -> bool {
+        let rounds = self.outgoing.rounds();
+        std::mem::replace(&mut self.rounds, rounds) != rounds
+    }
+
     /// The program has said all, and the client has been sent all of it.
     pub fn is_done(&self) -> bool {
-        !matches!(self.state, State::Open) && !self.waits_for_client() && self.backlog.is_empty()
+        !matches!(self.state, State::Open) && self.piece.is_empty() && self.backlog.is_empty()
     }
 
     pub fn waits_for_client(&self) -> bool {
-        !self.piece.is_empty()
+        self.blocked
     }
 
     /// Ends the stream as its body ended: a client that got less than all must see a reset.

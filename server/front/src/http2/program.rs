@@ -274,8 +274,10 @@ impl<D: Dispatch> Stream<D> {
             .respond
             .send_response(response, silent)
             .map_err(|_| Gone)?;
-        let backlog = Backlog::new(&self.shared.held);
-        let mut flow = Flow::new(stream, backlog, length, silent);
+        let share = self.outgoing.share.clone();
+        let backlog = Backlog::new(&self.shared.unsent, Some(share));
+        let outgoing = self.outgoing.clone();
+        let mut flow = Flow::new((stream, outgoing), backlog, length, silent);
         let result = poll_fn(|cx| self.poll_flow(cx, turn, head, &mut flow, backend)).await;
         turn.sent = flow.sent;
         if let Some(remark) = flow.remark() {
@@ -305,7 +307,7 @@ impl<D: Dispatch> Stream<D> {
             if flow.is_done() {
                 return Poll::Ready(flow.end());
             }
-            if sent > 0 {
+            if sent > 0 || flow.client_takes_others() {
                 flow.stalled = false;
             }
             if taken + sent == 0 {

@@ -5,6 +5,7 @@ use super::stream::{Gone, Stream};
 use crate::answer::{Answer, Content};
 use crate::deadline::{Alarm, Phase};
 use crate::dispatch::Dispatch;
+use crate::handler::file::body::{FileBody, WINDOW};
 use crate::handler::lua::{self, LateRequest, Response as Scripted};
 use crate::header_rules;
 use crate::lines;
@@ -49,19 +50,32 @@ impl<D: Dispatch> Stream<D> {
             Content::Bytes(bytes) => self.send(turn, &mut stream, bytes.into(), true).await,
             Content::Cached(resource) => self.send(turn, &mut stream, resource.bytes(), true).await,
             Content::Shared(bytes) => self.send(turn, &mut stream, bytes, true).await,
-            Content::File(mut body) => loop {
-                let mut window = Vec::new();
-                let more = body.read(&mut window).await;
-                let more = more.map_err(|error| {
-                    let text = format!("a file became unreadable while it was sent: {error}");
-                    self.log(turn, head, &text);
-                    Gone
-                })?;
-                self.send(turn, &mut stream, window.into(), !more).await?;
-                if !more {
-                    return Ok(());
-                }
-            },
+            Content::File(body) => self.send_file(turn, head, &mut stream, *body).await,
+        }
+    }
+
+    /// Sends a file as the client's window allows: nothing of it is read for a client that takes nothing.
+    async fn send_file(
+        &mut self,
+        turn: &mut Turn,
+        head: &Head,
+        stream: &mut SendStream<Bytes>,
+        mut body: FileBody,
+    ) -> Result<(), Gone> {
+        loop {
+            let wanted = body.length().clamp(1, WINDOW as u64) as usize;
+            let room = self.room(stream, wanted).await?;
+            let mut window = Vec::new();
+            let more = body.read(&mut window, room).await;
+            let more = more.map_err(|error| {
+                let text = format!("a file became unreadable while it was sent: {error}");
+                self.log(turn, head, &text);
+                Gone
+            })?;
+            self.send(turn, stream, window.into(), !more).await?;
+            if !more {
+                return Ok(());
+            }
         }
     }
 
@@ -137,20 +151,36 @@ impl<D: Dispatch> Stream<D> {
                 false => Ok(()),
             };
         }
-        let limit = self.shared.site().limits.write_timeout;
         while !bytes.is_empty() {
-            self.seat().enter(&self.shared.clock, Phase::Write, limit);
-            stream.reserve_capacity(bytes.len());
-            let room = poll_fn(|cx| self.poll_room(cx, stream)).await?;
+            let room = self.room(stream, bytes.len()).await?;
             let piece = bytes.split_to(room.min(bytes.len()));
             turn.sent += piece.len() as u64;
             stream
-                .send_data(piece, last && bytes.is_empty())
+                .send_data(self.outgoing.count(piece), last && bytes.is_empty())
                 .map_err(|_| Gone)?;
         }
         self.seat()
             .enter(&self.shared.clock, Phase::Work, Duration::MAX);
         Ok(())
+    }
+
+    /// Waits until some of `wanted` bytes may be sent; how many.
+    async fn room(&mut self, stream: &mut SendStream<Bytes>, wanted: usize) -> Result<usize, Gone> {
+        let limit = self.shared.site().limits.write_timeout;
+        self.seat().enter(&self.shared.clock, Phase::Write, limit);
+        let mut rounds = self.outgoing.rounds();
+        poll_fn(|cx| {
+            if std::mem::replace(&mut rounds, self.outgoing.rounds()) != rounds {
+                // The client takes bytes, if those of other streams.
+                self.seat().enter(&self.shared.clock, Phase::Write, limit);
+            }
+            if self.outgoing.poll_room(cx).is_pending() {
+                return self.poll_late(cx);
+            }
+            stream.reserve_capacity(wanted);
+            self.poll_room(cx, stream)
+        })
+        .await
     }
 
     fn poll_room(

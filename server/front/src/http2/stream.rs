@@ -1,6 +1,7 @@
 //! One stream: a request and its response.
 
 use super::head::Head;
+use super::outgoing::Outgoing;
 use crate::cache::{self, Step};
 use crate::deadline::{Phase, Seat};
 use crate::dispatch::Dispatch;
@@ -34,6 +35,8 @@ pub struct Stream<D: Dispatch> {
     pub(super) shared: Rc<Shared<D>>,
     pub(super) peer: Rc<Peer>,
     seat: OnceCell<Seat>,
+    /// What all streams of its connection have on their way.
+    pub(super) outgoing: Rc<Outgoing>,
     pub(super) respond: SendResponse<Bytes>,
     /// Whose progress is kept while it is read.
     pub(super) tracked: Option<Rc<Upload>>,
@@ -49,10 +52,16 @@ pub(super) enum Next<D: Dispatch> {
 }
 
 impl<D: Dispatch> Stream<D> {
-    pub fn new(shared: Rc<Shared<D>>, peer: Rc<Peer>, respond: SendResponse<Bytes>) -> Stream<D> {
+    pub fn new(
+        shared: Rc<Shared<D>>,
+        peer: Rc<Peer>,
+        outgoing: Rc<Outgoing>,
+        respond: SendResponse<Bytes>,
+    ) -> Stream<D> {
         Stream {
             shared,
             peer,
+            outgoing,
             seat: OnceCell::new(),
             respond,
             tracked: None,

@@ -104,6 +104,11 @@ fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
         "Connections that are open.",
         shared.registry.open(),
     );
+    page.gauge(
+        "mehari_unsent_bytes",
+        "Bytes of responses in the front's memory that clients have not taken yet.",
+        shared.unsent.bytes(),
+    );
     let started = shared
         .started
         .duration_since(UNIX_EPOCH)

@@ -1,22 +1,24 @@
 //! Taking bytes out of a spool, first in, first out, while more go in.
 
 use super::{Spool, BATCH};
-use crate::handler::file::body::read_resident;
 use std::future::Future;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
 impl Spool {
-    /// The next bytes, a window of the file or all that is in memory. `None`: it is empty. What was
+    /// The next bytes: at most `most` out of the file, or all that is in memory. `None`: the spool is empty. What was
     /// written a moment ago is in the page cache and copied at once; a thread waits for the disk.
-    pub fn poll_take(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+    pub fn poll_take(
+        &mut self,
+        cx: &mut Context<'_>,
+        most: usize,
+    ) -> Poll<io::Result<Option<Vec<u8>>>> {
         if self.filed() == 0 {
             ready!(self.poll_written(cx));
         }
         if self.filed() > 0 {
-            return self.poll_window(cx).map_ok(Some);
+            return self.poll_window(cx, most).map_ok(Some);
         }
         // The file is empty: the pages it has are used again.
         (self.written, self.taken) = (0, 0);
@@ -24,9 +26,9 @@ impl Spool {
         Poll::Ready(Ok((!bytes.is_empty()).then_some(bytes)))
     }
 
-    fn poll_window(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+    fn poll_window(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<io::Result<Vec<u8>>> {
         if self.reading.is_none() {
-            if let Some(window) = self.read_now()? {
+            if let Some(window) = self.read_now(most)? {
                 self.taken += window.len() as u64;
                 return Poll::Ready(Ok(window));
             }
@@ -42,19 +44,20 @@ impl Spool {
     }
 
     /// A window out of the page cache, or `None` and a thread that reads it.
-    fn read_now(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    fn read_now(&mut self, most: usize) -> io::Result<Option<Vec<u8>>> {
+        let region = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let at = self.taken % self.ring;
-        let count = self.filed().min(BATCH as u64).min(self.ring - at) as usize;
+        let most = most.min(BATCH) as u64;
+        let count = self.filed().min(most).min(self.ring - at) as usize;
         let mut window = Vec::with_capacity(count);
-        match read_resident(file, at, count, &mut window)? {
+        match region.read_resident(at, count, &mut window)? {
             Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Some(_) => Ok(Some(window)),
             None => {
-                let file = file.clone();
+                let region = region.clone();
                 self.reading = Some(tokio::task::spawn_blocking(move || {
                     window.resize(count, 0);
-                    file.read_exact_at(&mut window, at)?;
+                    region.read(&mut window, at)?;
                     Ok(window)
                 }));
                 Ok(None)

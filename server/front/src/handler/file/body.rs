@@ -130,15 +130,16 @@ impl FileBody {
         &self.file
     }
 
-    /// Appends the next window. `Ok(false)`: everything has been read. An error also when the file
-    /// has become shorter than it was.
-    pub async fn read(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
+    /// Appends the next window, or the next `most` bytes if those are fewer; a small file that is to be kept is read
+    /// whole. `Ok(false)`: everything has been read. An error also when the file has become shorter than it was.
+    pub async fn read(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<bool> {
         let Some(part) = self.parts.front_mut() else {
             return Ok(false);
         };
         into.append(&mut part.text);
         let (start, length) = (part.start, part.length);
-        let wanted = length.min(WINDOW as u64) as usize;
+        let most = if self.fills { WINDOW } else { most.min(WINDOW) };
+        let wanted = length.min(most as u64) as usize;
         if wanted > 0 {
             let resident = match self.is_worth_a_look(start + wanted as u64) {
                 true => read_resident(&self.file, start, wanted, into)?,
@@ -326,7 +327,7 @@ mod tests {
 
         let mut body = resource.whole(&files).expect("open");
         let mut into = b"head".to_vec();
-        assert!(!body.read(&mut into).await.expect("read"));
+        assert!(!body.read(&mut into, WINDOW).await.expect("read"));
         assert_eq!(into, b"headfew words");
         assert_eq!(resource.body(), b"few words");
     }

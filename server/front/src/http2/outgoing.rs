@@ -1,0 +1,136 @@
+//! What the streams of a connection have handed to the protocol's library: a count of the bytes that it still holds.
+//!
+//! The library holds what the client's windows allow until the socket takes it. A client that grants large windows and
+//! reads nothing would fill the memory, so all streams of a connection together hand over only so many bytes at a time.
+
+use crate::backlog::{Share, Unsent};
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// Bytes at which the streams of one connection wait for the socket to take some, usually and while all responses
+/// of the server together fill much memory.
+const LIMIT: usize = 512 * 1024;
+const LIMIT_WHEN_CROWDED: usize = 64 * 1024;
+
+pub struct Outgoing {
+    handed: Arc<Handed>,
+    unsent: Rc<Unsent>,
+    /// For what waits before it is handed over.
+    pub share: Rc<Share>,
+    /// Streams that wait for the socket, and how often some of them were woken.
+    waiting: RefCell<Vec<Waker>>,
+    rounds: Cell<u64>,
+}
+
+/// Bytes that the library holds: of this connection, and of all.
+struct Handed {
+    own: AtomicUsize,
+    all: Arc<AtomicUsize>,
+}
+
+/// Bytes that are counted until the library lets them go.
+struct Counted {
+    bytes: Bytes,
+    handed: Arc<Handed>,
+}
+
+impl Outgoing {
+    pub fn new(unsent: &Rc<Unsent>) -> Outgoing {
+        Outgoing {
+            handed: Arc::new(Handed {
+                own: AtomicUsize::new(0),
+                all: unsent.handed.clone(),
+            }),
+            unsent: unsent.clone(),
+            share: Rc::default(),
+            waiting: RefCell::default(),
+            rounds: Cell::new(0),
+        }
+    }
+
+    /// The same bytes, counted from now on.
+    pub fn count(&self, bytes: Bytes) -> Bytes {
+        self.handed.own.fetch_add(bytes.len(), Ordering::Relaxed);
+        self.handed.all.fetch_add(bytes.len(), Ordering::Relaxed);
+        let handed = self.handed.clone();
+        Bytes::from_owner(Counted { bytes, handed })
+    }
+
+    fn has_room(&self) -> bool {
+        let limit = match self.unsent.is_crowded() {
+            true => LIMIT_WHEN_CROWDED,
+            false => LIMIT,
+        };
+        self.handed.own.load(Ordering::Relaxed) < limit
+    }
+
+    /// Waits until a stream may hand over bytes.
+    pub fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        let mut waiting = self.waiting.borrow_mut();
+        if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+            waiting.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    /// The socket has had its chance: streams that waited for it go on, in their order.
+    pub fn wake(&self) {
+        if self.waiting.borrow().is_empty() || !self.has_room() {
+            return;
+        }
+        self.rounds.set(self.rounds.get() + 1);
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Grows as long as the socket takes bytes that streams wait for.
+    pub fn rounds(&self) -> u64 {
+        self.rounds.get()
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let count = self.bytes.len();
+        self.handed.own.fetch_sub(count, Ordering::Relaxed);
+        self.handed.all.fetch_sub(count, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_wait_while_the_library_holds_much_and_go_on_when_it_lets_go() {
+        let unsent = Rc::<Unsent>::default();
+        let outgoing = Outgoing::new(&unsent);
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert!(outgoing.poll_room(cx).is_ready());
+        let mut held = outgoing.count(vec![7; LIMIT].into());
+        assert_eq!(unsent.bytes(), LIMIT);
+        assert!(outgoing.poll_room(cx).is_pending());
+        outgoing.wake();
+        assert_eq!(outgoing.rounds(), 0, "nothing has left");
+        let part = held.split_to(10);
+        drop(held);
+        assert_eq!(unsent.bytes(), LIMIT, "a part keeps the whole");
+        drop(part);
+        assert_eq!(unsent.bytes(), 0);
+        outgoing.wake();
+        assert_eq!(outgoing.rounds(), 1);
+        assert!(outgoing.poll_room(cx).is_ready());
+    }
+}
