@@ -3,7 +3,6 @@
 //! `run` prepares what all threads share (addresses, rendered bytes), lets them wait for one common
 //! origin, and joins them. All the rest happens in `worker`, one event loop a thread.
 
-pub(crate) mod address;
 mod cookies;
 mod epoll;
 mod gathering;
@@ -28,7 +27,8 @@ use std::time::{Duration, SystemTime};
 use crate::moment::Clock;
 use crate::observe::Observer;
 use crate::outcome::Outcome;
-use crate::plan::{Plan, PlanError, Schedule};
+use crate::plan::{Plan, Schedule};
+use crate::plan_error::PlanError;
 pub(crate) use epoll::Epoll;
 use prepared::Prepared;
 use worker::Worker;

@@ -13,6 +13,7 @@
 //!
 //! The driver counts, times and classifies; what is kept and printed is the observer's and the command's.
 
+mod address;
 mod arrivals;
 mod crossing;
 mod driver;
@@ -22,6 +23,7 @@ mod moment;
 mod observe;
 mod outcome;
 mod plan;
+mod plan_error;
 mod random;
 mod recorder;
 pub mod report;
@@ -33,9 +35,9 @@ mod url;
 mod verdict;
 mod words;
 
+pub use address::{first_that_answers, Address};
 pub use arrivals::Timetable;
 pub use crossing::nanoseconds_between_cores;
-pub use driver::address::{first_that_answers, Address};
 pub use driver::{run, Control};
 pub use measure::{measure, Measurement};
 pub use moment::{nanoseconds, Clock, Moment};
@@ -45,9 +47,9 @@ pub use observe::{
 };
 pub use outcome::{Outcome, ThreadOutcome, Totals};
 pub use plan::{
-    Arrivals, Connection, Pick, Plan, PlanError, Schedule, Sources, Stage, Stop, TlsPolicy,
-    TlsVersions,
+    Arrivals, Connection, Pick, Plan, Schedule, Sources, Stage, Stop, TlsPolicy, TlsVersions,
 };
+pub use plan_error::PlanError;
 pub use random::Random;
 pub use recorder::Recorder;
 pub use request::{Builder, Fields, Request};

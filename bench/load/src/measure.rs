@@ -5,14 +5,15 @@ use std::time::{Duration, SystemTime};
 
 use mehari_record::{Judgement, Latency, Machine, Record};
 
+use crate::address::Address;
 use crate::crossing::nanoseconds_between_cores;
-use crate::driver::address::Address;
 use crate::driver::{run, Control};
 use crate::live::Watched;
 use crate::moment::{nanoseconds, Moment};
 use crate::observe::FailureKind;
 use crate::outcome::Outcome;
-use crate::plan::{Plan, PlanError};
+use crate::plan::Plan;
+use crate::plan_error::PlanError;
 use crate::recorder::Recorder;
 use crate::verdict::{self, ceiling, counters::Counters};
 use crate::words;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::driver::address::Address;
+use crate::address::Address;
 use crate::moment::Moment;
 
 /// A finished run.

@@ -1,11 +1,11 @@
 //! What to do: requests, schedule, stop rule, connection. Built by the commands, checked here once,
 //! then only read by the driver's threads.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::plan_error::PlanError;
 use crate::request::Request;
 use crate::session::Session;
 
@@ -294,21 +294,3 @@ impl Plan {
         }
     }
 }
-
-/// Why a plan cannot be carried out: one line for its author. No load was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanError(String);
-
-impl PlanError {
-    pub fn new(why: impl Into<String>) -> PlanError {
-        PlanError(why.into())
-    }
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PlanError {}

@@ -3,7 +3,7 @@
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
-use crate::plan::PlanError;
+use crate::plan_error::PlanError;
 use crate::url::{Endpoint, Url};
 
 /// One request ready to be sent, any number of times.

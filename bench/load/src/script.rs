@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::PlanError;
+use crate::plan_error::PlanError;
 use crate::request::{Builder, Request};
 use crate::session::{Burst, OnFailure, Session};
 use crate::url::Url;

@@ -3,7 +3,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use crate::plan::PlanError;
+use crate::plan_error::PlanError;
 
 /// Where a connection goes: host, port and whether it is wrapped in TLS.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -78,16 +78,6 @@ impl Pattern {
         &self.text
     }
 
-    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
-    pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
-        let groups = self.groups(bytes)?;
-        let matched = crate::Matched {
-            facts: &crate::Nothing,
-            groups: Some((bytes.into(), groups)),
-        };
-        Some(crate::Text::groups(to).of(&matched))
-    }
-
     pub fn matches(&self, bytes: &[u8]) -> bool {
         match &self.engine {
             Engine::Linear(regex) => regex.is_match(bytes),

@@ -232,5 +232,17 @@ impl Facts for Matched<'_> {
     }
 }
 
+impl crate::Pattern {
+    /// `to` with `$1` to `$9` replaced by what the groups matched. `None`: it does not match.
+    pub(crate) fn expand(&self, bytes: &[u8], to: &str) -> Option<Vec<u8>> {
+        let groups = self.groups(bytes)?;
+        let matched = Matched {
+            facts: &Nothing,
+            groups: Some((bytes.into(), groups)),
+        };
+        Some(Text::groups(to).of(&matched))
+    }
+}
+
 #[cfg(test)]
 mod tests;

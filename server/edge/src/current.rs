@@ -1,7 +1,7 @@
 //! The request of the slice that runs, and what all requests share.
 #![allow(unsafe_code)] // functions that Lua calls are given nothing but where to look
 
-use crate::native::Refusal;
+use crate::refusal::Refusal;
 use crate::visit::{Source, Visit, World};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -14,6 +14,7 @@ mod interpreter;
 mod native;
 mod pace;
 mod patterns;
+mod refusal;
 mod runner;
 mod scripts;
 mod visit;

@@ -9,6 +9,7 @@ mod item;
 pub use item::{Item, Kind};
 
 use crate::current::Current;
+pub use crate::refusal::{said, Refusal};
 use crate::visit::{Source, Visit};
 use mlua::ffi::{self, lua_State};
 use mlua::{Function, Lua, Result};
@@ -23,27 +24,12 @@ pub enum Answer<'v> {
     Made(Vec<u8>),
 }
 
-/// Why it says nothing.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The script's own mistake, without its place.
-    Said(String),
-    /// The same, about no line of it.
-    SaidOfAll(String),
-    NoMemory,
-}
-
 /// As LuaJIT says it.
 pub const NO_MEMORY: &str = "not enough memory";
 
 pub type Outcome<'v> = std::result::Result<Answer<'v>, Refusal>;
 
 type Body = dyn for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v>;
-
-/// A refusal with this text.
-pub fn said(text: impl Into<String>) -> Refusal {
-    Refusal::Said(text.into())
-}
 
 /// What a function was given.
 pub struct Arguments<'v> {

@@ -238,7 +238,7 @@ impl Facts for RequestFacts<'_> {
 }
 
 fn push(into: &mut Vec<u8>, number: u64) {
-    crate::http1::reply::push_number(number, into);
+    into.extend_from_slice(mehari_observe::Decimal::new(number).text());
 }
 
 /// `TIME`, `TIME_YEAR` and so on, in UTC.

@@ -3,7 +3,7 @@
 
 use crate::names::{self, Question};
 use crate::passwords::Credentials;
-use crate::request::Redirect;
+use crate::redirect::Redirect;
 use mehari_config::{Forced, Phase, Proxied, Settings};
 use mehari_pool::{Login, Named};
 use std::borrow::Cow;

@@ -15,6 +15,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpStream, UnixStream};
 
+mod tls;
 mod unwatched;
 pub use unwatched::Unwatched;
 

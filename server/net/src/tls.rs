@@ -10,7 +10,6 @@ mod client;
 mod config;
 mod hosts;
 mod session;
-mod stream;
 mod validity;
 mod variables;
 

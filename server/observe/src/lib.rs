@@ -11,6 +11,7 @@ mod error;
 mod escape;
 mod journal;
 mod latency;
+mod output;
 mod program;
 mod sink;
 mod spool;

@@ -3,7 +3,7 @@
 //! Started with its log, started again when it has ended (once a second at most), and told of the end by
 //! the end of its input. Used by a spool's own thread, so waiting for it holds up nobody else.
 
-use crate::sink::write_whole;
+use crate::output::write_whole;
 use mehari_config::LogProgram;
 use std::io;
 use std::os::unix::process::CommandExt;

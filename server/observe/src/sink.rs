@@ -1,11 +1,11 @@
 //! Where a log's bytes end: a file opened for appending, or stderr.
 
+use crate::output::write_whole;
 use crate::program::Program;
 use mehari_config::LogTarget;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 pub enum Sink {
     Stderr,
@@ -52,23 +52,6 @@ impl Sink {
             Sink::Pipe(program) => program.name(),
         }
     }
-}
-
-pub(crate) fn write_whole(to: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match to.write(&bytes[done..]) {
-            Ok(0) => return Err((done, io::ErrorKind::WriteZero.into())),
-            Ok(count) => done += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Whoever gave us stderr may have made it non-blocking; the writer's thread has time.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            Err(error) => return Err((done, error)),
-        }
-    }
-    Ok(())
 }
 
 fn append_to(path: &Path) -> io::Result<File> {

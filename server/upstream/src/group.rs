@@ -1,12 +1,18 @@
 //! A balancer: its members, how one of them is chosen, and the requests that wait.
 
+mod lease;
+mod queue;
+
+pub use lease::Lease;
+pub use queue::Seeking;
+
 use crate::choose::{self, Dice};
-use crate::lease::Lease;
+use crate::hash::hash;
 use crate::member::Member;
-use crate::queue::{Queue, Seeking};
-use crate::upstreams::Report;
+use crate::report::Report;
 use crate::Fault;
 use mehari_config::{LogLevel, Method, Standing, Upstream};
+use queue::Queue;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -40,7 +46,7 @@ pub struct Wish {
 impl Wish {
     /// The key of a host and a path.
     pub fn key_of(host: &[u8], path: &[u8]) -> u64 {
-        choose::hash(host) ^ choose::hash(path).rotate_left(1)
+        hash(host) ^ hash(path).rotate_left(1)
     }
 
     /// Nothing but the group's own rules decides.
@@ -51,7 +57,7 @@ impl Wish {
 
 impl Group {
     pub(crate) fn new(settings: Upstream, members: Vec<Rc<Member>>, report: Report) -> Group {
-        let seed = std::process::id() as u64 ^ choose::hash(settings.name.as_bytes());
+        let seed = std::process::id() as u64 ^ hash(settings.name.as_bytes());
         Group {
             name: settings.name.clone(),
             settings: RefCell::new(Rc::new(settings)),

@@ -51,7 +51,7 @@ impl Member {
     pub fn new(settings: BackEnd) -> Member {
         let name = settings.name();
         Member {
-            point: crate::choose::hash(name.as_bytes()),
+            point: crate::hash::hash(name.as_bytes()),
             name,
             address: RefCell::new(settings.address.clone()),
             settings: RefCell::new(Rc::new(settings)),

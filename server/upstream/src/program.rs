@@ -4,7 +4,7 @@
 //! started again. A process ends with the server, however that ends.
 
 use crate::batch;
-use crate::upstreams::Report;
+use crate::report::Report;
 use mehari_config::{LogLevel, Program};
 use std::io;
 use std::os::fd::OwnedFd;

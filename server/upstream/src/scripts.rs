@@ -7,7 +7,7 @@
 use crate::group::Group;
 use crate::member::Member;
 use crate::program::{Fleet, Restart};
-use crate::upstreams::Report;
+use crate::report::Report;
 use mehari_config::{BackEndAddress, Upstream};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

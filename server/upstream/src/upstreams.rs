@@ -4,6 +4,7 @@ use crate::group::Group;
 use crate::health;
 use crate::member::Member;
 use crate::program::{Fleet, Restart};
+use crate::report::Report;
 use crate::scripts::Scripts;
 use crate::status::GroupStatus;
 use crate::trust::Trust;
@@ -14,9 +15,6 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use tokio::time::Instant;
-
-/// Where what happens to back ends is told.
-pub type Report = Rc<dyn Fn(LogLevel, &str)>;
 
 pub struct Upstreams {
     groups: RefCell<BTreeMap<String, Rc<Group>>>,

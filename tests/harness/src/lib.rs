@@ -11,7 +11,6 @@ pub mod answer;
 pub mod apache;
 pub mod back_end;
 pub mod binary;
-pub mod builder;
 pub mod client;
 pub mod cookies;
 pub mod crowd;
@@ -19,6 +18,7 @@ pub mod database;
 pub mod fresh;
 mod head;
 pub mod hosts;
+mod httpd;
 mod judge;
 pub mod log;
 pub mod mask;
@@ -36,14 +36,13 @@ pub mod trace;
 
 pub use answer::Answer;
 pub use back_end::BackEnd;
-pub use builder::Builder;
 pub use client::Connection;
 pub use database::{Database, Engine};
 pub use pair::Pair;
 pub use redis::Redis;
 pub use request::Request;
 pub use rungs::Rung;
-pub use server::Server;
+pub use server::{Builder, Server};
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,15 @@
 //! A running server under test: what can be asked of it and done to it.
 
+mod builder;
+
+pub use builder::Builder;
+
 use crate::client::Connection;
 use crate::log::Log;
 use crate::processes::{self, Pid};
 use crate::site::Site;
 use crate::Request;
-use crate::{Answer, Builder, PATIENCE};
+use crate::{Answer, PATIENCE};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -210,7 +214,7 @@ impl Server {
 
     fn wait_until_ready(&mut self) -> bool {
         if self.on_apache {
-            return match crate::apache::wait_until_ready(&self.site, &mut self.child) {
+            return match crate::httpd::wait_until_ready(&self.site, &mut self.child) {
                 Some(address) => {
                     self.address = address;
                     true

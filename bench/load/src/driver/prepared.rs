@@ -5,13 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 use rustls::pki_types::ServerName;
 use url::Url;
 
-use crate::plan::{Plan, PlanError};
+use crate::plan::Plan;
+use crate::plan_error::PlanError;
 use crate::url::Endpoint;
 
-use super::address::{self, Address};
 use super::cookies;
 use super::http2::hpack::{self, Block};
 use super::tls;
+use crate::address::{self, Address};
 
 pub struct Prepared<'p> {
     pub plan: &'p Plan,

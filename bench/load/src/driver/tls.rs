@@ -11,7 +11,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
 
 use crate::observe::TlsFacts;
-use crate::plan::PlanError;
+use crate::plan_error::PlanError;
 
 use super::receive::{self, Received, Stamp};
 pub use policy::configuration;

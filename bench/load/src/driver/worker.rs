@@ -18,7 +18,8 @@ use rustls::ClientConfig;
 use crate::moment::{Clock, Moment};
 use crate::observe::Observer;
 use crate::outcome::{ThreadOutcome, Totals};
-use crate::plan::{Plan, PlanError};
+use crate::plan::Plan;
+use crate::plan_error::PlanError;
 
 use super::epoll::Epoll;
 use super::gathering::{self, Gathering};

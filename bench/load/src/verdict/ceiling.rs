@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use crate::driver::{run, Control, Epoll};
 use crate::moment::{Clock, Moment};
-use crate::plan::{Connection, Plan, PlanError, Schedule, Stop};
+use crate::plan::{Connection, Plan, Schedule, Stop};
+use crate::plan_error::PlanError;
 use crate::recorder::Recorder;
 use crate::request::Request;
 

@@ -2,7 +2,7 @@
 //!
 //! Regions lie far apart in a sparse file. The space of a region whose spool is gone is given back to the disk.
 
-use crate::handler::file::body::read_resident;
+use crate::page_cache::read_resident;
 use rustix::fs::{fallocate, FallocateFlags};
 use std::fs::File;
 use std::io;

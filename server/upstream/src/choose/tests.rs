@@ -1,4 +1,5 @@
 use super::*;
+use crate::hash::hash;
 use mehari_config::{BackEnd, BackEndAddress, Speech};
 use std::time::Duration;
 

@@ -12,7 +12,8 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::plan::{PlanError, TlsPolicy, TlsVersions};
+use crate::plan::{TlsPolicy, TlsVersions};
+use crate::plan_error::PlanError;
 
 /// A configuration with a resumption cache of its own: make one for each thread.
 pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig>, PlanError> {

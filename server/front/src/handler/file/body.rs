@@ -6,7 +6,8 @@
 use super::files::Files;
 use super::resource::Resource;
 use super::stretch::{self, STRETCH};
-use rustix::io::{Errno, ReadWriteFlags};
+use crate::page_cache::read_resident;
+use rustix::io::ReadWriteFlags;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -289,25 +290,6 @@ fn is_resident(file: &File, start: u64, count: usize) -> bool {
         let mut slices = [IoSliceMut::new(&mut byte)];
         rustix::io::preadv2(file, &mut slices, at, ReadWriteFlags::NOWAIT).is_ok()
     })
-}
-
-/// Reads what is in the page cache. `None`: nothing is, or the file system cannot tell.
-pub fn read_resident(
-    file: &File,
-    start: u64,
-    wanted: usize,
-    into: &mut Vec<u8>,
-) -> io::Result<Option<usize>> {
-    let before = into.len();
-    into.resize(before + wanted, 0);
-    let mut slices = [IoSliceMut::new(&mut into[before..])];
-    let result = rustix::io::preadv2(file, &mut slices, start, ReadWriteFlags::NOWAIT);
-    into.truncate(before + *result.as_ref().unwrap_or(&0));
-    match result {
-        Ok(count) => Ok(Some(count)),
-        Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! One representation of a file: what `stat` says of it, its header lines, and its bytes if they are few.
 //! A [`super::FileTarget`] keeps them.
 
-use super::body::{self, FileBody};
+use super::body::FileBody;
 use super::encoding::Coding;
 use super::files::{Files, Kept};
 use super::stretch::Stretches;
 use crate::filter::Beside;
 use crate::lines;
+use crate::page_cache::read_resident;
 use crate::problem::Problem;
 use crate::route::is_file;
 use bytes::Bytes;
@@ -152,7 +153,7 @@ impl Resource {
         }
         let size = self.identity.size as usize;
         let mut bytes = Vec::with_capacity(size);
-        if let Ok(Some(_)) = body::read_resident(file, 0, size, &mut bytes) {
+        if let Ok(Some(_)) = read_resident(file, 0, size, &mut bytes) {
             self.fill(bytes);
         }
     }

@@ -3,7 +3,7 @@
 
 use super::opening::Opening;
 use crate::handler::fastcgi::record;
-use crate::handler::file::body::read_resident;
+use crate::page_cache::read_resident;
 use crate::spare::Buffer;
 use mehari_config::BackEnd;
 use mehari_pool::Body;

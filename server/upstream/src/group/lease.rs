@@ -1,7 +1,7 @@
 //! A request's right to one member: one of its requests in flight, until it is dropped.
 
+use super::Group;
 use crate::connection::{Connecting, Connection};
-use crate::group::Group;
 use crate::member::Member;
 use crate::Fault;
 use std::cell::Cell;

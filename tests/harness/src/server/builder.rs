@@ -1,8 +1,8 @@
 //! What a server under test is given before it starts: files, configuration, arguments.
 
+use super::Server;
 use crate::hosts;
 use crate::log::Log;
-use crate::server::Server;
 use crate::site::Site;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -181,7 +181,7 @@ impl Builder {
     fn plain_command(&self) -> Command {
         let root = self.site.root();
         if self.on_apache || crate::against_apache() {
-            return crate::apache::command(&self.site, self.conf.as_deref().unwrap_or_default());
+            return crate::httpd::command(&self.site, self.conf.as_deref().unwrap_or_default());
         }
         let program = self.program.clone();
         let mut command = Command::new(program.unwrap_or_else(crate::binary::mehari));

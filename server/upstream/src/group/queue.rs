@@ -2,8 +2,7 @@
 //!
 //! One timer for all of them: who waits longest is the first whose time is up.
 
-use crate::group::{Group, Wish};
-use crate::lease::Lease;
+use super::{Group, Lease, Wish};
 use crate::Fault;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! A TLS connection as the front's kind of stream.
 
-use crate::socket::Stream;
+use super::Stream;
 use std::fs::File;
 use std::io;
 use std::pin::Pin;

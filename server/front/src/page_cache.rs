@@ -1,0 +1,26 @@
+//! Reading files without waiting for a disk: only what the system has in its page cache.
+//!
+//! File bodies, spools and requests to back ends ask here first; a thread reads what is not there.
+
+use rustix::io::{Errno, ReadWriteFlags};
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+
+/// Reads what is in the page cache. `None`: nothing is, or the file system cannot tell.
+pub fn read_resident(
+    file: &File,
+    start: u64,
+    wanted: usize,
+    into: &mut Vec<u8>,
+) -> io::Result<Option<usize>> {
+    let before = into.len();
+    into.resize(before + wanted, 0);
+    let mut slices = [IoSliceMut::new(&mut into[before..])];
+    let result = rustix::io::preadv2(file, &mut slices, start, ReadWriteFlags::NOWAIT);
+    into.truncate(before + *result.as_ref().unwrap_or(&0));
+    match result {
+        Ok(count) => Ok(Some(count)),
+        Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

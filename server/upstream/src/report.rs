@@ -1,0 +1,7 @@
+//! Where the crate tells what happens to back ends.
+
+use mehari_config::LogLevel;
+use std::rc::Rc;
+
+/// Takes one line for the error log.
+pub type Report = Rc<dyn Fn(LogLevel, &str)>;

@@ -1,0 +1,345 @@
+//! The house's rules: crates depend downwards only, and the top-level modules of a crate form no
+//! cycle. See ARCHITECTURE.md.
+
+mod modules;
+mod needs;
+mod tokens;
+
+use modules::Graph;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A crate of ours and the crates of ours it may use.
+const ARROWS: &[(&str, &[&str])] = &[
+    (
+        "mehari",
+        &[
+            "mehari-config",
+            "mehari-cgi",
+            "mehari-pool",
+            "mehari-front",
+            "mehari-lua-pool",
+            "mehari-observe",
+            "mehari-compat",
+            "mehari-load",
+            "mehari-record",
+        ],
+    ),
+    (
+        "mehari-front",
+        &[
+            "mehari-cgi",
+            "mehari-net",
+            "mehari-filewatch",
+            "mehari-resolve",
+            "mehari-auth",
+            "mehari-cache",
+            "mehari-config",
+            "mehari-http",
+            "mehari-pool",
+            "mehari-upstream",
+            "mehari-edge",
+            "mehari-observe",
+        ],
+    ),
+    ("mehari-auth", &["mehari-config"]),
+    ("mehari-resolve", &[]),
+    ("mehari-filewatch", &["mehari-config", "mehari-observe"]),
+    (
+        "mehari-net",
+        &["mehari-config", "mehari-http", "mehari-observe"],
+    ),
+    (
+        "mehari-cgi",
+        &["mehari-net", "mehari-observe", "mehari-pool"],
+    ),
+    ("mehari-edge", &[]),
+    ("mehari-lua-pool", &["mehari-edge"]),
+    (
+        "mehari-pool",
+        &[
+            "mehari-config",
+            "mehari-http",
+            "mehari-wire",
+            "mehari-observe",
+        ],
+    ),
+    ("mehari-http", &["mehari-config", "mehari-observe"]),
+    ("mehari-upstream", &["mehari-config"]),
+    ("mehari-observe", &["mehari-config"]),
+    ("mehari-wire", &[]),
+    ("mehari-cache", &["mehari-config"]),
+    ("mehari-config", &[]),
+    // The bench knows the server only by HTTP, /proc and its control socket.
+    ("mehari-compat", &["mehari-load"]),
+    ("mehari-load", &["mehari-record"]),
+    ("mehari-record", &[]),
+    ("mehari-harness", &[]),
+    ("mehari-tests", &["mehari-harness"]),
+    (
+        "mehari-fuzz",
+        &[
+            "mehari-config",
+            "mehari-wire",
+            "mehari-pool",
+            "mehari-front",
+            "mehari-harness",
+        ],
+    ),
+];
+
+/// Modules that still form knots, by crate. A name leaves the list when its module leaves its knot;
+/// none is added.
+const KNOTS: &[(&str, &[&str])] = &[
+    (
+        "mehari-config",
+        &[
+            "access",
+            "arguments",
+            "change",
+            "condition",
+            "custom",
+            "directive",
+            "directives",
+            "environment",
+            "handler",
+            "host",
+            "htaccess",
+            "interpreter",
+            "line",
+            "load",
+            "log_format",
+            "log_settings",
+            "lua",
+            "merge",
+            "perl_settings",
+            "phase",
+            "preload",
+            "rewrite",
+            "rules",
+            "section",
+            "site",
+            "team",
+            "tls",
+            "upstream",
+        ],
+    ),
+    (
+        "mehari-pool",
+        &[
+            "exchange",
+            "false_starts",
+            "generation",
+            "holding",
+            "inner",
+            "loading",
+            "policy",
+            "reports",
+            "team",
+            "worker",
+        ],
+    ),
+    (
+        "mehari-front",
+        &[
+            "accept",
+            "answer",
+            "cache",
+            "crew",
+            "filter",
+            "gate",
+            "given",
+            "handed_back",
+            "handler",
+            "header_rules",
+            "http1",
+            "http2",
+            "includes",
+            "page",
+            "report",
+            "rewrite",
+            "route",
+            "shared",
+            "turn",
+            "work",
+        ],
+    ),
+];
+
+#[test]
+fn crates_depend_downwards_only() {
+    let packages = packages();
+    assert_eq!(
+        packages.len(),
+        ARROWS.len(),
+        "every crate has its line in the table"
+    );
+    for package in &packages {
+        let name = package["name"].as_str().expect("a name");
+        let (_, allowed) = ARROWS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .unwrap_or_else(|| panic!("{name} has no line in the table"));
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let used = dependency["name"].as_str().expect("a name");
+            let ours = used.starts_with("mehari") && dependency["kind"].is_null();
+            assert!(
+                !ours || allowed.contains(&used),
+                "{name} must not depend on {used}"
+            );
+        }
+    }
+}
+
+#[test]
+fn table_of_crates_has_no_cycle() {
+    let uses = |name: &&str| -> &[&str] {
+        let line = ARROWS.iter().find(|(known, _)| known == name);
+        line.map_or(&[], |(_, uses)| uses)
+    };
+    for (name, _) in ARROWS {
+        let mut reached: Vec<&str> = uses(name).to_vec();
+        let mut at = 0;
+        while at < reached.len() {
+            assert_ne!(reached[at], *name, "{name} depends on itself");
+            let more = uses(&reached[at])
+                .iter()
+                .filter(|one| !reached.contains(one));
+            let more: Vec<&str> = more.copied().collect();
+            reached.extend(more);
+            at += 1;
+        }
+    }
+}
+
+#[test]
+fn top_level_modules_of_a_crate_form_no_cycle() {
+    let mut wrong = String::new();
+    for package in packages() {
+        let name = package["name"].as_str().expect("a name");
+        let allowed = KNOTS.iter().find(|(known, _)| *known == name);
+        let allowed: BTreeSet<&str> = allowed.iter().flat_map(|(_, all)| *all).copied().collect();
+        if let Some(root) = root_of(&package) {
+            wrong += &compare(name, &modules::graph(&root), &allowed);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What is wrong with the knots of a crate: modules that are not allowed to be in one, with the
+/// arrows that tie them, and modules that are allowed to be in one and are in none.
+fn compare(name: &str, graph: &Graph, allowed: &BTreeSet<&str>) -> String {
+    let mut wrong = String::new();
+    let knots = modules::knots(graph);
+    for knot in &knots {
+        let new: Vec<&String> = knot
+            .iter()
+            .filter(|one| !allowed.contains(one.as_str()))
+            .collect();
+        if new.is_empty() {
+            continue;
+        }
+        wrong += &format!("{name}: a cycle of {knot:?}, where {new:?} may be in none:\n");
+        for module in knot {
+            for (used, said) in graph[module]
+                .iter()
+                .filter(|(used, _)| knot.contains(*used))
+            {
+                wrong += &format!("    {module} -> {used} ({said})\n");
+            }
+        }
+    }
+    let is_tied = |one: &&&str| !knots.iter().any(|knot| knot.contains(**one));
+    for loose in allowed.iter().filter(is_tied) {
+        wrong += &format!("{name}: {loose} is in no cycle: take it off the list\n");
+    }
+    wrong
+}
+
+#[test]
+fn a_cycle_is_found_however_its_paths_are_written() {
+    let paths = [
+        "use crate::b::Thing;",
+        "use super::b::Thing;",
+        "use crate::{c::Other, b::{self, Thing}};",
+        "fn f() -> crate::b::Thing { todo!() }",
+        "mod inner { use super::super::b::Thing; }",
+        "use crate::Thing;",
+        "use crate::Renamed;",
+        "use crate::Starred;",
+    ];
+    for path in paths {
+        let graph = planted(path);
+        let knots = modules::knots(&graph);
+        let knot: Vec<&str> = knots.iter().flatten().map(String::as_str).collect();
+        assert_eq!(knot, ["a", "b"], "{path}");
+        assert!(
+            compare("planted", &graph, &BTreeSet::new()).contains("a -> b"),
+            "{path}"
+        );
+        assert_eq!(compare("planted", &graph, &BTreeSet::from(["a", "b"])), "");
+        let more = BTreeSet::from(["a", "b", "c"]);
+        assert!(compare("planted", &graph, &more).contains("c is in no cycle"));
+    }
+}
+
+#[test]
+fn what_is_no_path_of_the_program_ties_nothing() {
+    let texts = [
+        "// use crate::b::Thing;",
+        "/* crate::b */",
+        "const TEXT: &str = \"crate::b::Thing\";",
+        "const TEXT: &str = r#\"\"crate::b::Thing\"#;",
+        "const MARK: char = '\"'; use crate::c::Other; const END: char = '\"';",
+        "#[cfg(test)]\nmod tests { use crate::b::Thing; }",
+        "#[cfg(test)]\nuse crate::b::Thing;",
+        "mod b { use super::c; } use b::c;",
+        "pub(crate) fn b() {}",
+    ];
+    for text in texts {
+        assert_eq!(modules::knots(&planted(text)), [], "{text}");
+    }
+}
+
+/// A crate of three modules: `b` uses `a`, and `a` says `text`.
+fn planted(text: &str) -> Graph {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    };
+    let root = "mod a;\nmod b;\nmod c;\npub use b::{Renaming as Renamed, Thing};\npub use b::*;\n";
+    write("lib.rs", root);
+    write("a.rs", text);
+    write("b.rs", "use crate::a;\npub struct Starred;\n");
+    write("c.rs", "pub struct Other;\n");
+    modules::graph(&folder.path().join("lib.rs"))
+}
+
+/// The source that a package's modules hang from.
+fn root_of(package: &Value) -> Option<PathBuf> {
+    let targets = package["targets"].as_array().expect("targets");
+    let is_own = |target: &&Value| target["kind"][0] == "lib" || target["kind"][0] == "bin";
+    let target = targets.iter().find(is_own)?;
+    Some(target["src_path"].as_str().expect("a path").into())
+}
+
+/// What cargo knows of the crates of the workspace.
+fn packages() -> Vec<Value> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+            "--manifest-path",
+            manifest,
+        ])
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    metadata["packages"].as_array().expect("packages").clone()
+}

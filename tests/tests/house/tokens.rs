@@ -1,0 +1,118 @@
+//! A Rust source as the words that name paths: comments, literals and items only for tests are left out.
+
+/// The tokens of `source`: identifiers, `::`, and single characters of punctuation.
+pub fn tokens(source: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let length = token_length(rest, first);
+        let (token, after) = rest.split_at(length);
+        if is_word(token) || token == "::" || "{}()[],;*#!=".contains(token) {
+            found.push(token);
+        }
+        rest = after;
+    }
+    without_tests(&found)
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+/// How long the token at the start of `rest` is: blanks, comments and literals are one token each.
+fn token_length(rest: &str, first: char) -> usize {
+    let of_word = |text: &str| {
+        let is_end = |one: char| !(one.is_alphanumeric() || one == '_');
+        text.find(is_end).unwrap_or(text.len())
+    };
+    if rest.starts_with("//") {
+        return rest.find('\n').unwrap_or(rest.len());
+    }
+    if rest.starts_with("/*") {
+        return rest.find("*/").map_or(rest.len(), |end| end + 2);
+    }
+    if let Some(length) = raw_string(rest) {
+        return length;
+    }
+    match first {
+        '"' => quoted(rest, 0),
+        'b' if rest.starts_with("b\"") => quoted(rest, 1),
+        'b' if rest.starts_with("b'") => 1 + character(&rest[1..]),
+        'c' if rest.starts_with("c\"") => quoted(rest, 1),
+        '\'' => character(rest),
+        ':' if rest.starts_with("::") => 2,
+        _ if first.is_alphanumeric() || first == '_' => of_word(rest),
+        _ => first.len_utf8(),
+    }
+}
+
+/// `r"..."`, `r#"..."#`, `br"..."`.
+fn raw_string(rest: &str) -> Option<usize> {
+    let start = rest.strip_prefix('b').unwrap_or(rest).strip_prefix('r')?;
+    let body = start.trim_start_matches('#');
+    let marks = start.len() - body.len();
+    let text = body.strip_prefix('"')?;
+    let end = text.find(&format!("\"{}", "#".repeat(marks)))?;
+    Some(rest.len() - text.len() + end + 1 + marks)
+}
+
+/// A string whose quote stands at `at`.
+fn quoted(rest: &str, at: usize) -> usize {
+    let mut is_escaped = false;
+    for (index, byte) in rest.bytes().enumerate().skip(at + 1) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return index + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// A character literal; of a lifetime only the mark.
+fn character(rest: &str) -> usize {
+    let mut inner = rest.chars().skip(1);
+    let first = inner.next().unwrap_or('\'');
+    if first == '\\' {
+        return rest[3..].find('\'').map_or(rest.len(), |end| end + 4);
+    }
+    match inner.next() {
+        Some('\'') => 2 + first.len_utf8(),
+        _ => 1,
+    }
+}
+
+/// Leaves out what `#[cfg(test)]` stands before: up to the semicolon or the brace that ends it.
+fn without_tests<'s>(tokens: &[&'s str]) -> Vec<&'s str> {
+    const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if tokens[at..].starts_with(&MARK) {
+            at = item_end(tokens, at + MARK.len());
+        } else {
+            kept.push(tokens[at]);
+            at += 1;
+        }
+    }
+    kept
+}
+
+/// The position behind the item that starts at `at`.
+fn item_end(tokens: &[&str], mut at: usize) -> usize {
+    let mut depth = 0usize;
+    while let Some(&token) = tokens.get(at) {
+        at += 1;
+        match token {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            ";" if depth == 0 => return at,
+            _ => continue,
+        }
+        if token == "}" && depth == 0 && tokens.get(at) != Some(&";") {
+            return at;
+        }
+    }
+    at
+}
