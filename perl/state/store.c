@@ -105,7 +105,8 @@ static bool is_ours(mehari_store *store)
     return store_fail(store, "%s is no store of Mehari: give another name, or remove it", store->path);
   if (header->format != STORE_FORMAT)
     return store_fail(store, "%s has format %u, this Mehari reads %d", store->path, header->format, STORE_FORMAT);
-  if (header->size > store->mapped || header->tail > header->size || header->tail < STORE_HEAD + header->buckets * 8 || header->buckets & (header->buckets - 1) || !header->buckets)
+  if (header->size > store->mapped || header->tail > header->size || header->buckets > store->mapped / 8 || header->tail < STORE_HEAD + header->buckets * 8 ||
+      header->buckets & (header->buckets - 1) || !header->buckets)
     return store_fail(store, "%s is damaged: its header does not fit its %llu bytes", store->path, (unsigned long long)store->mapped);
   return true;
 }

@@ -32,17 +32,24 @@ static uint64_t digest_of(mehari_store *store, uint64_t hash, store_text key)
   return store_digest(store->header->seed ^ hash * 0x9E3779B97F4A7C15u, key);
 }
 
+/* The value of a hash's own record: what aligns its two words, and these (newest_of). */
+static uint32_t head_length(uint32_t key_length) { return (8 - key_length % 8) % 8 + 16; }
+
 /* The record at a place that came from the file: NULL where none can be. */
 static store_record *record_at(mehari_store *store, uint64_t place)
 {
   uint64_t tail = store->header->tail, first = STORE_HEAD + store->header->buckets * 8;
-  if (place < first || place & 7 || place + sizeof(store_record) > tail) {
+  if (place < first || place & 7 || tail - first < sizeof(store_record) || place > tail - sizeof(store_record)) {
     store_fail(store, "%s is damaged: a record is said to be at %llu", store->path, (unsigned long long)place);
     return NULL;
   }
   store_record *record = (store_record *)(store->base + place);
   if (store_record_size(record->key_length, record->value_length) > tail - place) {
     store_fail(store, "%s is damaged: the record at %llu is longer than the file", store->path, (unsigned long long)place);
+    return NULL;
+  }
+  if (!record->hash && record->value_length != head_length(record->key_length)) {
+    store_fail(store, "%s is damaged: the head at %llu has no place for its list", store->path, (unsigned long long)place);
     return NULL;
   }
   return record;
@@ -135,8 +142,7 @@ static void publish(mehari_store *store, store_record *record, uint64_t *link)
 
 static store_record *make_head(mehari_store *store, store_text name)
 {
-  uint32_t padding = (8 - name.length % 8) % 8;
-  store_record *head = append(store, 0, name, padding + 16);
+  store_record *head = append(store, 0, name, head_length(name.length));
   newest_of(head)[0] = 0;
   newest_of(head)[1] = store->header->next_hash++;
   store->header->tail += store_record_size(head->key_length, head->value_length);

@@ -5,6 +5,7 @@
 
 /* Header lines of one part, together. */
 #define PART_HEAD_LIMIT 16384
+#define LONGEST_BOUNDARY 70 /* RFC 2046 5.1.1 */
 
 void mehari_uploads_free(mehari_uploads *uploads)
 {
@@ -82,15 +83,14 @@ static const char *read_head(mehari_table *info, const char *at, const char *end
   return NULL;
 }
 
-/* Browsers write a quote in a name as %22 or \". */
-static STRLEN unquoted(char *into, mehari_text text)
+/* Browsers write a quote in a name as %22 or \". What is longer than the room is cut. */
+static mehari_text unquoted(char *into, size_t room, mehari_text text)
 {
-  char *next = into;
-  for (STRLEN i = 0; i < text.length; i++)
+  STRLEN length = 0;
+  for (STRLEN i = 0; i < text.length && length < room; i++)
     if (!(text.at[i] == '\\' && i + 1 < text.length && text.at[i + 1] == '"'))
-      *next++ = text.at[i];
-  *next = '\0';
-  return next - into;
+      into[length++] = text.at[i];
+  return (mehari_text){into, length};
 }
 
 static void add_upload(mehari_uploads *uploads, mehari_table *info, mehari_text name, mehari_text file_name, mehari_text content, const char *body)
@@ -112,14 +112,13 @@ static int take_part(mehari_table *into, mehari_uploads *uploads, mehari_table *
   mehari_text quoted;
   if (!disposition || !mehari_form_attribute((mehari_text){disposition->value, disposition->value_length}, "name", &quoted))
     return MEHARI_FORM_BAD_HEADER;
-  char names[2 * PART_HEAD_LIMIT + 2];
-  mehari_text name = {names, unquoted(names, quoted)};
+  char names[PART_HEAD_LIMIT]; /* both are parts of one header line */
+  mehari_text name = unquoted(names, sizeof names, quoted);
   if (!mehari_form_attribute((mehari_text){disposition->value, disposition->value_length}, "filename", &quoted)) {
     mehari_table_add(into, name, content);
     return MEHARI_FORM_OK;
   }
-  char *file = names + name.length + 1;
-  mehari_text file_name = {file, unquoted(file, quoted)};
+  mehari_text file_name = unquoted(names + name.length, sizeof names - name.length, quoted);
   mehari_table_add(into, name, file_name);
   add_upload(uploads, info, name, file_name, content, body);
   return MEHARI_FORM_OK;
@@ -145,8 +144,8 @@ static const char *find_delimiter(const char *at, const char *end, mehari_text d
 
 int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_text body, mehari_text boundary)
 {
-  char line[76];
-  if (!boundary.length || boundary.length > 70)
+  char line[4 + LONGEST_BOUNDARY];
+  if (!boundary.length || boundary.length > LONGEST_BOUNDARY)
     return MEHARI_FORM_NO_BOUNDARY;
   memcpy(line, "\r\n--", 4);
   memcpy(line + 4, boundary.at, boundary.length);

@@ -246,13 +246,13 @@ XS_INTERNAL(number)
 /* The date of this second, as HTTP writes it. */
 static mehari_text date_now(void)
 {
-  static char text[30];
+  static char text[64];
   time_t now = time(NULL);
   struct tm parts;
   static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
   gmtime_r(&now, &parts);
-  int length = snprintf(text, sizeof text, "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * parts.tm_wday, parts.tm_mday,
-                        months + 3 * parts.tm_mon, parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  STRLEN length = MEHARI_FORMAT(text, "%.3s, %02d %.3s %d %02d:%02d:%02d GMT", days + 3 * parts.tm_wday, parts.tm_mday,
+                                months + 3 * parts.tm_mon, parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
   return (mehari_text){text, length};
 }
 

@@ -14,11 +14,12 @@ static const char *const fixed_names[FIXED] = {
   "DOCUMENT_ROOT", "SCRIPT_FILENAME", "SCRIPT_NAME", "REQUEST_METHOD", "REQUEST_URI", "REQUEST_SCHEME", "QUERY_STRING",
 };
 static mehari_pin fixed[FIXED], path_info, path_translated, https, mod_perl, mod_perl_version;
+static mehari_pin *content_length; /* a field's, too */
 
 static mehari_pin *live[MEHARI_FIELD_PINS + 5]; /* the optional variables that %ENV has now */
 static int live_count;
 
-static struct { SV *key, *value; U32 hash; } base[64]; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
+static struct { SV *key, *value; U32 hash; } *base; /* what the worker itself passes on: PATH, TZ, PerlPassEnv */
 static int base_count;
 static STRLEN own_base; /* of them, those no request sets */
 static AV *loose; /* names of this request without a pin */
@@ -74,9 +75,10 @@ static void append(pTHX_ SV *value, const char *name, STRLEN name_length, mehari
 static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
 {
   char variable[512];
-  if (name.length > sizeof variable - 6)
+  STRLEN length = mehari_variable_name(variable, sizeof variable, name);
+  if (!length)
     return;
-  SV *key = newSVpvn(variable, mehari_variable_name(variable, name.at, name.length));
+  SV *key = newSVpvn(variable, length);
   HE *entry = hv_fetch_ent(env, key, 0, 0);
   if (entry)
     append(aTHX_ HeVAL(entry), name.at, name.length, value);
@@ -88,8 +90,11 @@ static void set_loose(pTHX_ HV *env, mehari_text name, mehari_text value)
 /* An optional variable: gone again when the next request has none. */
 static void set_optional(pTHX_ HV *env, mehari_pin *this, const char *value, STRLEN length)
 {
+  mehari_pin **place = MEHARI_NEXT(live, live_count);
+  if (!place)
+    return;
   set(aTHX_ env, this, value, length);
-  live[live_count++] = this;
+  *place = this;
 }
 
 /* RFC 3875 9.2: a password is for the server; every child process could read it. */
@@ -119,15 +124,11 @@ static void set_fields(pTHX_ HV *env)
 /* A chunked body has no length of its own; it is complete, so its length is known. */
 static void set_content_length(pTHX_ HV *env)
 {
-  const char *const name = "CONTENT_LENGTH";
-  static mehari_pin *length;
-  if (!length)
-    length = mehari_pin_of_variable(aTHX_ name, strlen(name));
-  if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || length->request == request)
+  if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || content_length->request == request)
     return;
   char digits[24];
-  int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)mehari_now.frame->body_length);
-  set_optional(aTHX_ env, length, digits, count);
+  STRLEN count = MEHARI_FORMAT(digits, "%llu", (unsigned long long)mehari_now.frame->body_length);
+  set_optional(aTHX_ env, content_length, digits, count);
 }
 
 void mehari_environment_set(pTHX_ mehari_text name, mehari_text value)
@@ -372,10 +373,12 @@ void mehari_environment_open(pTHX)
   mehari_pin_make(aTHX_ &https, "HTTPS", 5);
   mehari_pin_make(aTHX_ &mod_perl, "MOD_PERL", 8);
   mehari_pin_make(aTHX_ &mod_perl_version, "MOD_PERL_API_VERSION", 20);
+  content_length = mehari_pin_of_variable(aTHX_ "CONTENT_LENGTH", 14); /* the first of them, so there is room */
   loose = newAV();
-  hv_iterinit(env);
+  int count = hv_iterinit(env);
+  Newx(base, count, __typeof__(*base));
   HE *entry;
-  while ((entry = hv_iternext(env)) && base_count < (int)C_ARRAY_LENGTH(base)) {
+  while (base_count < count && (entry = hv_iternext(env))) {
     STRLEN length;
     const char *name = HePV(entry, length);
     U32 hash;

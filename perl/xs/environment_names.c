@@ -8,7 +8,7 @@ typedef struct {
   char name[55];
 } spelling;
 
-#define SPELLINGS (2 * MEHARI_FIELD_PINS) /* a power of two; half of it is used */
+#define SPELLINGS (2 * MEHARI_FIELD_PINS) /* a power of two; half of it is used, so that a search ends */
 static spelling spellings[SPELLINGS];
 static mehari_pin field_pins[MEHARI_FIELD_PINS];
 static int spelling_count, field_pin_count;
@@ -20,19 +20,21 @@ void mehari_pin_make(pTHX_ mehari_pin *this, const char *name, STRLEN length)
   this->key = newSVpvn_share(name, length, this->hash);
 }
 
-/* The variable a header field becomes. */
-STRLEN mehari_variable_name(char *into, const char *name, STRLEN length)
+static bool is_named(mehari_text field, const char *name)
 {
-  STRLEN at = 0;
-  if ((length == 12 && !strncasecmp(name, "Content-Type", 12)) || (length == 14 && !strncasecmp(name, "Content-Length", 14)))
-    ;
-  else {
-    memcpy(into, "HTTP_", 5);
-    at = 5;
-  }
-  for (STRLEN i = 0; i < length; i++)
-    into[at++] = name[i] == '-' ? '_' : toUPPER(name[i]);
-  return at;
+  return field.length == strlen(name) && !strncasecmp(field.at, name, field.length);
+}
+
+/* The variable a header field becomes. */
+STRLEN mehari_variable_name(char *into, size_t room, mehari_text field)
+{
+  STRLEN prefix = is_named(field, "Content-Type") || is_named(field, "Content-Length") ? 0 : 5;
+  if (room < prefix || field.length > room - prefix)
+    return 0;
+  memcpy(into, "HTTP_", prefix);
+  for (STRLEN i = 0; i < field.length; i++)
+    into[prefix + i] = field.at[i] == '-' ? '_' : toUPPER(field.at[i]);
+  return prefix + field.length;
 }
 
 mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length)
@@ -46,15 +48,18 @@ mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length)
       SvREFCNT_dec(key);
       return &field_pins[i];
     }
-  mehari_pin *this = &field_pins[field_pin_count++];
-  *this = (mehari_pin){key, hash, 0};
+  mehari_pin *this = MEHARI_NEXT(field_pins, field_pin_count);
+  if (this)
+    *this = (mehari_pin){key, hash, 0};
+  else
+    SvREFCNT_dec(key);
   return this;
 }
 
 /* NULL: too many different names have been seen, or this one is too long. */
 mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length)
 {
-  if (length > sizeof spellings[0].name)
+  if (!length || length > sizeof spellings[0].name)
     return NULL;
   U32 at = (U32)length * 31;
   for (STRLEN i = 0; i < length; i += 3)
@@ -68,12 +73,14 @@ mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length)
   if (spelling_count >= MEHARI_FIELD_PINS)
     return NULL;
   char variable[64];
-  STRLEN variable_length = mehari_variable_name(variable, name, length);
+  STRLEN variable_length = mehari_variable_name(variable, sizeof variable, (mehari_text){name, length});
+  mehari_pin *this = variable_length ? mehari_pin_of_variable(aTHX_ variable, variable_length) : NULL;
+  if (!this)
+    return NULL;
   spelling_count++;
   memcpy(spellings[at].name, name, length);
   spellings[at].length = length;
-  spellings[at].variable = mehari_pin_of_variable(aTHX_ variable, variable_length);
-  return spellings[at].variable;
+  return spellings[at].variable = this;
 }
 
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash)
@@ -84,9 +91,7 @@ SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash)
     return this->key;
   }
   char variable[512];
-  if (length > sizeof variable - 6)
-    return NULL;
+  STRLEN variable_length = mehari_variable_name(variable, sizeof variable, (mehari_text){name, length});
   *hash = 0;
-  STRLEN variable_length = mehari_variable_name(variable, name, length);
-  return newSVpvn_flags(variable, variable_length, SVs_TEMP);
+  return variable_length ? newSVpvn_flags(variable, variable_length, SVs_TEMP) : NULL;
 }

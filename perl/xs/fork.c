@@ -58,7 +58,7 @@ static bool ask_zygote(const char *file, int socket)
 static bool start_template(template *this, const char *file, uint64_t mark)
 {
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+  if (!MEHARI_COPY(this->file, ((mehari_text){file, strlen(file)})) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return false;
   bool asked = ask_zygote(file, ends[1]);
   close(ends[1]);
@@ -66,7 +66,6 @@ static bool start_template(template *this, const char *file, uint64_t mark)
     close(ends[0]);
     return false;
   }
-  strcpy(this->file, file);
   this->made_from = mark;
   this->alive = true;
   this->socket = ends[0];
@@ -148,12 +147,10 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
   char file[4097];
   struct stat now;
-  if (task.length >= sizeof file) {
+  if (!MEHARI_COPY(file, task)) {
     mehari_output_error(414);
     return MEHARI_FORK_SERVED;
   }
-  memcpy(file, task.at, task.length);
-  file[task.length] = '\0';
   if (stat(file, &now) < 0 || !S_ISREG(now.st_mode)) {
     mehari_output_error(errno == EACCES ? 403 : 404);
     return MEHARI_FORK_SERVED;

@@ -21,12 +21,14 @@ static bool is_the_clients(int text, bool is_same)
 
 typedef struct {
   mehari_request *frame;
-  uint32_t at;
+  uint32_t at, room;
 } writer;
 
 static mehari_span put(writer *into, mehari_text text)
 {
   mehari_span span = {into->at, text.length};
+  if (text.length > into->room - into->at)
+    return (mehari_span){0, 0};
   memcpy((char *)into->frame + into->at, text.at, text.length);
   into->at += text.length;
   return span;
@@ -40,14 +42,32 @@ static void put_pairs(writer *into, mehari_pair *pairs, const mehari_job *from, 
   }
 }
 
+/* Texts of a frame may lie over one another: together they may be longer than the frame. */
+static size_t length_of_pairs(const mehari_job *of, const mehari_pair *pairs, int count)
+{
+  size_t length = 0;
+  for (int i = 0; i < count; i++)
+    length += mehari_job_text(of, pairs[i].name).length + mehari_job_text(of, pairs[i].value).length;
+  return length;
+}
+
+static mehari_text text_of(const mehari_job *client, const mehari_job *path, int which, bool is_same)
+{
+  const mehari_job *from = is_the_clients(which, is_same) ? client : path;
+  return mehari_job_text(from, from->frame->text[which]);
+}
+
 /* The client's part of one frame and the path's part of the other. */
 static mehari_request *merged(const mehari_job *client, const mehari_job *path, bool is_same)
 {
   uint16_t fields = client->frame->field_count, variables = path->frame->variable_count;
   size_t head = sizeof(mehari_request) + (size_t)(fields + variables) * sizeof(mehari_pair);
+  size_t size = head + length_of_pairs(client, client->fields, fields) + length_of_pairs(path, path->variables, variables);
+  for (int i = 0; i < MEHARI_TEXT_COUNT; i++)
+    size += text_of(client, path, i, is_same).length;
   char *room;
-  Newx(room, head + client->frame->length + path->frame->length, char);
-  writer into = {(mehari_request *)room, head};
+  Newx(room, size, char);
+  writer into = {(mehari_request *)room, head, size};
   *into.frame = *path->frame;
   into.frame->field_count = fields;
   into.frame->request_id = client->frame->request_id;
@@ -56,10 +76,8 @@ static mehari_request *merged(const mehari_job *client, const mehari_job *path, 
   into.frame->body_kind = is_same ? client->frame->body_kind : MEHARI_BODY_EMPTY;
   into.frame->body_length = is_same ? client->frame->body_length : 0;
   into.frame->body = (mehari_span){0, 0};
-  for (int i = 0; i < MEHARI_TEXT_COUNT; i++) {
-    const mehari_job *from = is_the_clients(i, is_same) ? client : path;
-    into.frame->text[i] = put(&into, mehari_job_text(from, from->frame->text[i]));
-  }
+  for (int i = 0; i < MEHARI_TEXT_COUNT; i++)
+    into.frame->text[i] = put(&into, text_of(client, path, i, is_same));
   mehari_pair *pairs = (mehari_pair *)(into.frame + 1);
   put_pairs(&into, pairs, client, client->fields, fields);
   put_pairs(&into, pairs + fields, path, path->variables, variables);

@@ -58,9 +58,22 @@ uint32_t mehari_mailbox_offset(const mehari_request *frame)
   return (uint32_t)((const char *)frame - (const char *)box);
 }
 
+static bool frame_is_sound(const mehari_request *frame, uint32_t most)
+{
+  if (frame->length < sizeof *frame || frame->length > most)
+    return false;
+  size_t pairs = (size_t)frame->field_count + frame->variable_count;
+  return sizeof *frame + pairs * sizeof(mehari_pair) <= frame->length;
+}
+
+/* The offset came from another process, which may have run anything. */
 const mehari_request *mehari_mailbox_frame(uint32_t offset)
 {
-  return (const mehari_request *)((const char *)box + offset);
+  const mehari_request *frame = (const mehari_request *)((const char *)box + offset);
+  uint32_t within = offset - MEHARI_SLOTS_OFFSET;
+  if (offset < MEHARI_SLOTS_OFFSET || within >= MEHARI_SLOTS * MEHARI_SLOT_SIZE || within % MEHARI_SLOT_SIZE || !frame_is_sound(frame, MEHARI_SLOT_SIZE))
+    _exit(71);
+  return frame;
 }
 
 void mehari_mailbox_state(uint32_t state)
@@ -94,14 +107,6 @@ static int receive_body_file(uint64_t id)
       return file;
     close(file);
   }
-}
-
-static bool frame_is_sound(const mehari_request *frame, uint32_t most)
-{
-  if (frame->length < sizeof *frame || frame->length > most)
-    return false;
-  size_t pairs = (size_t)frame->field_count + frame->variable_count;
-  return sizeof *frame + pairs * sizeof(mehari_pair) <= frame->length;
 }
 
 void mehari_mailbox_adopt(const mehari_request *frame, int body_file)
@@ -250,7 +255,7 @@ static void ring_wait_for(uint64_t needed)
 
 void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count)
 {
-  uint32_t length = 0;
+  size_t length = 0;
   for (int i = 0; i < count; i++)
     length += parts[i].length;
   if (length > MEHARI_RECORD_LIMIT) { /* a caller's mistake: the front would take the worker for broken */
@@ -258,11 +263,11 @@ void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, i
     (void)!write(2, text, sizeof text - 1);
     _exit(72);
   }
-  uint64_t whole = sizeof(mehari_record) + ((length + 7) & ~UINT32_C(7));
+  uint64_t whole = sizeof(mehari_record) + ((length + 7) & ~UINT64_C(7));
   if (ring_room() < whole)
     ring_wait_for(whole);
   uint64_t at = atomic_load_explicit(&box->ring_written, memory_order_relaxed);
-  mehari_record record = {length, kind, detail};
+  mehari_record record = {(uint32_t)length, kind, detail};
   ring_copy(at, &record, sizeof record);
   uint64_t next = at + sizeof record;
   for (int i = 0; i < count; i++) {

@@ -21,6 +21,8 @@ typedef struct {
   STRLEN length;
 } mehari_text;
 
+#include "bounds.h"
+
 /* mailbox.c: the request being served, and the ring its answer goes to. */
 typedef struct {
   const mehari_request *frame;

@@ -21,8 +21,9 @@ static bool is_kept(pid_t process)
 
 static void keep(pid_t process)
 {
-  if (kept_count < KEPT)
-    kept[kept_count++] = process;
+  pid_t *place = MEHARI_NEXT(kept, kept_count);
+  if (place)
+    *place = process;
   mehari_output_detach();
 }
 

@@ -46,10 +46,8 @@ SV *mehari_psgi_app(pTHX_ mehari_text file)
 {
   char name[4097];
   struct stat now;
-  if (file.length >= sizeof name)
+  if (!MEHARI_COPY(name, file))
     croak("the application's file name is longer than %d bytes\n", (int)sizeof name - 1);
-  memcpy(name, file.at, file.length);
-  name[file.length] = '\0';
   app *this = find(aTHX_ file);
   if (this && mehari_front_saw(file, this->made_from))
     return this->code;

@@ -29,12 +29,14 @@ static const char *const texts[NAMES] = {
 static slot slots[NAMES];
 static SV *errors, *informational; /* referents */
 
-#define FIELDS 128 /* as many as environment.c knows names of */
+#define FIELDS 128 /* as many as environment_names.c knows names of; the others are stored without a slot */
 static slot fields[FIELDS];
 static int field_count;
 
-/* Where a shared key's slot is, by the address of its text; a power of two, half of it is used. */
+/* Where a shared key's slot is, by the address of its text; a power of two, less than half of it is used, so that a
+ * search ends. */
 #define PLACES 512
+_Static_assert(2 * (NAMES + FIELDS) <= PLACES, "a search for a place may not end");
 static slot *places[PLACES];
 static HV *kept, *current;
 
@@ -143,8 +145,9 @@ static void store_protocol(pTHX_ HV *into)
 static slot *field_slot(SV *key, U32 hash)
 {
   slot **place = place_of(SvPVX(key));
-  if (!*place && SvIsCOW_shared_hash(key) && field_count < FIELDS)
-    make_slot(&fields[field_count++], key, hash);
+  slot *this = !*place && SvIsCOW_shared_hash(key) ? MEHARI_NEXT(fields, field_count) : NULL;
+  if (this)
+    make_slot(this, key, hash);
   return *place;
 }
 

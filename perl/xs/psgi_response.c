@@ -131,7 +131,7 @@ static void add_length(size_t length)
   if (framed || length < MEHARI_RECORD_LIMIT / 2)
     return;
   char digits[24];
-  int count = snprintf(digits, sizeof digits, "%zu", length);
+  STRLEN count = MEHARI_FORMAT(digits, "%zu", length);
   mehari_head_add(&mehari_response, "Content-Length", 14, digits, count);
 }
 

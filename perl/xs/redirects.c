@@ -7,11 +7,11 @@ static void inherit_variables(pTHX_ mehari_rec *rec, int status)
   mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
   char name[256], digits[12];
   for (int i = 0; i < from->count; i++) {
-    int length = snprintf(name, sizeof name, "REDIRECT_%s", from->entries[i].name);
-    if (length < (int)sizeof name)
+    STRLEN length = MEHARI_FORMAT(name, "REDIRECT_%s", from->entries[i].name);
+    if (length < sizeof name - 1) /* a longer one is cut off */
       mehari_table_set(into, (mehari_text){name, length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
   }
-  int length = snprintf(digits, sizeof digits, "%d", status ? status : 200);
+  STRLEN length = MEHARI_FORMAT(digits, "%d", status ? status : 200);
   mehari_table_set(into, (mehari_text){"REDIRECT_STATUS", 15}, (mehari_text){digits, length});
   mehari_table_set(into, (mehari_text){"REDIRECT_URL", 12}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_URI)));
   mehari_text query = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_ARGS));

@@ -45,39 +45,43 @@ static SV *script_request(pTHX)
   return r;
 }
 
+/* The cache key is the file, and whether it lives in a CGI world: that changes how it is compiled. */
+typedef struct {
+  char text[1 + 4096 + 1];
+  STRLEN length;
+} cache_key;
+
+/* False: the file's name is too long. */
+static bool make_key(cache_key *key, mehari_text file, bool cgi_world)
+{
+  key->text[0] = cgi_world ? 'c' : 'm';
+  key->length = 1 + file.length;
+  return mehari_copy(key->text + 1, sizeof key->text - 1, file);
+}
+
 static HV *compiled; /* file (and world) => mehari_script * */
 
-static mehari_script *cached(pTHX_ const char *key, STRLEN length)
+static mehari_script *cached(pTHX_ const cache_key *key)
 {
-  SV **found = compiled ? hv_fetch(compiled, key, length, 0) : NULL;
+  SV **found = compiled ? hv_fetch(compiled, key->text, key->length, 0) : NULL;
   return found ? INT2PTR(mehari_script *, SvIV(*found)) : NULL;
 }
 
-static void keep(pTHX_ const char *key, STRLEN length, mehari_script *script)
+static void keep(pTHX_ const cache_key *key, mehari_script *script)
 {
   if (!compiled)
     compiled = newHV();
-  (void)hv_store(compiled, key, length, newSViv(PTR2IV(script)), 0);
-}
-
-/* The cache key is the file, and whether it lives in a CGI world: that changes how it is compiled. */
-static STRLEN cache_key(char *into, mehari_text file, bool cgi_world)
-{
-  into[0] = cgi_world ? 'c' : 'm';
-  memcpy(into + 1, file.at, file.length);
-  into[file.length + 1] = '\0';
-  return file.length + 1;
+  (void)hv_store(compiled, key->text, key->length, newSViv(PTR2IV(script)), 0);
 }
 
 static mehari_script *find(pTHX_ mehari_text file, int *status)
 {
-  char key[4100];
-  if (file.length > 4096) {
+  cache_key key;
+  if (!make_key(&key, file, mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD)) {
     *status = 414;
     return NULL;
   }
-  STRLEN length = cache_key(key, file, mehari_now.frame->flags & MEHARI_FLAG_CGI_WORLD);
-  mehari_script *script = cached(aTHX_ key, length);
+  mehari_script *script = cached(aTHX_ &key);
   *status = 0;
   if (script && mehari_script_unchanged(script, file, status))
     return script;
@@ -86,13 +90,13 @@ static mehari_script *find(pTHX_ mehari_text file, int *status)
   if (script) {
     HV *stash = script->stash;
     mehari_script_free(aTHX_ script);
-    (void)hv_delete(compiled, key, length, G_DISCARD);
+    (void)hv_delete(compiled, key.text, key.length, G_DISCARD);
     if (stash)
       hv_clear(stash);
   }
-  script = mehari_script_compile(aTHX_ key + 1, MEHARI_AS_REGISTRY, status);
+  script = mehari_script_compile(aTHX_ key.text + 1, MEHARI_AS_REGISTRY, status);
   if (script)
-    keep(aTHX_ key, length, script);
+    keep(aTHX_ &key, script);
   return script;
 }
 
@@ -128,18 +132,15 @@ void mehari_enter_directory(const char *file)
     mehari_descriptor_claim(home);
   }
   const char *slash = file ? strrchr(file, '/') : NULL;
-  size_t length = slash ? slash - file : 0;
-  if (!mehari_directory_changed && strlen(entered) == length && memEQ(entered, file, length))
+  size_t length = !slash ? 0 : slash > file ? slash - file : 1;
+  if (!mehari_directory_changed && (length ? strlen(entered) == length && memEQ(entered, file, length) : !entered[0]))
     return;
   if (!slash) {
     if (entered[0] || mehari_directory_changed)
       (void)!fchdir(home);
     entered[0] = '\0';
-  } else if (length < sizeof entered) {
-    memcpy(entered, file, length);
-    entered[length] = '\0';
-    (void)!chdir(length ? entered : "/");
-  }
+  } else if (MEHARI_COPY(entered, ((mehari_text){file, length})))
+    (void)!chdir(entered);
   mehari_directory_changed = false;
 }
 
@@ -212,12 +213,11 @@ void mehari_registry_preload(pTHX_ const char *file)
 {
   int status;
   mehari_script *script = mehari_script_compile(aTHX_ file, MEHARI_AS_REGISTRY, &status);
-  char key[4100];
+  cache_key key;
   if (!script)
     croak("%s does not compile", file);
-  mehari_text name = {file, strlen(file)};
-  if (name.length <= 4096)
-    keep(aTHX_ key, cache_key(key, name, false), script);
+  if (make_key(&key, (mehari_text){file, strlen(file)}, false))
+    keep(aTHX_ &key, script);
 }
 
 /* ---- perlrun ---- */
@@ -261,9 +261,7 @@ void mehari_perlrun_serve(pTHX)
   STRLEN known = HvUSEDKEYS(inc);
   HV *before = newHVhv(inc);
   mehari_script *script = NULL;
-  if (task.length < sizeof file) {
-    memcpy(file, task.at, task.length);
-    file[task.length] = '\0';
+  if (MEHARI_COPY(file, task)) {
     mehari_enter_directory(enters_folder(aTHX) ? file : NULL);
     mehari_set_program_name(aTHX_ file);
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PERLRUN, &status);

@@ -78,7 +78,7 @@ void mehari_rec_add_error_head(mehari_rec *rec, int status)
 SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status)
 {
   char digits[12];
-  int length = snprintf(digits, sizeof digits, "%d", status);
+  STRLEN length = MEHARI_FORMAT(digits, "%d", status);
   HV *const places[] = {rec->documents, rec->settings ? rec->settings->documents : NULL};
   for (size_t i = 0; i < C_ARRAY_LENGTH(places); i++) {
     SV **found = places[i] ? hv_fetch(places[i], digits, length, 0) : NULL;

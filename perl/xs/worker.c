@@ -122,8 +122,24 @@ static void restore_separators(pTHX)
   }
 }
 
+/* A tie would make the variable of the next request the script's. */
+static void untie(pTHX_ SV *variable)
+{
+  if (variable && SvRMAGICAL(variable) && mg_find(variable, PERL_MAGIC_tied))
+    sv_unmagic(variable, PERL_MAGIC_tied);
+}
+
+static void untie_variables(pTHX)
+{
+  untie(aTHX_ (SV *)GvHV(PL_envgv));
+  untie(aTHX_ (SV *)GvHV(PL_incgv));
+  untie(aTHX_ (SV *)GvAV(PL_incgv));
+  untie(aTHX_ PL_argvgv ? (SV *)GvAV(PL_argvgv) : NULL);
+}
+
 static void restore_state(pTHX)
 {
+  untie_variables(aTHX);
   restore_hook(aTHX_ &PL_warnhook, at_start.hooks.warn, "__WARN__");
   restore_hook(aTHX_ &PL_diehook, at_start.hooks.die, "__DIE__");
   restore_signals(aTHX);

@@ -19,7 +19,7 @@ typedef struct {
   mehari_control head;
   char text[MEHARI_CONTROL_TEXT + 1];
   int files[2];
-  int file_count;
+  size_t file_count;
 } message;
 
 static int control_socket = -1;
@@ -54,6 +54,8 @@ static bool receive(int socket, message *in)
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
   if (header && header->cmsg_type == SCM_RIGHTS) {
     in->file_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    if (in->file_count > C_ARRAY_LENGTH(in->files))
+      in->file_count = C_ARRAY_LENGTH(in->files);
     memcpy(in->files, CMSG_DATA(header), in->file_count * sizeof(int));
   }
   return true;
@@ -225,16 +227,17 @@ static void become_serving_process(void)
 static void fork_template(pTHX_ int bell, int bell_event)
 {
   struct { pid_t worker; char file[4097]; } request;
+  const size_t head = offsetof(__typeof__(request), file);
   int files[MEHARI_TEMPLATE_FILES];
-  struct iovec bytes = {&request, sizeof request - 1};
+  struct iovec bytes = {&request, head + sizeof request.file - 1};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
   struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
   ssize_t got = recvmsg(stem, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  struct cmsghdr *header = got > (ssize_t)sizeof request.worker ? CMSG_FIRSTHDR(&message) : NULL;
+  struct cmsghdr *header = got > (ssize_t)head ? CMSG_FIRSTHDR(&message) : NULL;
   if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof files))
     return;
   memcpy(files, CMSG_DATA(header), sizeof files);
-  request.file[got - sizeof request.worker] = '\0';
+  request.file[got - head] = '\0';
   PerlIO_flush((PerlIO *)NULL);
   if (!fork()) {
     become_serving_process();

@@ -1,0 +1,39 @@
+/* Fixed room: a place in an array, and text in a buffer, are taken through these, so that nothing is written
+ * outside of either. Included by mehari.h.
+ */
+#ifndef MEHARI_BOUNDS_H
+#define MEHARI_BOUNDS_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The size of an array. A pointer does not compile: its size says nothing of the room behind it. */
+#define MEHARI_ROOM(array) (sizeof(array) + 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p(__typeof__(array), __typeof__(&(array)[0]))]))
+
+/* The next free element of an array, which is counted as taken; NULL: the array is full. */
+#define MEHARI_NEXT(array, count) ((size_t)(count) < MEHARI_ROOM(array) / sizeof *(array) ? &(array)[(count)++] : NULL)
+
+/* The text as a C string; false: the text is too long for the room, and nothing was written. */
+static inline bool mehari_copy(char *into, size_t room, mehari_text text)
+{
+  if (text.length >= room)
+    return false;
+  memcpy(into, text.at, text.length);
+  into[text.length] = '\0';
+  return true;
+}
+#define MEHARI_COPY(array, text) mehari_copy(array, MEHARI_ROOM(array), text)
+
+/* As snprintf, but the length is that of what was written. */
+static inline STRLEN mehari_format(char *into, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static inline STRLEN mehari_format(char *into, size_t room, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(into, room, format, arguments);
+  va_end(arguments);
+  return length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
+}
+#define MEHARI_FORMAT(array, ...) mehari_format(array, MEHARI_ROOM(array), __VA_ARGS__)
+
+#endif
