@@ -89,6 +89,34 @@ bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int 
   return mehari_mark(&now) == script->made_from;
 }
 
+/* All of the file as it is now. False: `errno` says why, 0 that the file changed meanwhile. */
+static bool read_whole(pTHX_ int file, SV *text, struct stat *now)
+{
+  struct stat after;
+  if (fstat(file, now) < 0 || lseek(file, 0, SEEK_SET) < 0)
+    return false;
+  SvGROW(text, (STRLEN)now->st_size + 1);
+  SvPOK_only(text);
+  SvCUR_set(text, 0);
+  while (SvCUR(text) < (STRLEN)now->st_size) {
+    ssize_t got = read(file, SvEND(text), now->st_size - SvCUR(text));
+    if (got < 0 && errno != EINTR)
+      return false;
+    if (!got)
+      break;
+    if (got > 0)
+      SvCUR_set(text, SvCUR(text) + got);
+  }
+  *SvEND(text) = '\0';
+  if (fstat(file, &after) < 0)
+    return false;
+  errno = 0;
+  return SvCUR(text) == (STRLEN)now->st_size && mehari_mark(&after) == mehari_mark(now);
+}
+
+enum { ATTEMPTS = 10 }; /* to read a file that is being written */
+
+/* A part of a script may be an access check without its end: only a whole one is run, and kept. */
 static SV *read_text(pTHX_ mehari_script *script, int *status)
 {
   int file = open(script->file, O_RDONLY | O_CLOEXEC);
@@ -105,17 +133,20 @@ static SV *read_text(pTHX_ mehari_script *script, int *status)
     *status = 404;
     return NULL;
   }
-  script->made_from = mehari_mark(&now);
-  SV *text = newSV(now.st_size + 1);
-  SvPOK_only(text);
-  while (SvCUR(text) < (STRLEN)now.st_size) {
-    ssize_t got = read(file, SvPVX(text) + SvCUR(text), now.st_size - SvCUR(text));
-    if (got <= 0)
-      break;
-    SvCUR_set(text, SvCUR(text) + got);
-  }
-  *SvEND(text) = '\0';
+  SV *text = newSVpvs("");
+  bool is_whole = false;
+  errno = 0;
+  for (int attempt = 0; !is_whole && !errno && attempt < ATTEMPTS; attempt++)
+    is_whole = read_whole(aTHX_ file, text, &now);
+  int error = errno;
   close(file);
+  if (!is_whole) {
+    mehari_logf(MEHARI_LOG_ERROR, "cannot read the whole of %s: %s", script->file, error ? strerror(error) : "it changes while it is read");
+    SvREFCNT_dec(text);
+    *status = 500;
+    return NULL;
+  }
+  script->made_from = mehari_mark(&now);
   if (SvCUR(text) >= 3 && memEQ(SvPVX(text), "\xEF\xBB\xBF", 3)) {
     sv_chop(text, SvPVX(text) + 3);
     script->mark = 3;

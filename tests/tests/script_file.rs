@@ -205,3 +205,33 @@ fn switch_w_in_the_first_line_turns_warnings_on() {
     let line = server.log.expect("Use of uninitialized value $x");
     assert!(line.contains("warns.pl line 3"), "{line}");
 }
+
+/// A part of a script may lack the end of an access check: nothing of the script is run, and nothing is kept.
+#[test]
+fn script_that_cannot_be_read_to_its_end_answers_500_and_is_not_kept() {
+    let server = Server::builder()
+        .file("scripts/page.pl", &format!("{HEADER}print 'whole';\n"))
+        .ladder()
+        .conf(&workers(1))
+        .start();
+    let fails = |process| {
+        trace::failing(
+            &server,
+            process,
+            "scripts/page.pl",
+            "read:error=EIO",
+            || {
+                server.get(&Rung::Registry.url("page.pl")).expect(500);
+                server.get(&Rung::PerlRun.url("page.pl")).expect(500);
+            },
+        );
+    };
+    for process in server.workers() {
+        fails(process);
+    }
+    server.log.expect("Input/output error");
+    for rung in [Rung::Registry, Rung::PerlRun] {
+        let answer = server.get(&rung.url("page.pl"));
+        assert_eq!(answer.expect(200), "whole", "{}", server.log.text());
+    }
+}

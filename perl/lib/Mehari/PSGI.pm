@@ -38,11 +38,21 @@ sub _evaluate {
     local $0    = $file;
     local @ARGV = ();
     local $SIG{__WARN__} = _without_redefinitions() if $compiled{$file}++;
+    _demand_whole($file);
     my ($app, $exception, $error) = _do($file, $package);
     return $app if defined $app;
     die $exception if $exception;
     die "$file: $error\n" unless -r $file;
     return $app;
+}
+
+# Perl takes a read error for the end of the file: a part of an application is none.
+sub _demand_whole {
+    my ($file) = @_;
+    open my $handle, '<:raw', $file or return;
+    my $got;
+    while ($got = sysread $handle, my $part, $BLOCK) { }
+    die "$file cannot be read to its end: $!\n" unless defined $got;
 }
 
 sub _do {

@@ -43,3 +43,21 @@ pub fn calls_of(
     let lines = text.lines().filter(|line| !line.contains("/traced"));
     lines.map(str::to_owned).collect()
 }
+
+/// Does something while calls of a process on a file of the site end as `fault` says (`read:error=EIO`; see strace(1)).
+pub fn failing(server: &Server, process: Pid, file: &str, fault: &str, what: impl FnOnce()) {
+    let mut strace = Command::new("strace")
+        .args(["-f", "-e", &format!("inject={fault}"), "-P"])
+        .arg(server.site.path(file))
+        .args(["-o", "/dev/null", "-p", &process.to_string()])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("strace is there");
+    let mut attached = String::new();
+    let stderr = strace.stderr.as_mut().expect("it was piped");
+    let read = BufReader::new(stderr).read_line(&mut attached);
+    read.expect("strace says when it is attached");
+    what();
+    processes::signal(strace.id() as _, Signal::Int);
+    strace.wait().expect("our child");
+}
