@@ -154,6 +154,8 @@ int mehari_rec_prepare(pTHX_ mehari_rec *rec)
     if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
       continue;
     int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
+    if (!rec->main && mehari_output_is_complete()) /* the handler has redirected: that request was answered */
+      return DONE;
     if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
       status = follow_translation(aTHX_ rec, status);
     if (status != OK && status != DECLINED)

@@ -165,6 +165,8 @@ static void run_handlers(pTHX_ mehari_rec *rec)
 bool mehari_rec_respond(pTHX_ mehari_rec *rec)
 {
   U8 task = rec->job.frame->task;
+  if (mehari_output_is_complete())
+    return true;
   mehari_filters_begin(aTHX_ rec);
   if (mehari_rec_is_perls(aTHX_ rec, task)) {
     run_handlers(aTHX_ rec);

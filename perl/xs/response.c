@@ -225,6 +225,7 @@ static void finish(void)
   atomic_store(mehari_mailbox_progress(), 2);
 }
 
+/* A request has one answer: whatever comes after it is not sent. */
 void mehari_output_error(int status)
 {
   dTHX;
@@ -233,6 +234,8 @@ void mehari_output_error(int status)
     mehari_out_fail_within(status);
     return;
   }
+  if (complete)
+    return;
   complete = true;
   mehari_tap_close(aTHX);
   if (mehari_out.phase == HEAD_SENT) {
@@ -249,6 +252,8 @@ void mehari_output_pass(int status, const char *parts, size_t length)
 {
   dTHX;
   mehari_text payload = {parts, length};
+  if (complete)
+    return;
   complete = true;
   mehari_tap_close(aTHX);
   mehari_out.filled = 0;

@@ -136,3 +136,38 @@ Options +ExecCGI
     assert_eq!(server.get("/loop").status, 500);
     assert_eq!(server.get("/say").expect(200), "[/say ]");
 }
+
+/// The phases before the response, and what a handler may answer that goes on.
+#[test]
+fn redirect_from_an_early_phase_is_the_only_answer() {
+    let module = r#"
+use Apache2::SubRequest ();
+sub say { my $r = shift; $r->content_type('text/plain'); $r->print('[', $r->uri, ']'); 0 }
+sub lead { my ($r, $answer) = @_; return -1 unless $r->is_initial_req; $r->internal_redirect($r->args); $answer }
+sub declines { lead(shift, -1) }
+sub allows { lead(shift, 0) }
+sub is_done { lead(shift, -2) }
+"#;
+    let mut conf = String::from("PerlModule Early\n<Location /say>\nSetHandler modperl\nPerlHandler Early::say\n</Location>\n");
+    for phase in ["HeaderParser", "Access", "Type", "Fixup", ""] {
+        for answer in ["declines", "allows", "is_done"] {
+            conf.push_str(&format!(
+                "<Location /{phase}-{answer}/>\nSetHandler modperl\nPerl{phase}Handler Early::{answer}\n{}</Location>\n",
+                if phase.is_empty() { "" } else { "PerlHandler Early::say\n" }
+            ));
+        }
+    }
+    let server = one_worker(&[("Early", module)], &conf)
+        .file("htdocs/plain.txt", "plain\n")
+        .start();
+    let workers = server.workers();
+    for phase in ["HeaderParser", "Access", "Type", "Fixup", ""] {
+        for answer in ["declines", "allows", "is_done"] {
+            for (target, text) in [("/say", "[/say]"), ("/plain.txt", "plain\n")] {
+                let url = format!("/{phase}-{answer}/x?{target}");
+                assert_eq!(server.get(&url).expect(200), text, "{url}");
+            }
+        }
+    }
+    assert_eq!(server.workers(), workers, "{}", server.log.text());
+}
