@@ -220,8 +220,8 @@ void
 read(SV *self, SV *buffer, IV length, IV offset = 0)
   PPCODE:
     mehari_rec_of(aTHX_ self);
-    if (length < 0)
-      croak("a length to read must not be negative");
+    if (length <= 0)
+      croak("The LENGTH argument can't be negative"); /* mod_perl's words, for 0 too */
     if (mehari_input_refused)
       croak("Apache2::RequestIO::read: an input filter has failed");
     if (!SvOK(buffer))
@@ -229,10 +229,13 @@ read(SV *self, SV *buffer, IV length, IV offset = 0)
     STRLEN have;
     (void)SvPV_force(buffer, have);
     if (offset < 0) {
-      if ((STRLEN)-offset > have)
-        croak("the offset is outside the string");
       offset += have;
+      if (offset < 0)
+        croak("Offset outside string");
     }
+    /* What is asked for may be more than memory holds. */
+    if ((STRLEN)length > mehari_input_rest())
+      length = mehari_input_rest();
     char *into = SvGROW(buffer, (STRLEN)offset + length + 1);
     if ((STRLEN)offset > have)
       Zero(into + have, offset - have, char);

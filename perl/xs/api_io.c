@@ -51,7 +51,8 @@ XS_INTERNAL(print_format)
   XSRETURN(1);
 }
 
-/* write($buffer, $length, $offset): a length of -1, or none, is all of it. */
+/* write($buffer, $length, $offset): a length of -1, or none, is all of it. The rest is refused in perl's words, where
+ * mod_perl reads outside of the buffer. */
 XS_INTERNAL(write_part)
 {
   dXSARGS;
@@ -63,12 +64,13 @@ XS_INTERNAL(write_part)
   if (offset < 0)
     offset += text.length;
   if (offset < 0 || (STRLEN)offset > text.length)
-    croak("the offset is outside the string");
+    croak("Offset outside string");
+  if (length < -1)
+    croak("Negative length");
   if (length < 0 || (STRLEN)length > text.length - offset)
     length = text.length - offset;
   mehari_output_write(text.at + offset, length);
-  ST(0) = count_sv(aTHX_ length);
-  XSRETURN(1);
+  XSRETURN_IV(length);
 }
 
 /* Sends up to `length` bytes of an open file (0: all there are); the system's error number, or 0. */

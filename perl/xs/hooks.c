@@ -93,15 +93,16 @@ static OP *run_syswrite(pTHX)
     return perl_syswrite(aTHX);
   SV **arguments = PL_stack_base + *PL_markstack_ptr + 1;
   SSize_t count = PL_stack_sp - arguments + 1;
+  /* `&CORE::syswrite` leaves a null for what was not given. */
+  SV *wanted = count > 2 ? arguments[2] : NULL, *from = count > 3 ? arguments[3] : NULL;
   STRLEN size;
   const char *bytes = SvPV(arguments[1], size);
-  IV offset = count > 3 ? SvIV(arguments[3]) : 0;
+  IV offset = from ? SvIV(from) : 0, length = wanted ? SvIV(wanted) : (IV)size;
   if (offset < 0)
     offset += size;
-  if (SvUTF8(arguments[1]) || offset < 0 || (STRLEN)offset > size)
+  if (SvUTF8(arguments[1]) || offset < 0 || (STRLEN)offset > size || length < 0)
     return perl_syswrite(aTHX);
-  UV length = count > 2 && SvOK(arguments[2]) ? SvUV(arguments[2]) : size;
-  if (length > size - offset)
+  if ((STRLEN)length > size - offset)
     length = size - offset;
   PerlIO_write(handle, bytes + offset, length);
   if (IoFLAGS(io) & IOf_FLUSH)
@@ -109,7 +110,7 @@ static OP *run_syswrite(pTHX)
   dSP;
   dTARGET;
   SP = PL_stack_base + POPMARK;
-  sv_setuv(TARG, length);
+  sv_setiv(TARG, length);
   SvSETMAGIC(TARG);
   XPUSHs(TARG);
   PUTBACK;
@@ -123,11 +124,13 @@ static OP *run_sysread(pTHX)
   PerlIO *handle = io ? IoIFP(io) : NULL;
   if (!handle || !PerlIOValid(handle) || (PerlIOBase(handle)->tab != &mehari_input_layer && PerlIOBase(handle)->tab != &mehari_psgi_input_layer))
     return perl_sysread(aTHX);
+  /* In a copy: the script's own op stays as it is, though perl dies of the length. */
   OP *op = PL_op;
-  OPCODE type = op->op_type;
-  op->op_type = OP_READ;
+  LISTOP read = *cLISTOPx(op);
+  read.op_type = OP_READ;
+  PL_op = (OP *)&read;
   OP *next = perl_sysread(aTHX);
-  op->op_type = type;
+  PL_op = op;
   return next;
 }
 

@@ -9,6 +9,7 @@ static mehari_standard input = {.name = "STDIN", .descriptor = 0, .layer = &meha
 static int null_file = -1;
 
 static size_t rest(void) { return mehari_now.body_length - position; }
+STRLEN mehari_input_rest(void) { return rest(); }
 
 STRLEN mehari_input_read(char *into, STRLEN length)
 {
@@ -38,9 +39,8 @@ static IV layer_fill(pTHX_ PerlIO *handle)
 
 static IV layer_seek(pTHX_ PerlIO *handle, Off_t offset, int whence)
 {
-  Off_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (Off_t)position : (Off_t)mehari_now.body_length;
-  Off_t target = base + offset;
-  if (target < 0 || target > (Off_t)mehari_now.body_length)
+  Off_t target = mehari_sought(offset, whence, position, mehari_now.body_length);
+  if (target < 0)
     return -1;
   position = target;
   PerlIOBase(handle)->flags &= ~PERLIO_F_EOF;

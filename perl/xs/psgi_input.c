@@ -61,9 +61,8 @@ static IV layer_fill(pTHX_ PerlIO *handle)
 static IV layer_seek(pTHX_ PerlIO *handle, Off_t offset, int whence)
 {
   reader *this = reader_of(handle);
-  Off_t length = length_of(this);
-  Off_t target = offset + (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (Off_t)this->position : length);
-  if (target < 0 || target > length) {
+  Off_t target = mehari_sought(offset, whence, this->position, length_of(this));
+  if (target < 0) {
     SETERRNO(EINVAL, LIB_INVARG);
     return -1;
   }

@@ -46,6 +46,15 @@ void mehari_input_spill(void);
 void mehari_input_replaced(void);
 void mehari_input_reopened(pTHX_ IO *io);
 STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
+STRLEN mehari_input_rest(void); /* what is left to be read */
+/* Where a seek leads within `length` bytes; -1: nowhere. */
+static inline Off_t mehari_sought(Off_t offset, int whence, Off_t position, Off_t length)
+{
+  Off_t target;
+  if (__builtin_add_overflow(offset, whence == SEEK_SET ? 0 : whence == SEEK_CUR ? position : length, &target))
+    return -1;
+  return target < 0 || target > length ? -1 : target;
+}
 extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
 
 /* errors.c: STDERR. */

@@ -72,7 +72,7 @@ sub flatten {
     my ($self, undef, $most) = @_;
     Carp::croak('usage: $bb->flatten($buf, [$wanted])') unless @_ > 1;
     my $text = join '', map { $_->data } @{ $self->{buckets} };
-    $_[1] = defined $most ? substr $text, 0, $most : $text;
+    $_[1] = defined $most && $most >= 0 ? substr $text, 0, $most : $text;
     return CORE::length $_[1];
 }
 

@@ -15,8 +15,8 @@ sub new {
     my $total = length(defined $_[2] ? $_[2] : '');
     $offset = 0 unless defined $offset;
     my $rest = $total - $offset;
-    Carp::croak('APR::Bucket::new: the offset argument can\'t be bigger than the total buffer length') if $rest < 0;
-    Carp::croak('APR::Bucket::new: the length argument can\'t be bigger than the total buffer length minus offset') if defined $length && $length > $rest;
+    Carp::croak('APR::Bucket::new: the offset argument can\'t be bigger than the total buffer length') if $rest < 0 || $offset < 0;
+    Carp::croak('APR::Bucket::new: the length argument can\'t be bigger than the total buffer length minus offset') if defined $length && ($length > $rest || $length < 0);
     my $data = _is_temporary($_[2]) ? \(my $copy = $_[2]) : \$_[2];
     return _made($class, 'mod_perl SV bucket', $data, $offset, defined $length ? $length : $rest);
 }

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use Mehari::Absent ();
 use APR::Error     ();
+use Carp           ();
 use Errno          ();
 use Scalar::Util   ();
 use Socket         ();
@@ -114,7 +115,9 @@ sub recv {
 # send($bytes, $length): bytes sent, all of them.
 sub send {
     my ($self, $bytes, $length) = @_;
-    $length = length $bytes unless defined $length && $length <= length $bytes;
+    my $all = length $bytes;
+    $length = $all unless defined $length;
+    Carp::croak("the 3rd arg ($length) is bigger than the length ($all) of the 2nd argument") if $length > $all || $length < 0;
     my $sent = 0;
     while ($sent < $length) {
         $sent += $self->_patiently('send', 1, sub { CORE::send $_[0], substr($bytes, $sent, $length - $sent), Socket::MSG_NOSIGNAL() });

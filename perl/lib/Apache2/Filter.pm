@@ -124,7 +124,7 @@ sub _add {
 sub read {
     my ($self, undef, $length) = @_;
     $self->_pull if $self->{is_input} && !$self->{pulled};
-    $length = $PIECE unless defined $length;
+    $length = $PIECE unless defined $length && $length >= 0;
     $_[1] = substr $self->{piece}, $self->{at}, $length;
     $self->{at} += length $_[1];
     return length $_[1];

@@ -25,7 +25,7 @@ sub get_brigade {
     my ($self, $brigade, undef, undef, $bytes) = @_;
     return OVER if $self->{ended};
     $self->{calls}++;
-    my $text = substr $self->{text}, $self->{at}, $bytes && $bytes < $PIECE ? $bytes : $PIECE;
+    my $text = substr $self->{text}, $self->{at}, ($bytes // 0) > 0 && $bytes < $PIECE ? $bytes : $PIECE;
     $self->{at} += length $text;
     $self->{ended} = $self->{at} >= length $self->{text};
     Apache2::Filter::_add($brigade, $text, $self->{ended} && 'eos_create');

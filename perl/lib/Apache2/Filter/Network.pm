@@ -18,7 +18,7 @@ sub of_connection { my ($class, $connection) = @_; return bless { socket => $con
 # get_brigade($brigade, $mode, $block, $bytes): a line, or what there is of so many bytes; 0, or a status.
 sub get_brigade {
     my ($self, $brigade, $mode, $block, $bytes) = @_;
-    my ($is_line, $most) = (($mode // 0) == Apache2::Const::MODE_GETLINE(), $bytes || $PIECE);
+    my ($is_line, $most) = (($mode // 0) == Apache2::Const::MODE_GETLINE(), ($bytes // 0) > 0 ? $bytes : $PIECE);
     my $status = 0;
     $status = $self->_read_more($block) while !$status && !length $self->{early} || $is_line && !$status && $self->{early} !~ /\n/ && length $self->{early} < $PIECE;
     return $status unless length $self->{early};
