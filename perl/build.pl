@@ -1,10 +1,10 @@
 #!/usr/bin/perl
 # Builds the Perl side for the perl that runs this, once, and prints the folders to put into @INC.
 #
-#   PERL perl/build.pl [CACHE]
+#   [MEHARI_PERL_FLAGS=FLAGS] PERL perl/build.pl [CACHE]
 #
-# CACHE defaults to `build` beside this file. The result is kept under a name made of that perl and
-# of the sources, so that another perl or a changed source gets a build of its own.
+# FLAGS are the C compiler's, beside perl's own: a sanitizer's, for example. CACHE defaults to `build` beside this file. The result is kept under a name made of that perl and
+# of the sources, so that another perl, a changed source or other flags get a build of their own.
 
 use strict;
 use warnings;
@@ -23,7 +23,7 @@ my $cache  = shift // "$source/build";
 my @files;
 find({ no_chdir => 1, wanted => sub { push @files, $_ if -f && !m{/(?:build|blib|t)/} && /\.(?:c|h|xs|pm|PL)\z/ } }, $source);
 my $digest = Digest::MD5->new;
-$digest->add($^X, $], join "\0", map { $Config{$_} // '' } qw(archname version ccflags uselongdouble));
+$digest->add($ENV{MEHARI_PERL_FLAGS} // '', $^X, $], join "\0", map { $Config{$_} // '' } qw(archname version ccflags uselongdouble));
 for my $file (sort @files) {
     open my $in, '<:raw', $file or die "mehari: cannot read $file: $!\n";
     $digest->add($file)->addfile($in);

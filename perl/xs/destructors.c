@@ -85,7 +85,7 @@ static void look_for_new(pTHX_ SV *object, void *found)
 {
   PERL_UNUSED_CONTEXT;
   instance wanted = {object, NULL};
-  if (!bsearch(&wanted, instances, instance_count, sizeof *instances, by_address))
+  if (!instance_count || !bsearch(&wanted, instances, instance_count, sizeof *instances, by_address))
     *(bool *)found = true;
 }
 
@@ -130,7 +130,8 @@ void mehari_destructors_note(pTHX)
 {
   note_class(aTHX_ PL_defstash);
   each_instance(aTHX_ note_instance, NULL);
-  qsort(instances, instance_count, sizeof *instances, by_address);
+  if (instance_count)
+    qsort(instances, instance_count, sizeof *instances, by_address);
 }
 
 static bool may_have_instances(pTHX_ const class *this)
