@@ -190,6 +190,7 @@ static void drop_foreign(pTHX_ HV *env)
 }
 
 static bool is_bare; /* nothing of a request is in %ENV */
+static bool is_without_api; /* nor that there is mod_perl's API */
 
 /* PATH, TZ and the like: put back with magic when a script changed them, for C libraries read them too. */
 static void store_base(pTHX_ HV *env)
@@ -288,7 +289,7 @@ void mehari_environment_begin(pTHX)
     set_request(aTHX_ env);
   }
   set_variables(aTHX_ env);
-  is_bare = false;
+  is_bare = is_without_api = false;
   SvFLAGS(env) |= magic;
 }
 
@@ -319,10 +320,9 @@ void mehari_environment_into(pTHX_ mehari_table *table, bool set_up)
   }
 }
 
-/* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */
-void mehari_environment_forget(pTHX)
+static void forget(pTHX_ bool without_api)
 {
-  if (is_bare)
+  if (is_bare && is_without_api == without_api)
     return;
   HV *env = GvHVn(PL_envgv);
   U32 magic = SvFLAGS(env) & (SVs_RMG | SVs_SMG | SVs_GMG);
@@ -331,11 +331,20 @@ void mehari_environment_forget(pTHX)
   av_clear(loose);
   live_count = 0;
   store_base(aTHX_ env);
-  store(aTHX_ env, mod_perl.key, mod_perl.hash, MOD_PERL, sizeof MOD_PERL - 1);
-  store(aTHX_ env, mod_perl_version.key, mod_perl_version.hash, "2", 1);
+  if (!without_api) {
+    store(aTHX_ env, mod_perl.key, mod_perl.hash, MOD_PERL, sizeof MOD_PERL - 1);
+    store(aTHX_ env, mod_perl_version.key, mod_perl_version.hash, "2", 1);
+  }
   is_bare = true;
+  is_without_api = without_api;
   SvFLAGS(env) |= magic;
 }
+
+/* Handlers without `SetupEnv` see what the server passes on, and nothing of a request. */
+void mehari_environment_forget(pTHX) { forget(aTHX_ false); }
+
+/* PSGI applications likewise; the API of mod_perl is not theirs, and modules would take its name for an offer. */
+void mehari_environment_of_process(pTHX) { forget(aTHX_ true); }
 
 void mehari_environment_without_request(pTHX)
 {
@@ -343,7 +352,7 @@ void mehari_environment_without_request(pTHX)
   if (!mehari_now.frame->variable_count)
     return;
   set_variables(aTHX_ GvHVn(PL_envgv));
-  is_bare = false;
+  is_bare = is_without_api = false;
 }
 
 /* In a template: its children then write into what is there instead of each making it anew. */

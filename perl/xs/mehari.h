@@ -124,6 +124,7 @@ void mehari_environment_begin(pTHX);
 void mehari_environment_reserve(pTHX); /* places for what every request and most browsers set */
 void mehari_environment_set(pTHX_ mehari_text name, mehari_text value); /* one variable more of this request */
 void mehari_environment_forget(pTHX); /* before a request that gets none */
+void mehari_environment_of_process(pTHX); /* before a PSGI application's */
 /* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
 SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
 void mehari_environment_export(pTHX); /* to `environ`, for the child process about to start */

@@ -140,7 +140,7 @@ void mehari_psgi_serve(pTHX)
   mehari_output_fill_head = NULL;
   mehari_parse_headers = false;
   mehari_stdout_aside = true;
-  mehari_environment_forget(aTHX);
+  mehari_environment_of_process(aTHX);
   mehari_enter_directory(""); /* where the worker began, whatever a script or a request did */
   mehari_psgi_now = MEHARI_PSGI_UNANSWERED;
   completed = false;

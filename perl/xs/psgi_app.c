@@ -1,32 +1,11 @@
-/* Applications: the code of each file, until the file changes. Loading is Mehari::PSGI's. */
+/* Applications: the code of each file. Loading is Mehari::PSGI's.
+ *
+ * An application lives as long as its generation: a file that is changed goes live with a reload, whole and loaded, or not
+ * at all. One that the zygote was not told of is loaded by the worker that needs it first.
+ */
 #include "psgi.h"
-#include <errno.h>
-#include <sys/stat.h>
 
-typedef struct {
-  SV *code;
-  uint64_t made_from; /* the file's mark */
-} app;
-
-static HV *loaded; /* file => app * */
-
-static app *find(pTHX_ mehari_text file)
-{
-  SV **found = loaded ? hv_fetch(loaded, file.at, file.length, 0) : NULL;
-  return found ? INT2PTR(app *, SvIVX(*found)) : NULL;
-}
-
-static app *entry(pTHX_ mehari_text file)
-{
-  app *this = find(aTHX_ file);
-  if (this)
-    return this;
-  if (!loaded)
-    loaded = newHV();
-  Newxz(this, 1, app);
-  (void)hv_store(loaded, file.at, file.length, newSViv(PTR2IV(this)), 0);
-  return this;
-}
+static HV *loaded; /* file => code */
 
 static SV *compile(pTHX_ mehari_text file)
 {
@@ -44,21 +23,13 @@ static SV *compile(pTHX_ mehari_text file)
 
 SV *mehari_psgi_app(pTHX_ mehari_text file)
 {
-  char name[4097];
-  struct stat now;
-  if (!MEHARI_COPY(name, file))
-    croak("the application's file name is longer than %d bytes\n", (int)sizeof name - 1);
-  app *this = find(aTHX_ file);
-  if (this && mehari_front_saw(file, this->made_from))
-    return this->code;
-  if (stat(name, &now) < 0)
-    croak("the application %s: %s\n", name, strerror(errno));
-  if (this && this->made_from == mehari_mark(&now))
-    return this->code;
-  SV *code = compile(aTHX_ file);
-  this = entry(aTHX_ file);
-  SvREFCNT_dec(this->code);
-  this->code = newSVsv(code);
-  this->made_from = mehari_mark(&now);
-  return this->code;
+  SV **found = loaded ? hv_fetch(loaded, file.at, file.length, 0) : NULL;
+  if (found)
+    return *found;
+  SV *code = newSVsv(compile(aTHX_ file));
+  if (!loaded)
+    loaded = newHV();
+  if (!hv_store(loaded, file.at, file.length, code, 0))
+    sv_2mortal(code);
+  return code;
 }

@@ -17,12 +17,12 @@ typedef struct {
 
 enum {
   REQUEST_METHOD, SCRIPT_NAME, PATH_INFO, REQUEST_URI, QUERY_STRING, SERVER_NAME, SERVER_PORT, SERVER_PROTOCOL, REMOTE_ADDR, REMOTE_PORT,
-  HTTPS, PSGI_VERSION, URL_SCHEME, INPUT, ERRORS, MULTITHREAD, MULTIPROCESS, RUN_ONCE, NONBLOCKING, STREAMING, INPUT_BUFFERED, HARAKIRI, CLEANUP,
+  HTTPS, CONTENT_LENGTH, PSGI_VERSION, URL_SCHEME, INPUT, ERRORS, MULTITHREAD, MULTIPROCESS, RUN_ONCE, NONBLOCKING, STREAMING, INPUT_BUFFERED, HARAKIRI, CLEANUP,
   CLEANUP_HANDLERS, INFORMATIONAL, NAMES
 };
 static const char *const texts[NAMES] = {
   "REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO", "REQUEST_URI", "QUERY_STRING", "SERVER_NAME", "SERVER_PORT", "SERVER_PROTOCOL", "REMOTE_ADDR",
-  "REMOTE_PORT", "HTTPS", "psgi.version", "psgi.url_scheme", "psgi.input", "psgi.errors", "psgi.multithread", "psgi.multiprocess",
+  "REMOTE_PORT", "HTTPS", "CONTENT_LENGTH", "psgi.version", "psgi.url_scheme", "psgi.input", "psgi.errors", "psgi.multithread", "psgi.multiprocess",
   "psgi.run_once", "psgi.nonblocking", "psgi.streaming", "psgix.input.buffered", "psgix.harakiri", "psgix.cleanup", "psgix.cleanup.handlers",
   "psgix.informational",
 };
@@ -190,6 +190,15 @@ static void store_fields(pTHX_ HV *into)
   }
 }
 
+/* The body has come whole, so it has a length, whatever framing brought it. */
+static void store_content_length(pTHX_ HV *into)
+{
+  if (mehari_now.frame->body_kind == MEHARI_BODY_EMPTY || slots[CONTENT_LENGTH].request == mehari_psgi_serial)
+    return;
+  store_number(aTHX_ into, CONTENT_LENGTH, mehari_now.frame->body_length);
+  slots[CONTENT_LENGTH].request = mehari_psgi_serial;
+}
+
 static void store_variables(pTHX_ HV *into)
 {
   for (int i = 0; i < mehari_now.frame->variable_count; i++) {
@@ -283,9 +292,12 @@ HV *mehari_psgi_environment(pTHX)
   if (!slots[CLEANUP_HANDLERS].value)
     store(aTHX_ into, &slots[CLEANUP_HANDLERS], newRV_noinc((SV *)newAV()));
   store_reference(aTHX_ into, INFORMATIONAL, informational);
+  slots[CONTENT_LENGTH].request = 0;
   store_fields(aTHX_ into);
+  store_content_length(aTHX_ into);
   drop_stale(aTHX_ into, fields, field_count);
   drop_stale(aTHX_ into, &slots[HTTPS], 1);
+  drop_stale(aTHX_ into, &slots[CONTENT_LENGTH], 1);
   store_of_handlers(aTHX_ into);
   return into;
 }

@@ -12,7 +12,7 @@ XS_INTERNAL(run)
   XSRETURN_EMPTY;
 }
 
-/* load($file): the application of a file, compiled if it is new or has changed. */
+/* load($file): the application of a file, compiled at the first call. */
 XS_INTERNAL(load)
 {
   dXSARGS;

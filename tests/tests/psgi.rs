@@ -278,3 +278,106 @@ fn nothing_done_to_an_environment_shows_in_the_next() {
         assert_eq!(rest(&after), rest(&clean), "after {way}");
     }
 }
+
+#[test]
+fn a_body_that_came_without_its_length_has_one() {
+    let app = "sub { my $env = shift; read $env->{'psgi.input'}, my $body, 100;\n\
+        [200, ['Content-Type' => 'text/plain'], [join ' ', map { $_ // '-' }\n\
+        @$env{qw(CONTENT_LENGTH HTTP_TRANSFER_ENCODING)}, $body]] }\n";
+    let server = Server::builder()
+        .file("app.psgi", app)
+        .dir("app.psgi")
+        .start();
+    for _ in 0..2 {
+        let chunked = Request::post("/", "a=1&b=2").chunked();
+        assert_eq!(server.send(&chunked).expect(200), "7 - a=1&b=2");
+        assert_eq!(server.get("/").expect(200), "- - ");
+        let plain = Request::post("/", "a=1");
+        assert_eq!(server.send(&plain).expect(200), "3 - a=1");
+    }
+    let curl = Command::new("curl")
+        .args(["-sS", "--http2-prior-knowledge", "-T", "-"])
+        .arg(format!("http://{}/", server.address))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let mut curl = curl.expect("curl can be run");
+    let mut body = curl.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut body, b"a=1&b").expect("read");
+    drop(body);
+    let told = curl.wait_with_output().expect("it ends").stdout;
+    assert_eq!(String::from_utf8_lossy(&told), "5 - a=1&b");
+}
+
+/// Answers with the names in %ENV, first when it is loaded, then in the request.
+const NAMES: &str = "my $loaded = join ' ', sort keys %ENV;\n\
+    sub { [200, ['Content-Type' => 'text/plain'], [\"$loaded|\", join ' ', sort keys %ENV]] }\n";
+
+#[test]
+fn an_application_sees_of_the_servers_environment_what_is_passed_on() {
+    let server = |lines: Option<&str>, args: &[&str]| {
+        let server = Server::builder().file("app.psgi", NAMES).args(args);
+        let server = server
+            .env("TZ", "UTC")
+            .env("WANTED", "1")
+            .env("OF_THE_SERVER", "1");
+        match lines {
+            None => server.dir("app.psgi"),
+            Some(lines) => server.conf(&format!(
+                "{lines}<Location />\nSetHandler psgi\nPSGIApp @ROOT@/app.psgi\n</Location>\n"
+            )),
+        }
+        .start()
+    };
+    let usual = "PATH PLACK_ENV TZ";
+    let passed = "PATH PLACK_ENV TZ WANTED";
+    for (server, names) in [
+        (server(None, &[]), usual),
+        (server(None, &["--pass-env", "WANTED"]), passed),
+        (server(Some(""), &[]), usual),
+        (server(Some("PerlPassEnv WANTED\n"), &[]), passed),
+    ] {
+        for _ in 0..2 {
+            assert_eq!(server.get("/").expect(200), format!("{names}|{names}"));
+        }
+    }
+}
+
+fn version(number: u32) -> String {
+    format!("sub {{ [200, ['Content-Type' => 'text/plain'], ['{number}']] }}\n")
+}
+
+#[test]
+fn a_changed_application_goes_live_with_a_generation_that_loads_it() {
+    let app = Server::builder()
+        .file("app.psgi", &version(1))
+        .dir("app.psgi");
+    let server = app.start();
+    assert_eq!(server.get("/").expect(200), "1");
+    for text in ["sub { [200, ['Content-Ty", ""] {
+        server.site.replace("app.psgi", text);
+        assert_eq!(server.get("/").expect(200), "1", "{text:?} was taken");
+        assert!(!server.control(&["reload"]).status.success(), "{text:?}");
+        assert_eq!(server.get("/").expect(200), "1", "{text:?} was taken");
+    }
+    server.site.replace("app.psgi", &version(2));
+    assert_eq!(server.get("/").expect(200), "1");
+    assert!(server.control(&["reload"]).status.success());
+    assert_eq!(server.get("/").expect(200), "2");
+}
+
+#[test]
+fn a_watched_application_that_is_half_copied_is_thrown_away() {
+    let server = Server::builder()
+        .file("app.psgi", &version(1))
+        .dir("app.psgi")
+        .args(&["--watch"])
+        .start();
+    assert_eq!(server.get("/").expect(200), "1");
+    server.site.replace("app.psgi", "sub { [200, ['Content-Ty");
+    server.log.expect("app.psgi line 1");
+    assert_eq!(server.get("/").expect(200), "1");
+    server.site.replace("app.psgi", &version(2));
+    let live = eventually(PATIENCE, || server.get("/").expect(200) == "2");
+    assert!(live, "the mended application is not live");
+}

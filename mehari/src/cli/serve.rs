@@ -50,6 +50,9 @@ pub struct Options {
     /// How scripts are run: cgi, fork, perlrun, registry or auto.
     #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
     rung: Option<String>,
+    /// A variable of this environment that Perl is to see, as `PerlPassEnv` has it; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pass_env: Vec<String>,
     /// A file that goes when the server does.
     #[arg(long, value_name = "FILE", hide = true)]
     temporary: Option<PathBuf>,
@@ -115,6 +118,9 @@ impl Options {
                     .map_err(|error| Refusal::Site(format!("mehari serve: {error}\n")))?
             }
         };
+        for perl in &mut site.perls {
+            perl.pass_env.extend(self.pass_env.iter().cloned());
+        }
         self.apply_workers(&mut site)?;
         site.any_port = !self.listen.is_empty() || site.listen.is_empty();
         if !self.listen.is_empty() {

@@ -27,8 +27,9 @@ sub run {
 sub preload {
     my ($manner, $name) = @_;
     my $load = $MANNERS[$manner] or die "there is no preload of kind $manner\n";
-    # A site's own start-up files ask for these before they use the API.
-    local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $Mehari::Server::fact{configured};
+    # A site's own start-up files ask for these before they use the API. It is not PSGI applications'.
+    my $has_api = $Mehari::Server::fact{configured} && $load != \&_psgi;
+    local @ENV{qw(MOD_PERL MOD_PERL_API_VERSION)} = ('mod_perl/2.0.12', 2) if $has_api;
     # As under mod_perl: FindBin looks for the program's file, and is told that there is none.
     local $0 = '-e' if $Mehari::Server::fact{configured};
     return if eval { $load->($name); 1 };

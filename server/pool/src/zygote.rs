@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // descriptors handed to a child; signals to a process group
 
 use crate::perl_side::PerlSide;
-use mehari_config::{Handler, PerlSettings, Preload, Preloaded, Rung, Site};
+use mehari_config::{PerlSettings, Preload, Preloaded, Rung, Site};
 use mehari_wire::layout::control;
 use mehari_wire::{parts, Bell, ControlSocket, Message};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -53,7 +53,7 @@ impl Zygote {
                     .flat_map(|host| ["host", host]),
             )
             .env_clear()
-            .envs(environment_of(site, settings))
+            .envs(environment(settings))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -181,17 +181,6 @@ pub fn switches(settings: &PerlSettings, perl: &PerlSide) -> Vec<OsString> {
         .map(OsString::from)
         .chain(included)
         .collect()
-}
-
-/// What a zygote gets. An application served without a configuration has no other way to be told things: it gets
-/// everything.
-fn environment_of(site: &Site, settings: &PerlSettings) -> Vec<(OsString, OsString)> {
-    if site.files.is_empty() && matches!(site.main.base.handler, Some(Handler::Psgi(_))) {
-        let set = settings.set_env.iter();
-        let set = set.map(|(name, value)| (name.into(), value.into()));
-        return std::env::vars_os().chain(set).collect();
-    }
-    environment(settings)
 }
 
 /// What a perl process of the site gets: PATH and TZ, what PerlPassEnv names, and what PerlSetEnv sets.
