@@ -59,6 +59,38 @@ fn check_tells_what_is_compressed_and_cached_and_whose_workers_serve() {
 }
 
 #[test]
+fn check_of_the_text_alone_runs_no_perl() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let conf = folder.path().join("httpd.conf");
+    let mark = folder.path().join("ran");
+    let code = format!("open my $file, '>', '{}'; 1;\n", mark.display());
+    std::fs::write(
+        folder.path().join("start.pl"),
+        format!("# add_config\n{code}"),
+    )
+    .expect("written");
+    std::fs::write(
+        folder.path().join("Made.pm"),
+        format!("package Made;\n{code}"),
+    )
+    .expect("written");
+    let lines = format!(
+        "DocumentRoot .\nPerlSwitches -I{}\nPerlRequire start.pl\nPerlLoadModule Made\nPerl {code}\
+         <Perl>\n{code}</Perl>\nMadeByPerl on\n<MadeSection x>\nAnything\n</MadeSection>\nServerName a.example\n",
+        folder.path().display()
+    );
+    std::fs::write(&conf, lines).expect("written");
+    let conf = conf.display().to_string();
+    for options in [&["--text-only"][..], &["--text-only", "--json"]] {
+        let told = mehari(&[&["check", "-f", &conf], options].concat());
+        let (told, errors) = (text(&told.stdout), text(&told.stderr));
+        assert!(!mark.exists(), "{options:?} runs Perl");
+        assert!(told.contains("a.example"), "{told}{errors}");
+        assert!(told.contains("its Perl is not run"), "{told}{errors}");
+    }
+}
+
+#[test]
 fn check_tells_every_problem_on_stderr_and_fails() {
     let told = mehari(&["check", "-f", "problems.conf"]);
     assert_eq!(text(&told.stdout), "");

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use crate::cli::arguments;
 use crate::cli::serve::checks::Findings;
 use clap::Parser;
-use mehari_config::{Note, NoteKind, Problems, Site};
+use mehari_config::{Interpreter, Note, NoteKind, Problems, Site, Unasked};
 
 mod meaning;
 mod output;
@@ -38,7 +38,7 @@ struct Options {
     /// The folder, script or application `mehari serve PATH` would serve.
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
-    /// Only read: nothing is loaded, and nothing of this machine is looked at.
+    /// Only read: nothing is loaded, no Perl is run, and nothing of this machine is looked at.
     #[arg(long)]
     text_only: bool,
     /// Print the site and its problems as JSON.
@@ -54,7 +54,11 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let checked = match (&options.conf, &options.path) {
         (Some(conf), _) => {
             let mut perl = mehari_pool::Configurator::default();
-            Site::load_with(conf, &options.define, &mut perl).map_err(Refused::Problems)
+            let perl: &mut dyn Interpreter = match options.text_only {
+                true => &mut Unasked,
+                false => &mut perl,
+            };
+            Site::load_with(conf, &options.define, perl).map_err(Refused::Problems)
         }
         (None, Some(path)) => Site::zero(path, None).map_err(Refused::Path),
         (None, None) => return ExitCode::from(2),

@@ -119,6 +119,8 @@ pub(crate) struct Environment {
     pub authenticators: BTreeMap<String, String>,
     /// `<Proxy URL>`: the beginning of a URL, and who may have it asked.
     pub proxied: Vec<(String, Vec<crate::Change>)>,
+    /// Some Perl was not run, so that it is not known which directives there are.
+    pub is_partly_unknown: bool,
     /// Directives of Perl modules.
     pub custom: Vec<std::sync::Arc<crate::CustomDirective>>,
     /// `SSLCertificateKeyFile` before its `SSLCertificateFile`.

@@ -28,6 +28,8 @@ pub struct Made {
     pub lines: Vec<String>,
     /// Directives that may be written from here on.
     pub directives: Vec<CustomDirective>,
+    /// The errand was not run: nobody knows what it would have made.
+    pub is_unknown: bool,
 }
 
 /// What a reading has said so far of the perl and of what it may ask.
@@ -39,6 +41,19 @@ pub struct Ground<'a> {
     pub server_root: &'a Path,
     /// `-D` and `Define`.
     pub defines: &'a BTreeMap<String, String>,
+}
+
+/// Runs no Perl: for readers of a configuration's text alone.
+#[derive(Debug, Default)]
+pub struct Unasked;
+
+impl Interpreter for Unasked {
+    fn run(&mut self, _: &Ground<'_>, _: Errand<'_>) -> Result<Made, String> {
+        Ok(Made {
+            is_unknown: true,
+            ..Made::default()
+        })
+    }
 }
 
 pub trait Interpreter {

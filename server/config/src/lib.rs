@@ -74,7 +74,7 @@ pub use handler::*;
 pub use host::{EncodedSlashes, Host, HostAddress, HostLogs};
 pub use htaccess::{Htaccess, Overrides};
 pub use includes::{ByMode, Includes, IncludesChange};
-pub use interpreter::{Errand, Ground, Interpreter, Made};
+pub use interpreter::{Errand, Ground, Interpreter, Made, Unasked};
 pub use log_format::*;
 pub use log_settings::*;
 pub use lua::{LuaHook, LuaScripts, LuaSettings};

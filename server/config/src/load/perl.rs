@@ -6,7 +6,7 @@ use super::Reader;
 use crate::line::{self, Character, Lines};
 use crate::preload::PreloadStage;
 use crate::problem::{At, Fault};
-use crate::{Errand, Ground, Preload, PreloadPlace};
+use crate::{Errand, Ground, NoteKind, Preload, PreloadPlace};
 
 /// A section that is being collected.
 pub(super) struct PerlBlock {
@@ -139,6 +139,11 @@ impl Reader<'_> {
         let made = interpreter.run(&ground, errand);
         let made = made
             .map_err(|reason| Fault::new(at, format!("expected the Perl here to run: {reason}")))?;
+        if made.is_unknown {
+            self.environment.is_partly_unknown = true;
+            let message = "its Perl is not run, so what it makes of the site is not told".into();
+            self.add_note("Perl", at, NoteKind::Remark, message);
+        }
         let directives = made.directives.into_iter().map(Arc::new);
         self.environment.custom.extend(directives);
         Ok(made.lines)
