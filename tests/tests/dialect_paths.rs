@@ -10,8 +10,13 @@ fn host(name: &str, lines: &str) -> String {
 }
 
 fn site() -> Builder {
+    site_with("")
+}
+
+/// The same with lines for the first host.
+fn site_with(lines: &str) -> Builder {
     let hosts = [
-        host("plain", ""),
+        host("plain", lines),
         host("decoded", "AllowEncodedSlashes On"),
         host("kept", "AllowEncodedSlashes NoDecode"),
         host(
@@ -73,6 +78,108 @@ fn paths_lead_where_they_lead_in_apache() {
             Ok(answer) if answer.status == status => {}
             Ok(answer) => differences.push(format!("{host} {target}: {}", answer.status)),
             Err(why) => differences.push(format!("{host} {why}")),
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// A way to spell a path differently.
+type Spelling = fn(&str) -> String;
+
+/// Other ways to ask for a path, which lead to the same file in Apache.
+const SPELLINGS: [Spelling; 12] = [
+    |path| path.to_string(),
+    |path| format!("/{path}"),
+    |path| format!("/.{path}"),
+    |path| format!("/sub/..{path}"),
+    |path| format!("/sub/none/../..//{path}"),
+    |path| format!("/sub/%2e%2E{path}"),
+    |path| format!("/sub/.%2e/{path}"),
+    |path| format!("/%2e/{path}"),
+    |path| format!("/{}%{:02x}{}", &path[1..2], path.as_bytes()[2], &path[3..]),
+    |path| path.replacen("/page", "//page", 1),
+    |path| path.replacen("/page", "/./page", 1),
+    |path| path.replacen("/page", "/x/../page", 1),
+];
+
+#[test]
+fn no_spelling_of_a_path_gets_by_a_rule() {
+    let rules = "<Location /locked>\nRequire all denied\n</Location>\n\
+        <LocationMatch ^/matched/>\nRequire all denied\n</LocationMatch>\n\
+        <Directory @ROOT@/htdocs/folder>\nRequire all denied\n</Directory>\n\
+        <If \"%{REQUEST_URI} =~ m#^/asked/#\">\nRequire all denied\n</If>\n\
+        RewriteEngine On\nRewriteRule ^/ruled/ - [F]\nRewriteRule ^/led/(.*) /folder/$1\n\
+        RewriteCond %{REQUEST_URI} ^/held/\nRewriteRule ^ - [F]\n\
+        RedirectMatch 403 ^/turned/\n\
+        <Location /cgi/where.pl/page>\nRequire all denied\n</Location>\n";
+    let closed = [
+        "locked", "matched", "folder", "asked", "ruled", "held", "turned",
+    ];
+    let site = || {
+        closed.iter().fold(site_with(rules), |site, name| {
+            site.file(&format!("htdocs/{name}/page.html"), "CLOSED")
+        })
+    };
+    let mut pair = Pair::start(site).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
+    let mut differences = Vec::new();
+    let paths = closed
+        .iter()
+        .map(|name| (format!("/{name}/page.html"), 403));
+    let others = [
+        ("/sub/page.html", 200),
+        ("/cgi/where.pl/page", 403),
+        ("/led/page.html", 403),
+    ];
+    let others = others.map(|(path, status)| (path.to_string(), status));
+    for (path, status) in paths.chain(others) {
+        for spelling in SPELLINGS {
+            let target = spelling(&path);
+            match pair.compare(&Request::get(&target)) {
+                Ok(answer) if answer.status == status => {}
+                Ok(answer) => differences.push(format!("{target}: {}", answer.status)),
+                Err(why) => differences.push(why.to_string()),
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Here Apache looks at the path as it was sent, so that one percent sign gets by.
+#[test]
+fn variables_that_open_and_close_are_set_by_the_decoded_path() {
+    let server = site()
+        .file("htdocs/varied/page.html", "CLOSED")
+        .conf(
+            "SetEnvIf Request_URI ^/varied/ closed\n<Directory @ROOT@/htdocs/varied>\n\
+             <RequireAll>\nRequire all granted\nRequire not env closed\n</RequireAll>\n</Directory>\n",
+        )
+        .start();
+    for spelling in SPELLINGS {
+        let target = spelling("/varied/page.html");
+        assert_eq!(server.get(&target).status, 403, "{target}");
+    }
+}
+
+#[test]
+fn programs_are_told_paths_as_apache_tells_them() {
+    let mut pair = Pair::start(site).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
+    let mut differences = Vec::new();
+    for target in [
+        "/cgi/where.pl//a//b",
+        "/cgi/where.pl/a/../b",
+        "/cgi/where.pl/a/..",
+        "/cgi/../cgi/./where.pl/x",
+        "/cgi/where.pl/../where.pl/a%20b",
+        "/cgi/where.pl/a;x=1/b",
+        "/cgi/where.pl./a",
+        "/cgi/where.pl/a%2e",
+        "//cgi//where.pl",
+        "/cgi/../..",
+        "/../cgi/where.pl",
+        "/cgi/%2e%2e/%2e%2e/etc/passwd",
+    ] {
+        if let Err(why) = pair.compare(&Request::get(target)) {
+            differences.push(why.to_string());
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));

@@ -3,8 +3,10 @@
 use crate::canonical;
 use crate::maps::MapTable;
 use crate::notes::Notes;
+use crate::path::Path;
 use crate::request::Request;
 use mehari_config::{Escape, Facts, Groups, Host, Piece, RewriteMap};
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub struct RequestFacts<'a> {
@@ -12,9 +14,10 @@ pub struct RequestFacts<'a> {
     pub host: &'a Host,
     pub notes: Option<&'a Notes>,
     pub maps: &'a MapTable,
-    /// The decoded path as it is now, and the file it stands for, empty while that is not known.
-    pub path: &'a [u8],
+    /// The decoded path as a rule has left it; `None`: the request's own.
+    pub path: Option<&'a [u8]>,
     pub query: &'a [u8],
+    /// The file that the path stands for; empty while that is not known.
     pub file: &'a [u8],
     pub path_info: &'a [u8],
     /// `SetEnv` of the settings.
@@ -42,7 +45,7 @@ impl<'a> RequestFacts<'a> {
             host,
             notes,
             maps,
-            path: request.path(),
+            path: None,
             query: request.query(),
             file: &[],
             path_info: &[],
@@ -93,13 +96,27 @@ impl<'a> RequestFacts<'a> {
         }
     }
 
+    /// The path that rules are held against: decoded, so that no spelling gets by them.
+    fn path(&self) -> Cow<'_, [u8]> {
+        let raw = self.request.path();
+        match self.path {
+            Some(path) => Cow::Borrowed(path),
+            None => match Path::decode_as(raw, self.host.encoded_slashes()) {
+                Ok(path) => Cow::Owned(path.merged),
+                Err(_) => Cow::Borrowed(raw),
+            },
+        }
+    }
+
     fn variable(&self, name: &str, into: &mut Vec<u8>) {
         let request = self.request;
         let peer = request.peer;
         let text: &[u8] = match name {
             "REQUEST_METHOD" => request.method,
-            "REQUEST_URI" => self.path,
-            "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => self.path,
+            "REQUEST_URI" => return into.extend_from_slice(&self.path()),
+            "REQUEST_FILENAME" | "SCRIPT_FILENAME" if self.file.is_empty() => {
+                return into.extend_from_slice(&self.path())
+            }
             "REQUEST_FILENAME" | "SCRIPT_FILENAME" => self.file,
             "DOCUMENT_ROOT" => self.host.document_root.as_os_str().as_encoded_bytes(),
             "QUERY_STRING" => self.query,
@@ -133,11 +150,11 @@ impl<'a> RequestFacts<'a> {
             "IS_SUBREQ" if self.is_within() => b"true",
             "IS_SUBREQ" => b"false",
             "CONTEXT_PREFIX" => {
-                let context = self.host.context(&String::from_utf8_lossy(self.path));
+                let context = self.host.context(&String::from_utf8_lossy(&self.path()));
                 return into.extend_from_slice(context.0.as_bytes());
             }
             "CONTEXT_DOCUMENT_ROOT" => {
-                let context = self.host.context(&String::from_utf8_lossy(self.path));
+                let context = self.host.context(&String::from_utf8_lossy(&self.path()));
                 return into.extend_from_slice(context.1.as_os_str().as_encoded_bytes());
             }
             "CONTENT_TYPE" if !self.lines.is_empty() => {

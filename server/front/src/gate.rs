@@ -270,7 +270,7 @@ impl<D: Dispatch> Gate<'_, D> {
         let rules = &host.rules.redirects;
         Ok(redirects::first_met(
             rules,
-            &path.bytes,
+            &path.merged,
             request,
             host,
             &settings,
@@ -291,7 +291,7 @@ impl<D: Dispatch> Gate<'_, D> {
         let redirects = &settings.rules.redirects;
         let (request, host) = (self.request, self.host);
         if let Some(passage) =
-            redirects::first_met(redirects, &path.bytes, request, host, &settings)
+            redirects::first_met(redirects, &path.merged, request, host, &settings)
         {
             return Ok(passage);
         }

@@ -4,13 +4,14 @@
 
 use crate::problem::{bad, Problem};
 use mehari_config::EncodedSlashes;
+use std::borrow::Cow;
 
 /// A decoded path: begins with `/`, has no `.` or `..` segment, no NUL, no control byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// Repeated slashes as sent: what a program gets.
+    /// With its repeated slashes: a PSGI application gets these.
     pub bytes: Vec<u8>,
-    /// Repeated slashes merged: what sections are matched against.
+    /// Repeated slashes merged, as in Apache: every rule and every other program sees these.
     pub merged: Vec<u8>,
     /// A slash came encoded, and is not just any slash: it can name no file, or stays as it came.
     pub encoded_slash: bool,
@@ -22,9 +23,9 @@ impl Path {
         if raw.first() != Some(&b'/') {
             return Err(bad("the path does not begin with a slash"));
         }
-        let (decoded, encoded_slash) = percent_decode(raw)?;
-        check_bytes(&decoded)?;
-        let bytes = without_dot_segments(decoded)?;
+        let (bytes, encoded_slash) = percent_decode(&undotted(raw)?)?;
+        check_bytes(&bytes)?;
+        check_segments(&bytes)?;
         Ok(Path {
             merged: merge_slashes(&bytes),
             bytes,
@@ -41,6 +42,8 @@ impl Path {
                 ..Path::decode(raw)?
             }),
             EncodedSlashes::Kept => {
+                // Whoever decodes the slashes later must find no `..` between them.
+                Path::decode(raw)?;
                 let kept = with_slashes_kept(raw);
                 Ok(Path {
                     encoded_slash: kept.len() > raw.len(),
@@ -142,51 +145,91 @@ fn check_bytes(path: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// `.` segments vanish. A `..` is refused, behind a backslash too: clients resolve it before they send.
-fn without_dot_segments(path: Vec<u8>) -> Result<Vec<u8>, Problem> {
-    if !path.contains(&b'.') {
-        return Ok(path);
+/// A `..` that stands between anything but plain slashes: encoded ones, backslashes, or before a `;`. Some
+/// programs take such a segment for `..`, so no path keeps one.
+fn check_segments(path: &[u8]) -> Result<(), Problem> {
+    let mut segments = path.split(|byte| b"/\\".contains(byte));
+    let climbs = |segment: &[u8]| {
+        let name = segment.split(|&byte| byte == b';').next();
+        name == Some(b"..")
+    };
+    match memchr::memmem::find(path, b"..").is_some() && segments.any(climbs) {
+        true => Err(bad("a disguised .. segment in the path")),
+        false => Ok(()),
     }
-    if path
-        .split(|&byte| byte == b'/' || byte == b'\\')
-        .any(|segment| segment == b"..")
-    {
-        return Err(bad("a .. segment in the path"));
+}
+
+/// The path as sent, without `.` and `..` segments (RFC 3986 section 5.2.4): `%2e` is a dot. A path that
+/// leads above the root is refused.
+pub fn undotted(raw: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
+    const PROBLEM: Problem = bad("a path that leads above the root");
+    let mut segments = raw.split(|&byte| byte == b'/');
+    if !segments.any(|segment| Step::of_encoded(segment) != Step::Into) {
+        return Ok(Cow::Borrowed(raw));
     }
-    let mut segments = path[1..].split(|&byte| byte == b'/').peekable();
-    let mut clean = Vec::with_capacity(path.len());
-    while let Some(segment) = segments.next() {
-        let last = segments.peek().is_none();
-        if segment != b"." {
-            clean.push(b'/');
-            clean.extend_from_slice(segment);
-        } else if last {
-            clean.push(b'/');
-        }
-    }
-    Ok(clean)
+    walked(raw, Step::of_encoded).map(Cow::Owned).ok_or(PROBLEM)
 }
 
 /// `.` and `..` worked out of an absolute path that a rule or a page has put together. `None`: it leads above its root.
 pub fn resolved(path: &[u8]) -> Option<Vec<u8>> {
+    walked(path, Step::of)
+}
+
+/// Where a segment leads from the folder before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Into,
+    Stay,
+    Up,
+}
+
+impl Step {
+    fn of(segment: &[u8]) -> Step {
+        match segment {
+            b"." => Step::Stay,
+            b".." => Step::Up,
+            _ => Step::Into,
+        }
+    }
+
+    fn of_encoded(segment: &[u8]) -> Step {
+        let mut rest = segment;
+        for step in [Step::Into, Step::Stay, Step::Up] {
+            let dot = rest.strip_prefix(b".");
+            let encoded = |rest: &[u8]| rest.get(..3)?.eq_ignore_ascii_case(b"%2e").then_some(());
+            rest = match (rest, dot) {
+                (b"", _) => return step,
+                (_, Some(behind)) => behind,
+                _ if encoded(rest).is_some() => &rest[3..],
+                _ => return Step::Into,
+            };
+        }
+        Step::Into
+    }
+}
+
+/// An absolute path after each of its steps. `..` leads out of the folder before it, however many slashes
+/// are between them, as on the disk.
+fn walked(path: &[u8], step: impl Fn(&[u8]) -> Step) -> Option<Vec<u8>> {
     let mut kept: Vec<&[u8]> = Vec::new();
-    let mut parts = path
-        .strip_prefix(b"/")?
-        .split(|byte| *byte == b'/')
-        .peekable();
-    while let Some(part) = parts.next() {
-        let is_last = parts.peek().is_none();
-        match part {
-            b".." => drop(kept.pop()?),
-            b"." => {}
-            part => {
-                kept.push(part);
-                continue;
+    let mut segments = path.strip_prefix(b"/")?.split(|&byte| byte == b'/');
+    let mut ends_in_folder = false;
+    for segment in &mut segments {
+        let step = step(segment);
+        ends_in_folder = step != Step::Into;
+        match step {
+            Step::Into => kept.push(segment),
+            Step::Stay => {}
+            Step::Up => {
+                while kept.last().is_some_and(|name| name.is_empty()) {
+                    kept.pop();
+                }
+                kept.pop()?;
             }
         }
-        if is_last {
-            kept.push(b"");
-        }
+    }
+    if ends_in_folder {
+        kept.push(b"");
     }
     Some([b"/", &kept.join(&b"/"[..])[..]].concat())
 }
@@ -213,6 +256,13 @@ mod tests {
             ("/a//b", "/a//b"),
             ("/...", "/..."),
             ("/a..b/..c", "/a..b/..c"),
+            ("/a/../b", "/b"),
+            ("/a/b/..", "/a/"),
+            ("/a/%2e%2E/b/.%2e/%2e/c", "/c"),
+            ("/a//../b", "/b"),
+            ("/a/..//b", "//b"),
+            ("/a/b;x/../c", "/a/c"),
+            ("/a/b%2fc/../d", "/a/d"),
             ("/%E3%81%82", "/\u{3042}"),
         ];
         for (raw, decoded) in cases {
@@ -236,7 +286,13 @@ mod tests {
             "*",
             "/..",
             "/../",
-            "/a/../b",
+            "//..",
+            "/a/../..",
+            "/a/./../../b",
+            "/..;/x",
+            "/a/..;x=y",
+            "/a%2f../b",
+            "/a%2f..%2fb",
             "/%2e%2e/",
             "/%2e%2e%2f",
             "/.%2e/x",
@@ -268,6 +324,15 @@ mod tests {
     }
 
     #[test]
+    fn slashes_that_stay_encoded_hide_no_dots() {
+        use EncodedSlashes::Kept;
+        let kept = Path::decode_as(b"/x/../a%2fb/c", Kept).expect("decodes");
+        assert_eq!(kept.merged, b"/a%2fb/c");
+        assert!(Path::decode_as(b"/a%2f..%2fb", Kept).is_err());
+        assert!(Path::decode_as(b"/a/..%2f/b", Kept).is_err());
+    }
+
+    #[test]
     fn paths_that_are_put_together_stay_below_their_root() {
         for (path, expected) in [
             ("/a/./b", Some("/a/b")),
@@ -275,6 +340,8 @@ mod tests {
             ("/a/b/..", Some("/a/")),
             ("/a/.", Some("/a/")),
             ("/a//b", Some("/a//b")),
+            ("/a//../b", Some("/b")),
+            ("/a/%2e%2e/b", Some("/a/%2e%2e/b")),
             ("/..", None),
             ("/a/../../b", None),
             ("/", Some("/")),

@@ -45,6 +45,11 @@ pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             asking(&[GET[0], GET[1], GET[2], ("host", "x")]),
             Status(200),
         ),
+        (
+            "Host that says the same as :authority",
+            with(&[("host", "X")]),
+            Status(200),
+        ),
         ("te: trailers", with(&[("te", "trailers")]), Status(200)),
         (
             "frames of an unknown kind",
@@ -270,6 +275,39 @@ pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             asking(&[GET[0], GET[1], (":path", ""), GET[3]]),
             Reset(PROTOCOL_ERROR),
         ),
+        (
+            "two Hosts instead of :authority",
+            asking(&[GET[0], GET[1], GET[2], ("host", "x"), ("host", "x")]),
+            Status(400),
+        ),
+        (
+            "Host that says something else than :authority",
+            with(&[("host", "other")]),
+            Status(400),
+        ),
+        (
+            "two types",
+            with(&[("content-type", "a/b"), ("content-type", "a/b")]),
+            Status(400),
+        ),
+        (
+            "two credentials",
+            with(&[
+                ("authorization", "Basic YTph"),
+                ("authorization", "Basic YTpi"),
+            ]),
+            Status(400),
+        ),
+        (
+            "two lengths",
+            with(&[("content-length", "0"), ("content-length", "0")]),
+            Status(400),
+        ),
+        (
+            "an expectation that is not known",
+            with(&[("expect", "miracle")]),
+            Status(417),
+        ),
         ("no host at all", without(":authority"), Status(400)),
         (
             "a host that is none",
@@ -294,6 +332,11 @@ pub fn rows() -> Vec<(&'static str, Vec<u8>, Outcome)> {
         (
             "two points in the path",
             asking(&[GET[0], GET[1], (":path", "/a/../ten.txt"), GET[3]]),
+            Status(200),
+        ),
+        (
+            "two points above the root",
+            asking(&[GET[0], GET[1], (":path", "/a/../../ten.txt"), GET[3]]),
             Status(400),
         ),
     ]

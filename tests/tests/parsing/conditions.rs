@@ -24,6 +24,34 @@ fn conditions_in_their_order() {
         (&[("If-None-Match", list)], 304),
         (&[("If-None-Match", "*")], 304),
         (&[("If-None-Match", "\"other\"")], 200),
+        // Of one name: a list, or two of what there can be one of.
+        (
+            &[("If-None-Match", "\"other\""), ("If-None-Match", tag)],
+            304,
+        ),
+        (
+            &[("If-None-Match", tag), ("If-None-Match", "\"other\"")],
+            304,
+        ),
+        (
+            &[("If-None-Match", "\"other\""), ("If-None-Match", "*")],
+            200,
+        ),
+        (&[("If-Match", tag), ("If-Match", "\"other\"")], 200),
+        (
+            &[("If-Modified-Since", new), ("If-Modified-Since", new)],
+            200,
+        ),
+        (
+            &[("If-Unmodified-Since", old), ("If-Unmodified-Since", old)],
+            200,
+        ),
+        (
+            &[("Range", "bytes=0-3"), ("If-Range", tag), ("If-Range", tag)],
+            200,
+        ),
+        (&[("Range", "bytes=0-3"), ("Range", "bytes=0-3")], 200),
+        (&[("Range", "bytes=0-3"), ("Range", "bytes=5-6")], 200),
         (&[("If-None-Match", "nonsense")], 200),
         (&[("If-Modified-Since", date)], 304),
         (&[("If-Modified-Since", new)], 304),

@@ -4,6 +4,7 @@ use super::lease::{Fields, Kind, Lease};
 use super::{answer, claims, key, refresh, Part};
 use crate::dispatch::Dispatch;
 use crate::filter;
+use crate::path::Path as UrlPath;
 use crate::request::Request;
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
@@ -57,7 +58,7 @@ impl Question {
     ) -> Option<Question> {
         let rules = &route.settings.cache;
         let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
-            && rules.covers(request.path())
+            && is_covered(rules, request)
             // A handler of another phase has its say in every request.
             && !route.settings.runs_phases()
             && request.redirect.is_none_or(|redirect| redirect.keeps_request)
@@ -78,6 +79,11 @@ impl Question {
             looked: false,
         })
     }
+}
+
+/// Whether a place of the cache's directives holds the path, however it is spelled.
+fn is_covered(rules: &CacheRules, request: &Request<'_>) -> bool {
+    !rules.is_off() && UrlPath::decode(request.path()).is_ok_and(|path| rules.covers(&path.merged))
 }
 
 fn has_body(request: &Request<'_>) -> bool {

@@ -78,11 +78,7 @@ impl<D: Dispatch> Gate<'_, D> {
         if uri == asked || self.request.id == 0 {
             return true;
         }
-        let decoded = |target: &[u8]| {
-            Path::decode(path_of(target))
-                .ok()
-                .map(|path| path.bytes.to_vec())
-        };
+        let decoded = |target: &[u8]| Path::decode(path_of(target)).ok().map(|path| path.merged);
         let local = local_part(uri);
         query_of(local) == query_of(asked)
             && decoded(local).is_some_and(|path| Some(path) == decoded(asked))

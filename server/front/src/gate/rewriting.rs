@@ -28,9 +28,9 @@ pub(super) fn of_host<D: Dispatch>(
         return None;
     }
     let mut facts = RequestFacts::new(request, host, None, &shared.maps);
-    facts.path = &path.bytes;
+    facts.path = Some(&path.merged);
     name_script(request, host, path, remarks);
-    let place = (path.bytes.clone(), &b"/"[..]);
+    let place = (path.merged.clone(), &b"/"[..]);
     let rewritten = match run(shared, facts, place, rewriting, remarks) {
         Ok(rewritten) => rewritten,
         Err(question) => return Some(question),
@@ -84,7 +84,7 @@ pub(super) fn of_host<D: Dispatch>(
 fn name_script(request: &Request<'_>, host: &Host, path: &Path, remarks: &mut Remarks) {
     let notes = remarks.get_or_insert_with(Default::default);
     let before = notes.variable(b"REDIRECT_SCRIPT_URL");
-    let url = before.unwrap_or(&path.bytes).to_vec();
+    let url = before.unwrap_or(&path.merged).to_vec();
     notes.set(b"SCRIPT_URI", absolute(request, host, url.clone()));
     notes.set(b"SCRIPT_URL", url);
 }
@@ -189,7 +189,7 @@ impl<D: Dispatch> Gate<'_, D> {
         };
         let base = self.base(rewriting.base.as_deref(), path, &subject);
         let mut facts = self.facts(route, settings, None);
-        facts.path = &path.bytes;
+        facts.path = Some(&path.merged);
         let rewritten = match run(self.shared, facts, (subject, &base), rewriting, remarks) {
             Ok(rewritten) => rewritten,
             Err(question) => return Some(question),
@@ -227,7 +227,7 @@ impl<D: Dispatch> Gate<'_, D> {
                 let Some(new) = resolved(&below(new)) else {
                     return Some(Passage::Status(Some(settings.clone()), 403));
                 };
-                if new == path.bytes {
+                if new == path.merged {
                     // Led to itself: as in Apache the rules are done with it.
                     let notes = remarks.get_or_insert_with(Default::default);
                     notes.rewritten_in_folder = true;

@@ -4,9 +4,10 @@ use crate::http1::head::check_host;
 use crate::problem::{bad, Problem};
 use crate::request::Field;
 use crate::work;
-use http::header::{HeaderMap, COOKIE, HOST};
+use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
 use http::request::Parts;
 use mehari_config::ConnectionLimits;
+use mehari_http::http1::framing;
 
 pub struct Head {
     parts: Parts,
@@ -40,7 +41,7 @@ impl Head {
 
     /// What the client says of the length of its body.
     pub fn length(&self) -> u64 {
-        let length = self.parts.headers.get(http::header::CONTENT_LENGTH);
+        let length = self.parts.headers.get(CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
         length.unwrap_or_default()
     }
@@ -68,6 +69,31 @@ impl Head {
             .chain(others.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())))
     }
 
+    /// The fields that HTTP/1 takes once only. A Host that names another host than `:authority` makes the
+    /// request malformed (RFC 9113 section 8.3.1).
+    fn check_single_fields(&self) -> Result<(), Problem> {
+        let fields = &self.parts.headers;
+        let mut hosts = fields.get_all(HOST).iter();
+        let host = hosts.next().map(|host| host.as_bytes());
+        if hosts.next().is_some() {
+            return Err(bad("more than one Host"));
+        }
+        if host.is_some_and(|host| !host.eq_ignore_ascii_case(self.host())) {
+            return Err(bad("Host and :authority differ"));
+        }
+        let mut notes = framing::Notes::default();
+        for (name, value) in fields {
+            match *name {
+                CONTENT_LENGTH => notes.content_length(value.as_bytes())?,
+                CONTENT_TYPE => notes.content_type()?,
+                AUTHORIZATION => notes.authorization()?,
+                EXPECT => notes.expect(value.as_bytes())?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The limits that HTTP/1 checks while it reads.
     pub fn check(&self, limits: &ConnectionLimits) -> Result<(), Problem> {
         work::check_method(self.method())?;
@@ -82,6 +108,7 @@ impl Head {
         if too_long(self.cookie()) || fields.values().any(|value| too_long(value.as_bytes())) {
             return Err(Problem::malformed(431, "a header field is too long"));
         }
+        self.check_single_fields()?;
         match self.host() {
             b"" => Err(bad("neither :authority nor Host")),
             host => check_host(host),

@@ -22,7 +22,7 @@ impl Run<'_> {
             condition,
             escape,
             path: match outer.file.is_empty() {
-                true => &self.subject,
+                true => Some(&self.subject),
                 false => outer.path,
             },
             ..RequestFacts::new(outer.request, outer.host, None, outer.maps)

@@ -249,12 +249,16 @@ impl<'s> Search<'s> {
         }
         if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
         {
+            let is_perl = matches!(handler, Handler::Perl { .. });
+            if is_perl && self.host.refuses(path.encoded_slash) {
+                return Ok(self.refused(settings, NOT_FOUND));
+            }
             return Ok(self.mounted(settings, handler, path, mapped));
         }
         if let Some(Handler::Report(report)) = settings.handler {
             return Ok(Route {
                 handler: Handler::Report(report),
-                script_name: path.bytes.to_vec(),
+                script_name: path.merged,
                 outcome: Outcome::Report(report),
                 ..self.refused(settings, NOT_FOUND)
             });

@@ -2,7 +2,7 @@
 
 use super::mapping::{percent_encode, Mapping};
 use super::{Outcome, Route};
-use crate::path::Path;
+use crate::path::{undotted, Path};
 use mehari_config::{EncodedSlashes, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub fn route(
     let speech = site.upstream(&proxied.upstream)?.speech();
     let is_kept = !proxied.raw && site.host(host).encoded_slashes() == EncodedSlashes::Kept;
     let target = match (proxied.raw || path.encoded_slash, raw) {
-        (true, Some(raw)) => proxied.path(raw)?,
+        (true, Some(raw)) => proxied.path(&undotted(raw).ok()?)?,
         (true, None) if is_kept => with_slashes_as_sent(&encoded(&proxied, path)?),
         (true, None) => return None,
         (false, _) => encoded(&proxied, path)?,
@@ -41,8 +41,8 @@ pub fn route(
         settings,
         handler: Handler::Proxy(proxied),
         file,
-        script_name: path.bytes[..script].to_vec(),
-        path_info: path.bytes[script..].to_vec(),
+        script_name: path.merged[..script].to_vec(),
+        path_info: path.merged[script..].to_vec(),
         outcome: Outcome::Proxied(target),
         through: Vec::new(),
         seen: None,
@@ -52,11 +52,10 @@ pub fn route(
 /// The path in its canonical form, as a back end's rules may be written for it.
 fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
     let to = match &proxied.to {
-        None => return Some(percent_encode(&path.bytes)),
+        None => return Some(percent_encode(&path.merged)),
         Some(to) => to,
     };
-    let here = [&path.bytes, &path.merged];
-    let rest = here.into_iter().find_map(|bytes| proxied.path(bytes))?;
+    let rest = proxied.path(&path.merged)?;
     match (&proxied.from, rest.strip_prefix(to.as_bytes())) {
         (PassFrom::Prefix(_), Some(rest)) => Some([to.as_bytes(), &percent_encode(rest)].concat()),
         _ => Some(percent_encode(&rest)),
@@ -81,18 +80,18 @@ fn with_slashes_as_sent(path: &[u8]) -> Vec<u8> {
 /// How much of the path is SCRIPT_NAME, and SCRIPT_FILENAME. A `.php` in the path ends the script;
 /// an application without one is mounted where the configuration says.
 fn script(proxied: &Proxied, path: &Path, target: &[u8], mapping: Mapping) -> (usize, Vec<u8>) {
-    let php = memchr::memmem::find(&path.bytes, b".php")
+    let php = memchr::memmem::find(&path.merged, b".php")
         .map(|at| at + 4)
-        .filter(|&end| matches!(path.bytes.get(end), None | Some(b'/')));
+        .filter(|&end| matches!(path.merged.get(end), None | Some(b'/')));
     let mount = match &proxied.from {
         PassFrom::Prefix(prefix) => prefix.trim_end_matches('/').len(),
-        PassFrom::Match(_) => path.bytes.len(),
+        PassFrom::Match(_) => path.merged.len(),
     };
-    let script = php.unwrap_or(mount).min(path.bytes.len());
-    let rest = path.bytes.len() - script;
+    let script = php.unwrap_or(mount).min(path.merged.len());
+    let rest = path.merged.len() - script;
     let named = proxied.to.as_deref().is_some_and(|to| to.len() > 1);
     let mut file = match named {
-        true => Path::decode(target).map_or_else(|_| target.to_vec(), |path| path.bytes),
+        true => Path::decode(target).map_or_else(|_| target.to_vec(), |path| path.merged),
         false => mapping.file,
     };
     if php.is_some() {

@@ -14,6 +14,8 @@ pub struct Notes {
     close: bool,
     keep_alive: bool,
     pub expects_continue: bool,
+    has_type: bool,
+    has_credentials: bool,
 }
 
 impl Notes {
@@ -57,6 +59,22 @@ impl Notes {
         Ok(())
     }
 
+    /// Readers that take the first and readers that take the last would read two bodies.
+    pub fn content_type(&mut self) -> Result<(), Problem> {
+        match std::mem::replace(&mut self.has_type, true) {
+            true => Err(bad("more than one Content-Type")),
+            false => Ok(()),
+        }
+    }
+
+    /// The same of who asks.
+    pub fn authorization(&mut self) -> Result<(), Problem> {
+        match std::mem::replace(&mut self.has_credentials, true) {
+            true => Err(bad("more than one Authorization")),
+            false => Ok(()),
+        }
+    }
+
     pub fn connection(&mut self, value: &[u8]) {
         if value == b"keep-alive" {
             self.keep_alive = true;
@@ -70,7 +88,7 @@ impl Notes {
     }
 
     pub fn expect(&mut self, value: &[u8]) -> Result<(), Problem> {
-        if !value.eq_ignore_ascii_case(b"100-continue") {
+        if self.expects_continue || !value.eq_ignore_ascii_case(b"100-continue") {
             return Err(Problem::malformed(417, "an Expect other than 100-continue"));
         }
         self.expects_continue = true;

@@ -6,8 +6,9 @@
 use super::framing;
 use super::scan::Extent;
 use crate::problem::{bad, Problem};
-use mehari_observe::bytes::{all, leading};
+use mehari_observe::bytes::all;
 use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A piece of the buffer, counted from the request's first byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +160,8 @@ impl Head {
                 }
                 6 if is(b"expect") => notes.expect(value.of(bytes))?,
                 10 if is(b"connection") => notes.connection(value.of(bytes)),
+                12 if is(b"content-type") => notes.content_type()?,
+                13 if is(b"authorization") => notes.authorization()?,
                 14 if is(b"content-length") => notes.content_length(value.of(bytes))?,
                 17 if is(b"transfer-encoding") => notes.transfer_encoding(value.of(bytes))?,
                 _ => {}
@@ -228,58 +231,60 @@ fn split_target<'t>(
     Ok((Some(&rest[..end]), &rest[end..]))
 }
 
-/// `host [":" port]` of RFC 3986, without userinfo and never empty.
+/// `host [":" port]` of RFC 9110 section 7.2. The host is a name of DNS, with `_` as some networks have it, or
+/// an address; a name that looks like an address and is none is refused, as in Apache.
 pub fn check_host(host: &[u8]) -> Result<(), Problem> {
-    let (end, is_name) = match host.first() {
-        Some(b'[') => address_end(host),
-        _ => name_end(host),
+    let (name, port) = match host.first() {
+        Some(b'[') => {
+            let end = memchr::memchr(b']', host).map_or(host.len(), |at| at + 1);
+            host.split_at(end)
+        }
+        _ => host.split_at(memchr::memchr(b':', host).unwrap_or(host.len())),
     };
-    let is_port = match &host[end..] {
+    let is_port = match port {
         [] => true,
         [b':', port @ ..] => is_port(port),
         _ => false,
     };
-    match is_name && is_port {
+    match is_port && (is_name(name) || is_address_in_brackets(name)) {
         true => Ok(()),
         false => Err(bad("Host is not a host name")),
     }
 }
 
-/// Where a registered name ends, and whether there is one.
-fn name_end(host: &[u8]) -> (usize, bool) {
-    let end = leading(host, |byte| OF_NAMES[usize::from(byte)]);
-    (end, end > 0)
-}
-
-/// Where an address in brackets ends, and whether it may be one.
-fn address_end(host: &[u8]) -> (usize, bool) {
-    let is_of_addresses = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
-    let end = host[1..].iter().position(|byte| !is_of_addresses(byte));
-    match end.map(|length| length + 1) {
-        Some(end) if host[end] == b']' => (end + 1, end > 2),
-        _ => (host.len(), false),
+/// Labels with points between them and perhaps one behind, or an IPv4 address.
+fn is_name(name: &[u8]) -> bool {
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_label = |label: &[u8]| {
+        let ends = [label.first(), label.last()];
+        ends.iter()
+            .all(|byte| byte.is_some_and(|byte| *byte != b'-'))
+            && all(label, is_of_names)
+    };
+    let mut labels = name.split(|&byte| byte == b'.');
+    if !labels.clone().all(is_label) {
+        return false;
+    }
+    let (count, last) = (labels.clone().count(), labels.next_back().unwrap_or(name));
+    let is_address =
+        || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok());
+    match last.iter().all(u8::is_ascii_digit) {
+        true => is_address(),
+        // A top-level domain begins with a letter (RFC 1123 section 2.1).
+        false => count == 1 || !last[0].is_ascii_digit(),
     }
 }
 
-/// What a registered name may be made of.
-const OF_NAMES: [bool; 256] = {
-    let mut of_names = [false; 256];
-    let mut byte = 0u8;
-    while byte < 128 {
-        of_names[byte as usize] = byte.is_ascii_alphanumeric() || is_mark(byte);
-        byte += 1;
-    }
-    of_names
-};
-
-const fn is_mark(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'!' | b'$' | b'%' | b'&'..=b'.' | b';' | b'=' | b'_' | b'~'
-    )
+fn is_address_in_brackets(host: &[u8]) -> bool {
+    let inside = host
+        .strip_prefix(b"[")
+        .and_then(|rest| rest.strip_suffix(b"]"));
+    let text = inside.and_then(|inside| std::str::from_utf8(inside).ok());
+    text.is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())
 }
 
-/// Nothing, or a number that a port can have.
+/// Nothing, or the number of a port.
 fn is_port(digits: &[u8]) -> bool {
     let append = |number: u32, byte: &u8| {
         let digit = u32::from(byte.wrapping_sub(b'0'));
@@ -287,7 +292,8 @@ fn is_port(digits: &[u8]) -> bool {
     };
     // As many digits always fit.
     let number = digits.iter().take(6).try_fold(0, append);
-    digits.len() <= 5 && number.is_some_and(|number| number <= u32::from(u16::MAX))
+    let is_number = number.is_some_and(|number| (1..=u32::from(u16::MAX)).contains(&number));
+    digits.is_empty() || digits.len() <= 5 && is_number
 }
 
 /// Host name and port digits, brackets of an IPv6 address kept.

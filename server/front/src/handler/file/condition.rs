@@ -3,17 +3,19 @@
 use super::range::{self, Range};
 use super::resource::Resource;
 use crate::request::Request;
+use std::borrow::Cow;
 use std::time::SystemTime;
 
-/// The fields of one request that ask for something other than the whole file.
+/// The fields of one request that ask for something other than the whole file. Fields of one name count as the list
+/// they are together (RFC 9110 section 5.3): two ranges or two dates are then none, and do not count, as in Apache.
 #[derive(Debug, Default)]
 pub struct Conditions<'a> {
-    if_match: Option<&'a [u8]>,
-    if_none_match: Option<&'a [u8]>,
-    if_modified_since: Option<&'a [u8]>,
-    if_unmodified_since: Option<&'a [u8]>,
-    if_range: Option<&'a [u8]>,
-    range: Option<&'a [u8]>,
+    if_match: Option<Cow<'a, [u8]>>,
+    if_none_match: Option<Cow<'a, [u8]>>,
+    if_modified_since: Option<Cow<'a, [u8]>>,
+    if_unmodified_since: Option<Cow<'a, [u8]>>,
+    if_range: Option<Cow<'a, [u8]>>,
+    range: Option<Cow<'a, [u8]>>,
 }
 
 pub enum Verdict {
@@ -43,7 +45,10 @@ impl<'a> Conditions<'a> {
                 }
                 _ => continue,
             };
-            *place = Some(value);
+            *place = Some(match place.take() {
+                Some(before) => Cow::Owned([&before, &b", "[..], value].concat()),
+                None => Cow::Borrowed(value),
+            });
         }
         if request.method != b"GET" {
             conditions.range = None;
@@ -54,12 +59,13 @@ impl<'a> Conditions<'a> {
     /// 412 or 304, where the conditions say so of what has this tag and date.
     pub fn precondition(&self, etag: &[u8], modified: Option<SystemTime>) -> Option<u16> {
         let is_later = |date| modified.is_some_and(|modified| modified > date);
-        match (self.if_match, self.if_unmodified_since.and_then(date)) {
+        let date_of = |field: &Option<Cow<[u8]>>| field.as_deref().and_then(date);
+        match (&self.if_match, date_of(&self.if_unmodified_since)) {
             (Some(tags), _) if !lists(tags, etag, false) => return Some(412),
             (None, Some(date)) if is_later(date) => return Some(412),
             _ => {}
         }
-        match (self.if_none_match, self.if_modified_since.and_then(date)) {
+        match (&self.if_none_match, date_of(&self.if_modified_since)) {
             (Some(tags), _) if lists(tags, etag, true) => Some(304),
             (None, Some(date)) if modified.is_some() && !is_later(date) => Some(304),
             _ => None,
@@ -69,13 +75,13 @@ impl<'a> Conditions<'a> {
     /// Most requests ask for nothing of the kind, and nothing is compared for them.
     fn are_none(&self) -> bool {
         let all = [
-            self.if_match,
-            self.if_none_match,
-            self.if_modified_since,
-            self.if_unmodified_since,
-            self.range,
+            &self.if_match,
+            &self.if_none_match,
+            &self.if_modified_since,
+            &self.if_unmodified_since,
+            &self.range,
         ];
-        all.iter().all(Option::is_none)
+        all.iter().all(|field| field.is_none())
     }
 
     pub fn verdict(&self, resource: &Resource) -> Verdict {
@@ -87,7 +93,7 @@ impl<'a> Conditions<'a> {
             Some(_) => return Verdict::Failed,
             None => {}
         }
-        match self.range {
+        match &self.range {
             Some(range) if self.range_is_wanted(resource) => {
                 range::parse(range, resource.size()).map_or(Verdict::Whole, Verdict::Ranges)
             }
@@ -97,7 +103,7 @@ impl<'a> Conditions<'a> {
 
     /// If-Range: a strong validator or the exact date, else the whole file.
     fn range_is_wanted(&self, resource: &Resource) -> bool {
-        match self.if_range {
+        match self.if_range.as_deref() {
             None => true,
             Some(tag) if tag.starts_with(b"\"") => tag == resource.etag().as_bytes(),
             Some(text) => date(text) == Some(resource.modified()),
@@ -107,12 +113,15 @@ impl<'a> Conditions<'a> {
 
 /// Whether a list of entity tags has this one; `weakly`: `W/` does not count. Without a tag only `*` means it.
 fn lists(tags: &[u8], etag: &[u8], weakly: bool) -> bool {
+    if tags.trim_ascii() == b"*" {
+        return true;
+    }
     let (own, own_is_weak) = opaque(etag);
     let mut tags = tags.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     tags.any(|tag| {
         let (asked, is_weak) = opaque(tag);
         let counts = weakly || !(is_weak || own_is_weak);
-        tag == b"*" || counts && !own.is_empty() && asked == own
+        counts && !own.is_empty() && asked == own
     })
 }
 

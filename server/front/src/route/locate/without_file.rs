@@ -17,21 +17,22 @@ impl Search<'_> {
         path: Path,
         mapped: Vec<u8>,
     ) -> Route {
-        let script = match &handler {
+        let (script, mut whole) = match &handler {
             Handler::Psgi(_) => {
                 let location = program::mount(self.host, &path.merged);
-                location.trim_end_matches('/').len()
+                let length = location.trim_end_matches('/').len();
+                (path.sent_length(length), path.bytes)
             }
-            _ => walk::handler_length(&mapped, &path.merged),
+            _ => (walk::handler_length(&mapped, &path.merged), path.merged),
         };
-        let script = path.sent_length(script);
+        let path_info = whole.split_off(script);
         Route {
             host: self.host.number,
             settings,
             handler,
             file: mapped,
-            script_name: path.bytes[..script].to_vec(),
-            path_info: path.bytes[script..].to_vec(),
+            script_name: whole,
+            path_info,
             outcome: Outcome::Program,
             through: Vec::new(),
             seen: None,
