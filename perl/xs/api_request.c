@@ -1,5 +1,6 @@
 /* Methods of `$r` that are asked for in nearly every request: notes, variables, what belongs to it. */
 #include "api.h"
+#include "phases.h"
 #include <time.h>
 
 /* ---- tables that are asked for by name, too ---- */
@@ -292,7 +293,9 @@ XS_INTERNAL(relation)
   if (items < 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  mehari_rec *other = ix == MAIN ? rec->main : ix == PREV ? rec->prev : rec->next;
+  OP *here = PL_op;
+  mehari_rec *other = ix == MAIN ? rec->main : ix == PREV ? mehari_rec_before(aTHX_ rec) : rec->next;
+  PL_op = here;
   ST(0) = other ? sv_mortalcopy(mehari_rec_object(aTHX_ other)) : &PL_sv_undef;
   XSRETURN(1);
 }
@@ -303,7 +306,7 @@ XS_INTERNAL(is_initial_req)
   if (items != 1)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
-  ST(0) = boolSV(!rec->main && !rec->prev);
+  ST(0) = boolSV(mehari_rec_is_initial(rec));
   XSRETURN(1);
 }
 

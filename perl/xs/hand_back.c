@@ -50,7 +50,9 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
     return;
   mehari_text text = mehari_text_of(aTHX_ file);
-  bool is_file = rec->job.frame->task == MEHARI_TASK_FRONT && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
+  /* What a handler has declined to answer is the file that its path stands for. */
+  U8 task = rec->job.frame->task;
+  bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
   if (is_file || !rec->own_frame) {
     add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
     return;
@@ -64,9 +66,10 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
 /* Something runs after the answer that may look at it. */
 static bool wants_outcome(mehari_rec *rec)
 {
-  while (rec->prev)
-    rec = rec->prev;
-  return mehari_rec_handlers(rec, MEHARI_PHASE_LOG) || mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP) || rec->cleanups;
+  bool cleans = false;
+  for (; rec->prev; rec = rec->prev)
+    cleans |= mehari_rec_cleans_up(rec);
+  return cleans || mehari_rec_logs(rec) || mehari_rec_cleans_up(rec);
 }
 
 typedef struct {
@@ -163,6 +166,9 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     refuse_to_hand_back(aTHX_ rec, status);
     return;
   }
+  /* A place that was chosen here for the page of an error goes out with the error's status. */
+  if (!status && rec->own_frame)
+    status = mehari_rec_error(rec);
   mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
 }
 
@@ -219,5 +225,5 @@ void mehari_rec_hear(pTHX_ mehari_rec *rec)
   while (last->next)
     last = last->next;
   if (last->listens && mehari_hear(last->answers, &told))
-    adopt(aTHX_ rec, &told);
+    adopt(aTHX_ last, &told);
 }

@@ -42,7 +42,7 @@ static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
 {
   SV *document = mehari_rec_document(aTHX_ rec, status);
   mehari_text target = mehari_text_of(aTHX_ document);
-  if (!target.length || *target.at != '/' || rec->prev)
+  if (!target.length || *target.at != '/' || mehari_rec_error(rec))
     return false;
   mehari_request *frame = mehari_lookup(rec, &(mehari_question){.target = target});
   if (!frame || !mehari_is_of_a_worker(frame)) {
@@ -233,20 +233,41 @@ void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec)
   mehari_phase_now = before;
 }
 
+/* As Apache: one log for what a client asked, however the server led it on. */
+bool mehari_rec_logs(mehari_rec *rec)
+{
+  return mehari_rec_is_initial(rec) && mehari_rec_handlers(rec, MEHARI_PHASE_LOG);
+}
+
+bool mehari_rec_cleans_up(mehari_rec *rec)
+{
+  return mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP) || rec->cleanups;
+}
+
+static void clean_up(pTHX_ mehari_rec *rec)
+{
+  if (mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP))
+    mehari_run_phase(aTHX_ rec, MEHARI_PHASE_CLEANUP);
+  mehari_rec_run_cleanups(aTHX_ rec);
+}
+
 /* The client has its answer. */
 static void after_response(pTHX_ mehari_rec *rec)
 {
-  bool logs = mehari_rec_handlers(rec, MEHARI_PHASE_LOG), cleans = mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP);
-  if (!logs && !cleans && !rec->cleanups)
+  mehari_rec *last = rec;
+  bool logs = mehari_rec_logs(rec), cleans = mehari_rec_cleans_up(rec);
+  for (; last->next; cleans |= mehari_rec_cleans_up(last))
+    last = last->next;
+  if (!logs && !cleans)
     return;
   mehari_ring_publish();
   mehari_mailbox_state(MEHARI_STATE_CLEANUP);
   mehari_rec_hear(aTHX_ rec);
   if (logs)
     mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
-  if (mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP))
-    mehari_run_phase(aTHX_ rec, MEHARI_PHASE_CLEANUP);
-  mehari_rec_run_cleanups(aTHX_ rec);
+  for (; last != rec; last = last->prev)
+    clean_up(aTHX_ last);
+  clean_up(aTHX_ rec);
 }
 
 bool mehari_phases_serve(pTHX)

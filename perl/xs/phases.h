@@ -25,6 +25,13 @@ static inline bool mehari_is_of_a_worker(const mehari_request *frame)
 int mehari_rec_prepare(pTHX_ mehari_rec *rec);
 int mehari_rec_admit(pTHX_ mehari_rec *rec);
 
+/* redirects.c: the status of the error that this record answers the page of; 0: of none. */
+int mehari_rec_error(const mehari_rec *rec);
+/* What it was before the server led it here, which `$r->prev` is; NULL: a client asked for it as it is. */
+mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec);
+/* A client asked for it as it is: neither a part of another request, nor led here from one. */
+bool mehari_rec_is_initial(const mehari_rec *rec);
+
 /* requirement.c: what `Require` says, of a user or (NULL) before there is one. What says nothing lets in. */
 typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
 mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user);
@@ -33,6 +40,8 @@ mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user);
 int mehari_connection_serve(pTHX_ mehari_rec *rec);
 
 /* phases.c */
+bool mehari_rec_logs(mehari_rec *rec); /* its Log handlers run once it is answered */
+bool mehari_rec_cleans_up(mehari_rec *rec);
 bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: not begun */
 void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
 bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task);

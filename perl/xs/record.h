@@ -28,6 +28,7 @@ struct mehari_rec {
   UV serial; /* what its `$r` refers to; no other request ever has the same */
   mehari_rec *main; /* of a sub-request: what it is part of */
   mehari_rec *prev, *next; /* internal redirects */
+  mehari_rec *recalled; /* what it was before the front led it here, once somebody asks; NULL: nobody has */
   int filtered_from; /* of a sub-request: the place of its main request's filter that its answer goes through first, and 1; 0: through none */
   mehari_rec *older; /* all that live, the newest first */
   SV *object; /* its `$r`; NULL: nobody asked */

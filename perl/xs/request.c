@@ -22,6 +22,8 @@ mehari_rec *mehari_rec_begin(pTHX)
   served.serial = served.object ? SvUV(SvRV(served.object)) : ++serial;
   served.job = mehari_now;
   served.settings = mehari_settings_find(aTHX_ mehari_now.frame->settings_id, mehari_request_text(MEHARI_TEXT_SETTINGS));
+  if (mehari_now.frame->redirect_status >= 400)
+    served.status = mehari_now.frame->redirect_status;
   newest = mehari_rec_now = &served;
   return &served;
 }
@@ -261,7 +263,7 @@ void mehari_request_drop(pTHX)
     forget(aTHX_ &served.object);
   else if (object)
     sv_setuv(SvRV(object), ++serial);
-  served.prev = served.next = NULL;
+  served.prev = served.next = served.recalled = NULL;
   served.settings = NULL;
   clear(aTHX_ &served);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MEHARI_MAGIC 0x4d485249u /* "MHRI" */
-#define MEHARI_VERSION 5u
+#define MEHARI_VERSION 6u
 
 #define MEHARI_SLOTS 4u
 #define MEHARI_SLOT_SIZE 163840u
@@ -91,7 +91,7 @@ enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_
        MEHARI_TASK_CONNECTION /* no request: the body's file is the client's socket, which the worker speaks on */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
-       MEHARI_FLAG_FILE = 32 };
+       MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64 /* part of a page of server-side includes */ };
 
 /* What the front's own look at who the user is comes to. */
 enum {
@@ -129,6 +129,8 @@ typedef struct {
   uint32_t settings_id;   /* of the settings text: the same number, the same text */
   uint16_t access_status; /* 0, or the status the front itself refuses with in the access phase */
   uint16_t server;        /* the number of the virtual host; 0: the main server */
+  uint16_t redirect_status; /* why the server led the request here from another path: 200, or the status this is the page of; 0: it did not */
+  uint16_t depth;           /* how many internal redirects and includes led here */
   mehari_span text[MEHARI_TEXT_COUNT];
 } mehari_request;
 

@@ -132,6 +132,7 @@ impl Rig {
             variables: &[(b"COLOUR", b"red")],
             settings: (0, b""),
             access_status: 0,
+            led: Default::default(),
             file_mark: 0,
             known: 0,
             login: &Login::Unasked,

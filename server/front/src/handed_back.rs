@@ -26,12 +26,14 @@ pub fn work<D: Dispatch>(
     passed: Passed,
     body: Option<Box<Spooled>>,
 ) -> Work<D> {
+    let error = Some(passed.status).filter(|status| *status >= 400);
     if let Some(target) = passed.target {
-        return Work::Elsewhere(target, 200);
+        return Work::Elsewhere(target, error.unwrap_or(200));
     }
     let mut work = match (passed.status, &passed.file) {
         (0, None) => as_routed(shared, request, body),
-        (0, Some(file)) => sent_file(shared, request, settings, file),
+        // The page of an error may be a file that handlers chose for it.
+        (_, Some(file)) => sent_file(shared, request, settings, (file, error)),
         (status, _) => page(
             shared,
             request,
@@ -57,7 +59,7 @@ fn as_routed<D: Dispatch>(
 ) -> Work<D> {
     match gate::route_again(shared, request) {
         Ok(route) if is_perls(&route) => {
-            sent_file(shared, request, Some(&route.settings), &route.file)
+            sent_file(shared, request, Some(&route.settings), (&route.file, None))
         }
         Ok(route) => match body.map(|body| *body) {
             None => work::by_itself(shared, request, &route, Body::Empty),
@@ -88,7 +90,7 @@ fn sent_file<D: Dispatch>(
     shared: &Shared<D>,
     request: &Request<'_>,
     settings: Option<&Settings>,
-    path: &[u8],
+    (path, error): (&[u8], Option<u16>),
 ) -> Work<D> {
     const NOT_FOUND: Problem = Problem::refused(404, "no such file");
     let site = shared.site();
@@ -97,11 +99,15 @@ fn sent_file<D: Dispatch>(
     let answer = found.ok_or(NOT_FOUND).and_then(|(name, stat)| {
         let look = |path: &[u8]| route::stat(path).map(|(_, stat)| stat);
         let target = FileTarget::new(name, &stat, look);
-        file::answer(request, &target, settings, &shared.files)
+        match error.or(request.error()) {
+            None => file::answer(request, &target, settings, &shared.files)
+                .map(|answer| work::file_or_document(shared, request, settings, answer)),
+            Some(status) => {
+                work::file_of_error(&target, settings, &shared.files, status).map(Work::Answer)
+            }
+        }
     });
-    answer
-        .map(Work::Answer)
-        .unwrap_or_else(|problem| work::refusal(shared, request, Some(settings), problem.status))
+    answer.unwrap_or_else(|problem| work::refusal(shared, request, Some(settings), problem.status))
 }
 
 /// The page of a status: what the handler asked for, else as configured. `$r->custom_response`
@@ -114,11 +120,7 @@ fn page<D: Dispatch>(
     document: Option<&[u8]>,
 ) -> Work<D> {
     let document = document
-        .filter(|_| {
-            request
-                .redirect
-                .is_none_or(|redirect| redirect.status < 400)
-        })
+        .filter(|_| request.error().is_none())
         .and_then(|document| std::str::from_utf8(document).ok());
     document
         .and_then(|document| work::document_work(shared, request.virtual_host, status, document))

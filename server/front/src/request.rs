@@ -71,6 +71,12 @@ impl<'a> Request<'a> {
         Some((redirect, redirect.from.as_deref()?))
     }
 
+    /// The status of the error that this is the page of.
+    pub fn error(&self) -> Option<u16> {
+        let status = self.redirect.map(|redirect| redirect.status);
+        status.filter(|status| *status >= 400)
+    }
+
     /// What follows the `?`, not decoded.
     pub fn query(&self) -> &'a [u8] {
         query_of(self.resource)

@@ -12,7 +12,7 @@ use crate::traffic::Held;
 use crate::uploads::Upload;
 use crate::work::Work;
 use mehari_config::{LogLevel, Settings};
-use mehari_pool::{Named, Outcome};
+use mehari_pool::{Named, Outcome, Passed};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub struct Turn {
     /// Who waits to hear what is answered, and how long the body is: that of a GET, as Apache counts.
     listener: Option<Listener>,
     pub promised: u64,
+    /// Header lines of the handlers that refused it: they go with its error document too.
+    error_lines: Vec<u8>,
 }
 
 type Listener = Box<dyn FnOnce(Outcome<'_>)>;
@@ -101,6 +103,7 @@ impl Turn {
             held: Vec::new(),
             listener: None,
             promised: 0,
+            error_lines: Vec::new(),
         }
     }
 
@@ -113,6 +116,10 @@ impl Turn {
     pub fn lead_to(&mut self, target: Vec<u8>, status: u16, asked: &[u8]) -> bool {
         if let Some(notes) = &mut self.notes {
             notes.begin_anew(self.redirect.as_ref());
+        }
+        if !self.error_lines.is_empty() {
+            let notes = self.notes.get_or_insert_with(Default::default);
+            notes.lines.append(&mut self.error_lines);
         }
         let before = self.redirect.take();
         let count = before.as_ref().map_or(0, |redirect| redirect.count) + 1;
@@ -212,6 +219,14 @@ impl Turn {
         self.worker = backend.worker();
         self.queued = backend.queued();
         self.note_user(backend.take_user());
+    }
+
+    /// Perl's handlers have left the answer to the front.
+    pub fn note_passed(&mut self, passed: &mut Passed) {
+        self.note_user(passed.user.take());
+        if passed.status >= 400 {
+            self.error_lines.clone_from(&passed.lines);
+        }
     }
 
     /// Perl's handlers have said who the user is.

@@ -4,7 +4,7 @@ use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::gate;
-use crate::handler::file::FileTarget;
+use crate::handler::file::{FileTarget, Files};
 use crate::handler::{cgi, perl, proxy, Backend};
 use crate::includes;
 use crate::log::Origin;
@@ -142,24 +142,13 @@ fn begin_as_is<D: Dispatch>(
     by_itself(shared, request, route, body)
 }
 
-/// The same where the server led the request itself. A file that is the page of an error is neither in
-/// parts nor unchanged since.
+/// The same where the server led the request itself: its body is gone.
 pub fn begin_elsewhere<D: Dispatch>(
     shared: &Rc<Shared<D>>,
     request: &Request<'_>,
     route: &Route,
 ) -> Work<D> {
-    let error = request.redirect.map(|redirect| redirect.status);
-    let error = error.filter(|status| *status >= 400);
-    match (&route.outcome, error) {
-        (Outcome::File(target), Some(status))
-            if !route.settings.runs_phases() && !is_parsed(shared, target, &route.settings) =>
-        {
-            let answer = file_of_error(shared, target, &route.settings, status);
-            answer.unwrap_or_else(|| refusal(shared, request, None, status))
-        }
-        _ => begin(shared, request, route, Body::Empty),
-    }
+    begin(shared, request, route, Body::Empty)
 }
 
 /// The body once more, where Perl's handlers only look at the request and a back end or a CGI program
@@ -203,7 +192,7 @@ pub fn by_itself<D: Dispatch>(
             }
         }
         Outcome::File(target) => match includes::work(shared, request, route, target)
-            .unwrap_or_else(|| filter::file(shared, request, route, target))
+            .unwrap_or_else(|| file(shared, request, route, target))
         {
             Ok(work) => return work,
             Err(problem) => Err(problem),
@@ -225,6 +214,36 @@ pub fn by_itself<D: Dispatch>(
         log_refusal(shared, request, route, problem);
         refusal(shared, request, Some(&route.settings), problem.status)
     })
+}
+
+fn file<D: Dispatch>(
+    shared: &Rc<Shared<D>>,
+    request: &Request<'_>,
+    route: &Route,
+    target: &FileTarget,
+) -> Result<Work<D>, Problem> {
+    match request.error() {
+        None => match filter::file(shared, request, route, target)? {
+            Work::Answer(answer) => Ok(file_or_document(shared, request, &route.settings, answer)),
+            work => Ok(work),
+        },
+        Some(status) => {
+            let page = file_of_error(target, &route.settings, &shared.files, status);
+            page.map(Work::Answer)
+        }
+    }
+}
+
+/// A file's answer; what it refuses has its `ErrorDocument` as any other error, but for a 412, as in Apache.
+pub fn file_or_document<D: Dispatch>(
+    shared: &Shared<D>,
+    request: &Request<'_>,
+    settings: &Settings,
+    answer: Answer,
+) -> Work<D> {
+    let refused = Some(answer.status).filter(|status| matches!(status, 405 | 416));
+    let document = |status| document(shared, Some(settings), request.virtual_host, status);
+    refused.and_then(document).unwrap_or(Work::Answer(answer))
 }
 
 /// Why somebody who asked for a file got none; what is merely not there is for those who want to know all.
@@ -308,10 +327,9 @@ pub fn refusal<D: Dispatch>(
     settings: Option<&Settings>,
     status: u16,
 ) -> Work<D> {
-    let before = request.redirect.map_or(200, |redirect| redirect.status);
-    let (configured, status) = match before >= 400 {
-        true => (None, before),
-        false => (
+    let (configured, status) = match request.error() {
+        Some(before) => (None, before),
+        None => (
             document(shared, settings, request.virtual_host, status),
             status,
         ),
@@ -359,7 +377,9 @@ pub fn document_work<D: Dispatch>(
         Outcome::Program | Outcome::Proxied(_) => elsewhere,
         _ if settings.runs_phases() || !is_free => elsewhere,
         Outcome::File(target) if is_parsed(shared, target, settings) => elsewhere,
-        Outcome::File(target) => file_of_error(shared, target, settings, status),
+        Outcome::File(target) => file_of_error(target, settings, &shared.files, status)
+            .ok()
+            .map(Work::Answer),
         _ => None,
     }
 }
@@ -373,22 +393,22 @@ fn is_parsed<D: Dispatch>(shared: &Shared<D>, target: &FileTarget, settings: &Se
             .is_ok_and(|resource| parsed(&resource))
 }
 
-fn file_of_error<D: Dispatch>(
-    shared: &Shared<D>,
+/// A file as the page of an error: whole, and whatever the client has of it.
+pub fn file_of_error(
     target: &FileTarget,
     settings: &Settings,
+    files: &Files,
     status: u16,
-) -> Option<Work<D>> {
-    let files = &shared.files;
-    let resource = target.resource(None, settings, files).ok()?;
+) -> Result<Answer, Problem> {
+    let resource = target.resource(None, settings, files)?;
     let media_type = resource.media_type().unwrap_or("text/html");
     let content = match resource.is_cached() {
         true => Content::Bytes(resource.body().to_vec()),
-        false => Content::File(Box::new(resource.whole(files).ok()?)),
+        false => Content::File(Box::new(resource.whole(files)?)),
     };
-    Some(Work::Answer(Answer {
+    Ok(Answer {
         status,
         lines: format!("Content-Type: {media_type}\r\n").into(),
         content,
-    }))
+    })
 }

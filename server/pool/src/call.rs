@@ -103,6 +103,8 @@ pub struct Call<'a> {
     pub login: &'a Login,
     /// Header lines that ask who it is.
     pub challenge: &'a [u8],
+    /// How the server led the request here, if it did.
+    pub led: Led,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
     /// Whose workers serve that host.
@@ -116,6 +118,17 @@ pub struct Call<'a> {
     /// Unique within the front's life; the error log and the access log show it.
     pub request_id: u64,
     pub body: Body<'a>,
+}
+
+/// How the server led a request to where it is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Led {
+    /// Why it left another path: 200, or the status that this is the page of; 0: it did not.
+    pub status: u16,
+    /// How many internal redirects and includes led here.
+    pub depth: u16,
+    /// It is part of a page of server-side includes.
+    pub is_within: bool,
 }
 
 /// The head of a worker's response. The pool has checked it: no CR, LF or NUL inside a line, names are tokens.

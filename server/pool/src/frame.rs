@@ -109,6 +109,8 @@ pub fn encode(call: &Call<'_>, slot: &mut [u8]) -> Result<usize, TooLarge> {
         kept: call.kept,
         settings_id: call.settings.0,
         access_status: call.access_status,
+        redirect_status: call.led.status,
+        depth: call.led.depth,
         file_mark: call.file_mark,
         known: call.known,
         login: login(call.login).0,
@@ -297,6 +299,9 @@ fn flags(call: &Call<'_>) -> u8 {
     }
     if call.method == b"HEAD" {
         flags |= flag::HEAD;
+    }
+    if call.led.is_within {
+        flags |= flag::WITHIN;
     }
     flags
 }

@@ -37,7 +37,7 @@ mod worker;
 mod zygote;
 
 pub use call::{
-    Asker, Body, Call, Fault, Head, Login, Named, Oracle, Outcome, Passed, Question, Task,
+    Asker, Body, Call, Fault, Head, Led, Login, Named, Oracle, Outcome, Passed, Question, Task,
 };
 pub use configurator::Configurator;
 pub use exchange::Exchange;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 pub const MAGIC: u32 = 0x4d48_5249;
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 pub const SLOTS: u32 = 4;
 pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
@@ -129,6 +129,8 @@ pub mod flag {
     pub const PROGRAM: u8 = 16;
     /// What the front would answer is the file's bytes as they are: output filters may see them.
     pub const FILE: u8 = 32;
+    /// Part of a page of server-side includes: a request within another.
+    pub const WITHIN: u8 = 64;
 }
 
 pub mod login {
@@ -174,6 +176,11 @@ pub struct Request {
     pub access_status: u16,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
+    /// Why the server led the request here from another path: 200, or the status that this is the page of; 0: the
+    /// client asked for this path.
+    pub redirect_status: u16,
+    /// How many internal redirects and includes led here.
+    pub depth: u16,
     pub text: [Span; TEXT_COUNT],
 }
 

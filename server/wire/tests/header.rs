@@ -125,6 +125,14 @@ fn expectations() -> Vec<(&'static str, usize)> {
             offset_of!(Request, access_status),
         ),
         (
+            "offsetof(mehari_request, redirect_status)",
+            offset_of!(Request, redirect_status),
+        ),
+        (
+            "offsetof(mehari_request, depth)",
+            offset_of!(Request, depth),
+        ),
+        (
             "offsetof(mehari_request, server)",
             offset_of!(Request, server),
         ),

@@ -6,6 +6,7 @@ use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 mod access;
 mod admission;
+mod error_pages;
 mod handlers;
 mod leading;
 mod order;

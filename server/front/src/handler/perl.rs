@@ -6,7 +6,7 @@ use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
 use crate::trace;
 use mehari_config::{Handler, Rung, Site};
-use mehari_pool::{Body, Call, Login, Task};
+use mehari_pool::{Body, Call, Led, Login, Task};
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
@@ -132,6 +132,7 @@ pub fn with_call<T>(
             _ if settings.denied && !settings.runs_phases() => 403,
             notes => notes.map_or(0, |notes| notes.access_status),
         },
+        led: led(request),
         file_mark: route.file_mark(),
         known: request.notes.map_or(0, |notes| notes.known),
         login: request.notes.map_or(&Login::Unasked, |notes| &notes.login),
@@ -144,6 +145,17 @@ pub fn with_call<T>(
         request_id: request.id,
         body,
     })
+}
+
+/// A rule of the configuration that leads a request on does so before any handler has seen it: to Perl that is its first path.
+fn led(request: &Request<'_>) -> Led {
+    let left = request.redirected_from().map(|(redirect, _)| redirect);
+    let left = left.filter(|redirect| !redirect.keeps_request);
+    Led {
+        status: left.map_or(0, |redirect| redirect.status),
+        depth: request.redirect.map_or(0, |redirect| redirect.count as u16),
+        is_within: request.notes.is_some_and(|notes| notes.is_within),
+    }
 }
 
 /// What the worker is told of the settings: nothing where no Perl of the site's would look at it.

@@ -49,7 +49,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
                 return self.tunnel(turn, backend, head).await.map(|()| None)
             }
             Ok(Said::Passed(mut passed, body)) => {
-                turn.note_user(passed.user.take());
+                turn.note_passed(&mut passed);
                 return Ok(Some(self.hand_back(turn, *passed, body)));
             }
             Err(fault) => {

@@ -51,7 +51,7 @@ impl<D: Dispatch> Stream<D> {
             // Nothing was asked to change its protocol here.
             Ok(Said::Upgrade(_)) => return Ok(Some(self.page(turn, head, 502))),
             Ok(Said::Passed(mut passed, body)) => {
-                turn.note_user(passed.user.take());
+                turn.note_passed(&mut passed);
                 return Ok(Some(self.hand_back(turn, head, *passed, body)));
             }
             Err(fault) => {

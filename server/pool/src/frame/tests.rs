@@ -33,6 +33,7 @@ fn frame() -> Vec<u8> {
         variables: &[(b"SITE", b"one")],
         settings: (0, b""),
         access_status: 0,
+        led: Default::default(),
         file_mark: 0,
         known: 0,
         login: &crate::Login::Unasked,

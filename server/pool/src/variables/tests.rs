@@ -28,6 +28,7 @@ fn call<'a>(fields: &'a [(&'a [u8], &'a [u8])], body: Body<'a>) -> Call<'a> {
         variables: &[(b"COLOUR", b"red")],
         settings: (0, b""),
         access_status: 0,
+        led: Default::default(),
         file_mark: 0,
         known: 0,
         login: &crate::Login::Unasked,
