@@ -101,3 +101,52 @@ fn program_that_ends_is_started_again_and_its_loss_is_told() {
         );
     }
 }
+
+/// One that is answered, one whose client goes, one that the end of the server cuts off, over both protocols.
+#[test]
+fn request_has_one_line_however_it_ends() {
+    let waits = "open my $note, '>', \"$ENV{DOCUMENT_ROOT}/begun.$ENV{QUERY_STRING}\" or die $!;\n\
+        for (1 .. 6000) { last if $ENV{QUERY_STRING} =~ /gone/ && -e \"$ENV{DOCUMENT_ROOT}/go\"; select undef, undef, undef, 0.1 }";
+    let mut server = Server::builder()
+        .file("scripts/plain.pl", &plain("print 'x';"))
+        .file("scripts/waits.pl", &plain(waits))
+        .ladder()
+        .conf("LogFormat \"%U%q\" short\nCustomLog @ROOT@/short.log short\n")
+        .conf("Timeout 600\nGracefulShutdownTimeout 1\n")
+        .start();
+    let (mut clients, mut expected) = (Vec::new(), Vec::new());
+    for protocol in ["--http1.1", "--http2-prior-knowledge"] {
+        for (script, end) in [("plain", "answered"), ("waits", "gone"), ("waits", "cut")] {
+            let path = format!("/registry/{script}.pl?{end}.{}", &protocol[2..7]);
+            let url = format!("http://{}{path}", server.address);
+            let mut curl = std::process::Command::new("curl");
+            curl.args(["-s", "-o", "/dev/null", protocol, &url]);
+            let mut client = curl.spawn().expect("curl runs");
+            expected.push(path);
+            if script == "plain" {
+                assert!(client.wait().expect("it ends").success());
+                continue;
+            }
+            let begun = format!("htdocs/begun.{end}.{}", &protocol[2..7]);
+            let begun = server.site.path(&begun);
+            assert!(eventually(PATIENCE, || begun.exists()), "{begun:?}");
+            if end == "gone" {
+                client.kill().expect("it is killed");
+            }
+            clients.push(client);
+        }
+    }
+    server.site.write("htdocs/go", "");
+    let gone = || server.site.read("short.log").matches("gone").count() == 2;
+    assert!(eventually(PATIENCE, gone), "{}", server.log.text());
+    server.signal(rustix::process::Signal::Term);
+    assert!(server.wait().is_some(), "{}", server.log.text());
+    for mut client in clients {
+        client.wait().expect("it ends");
+    }
+    let log = server.site.read("short.log");
+    let mut lines: Vec<&str> = log.lines().collect();
+    lines.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+}

@@ -214,3 +214,32 @@ fn what_phase_handlers_hand_back_and_cannot_be_sent_is_a_500_and_their_worker_li
         assert_eq!(server.workers(), pids, "{}", server.log.text());
     }
 }
+
+/// Fields about a connection are no program's, and HTTP/2 has none of them: the rest of the answer is sent.
+#[test]
+fn field_about_the_connection_is_left_out_over_both_protocols() {
+    let server = Server::builder()
+        .file(
+            "app.psgi",
+            "sub { [200, ['Content-Type', 'text/plain', map { $_ => 'x' } qw(TE Upgrade Connection Keep-Alive Proxy-Connection X-Kept)], ['body']] }\n",
+        )
+        .conf("<Location /psgi>\n    SetHandler psgi\n    PSGIApp @ROOT@/app.psgi\n</Location>\n")
+        .conf("<Location /ruled>\n    Header always set Keep-Alive x\n    Header always set X-Kept x\n</Location>\n")
+        .file("htdocs/ruled/page.txt", "page")
+        .start();
+    for protocol in PROTOCOLS {
+        for path in ["/psgi", "/ruled/page.txt"] {
+            let url = format!("http://{}{path}", server.address);
+            let output = Command::new("curl")
+                .args(["-s", "-i", protocol, &url])
+                .output();
+            let answer = String::from_utf8_lossy(&output.expect("curl runs").stdout).to_lowercase();
+            assert!(answer.contains(" 200"), "{path} {protocol}: {answer}");
+            assert!(answer.contains("x-kept: x"), "{path} {protocol}: {answer}");
+            for name in ["te: x", "upgrade: x", "proxy-connection: x"] {
+                let name = format!("\n{name}");
+                assert!(!answer.contains(&name), "{path} {protocol}: {answer}");
+            }
+        }
+    }
+}

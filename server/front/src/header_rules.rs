@@ -166,9 +166,9 @@ fn has_member(list: &[u8], member: &[u8]) -> bool {
         .any(|known| known.trim_ascii() == member.trim_ascii())
 }
 
-/// No value can end its line.
+/// No value can end its line, or be refused on its way to the client.
 fn clean(mut value: Vec<u8>) -> Vec<u8> {
-    value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+    value.retain(|byte| *byte == b'\t' || !byte.is_ascii_control());
     value
 }
 

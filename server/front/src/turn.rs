@@ -91,7 +91,7 @@ impl Turn {
             received: 0,
             head_bytes: 0,
             kept: 0,
-            ends: Ending::Closed,
+            ends: Ending::Aborted,
             response: Vec::new(),
             route: None,
             head_after: None,

@@ -83,6 +83,18 @@ impl DerefMut for Current {
     }
 }
 
+/// A request that is being answered. However that ends, it has its line in the access log.
+struct Answering<'c, S: Stream, D: Dispatch> {
+    connection: &'c mut Connection<S, D>,
+    turn: Current,
+}
+
+impl<S: Stream, D: Dispatch> Drop for Answering<'_, S, D> {
+    fn drop(&mut self) {
+        self.connection.record(&self.turn);
+    }
+}
+
 /// What follows a request.
 #[derive(PartialEq)]
 enum Next {
@@ -170,23 +182,27 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     }
 
     async fn answer(&mut self) -> Result<Next, Gone> {
-        let mut turn = self.current();
-        let result = self.answer_in(&mut turn).await;
-        turn.ends = match (&result, turn.keep) {
-            (Err(_), _) => Ending::Aborted,
-            (Ok(_), true) => Ending::Kept,
-            (Ok(_), false) => Ending::Closed,
+        let turn = self.current();
+        let mut answering = Answering {
+            connection: self,
+            turn,
         };
-        self.record(&turn);
-        result?;
+        let Answering { connection, turn } = &mut answering;
+        connection.answer_in(turn).await?;
+        turn.ends = match turn.keep {
+            true => Ending::Kept,
+            false => Ending::Closed,
+        };
+        let (keep, consumed, refused) = (turn.keep, turn.consumed, turn.refused);
+        drop(answering);
         self.served += 1;
         self.scan = Scan::default();
-        if turn.keep {
-            self.input.consume(turn.consumed);
+        if keep {
+            self.input.consume(consumed);
             return Ok(Next::Request);
         }
         self.flush().await?;
-        let unread = self.input.bytes().len() > turn.consumed || turn.refused;
+        let unread = self.input.bytes().len() > consumed || refused;
         match !unread || self.client_ended {
             true => Ok(Next::Close),
             false => Ok(Next::Linger),
@@ -229,14 +245,17 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
     /// Answers bytes that are not a request, and ends.
     async fn refuse_unread(&mut self, problem: Problem) -> Result<Next, Gone> {
         self.head.forget();
-        let mut turn = Current {
-            keep: false,
-            ..self.current()
+        let mut turn = self.current();
+        turn.keep = false;
+        let mut answering = Answering {
+            connection: self,
+            turn,
         };
+        let Answering { connection, turn } = &mut answering;
         let answer = page::answer(problem.status, None);
-        let sent = self.send_answer(&mut turn, answer).await;
-        self.record(&turn);
-        sent?;
+        connection.send_answer(turn, answer).await?;
+        turn.ends = Ending::Closed;
+        drop(answering);
         self.flush().await?;
         Ok(Next::Linger)
     }

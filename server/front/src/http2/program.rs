@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::head::Head;
-use super::send::{fields_of, push_length, push_lines};
+use super::send::{fields_of, push_length};
 use super::stream::{Gone, Stream};
 use crate::backlog::Backlog;
 use crate::cache::{self, Lease};
@@ -155,7 +155,7 @@ impl<D: Dispatch> Stream<D> {
         }
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(interim.status).map_err(|_| Gone)?;
-        push_lines(response.headers_mut(), &interim.lines)?;
+        lines::push_fields(response.headers_mut(), &interim.lines);
         self.respond.send_informational(response).map_err(|_| Gone)
     }
 
@@ -261,8 +261,7 @@ impl<D: Dispatch> Stream<D> {
         lines.push_kept(&said.lines, &mut kept);
         let changed = self.changed_lines(turn, head, said.status, [kept.as_slice(), &[]]);
         let kept = changed.unwrap_or(kept);
-        let mut response =
-            self.response(turn, fields_of(&kept)?, said.has_date, said.has_server)?;
+        let mut response = self.response(turn, fields_of(&kept), said.has_date, said.has_server)?;
         let bodiless = status::has_no_body(said.status);
         let length = lines
             .content_length

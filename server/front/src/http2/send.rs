@@ -108,11 +108,11 @@ impl<D: Dispatch> Stream<D> {
         let fields = match (&answer.content, &changed) {
             (Content::Cached(resource), None) => {
                 let mut fields = resource.fields().clone();
-                push_lines(&mut fields, &answer.lines)?;
+                lines::push_fields(&mut fields, &answer.lines);
                 fields
             }
-            (_, None) => fields_of(&answer.lines)?,
-            (_, Some(changed)) => fields_of(changed)?,
+            (_, None) => fields_of(&answer.lines),
+            (_, Some(changed)) => fields_of(changed),
         };
         turn.promised = length.unwrap_or(0);
         let mut response = self.response(turn, fields, false, false)?;
@@ -218,7 +218,7 @@ impl<D: Dispatch> Stream<D> {
         if !has_date {
             fields.insert(header::DATE, self.shared.clock.date(turn.time));
         }
-        push_lines(&mut fields, turn.own_lines(&self.peer))?;
+        lines::push_fields(&mut fields, turn.own_lines(&self.peer));
         let mut response = Response::new(());
         *response.status_mut() = http::StatusCode::from_u16(turn.status).map_err(|_| Gone)?;
         *response.headers_mut() = fields;
@@ -257,13 +257,8 @@ pub(super) fn push_length(response: &mut Response<()>, length: Option<u64>) {
     }
 }
 
-pub(super) fn fields_of(lines: &[u8]) -> Result<HeaderMap, Gone> {
+pub(super) fn fields_of(lines: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::with_capacity(FIELDS);
-    push_lines(&mut fields, lines)?;
-    Ok(fields)
-}
-
-/// Lines that have been examined, or that are our own.
-pub(super) fn push_lines(fields: &mut HeaderMap, lines: &[u8]) -> Result<(), Gone> {
-    lines::push_fields(fields, lines).map_err(|_| Gone)
+    lines::push_fields(&mut fields, lines);
+    fields
 }

@@ -51,6 +51,45 @@ pub(super) enum Next<D: Dispatch> {
     Rest(SendStream<Bytes>, Bytes),
 }
 
+/// A request that is being answered. However that ends, it has its line in the access log.
+struct Answering<D: Dispatch> {
+    stream: Stream<D>,
+    turn: Turn,
+    head: Head,
+}
+
+impl<D: Dispatch> Answering<D> {
+    fn begin(stream: Stream<D>, head: Head) -> Answering<D> {
+        let (shared, peer) = (&stream.shared, &stream.peer);
+        let mut turn = Turn::begin(shared, Protocol::Http2, head.method() == b"HEAD");
+        turn.host = shared.host(peer, head.host());
+        if let Some(rule) = &shared.site().remote_address {
+            let table: Table = head.fields().collect();
+            let fields = table.as_slice().iter().copied();
+            turn.client = proxied::client(rule, peer, fields).map(Box::new);
+        }
+        Answering { stream, turn, head }
+    }
+
+    fn end(mut self, ended: Result<(), Gone>) {
+        match ended {
+            Ok(()) => self.turn.ends = Ending::Kept,
+            Err(Gone) => self.stream.respond.send_reset(h2::Reason::CANCEL),
+        }
+    }
+}
+
+impl<D: Dispatch> Drop for Answering<D> {
+    fn drop(&mut self) {
+        let Answering { stream, turn, head } = self;
+        let line = (head.method(), head.target());
+        let mut fields = Table::new();
+        head.fields().for_each(|field| fields.push(field));
+        let fields = fields.as_slice().iter().copied();
+        turn.end(&stream.shared, &stream.peer, Some(line), fields);
+    }
+}
+
 impl<D: Dispatch> Stream<D> {
     pub fn new(
         shared: Rc<Shared<D>>,
@@ -78,49 +117,30 @@ impl<D: Dispatch> Stream<D> {
     }
 
     /// Answers if that can be done at once; else, what is left to be done.
-    pub fn begin(mut self, request: http::Request<RecvStream>) -> Option<impl Future<Output = ()>> {
+    pub fn begin(self, request: http::Request<RecvStream>) -> Option<impl Future<Output = ()>> {
         let (parts, body) = request.into_parts();
-        let head = Head::new(parts);
-        let is_head = head.method() == b"HEAD";
-        let mut turn = Turn::begin(&self.shared, Protocol::Http2, is_head);
-        turn.host = self.shared.host(&self.peer, head.host());
-        if let Some(rule) = &self.shared.site().remote_address {
-            let table: Table = head.fields().collect();
-            let fields = table.as_slice().iter().copied();
-            turn.client = proxied::client(rule, &self.peer, fields).map(Box::new);
-        }
-        let next = match self.plain_work(&mut turn, &head) {
+        let mut answering = Answering::begin(self, Head::new(parts));
+        let Answering { stream, turn, head } = &mut answering;
+        let next = match stream.plain_work(turn, head) {
             None => Ok(Some(Next::Ask(body))),
-            Some(Work::Answer(answer)) => self.send_at_once(&mut turn, &head, answer),
+            Some(Work::Answer(answer)) => stream.send_at_once(turn, head, answer),
             Some(work) => Ok(Some(Next::Work(work))),
         };
-        let ended = match next {
-            Ok(Some(next)) => {
-                return Some(async move {
-                    let ended = self.go_on(&mut turn, &head, next).await;
-                    self.end(turn, &head, ended);
-                })
+        match next {
+            Ok(Some(next)) => Some(async move {
+                let Answering { stream, turn, head } = &mut answering;
+                let ended = stream.go_on(turn, head, next).await;
+                answering.end(ended);
+            }),
+            Ok(None) => {
+                answering.end(Ok(()));
+                None
             }
-            Ok(None) => Ok(()),
-            Err(gone) => Err(gone),
-        };
-        self.end(turn, &head, ended);
-        None
-    }
-
-    fn end(&mut self, mut turn: Turn, head: &Head, ended: Result<(), Gone>) {
-        turn.ends = match ended {
-            Ok(()) => Ending::Kept,
-            Err(Gone) => {
-                self.respond.send_reset(h2::Reason::CANCEL);
-                Ending::Aborted
+            Err(gone) => {
+                answering.end(Err(gone));
+                None
             }
-        };
-        let line = (head.method(), head.target());
-        let mut fields = Table::new();
-        head.fields().for_each(|field| fields.push(field));
-        let fields = fields.as_slice().iter().copied();
-        turn.end(&self.shared, &self.peer, Some(line), fields);
+        }
     }
 
     async fn go_on(&mut self, turn: &mut Turn, head: &Head, next: Next<D>) -> Result<(), Gone> {
