@@ -1,7 +1,7 @@
 //! From ring records to what the front sees of a response. The worker is not trusted: records that no worker writes
 //! end it, and answer 502. A head that cannot be sent is the program's mistake: it answers 500, and the worker goes on.
 
-use crate::call::{Fault, Head};
+use crate::call::{Fault, Head, Outcome};
 use crate::false_starts::FalseStarts;
 use crate::frame::task_of;
 use crate::frame::{asker, encode};
@@ -104,11 +104,14 @@ impl Inner {
             Err(Wrong::Record(broken)) => return Err(broken),
             Err(Wrong::Head(why)) => self.refuse_head(index, &why),
         }
-        if let Some(held) = self
-            .worker(index)
-            .and_then(|worker| worker.held.front_mut())
-        {
-            held.has_taken(record.kind);
+        let worker = self.worker(index);
+        let Some(held) = worker.and_then(|worker| worker.held.front_mut()) else {
+            return Ok(());
+        };
+        held.has_taken(record.kind);
+        if held.owed.arrived().gone {
+            let exchange = held.owed.exchange();
+            self.tell(&exchange, Outcome::default());
         }
         Ok(())
     }

@@ -102,6 +102,10 @@ impl Owed {
         self.0.borrow_mut()
     }
 
+    pub fn exchange(&self) -> Shared {
+        self.0.clone()
+    }
+
     pub fn is_to(&self, exchange: &Shared) -> bool {
         Rc::ptr_eq(&self.0, exchange)
     }

@@ -34,9 +34,11 @@ impl Held {
     /// Takes a record that is expected. `TAP` brings more than its payload, and is none of these.
     pub fn take(&mut self, record: Record, payload: &[u8]) -> Result<(), Wrong> {
         let mut arrived = self.owed.arrived();
-        match arrived.gone {
-            true => Ok(()),
-            false => arrived.take(record, payload),
+        match (arrived.gone, record.kind) {
+            (false, _) => arrived.take(record, payload),
+            // Its worker may wait to hear what was answered.
+            (true, record::PASS) => passed(record.detail, payload, &mut arrived.listens).map(drop),
+            (true, _) => Ok(()),
         }
     }
 

@@ -132,3 +132,32 @@ fn cleanups_see_it_and_a_slow_client_holds_no_worker() {
         server.log.text()
     );
 }
+
+/// The client goes before its request is handed back: there is no answer to hear of, and the only worker goes on.
+#[test]
+fn worker_hears_that_nothing_is_answered_where_the_client_has_gone() {
+    let module = "sub handler { my $r = shift; my $root = $r->document_root;\n\
+        return 0 unless $r->args;\n\
+        open my $note, '>', \"$root/begun\" or die $!;\n\
+        for (1 .. 6000) { last if -e \"$root/go\"; select undef, undef, undef, 0.01 }\n\
+        return 0 }";
+    let server = one_worker(
+        &[("Slow", module)],
+        "<Location /page.txt>\n    PerlFixupHandler Slow\n    PerlLogHandler 'sub { 0 }'\n</Location>\nTimeout 600\n",
+    )
+    .file("htdocs/page.txt", "page")
+    .start();
+    let mut client = std::process::Command::new("curl")
+        .args(["-s", "-o", "/dev/null", "--http2-prior-knowledge"])
+        .arg(format!("http://{}/page.txt?slow", server.address))
+        .spawn()
+        .expect("curl runs");
+    let begun = server.site.path("htdocs/begun");
+    assert!(eventually(PATIENCE, || begun.exists()));
+    client.kill().expect("it is killed");
+    client.wait().expect("it ends");
+    let is_noticed = || server.status()["pool"]["under_way"] == 0;
+    assert!(eventually(PATIENCE, is_noticed), "{}", server.status());
+    server.site.write("htdocs/go", "");
+    assert_eq!(server.get("/page.txt").expect(200), "page");
+}
