@@ -8,6 +8,7 @@ MODULE = Mehari    PACKAGE = Mehari
 PROTOTYPES: DISABLE
 
 BOOT:
+    mehari_threads_boot(aTHX);
     mehari_hooks_install(aTHX);
     mehari_script_hooks(aTHX);
     mehari_request_boot(aTHX);

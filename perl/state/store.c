@@ -18,7 +18,7 @@
 
 enum { WAIT_SECONDS = 10, FIRST_BUCKETS = 4096, FIRST_SIZE = 256 << 10, SPARE_DESCRIPTOR = 400 };
 
-static mehari_store *stores;
+static _Thread_local mehari_store *stores; /* each thread of a program maps what it opens */
 
 bool store_fail(mehari_store *store, const char *format, ...)
 {

@@ -5,13 +5,14 @@
 #include "mehari.h"
 
 /* Subs written by hand: `index` tells those apart that share a body (dXSI32). */
-typedef struct {
+typedef struct mehari_sub {
   const char *name;
   XSUBADDR_t body;
   I32 index;
 } mehari_sub;
 void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
-#define MEHARI_DEFINE(subs) mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs))
+/* An array that lasts: its subs are of requests, and so not for threads. */
+#define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_for_requests_only(subs, C_ARRAY_LENGTH(subs)))
 
 /* api_table.c: APR::Table. Names without regard to case, several values a name, in order. */
 typedef struct {

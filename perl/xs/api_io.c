@@ -256,8 +256,9 @@ void mehari_io_boot(pTHX)
     {"Apache2::RequestRec::GETC", getc_one, 0}, {"Apache2::RequestRec::READLINE", readline, 0},
     {"Apache2::RequestRec::_addresses", addresses, 0}, {"Apache2::RequestRec::_scheme", frame_text, MEHARI_TEXT_SCHEME},
     {"Apache2::RequestRec::_server_name", frame_text, MEHARI_TEXT_SERVER_NAME}, {"Apache2::RequestRec::_head_is_set", head_is_set, 0},
-    {"Apache2::RequestRec::bytes_sent", bytes_sent, 0}, {"Mehari::log_line", log_line, 0},
-    {"Mehari::limit", limit, 0},
+    {"Apache2::RequestRec::bytes_sent", bytes_sent, 0},
   };
+  static const mehari_sub others[] = {{"Mehari::log_line", log_line, 0}, {"Mehari::limit", limit, 0}};
   MEHARI_DEFINE(subs);
+  mehari_define(aTHX_ others, C_ARRAY_LENGTH(others));
 }

@@ -5,7 +5,16 @@
  */
 #include "api.h"
 
-static HV *table_stash;
+static HV *table_stash; /* of the server's interpreter */
+
+static HV *stash_of_tables(pTHX)
+{
+  if (mehari_in_thread(aTHX))
+    return gv_stashpvs("APR::Table", GV_ADD);
+  if (!table_stash)
+    table_stash = gv_stashpvs("APR::Table", GV_ADD);
+  return table_stash;
+}
 
 void mehari_define(pTHX_ const mehari_sub *subs, size_t count)
 {
@@ -25,26 +34,43 @@ static int release(pTHX_ SV *holder, MAGIC *magic)
   return 0;
 }
 
-static MGVTBL holds_table = {NULL, NULL, NULL, NULL, release, NULL, NULL, NULL};
+static void append(mehari_table *into, const mehari_table *from);
+
+/* In the interpreter of a new thread: all that held the table hold the copy. */
+static int copy(pTHX_ MAGIC *magic, CLONE_PARAMS *parameters)
+{
+  PERL_UNUSED_ARG(parameters);
+  mehari_table *table = ptr_table_fetch(PL_ptr_table, magic->mg_ptr);
+  if (!table) {
+    table = mehari_table_new();
+    append(table, (mehari_table *)magic->mg_ptr);
+    table->holders = 0;
+    ptr_table_store(PL_ptr_table, magic->mg_ptr, table);
+  }
+  table->holders++;
+  magic->mg_ptr = (char *)table;
+  return 0;
+}
+
+static MGVTBL holds_table = {NULL, NULL, NULL, NULL, release, NULL, copy, NULL};
 
 static void hold(pTHX_ SV *holder, mehari_table *table)
 {
   table->holders++;
-  sv_magicext(holder, NULL, PERL_MAGIC_ext, &holds_table, (char *)table, 0);
+  sv_magicext(holder, NULL, PERL_MAGIC_ext, &holds_table, (char *)table, 0)->mg_flags |= MGf_DUP;
 }
 
 SV *mehari_table_object(pTHX_ mehari_table *table)
 {
-  if (!table_stash)
-    table_stash = gv_stashpvs("APR::Table", GV_ADD);
+  HV *stash = stash_of_tables(aTHX);
   SV *inner = newSV_type(SVt_PVMG);
   hold(aTHX_ inner, table);
-  SV *tie = sv_bless(newRV_noinc(inner), table_stash);
+  SV *tie = sv_bless(newRV_noinc(inner), stash);
   HV *hash = newHV();
   sv_magic((SV *)hash, tie, PERL_MAGIC_tied, NULL, 0);
   SvREFCNT_dec(tie);
   hold(aTHX_ (SV *)hash, table);
-  return sv_bless(newRV_noinc((SV *)hash), table_stash);
+  return sv_bless(newRV_noinc((SV *)hash), stash);
 }
 
 /* A hash has an auxiliary part when it was iterated over or a weak reference looks at it. */
@@ -52,7 +78,7 @@ bool mehari_table_is_unshared(pTHX_ SV *object)
 {
   SV *hash = SvRV(object);
   MAGIC *tie = mg_find(hash, PERL_MAGIC_tied);
-  return SvREFCNT(object) == 1 && SvREFCNT(hash) == 1 && !SvOOK(hash) && SvSTASH(hash) == table_stash && tie && SvREFCNT(SvRV(tie->mg_obj)) == 1;
+  return SvREFCNT(object) == 1 && SvREFCNT(hash) == 1 && !SvOOK(hash) && SvSTASH(hash) == stash_of_tables(aTHX) && tie && SvREFCNT(SvRV(tie->mg_obj)) == 1;
 }
 
 mehari_table *mehari_table_of(pTHX_ SV *object)
@@ -322,5 +348,5 @@ void mehari_table_boot(pTHX)
     {"APR::Table::overlay", table_overlay, 0}, {"APR::Table::overlap", table_overlap, 0}, {"APR::Table::compress", table_compress, 0},
     {"APR::Table::do", table_do, 0},
   };
-  MEHARI_DEFINE(subs);
+  mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs));
 }

@@ -5,7 +5,17 @@
  */
 #include "mehari.h"
 
-static CV *own_parse, *own_add, *own_unescape; /* CGI.pm's */
+enum { PARSE, ADD, UNESCAPE, OWN };
+static const char *const names[OWN] = {"CGI::parse_params", "CGI::add_parameter", "CGI::unescape"};
+static CV *owned[OWN]; /* CGI.pm's; the interpreter of a thread has copies of them in @Mehari::CGI::own */
+
+static CV *own(pTHX_ int which)
+{
+  if (!mehari_in_thread(aTHX))
+    return owned[which];
+  SV **copy = av_fetch(get_av("Mehari::CGI::own", GV_ADD), which, 0);
+  return copy && SvROK(*copy) ? (CV *)SvRV(*copy) : NULL;
+}
 
 static bool is_method(pTHX_ HV *class, const char *name, CV *expected)
 {
@@ -84,7 +94,7 @@ static bool is_ordinary(pTHX_ SV *self, SV *query)
   static const char character[] = "%u";
   if (!SvPOK(query) || SvUTF8(query) || SvGMAGICAL(query) || ninstr(SvPVX(query), SvEND(query), character, character + 2))
     return false;
-  return get_cvs("CGI::unescape", 0) == own_unescape && is_method(aTHX_ SvSTASH(SvRV(self)), "add_parameter", own_add);
+  return get_cvs("CGI::unescape", 0) == own(aTHX_ UNESCAPE) && is_method(aTHX_ SvSTASH(SvRV(self)), "add_parameter", own(aTHX_ ADD));
 }
 
 static void parse(pTHX_ AV *order, HV *values, SV *query)
@@ -111,7 +121,7 @@ XS(parse_params)
     }
   }
   PUSHMARK(MARK);
-  call_sv((SV *)own_parse, G_VOID | G_DISCARD);
+  call_sv((SV *)own(aTHX_ PARSE), G_VOID | G_DISCARD);
   XSRETURN_EMPTY;
 }
 
@@ -120,12 +130,10 @@ XS(remember_own)
 {
   dXSARGS;
   PERL_UNUSED_VAR(items);
-  CV **const kept[] = {&own_parse, &own_add, &own_unescape};
-  static const char *const names[] = {"CGI::parse_params", "CGI::add_parameter", "CGI::unescape"};
-  for (size_t i = 0; i < C_ARRAY_LENGTH(names); i++) {
-    SvREFCNT_dec((SV *)*kept[i]);
-    *kept[i] = get_cv(names[i], 0);
-    SvREFCNT_inc_simple_void((SV *)*kept[i]);
+  AV *list = get_av("Mehari::CGI::own", GV_ADD);
+  for (int i = 0; i < OWN && !mehari_in_thread(aTHX); i++) {
+    owned[i] = get_cv(names[i], 0);
+    (void)av_store(list, i, owned[i] ? newRV_inc((SV *)owned[i]) : newSV(0));
   }
   XSRETURN_EMPTY;
 }

@@ -23,7 +23,7 @@ static IO *first_argument_io(pTHX)
 /* The operators that start a process: it gets %ENV as it is now. */
 static OP *spawn(pTHX_ OP *(*perl)(pTHX))
 {
-  if (!mehari_serving || mehari_in_child)
+  if (!mehari_serving || mehari_in_child || mehari_in_thread(aTHX))
     return perl(aTHX);
   mehari_environment_export(aTHX);
   OP *next = perl(aTHX);
@@ -43,6 +43,8 @@ static bool opens_a_pipe(pTHX)
 /* The operators whose child prints to us, not to descriptor 1. */
 static OP *spawn_for_reading(pTHX_ OP *(*perl)(pTHX))
 {
+  if (mehari_in_thread(aTHX))
+    return perl(aTHX);
   mehari_child_has_own_stdout = true;
   OP *next = spawn(aTHX_ perl);
   mehari_child_has_own_stdout = false;
@@ -166,14 +168,15 @@ static OP *run_leaveeval(pTHX)
 {
   bool was_loaded = CxOLD_OP_TYPE(CX_CUR()) == OP_REQUIRE;
   OP *next = perl_leaveeval(aTHX);
-  if (was_loaded)
+  if (was_loaded && !mehari_in_thread(aTHX))
     mehari_watch_loaded(aTHX);
   return next;
 }
 
 static OP *run_exit(pTHX)
 {
-  mehari_exit_called = true;
+  if (!mehari_in_thread(aTHX))
+    mehari_exit_called = true;
   return perl_exit(aTHX);
 }
 
@@ -188,6 +191,8 @@ static OP *run_exec(pTHX)
 {
   if (!mehari_serving || mehari_in_child)
     return perl_exec(aTHX);
+  if (mehari_in_thread(aTHX))
+    croak("exec in a thread would end the server's process: use system");
   PerlIO_flush((PerlIO *)NULL);
   mehari_environment_export(aTHX);
   pid_t child = fork();

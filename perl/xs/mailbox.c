@@ -332,7 +332,8 @@ void mehari_log(int level, const char *text, STRLEN length)
     length--;
   if (mehari_errors_are_quiet())
     return;
-  if (!mehari_serving || mehari_in_child) {
+  dTHX;
+  if (!mehari_serving || mehari_in_child || mehari_in_thread(aTHX)) {
     dprintf(2, "%.*s\n", (int)length, text);
     return;
   }

@@ -23,6 +23,19 @@ typedef struct {
 
 #include "bounds.h"
 
+/* threads.c: a script's own threads. Each runs a copy of the interpreter, and none but the one that the server started
+ * may touch the state of the worker. */
+#ifdef MULTIPLICITY
+extern PerlInterpreter *mehari_interpreter;
+static inline bool mehari_in_thread(pTHX) { return aTHX != mehari_interpreter; }
+#else
+static inline bool mehari_in_thread(void) { return false; }
+#endif
+struct mehari_sub;
+void mehari_threads_boot(pTHX);
+void mehari_for_requests_only(const struct mehari_sub *subs, size_t count); /* they die in a thread */
+bool mehari_threads_are_left(void); /* another thread than this one runs, and goes on running */
+
 /* mailbox.c: the request being served, and the ring its answer goes to. */
 typedef struct {
   const mehari_request *frame;
@@ -109,7 +122,8 @@ enum {
   MEHARI_TOUCHED_MASK = 2,
   MEHARI_TOUCHED_TIMERS = 4,
   MEHARI_TOUCHED_LIMITS = 8,
-  MEHARI_TOUCHED_PROCESS = 16
+  MEHARI_TOUCHED_PROCESS = 16,
+  MEHARI_TOUCHED_THREADS = 32
 };
 extern unsigned mehari_touched; /* by the request being served */
 void mehari_watch_open(void); /* once a worker */

@@ -3,6 +3,9 @@
  * One that nobody kept serves the next request too; one that was kept is at its end from then on.
  */
 #include "psgi.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct {
   struct _PerlIO base;
@@ -97,11 +100,25 @@ static void layer_set(pTHX_ PerlIO *handle, STDCHAR *at, SSize_t count)
   this->position = length_of(this) - count;
 }
 
-/* `open my $copy, '<&', $env->{'psgi.input'}`. */
+/* The body as a file of its own, which may outlive the request. */
+static int file_of(const reader *this)
+{
+  char path[32];
+  MEHARI_FORMAT(path, "/proc/self/fd/%d", mehari_now.body_file);
+  int file = mehari_now.body_file >= 0 ? open(path, O_RDONLY | O_CLOEXEC) : memfd_create("body", MFD_CLOEXEC);
+  if (file >= 0 && mehari_now.body_file < 0)
+    (void)!write(file, mehari_now.body, length_of(this));
+  if (file >= 0)
+    lseek(file, this->position, SEEK_SET);
+  return file;
+}
+
+/* `open my $copy, '<&', $env->{'psgi.input'}`, or the handle in a new thread. */
 static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags)
 {
   PERL_UNUSED_ARG(parameters);
-  PERL_UNUSED_ARG(flags);
+  if (flags & PERLIO_DUP_CLONE && length_of(reader_of(old)))
+    return PerlIO_openn(aTHX_ ":unix:perlio", "r", file_of(reader_of(old)), 0, 0, handle, 0, NULL);
   PerlIO *copy = PerlIO_push(aTHX_ handle, &mehari_psgi_input_layer, "r", NULL);
   if (copy) {
     reader_of(copy)->serial = reader_of(old)->serial;

@@ -1,5 +1,6 @@
 /* What Mehari::PSGI calls of the C side, and the writer of a streaming response. */
 #include "psgi.h"
+#include "api.h"
 
 CV *mehari_psgi_run;
 
@@ -107,13 +108,12 @@ XS_INTERNAL(informational)
 
 void mehari_psgi_boot(pTHX)
 {
-  static const struct { const char *name; XSUBADDR_t body; } subs[] = {
-    {"Mehari::PSGI::run", run}, {"Mehari::PSGI::load", load}, {"Mehari::PSGI::serial", serial}, {"Mehari::PSGI::respond", respond},
-    {"Mehari::PSGI::put", put}, {"Mehari::PSGI::informational", informational}, {"Mehari::PSGI::Writer::write", writer_write},
-    {"Mehari::PSGI::Writer::close", writer_close},
+  static const mehari_sub subs[] = {
+    {"Mehari::PSGI::run", run, 0}, {"Mehari::PSGI::load", load, 0}, {"Mehari::PSGI::serial", serial, 0},
+    {"Mehari::PSGI::respond", respond, 0}, {"Mehari::PSGI::put", put, 0}, {"Mehari::PSGI::informational", informational, 0},
+    {"Mehari::PSGI::Writer::write", writer_write, 0}, {"Mehari::PSGI::Writer::close", writer_close, 0},
   };
-  for (size_t i = 0; i < C_ARRAY_LENGTH(subs); i++)
-    newXS(subs[i].name, subs[i].body, __FILE__);
+  MEHARI_DEFINE(subs);
   mehari_psgi_descriptors_boot(aTHX);
   mehari_psgi_run = get_cv("Mehari::PSGI::run", 0);
 }

@@ -111,6 +111,8 @@ mehari_rec *mehari_rec_of(pTHX_ SV *self)
   if (!SvROK(self) || !sv_derived_from(self, "Apache2::RequestRec"))
     croak("argument is not an Apache2::RequestRec object");
   UV wanted = SvUV(inner);
+  if (mehari_in_thread(aTHX))
+    croak("this Apache2::RequestRec object is of the thread that serves its request, not of one that a script has started");
   if (mehari_serving)
     for (mehari_rec *rec = newest; rec; rec = rec->older)
       if (rec->serial == wanted)

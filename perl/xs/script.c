@@ -31,7 +31,7 @@ void mehari_script_top_level(pTHX)
 /* The text being read is the script's own, not a module's that it loads or a string it evaluates. */
 static bool is_the_script(pTHX)
 {
-  if (!compiling || PL_parser->rsfp)
+  if (!compiling || mehari_in_thread(aTHX) || PL_parser->rsfp)
     return false;
   const char *file = CopFILE(&PL_compiling);
   return file && strEQ(file, compiling_name);

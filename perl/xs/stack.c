@@ -5,10 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#ifdef MULTIPLICITY
-static PerlInterpreter *interpreter;
-#endif
-
 static char text[4096];
 static size_t filled;
 
@@ -59,7 +55,7 @@ static void put_name(pTHX_ CV *code)
 static void list_stack(int signal)
 {
 #ifdef MULTIPLICITY
-  PerlInterpreter *my_perl = interpreter;
+  PerlInterpreter *my_perl = mehari_interpreter;
 #endif
   if (!mehari_running_perl) {
     mehari_fork_forward(signal);
@@ -92,9 +88,7 @@ void mehari_stack_watch(pTHX)
   static char space[65536];
   stack_t other = {.ss_sp = space, .ss_size = sizeof space};
   struct sigaction action = {.sa_handler = list_stack, .sa_flags = SA_ONSTACK | SA_RESTART};
-#ifdef MULTIPLICITY
-  interpreter = aTHX;
-#endif
+  PERL_UNUSED_CONTEXT;
   sigaltstack(&other, NULL);
   sigaction(SIGRTMAX - 3, &action, NULL);
 }

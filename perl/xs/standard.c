@@ -3,6 +3,7 @@
  * of the glob, the handle and its layers.
  */
 #include "mehari.h"
+#include <fcntl.h>
 #include <unistd.h>
 
 static mehari_standard *all[3];
@@ -153,6 +154,7 @@ PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *par
   mehari_standard *this = of_handle(old);
   if (!this)
     return NULL;
-  int file = flags & PERLIO_DUP_FD ? dup(this->descriptor) : this->descriptor;
+  /* A thread closes its handles at its end: they are its own. */
+  int file = flags & PERLIO_DUP_CLONE ? fcntl(this->descriptor, F_DUPFD_CLOEXEC, 3) : flags & PERLIO_DUP_FD ? dup(this->descriptor) : this->descriptor;
   return PerlIO_openn(aTHX_ ":unix:perlio", mode(this), file, 0, 0, handle, 0, NULL);
 }

@@ -32,6 +32,7 @@ void mehari_output_reopened(pTHX_ IO *io);
 bool mehari_is_output(PerlIO *handle);
 void mehari_stdout_restore_descriptor(void);
 void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
+void mehari_stdout_share(pTHX); /* others are about to write to descriptor 1 */
 bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
 void mehari_stdout_begin(pTHX);
 void mehari_stdout_flush(pTHX);

@@ -86,7 +86,8 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
   return length;
 }
 
-static void share(pTHX)
+/* Before others write to descriptor 1. */
+void mehari_stdout_share(pTHX)
 {
   if (output.replaced)
     return; /* the script's own file: nothing of the response goes there */
@@ -108,7 +109,7 @@ static IV layer_flush(pTHX_ PerlIO *handle)
   case OP_SYSTEM: case OP_EXEC: case OP_FORK: case OP_BACKTICK: case OP_OPEN:
     mehari_may_have_spawned = true;
     if (!mehari_child_has_own_stdout)
-      share(aTHX);
+      mehari_stdout_share(aTHX);
     break;
   case OP_PRINT: case OP_SAY: case OP_PRTF: case OP_ENTERSUB: case OP_LEAVEWRITE: case OP_SYSWRITE:
     if (!mehari_stdout_aside)
@@ -127,8 +128,10 @@ static IV layer_close(pTHX_ PerlIO *handle)
 
 static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags)
 {
-  mehari_may_have_spawned = true;
-  share(aTHX);
+  if (!(flags & PERLIO_DUP_CLONE)) { /* for a thread it was shared before (watch.c) */
+    mehari_may_have_spawned = true;
+    mehari_stdout_share(aTHX);
+  }
   return mehari_standard_dup(aTHX_ handle, old, parameters, flags);
 }
 

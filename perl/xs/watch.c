@@ -70,6 +70,7 @@ static struct {
   {"Time::HiRes::alarm", MEHARI_TOUCHED_TIMERS, -1, NULL, NULL},
   {"BSD::Resource::_setrlimit", MEHARI_TOUCHED_LIMITS, -1, NULL, NULL},
   {"BSD::Resource::_setpriority", MEHARI_TOUCHED_PROCESS, -1, NULL, NULL},
+  {"threads::create", MEHARI_TOUCHED_THREADS, -1, NULL, NULL},
 };
 
 /* A fresh process has none of our descriptors: to the script they are not open. */
@@ -79,11 +80,19 @@ static bool names_own(pTHX_ int argument)
   return argument >= 0 && first + argument <= PL_stack_sp && is_own(SvIV(first[argument]));
 }
 
+/* In a thread the sub is a copy, known by its name. */
+static bool is_sub(pTHX_ size_t at, CV *code)
+{
+  return mehari_in_thread(aTHX) ? get_cv(subs[at].name, 0) == code : subs[at].code == code;
+}
+
 static void watched(pTHX_ CV *code)
 {
   size_t at = 0;
-  while (at + 1 < C_ARRAY_LENGTH(subs) && subs[at].code != code)
+  while (at < C_ARRAY_LENGTH(subs) && !is_sub(aTHX_ at, code))
     at++;
+  if (at == C_ARRAY_LENGTH(subs))
+    croak("%s is a copy of a sub that the server does not know", GvNAME(CvGV(code)));
   if (mehari_serving && !mehari_in_child) {
     if (names_own(aTHX_ subs[at].number)) {
       dXSARGS;
@@ -91,6 +100,8 @@ static void watched(pTHX_ CV *code)
       SETERRNO(EBADF, 0);
       XSRETURN_UNDEF;
     }
+    if (subs[at].touches & MEHARI_TOUCHED_THREADS && !mehari_in_thread(aTHX))
+      mehari_stdout_share(aTHX);
     mehari_touched |= subs[at].touches;
   }
   subs[at].original(aTHX_ code);
@@ -156,7 +167,9 @@ void mehari_watch_put_back(void)
     retire("lowered a limit that cannot be raised again");
   if (mehari_touched & MEHARI_TOUCHED_PROCESS)
     retire("changed the session, group, root, user or priority of its process");
-  if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS && !all_are_there())
+  if (mehari_touched & MEHARI_TOUCHED_THREADS && mehari_threads_are_left())
+    retire("left a thread running");
+  if (mehari_touched & (MEHARI_TOUCHED_DESCRIPTORS | MEHARI_TOUCHED_THREADS) && !all_are_there())
     retire("closed descriptors that are not its own");
   mehari_touched = 0;
 }

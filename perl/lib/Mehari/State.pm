@@ -90,6 +90,9 @@ sub SCALAR { ($_[0][FILE]->size($_[0][NAME]))[1] }
 
 sub Mehari::State::Store::id { ${ $_[0] } }
 
+# A thread opens what it needs itself: the mapping of another may move under it.
+sub Mehari::State::Store::CLONE_SKIP { 1 }
+
 # MLDBM::Sync's names: a lock of this name against all other processes, counted.
 sub Lock     { $_[0][LOCK]->take('w'); ++$_[0][TAKEN] }
 sub ReadLock { $_[0][LOCK]->take('r'); ++$_[0][TAKEN] }
