@@ -137,3 +137,50 @@ fn a_filter_that_dies_sends_none_of_the_file() {
     assert!(!answer.text().contains("SECRET"));
     server.log.expect("no file for you");
 }
+
+/// Small and large, with and without a length of its own; `quiet` says nothing to HEAD.
+const SIZES: &str = r##"#!/usr/bin/perl
+my ($count, $way) = split /;/, $ENV{QUERY_STRING};
+my $body = 'some words ' x $count;
+print "Content-Length: " . length($body) . "\n" if $way eq 'said';
+print "Content-type: text/plain\n\n";
+print $body unless $way eq 'quiet' && $ENV{REQUEST_METHOD} eq 'HEAD';
+"##;
+
+#[test]
+fn head_says_no_other_length_than_get() {
+    let server = Server::builder()
+        .file("scripts/sizes.pl", SIZES)
+        .ladder()
+        .conf(&workers(2))
+        .conf("AddOutputFilterByType DEFLATE text/plain\n")
+        .start();
+    let ask = |method: &str, target: &str| {
+        let mut request = Request::get(target).field("Accept-Encoding", "gzip");
+        request.method = method.into();
+        server.send(&request)
+    };
+    for rung in ["fork", "registry", "cgi"] {
+        for query in [
+            "50",
+            "50;said",
+            "50;quiet",
+            "20000",
+            "20000;said",
+            "1",
+            "1;said",
+        ] {
+            let target = format!("/{rung}/sizes.pl?{query}");
+            let (get, head) = (ask("GET", &target), ask("HEAD", &target));
+            let coding = get.field("Content-Encoding");
+            assert_eq!(head.field("Content-Encoding"), coding, "{target}");
+            let length = head.field("Content-Length");
+            let fits = |length: &String| *length == get.body.len().to_string();
+            assert!(
+                length.as_ref().is_none_or(fits),
+                "{target}: {length:?}, {}",
+                get.body.len()
+            );
+        }
+    }
+}

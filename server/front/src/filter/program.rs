@@ -163,14 +163,19 @@ pub async fn apply<P: Exchange>(
 ) {
     let coding = match plan.coding {
         None => None,
-        // There is no body to compress; what GET would get is told.
-        Some(coding) if to_head => Some(coding),
         Some(coding) => {
             let small = match backend.is_complete() {
                 true => read_complete(backend).await,
                 false => None,
             };
-            put_between(&plan, coding, small, backend)
+            match small {
+                // A program that knows HEAD says no body: GET would get this coding of one.
+                Some(bytes) if to_head && bytes.is_empty() => {
+                    backend.wrap(|inner| Filtered::holding(inner, bytes));
+                    Some(coding)
+                }
+                small => put_between(&plan, coding, small, backend),
+            }
         }
     };
     head.lines = plan.header(coding, &head.lines);
