@@ -53,6 +53,8 @@ pub struct ConnectionLimits {
     pub proxy_protocol: bool,
     /// `MaxConnectionsPerClient`; 0 is no limit.
     pub connections_per_client: u32,
+    /// `ClientPrefixIPv6`: the bits of an IPv6 address that name a client to be counted.
+    pub client_prefix: u8,
     /// `ListenBacklog`.
     pub backlog: u32,
 }

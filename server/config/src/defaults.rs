@@ -99,6 +99,7 @@ fn empty() -> Site {
             keep_alive_requests: 0,
             connections: 0,
             connections_per_client: 0,
+            client_prefix: 64,
             proxy_protocol: false,
             backlog: 0,
         },

@@ -12,6 +12,7 @@ use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::{Acceptor, Door, Socket, Stream, Unwatched};
 use crate::tls::{self, Refusal};
+use crate::traffic::counted as counted_as;
 use crate::traffic::Connected;
 use mehari_config::LogLevel;
 use std::os::fd::OwnedFd;
@@ -76,10 +77,13 @@ fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
         }
         return;
     }
-    let limit = shared.site().limits.connections_per_client;
-    let counted = match limit {
+    let limits = &shared.site().limits;
+    let counted = match limits.connections_per_client {
         0 => None,
-        limit => match shared.traffic.connect(&peer.remote_addr, limit) {
+        limit => match shared
+            .traffic
+            .connect(&counted_as(&peer.remote_addr, limits.client_prefix), limit)
+        {
             Some(counted) => Some(counted),
             None => return turn_away_greedy(socket),
         },

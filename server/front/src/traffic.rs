@@ -4,13 +4,28 @@
 
 use crate::clock::Clock;
 use mehari_config::{RateRule, RuleNumber, TrafficRule};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
 use std::rc::Rc;
 use std::time::Duration;
 
 /// Clients that are remembered for their rate; beyond, those that have earned all are forgotten.
 const CLIENTS: usize = 65_536;
+
+/// The name under which an address is counted: of IPv6 its network of so many bits.
+pub fn counted(address: &str, bits: u8) -> Cow<'_, str> {
+    let Ok(IpAddr::V6(address_of_v6)) = address.parse() else {
+        return Cow::Borrowed(address);
+    };
+    if let Some(address) = address_of_v6.to_ipv4_mapped() {
+        return Cow::Owned(address.to_string());
+    }
+    let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+    let network = Ipv6Addr::from_bits(address_of_v6.to_bits() & mask);
+    Cow::Owned(network.to_string())
+}
 
 #[derive(Default)]
 pub struct Traffic {
@@ -196,6 +211,23 @@ mod tests {
         first.clear();
         assert!(matches!(admit(b"POST", &mut third), Verdict::Pass));
         assert_eq!(traffic.counts.too_many_at_once.get(), 2);
+    }
+
+    #[test]
+    fn addresses_of_one_network_are_one_client() {
+        for (address, bits, counted_as) in [
+            ("192.0.2.1", 64, "192.0.2.1"),
+            ("::ffff:192.0.2.1", 64, "192.0.2.1"),
+            ("2001:db8:0:1:a:b:c:d", 64, "2001:db8:0:1::"),
+            ("2001:db8:0:1::1", 64, "2001:db8:0:1::"),
+            ("2001:db8:0:2::1", 64, "2001:db8:0:2::"),
+            ("2001:db8:0:2::1", 48, "2001:db8::"),
+            ("2001:db8::1", 128, "2001:db8::1"),
+            ("2001:db8::1", 1, "::"),
+            ("", 64, ""),
+        ] {
+            assert_eq!(counted(address, bits), counted_as, "{address}/{bits}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::route::{self, Outcome, Route, DENIED, HIDDEN};
 use crate::shared::Shared;
 use crate::spool::Spooled;
 use crate::trace;
-use crate::traffic::Verdict;
+use crate::traffic::{counted, Verdict};
 use crate::turn::Turn;
 use crate::uploads::{self, Upload};
 use mehari_config::{Handler, LogLevel, Rung, Settings, Site};
@@ -65,6 +65,7 @@ pub fn admit<D: Dispatch>(
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
     let client = turn.client(peer).remote_addr;
+    let client = counted(&client, shared.site().limits.client_prefix);
     traffic.admit(&rules.traffic, method, &client, clock, &mut turn.held)
 }
 

@@ -53,6 +53,18 @@ pub const GROUP: Group = Group {
         )
         .default("0")
         .unit("connections"),
+        Directive::server(
+            "ClientPrefixIPv6",
+            Shape::Number { least: 1, most: 128 },
+            "The leading bits of an IPv6 address that name one client for ClientRequestRate and MaxConnectionsPerClient: who has one address of a network has all of it.",
+            |target, arguments| {
+                let bits = arguments.number_u32()?;
+                target.site.limits.client_prefix = u8::try_from(bits).unwrap_or(128);
+                Ok(())
+            },
+        )
+        .default("64")
+        .unit("bits"),
     ],
 };
 
