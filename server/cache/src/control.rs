@@ -15,6 +15,7 @@ pub struct Control {
     pub private: bool,
     pub public: bool,
     pub must_revalidate: bool,
+    pub proxy_revalidate: bool,
     pub only_if_cached: bool,
     pub max_age: Option<Duration>,
     pub shared_max_age: Option<Duration>,
@@ -26,6 +27,12 @@ pub struct Control {
 }
 
 impl Control {
+    /// A response that a shared cache never uses beyond its time, whatever else is said of it (RFC 9111 sections
+    /// 5.2.2.2 and 5.2.2.8).
+    pub fn forbids_stale(&self) -> bool {
+        self.must_revalidate || self.proxy_revalidate || self.no_cache
+    }
+
     pub fn parse<'a>(values: impl Iterator<Item = &'a [u8]>) -> Control {
         let mut control = Control::default();
         for value in values {
@@ -44,7 +51,8 @@ impl Control {
             _ if is("no-cache") => self.no_cache = true,
             _ if is("private") => self.private = true,
             _ if is("public") => self.public = true,
-            _ if is("must-revalidate") || is("proxy-revalidate") => self.must_revalidate = true,
+            _ if is("must-revalidate") => self.must_revalidate = true,
+            _ if is("proxy-revalidate") => self.proxy_revalidate = true,
             _ if is("only-if-cached") => self.only_if_cached = true,
             // The first of two counts, or the strictest could be talked away.
             _ if is("max-age") => self.max_age = self.max_age.or_else(seconds),

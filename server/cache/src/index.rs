@@ -1,11 +1,12 @@
 //! What is in the folder, by key, so that nobody looks there for what is not.
 
 use crate::folder::Filed;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Included};
 
 #[derive(Debug, Default)]
 pub struct Index {
-    shelves: HashMap<Vec<u8>, Shelf>,
+    shelves: BTreeMap<Vec<u8>, Shelf>,
     weight: u64,
     looks: u64,
 }
@@ -54,6 +55,16 @@ impl Index {
         let files = self.shelves.remove(key).unwrap_or_default().files;
         self.weight -= files.iter().map(|filed| filed.size).sum::<u64>();
         files.into_iter().map(|filed| filed.name).collect()
+    }
+
+    /// The keys that are this one, or that one with a NUL and more behind it.
+    pub fn keys_of(&self, base: &[u8]) -> Vec<Vec<u8>> {
+        let own = self.shelves.get_key_value(base).into_iter();
+        let (from, to) = ([base, &[0]].concat(), [base, &[1]].concat());
+        let others = self
+            .shelves
+            .range::<[u8], _>((Included(&from[..]), Excluded(&to[..])));
+        own.chain(others).map(|(key, _)| key.clone()).collect()
     }
 
     pub fn remove_if(&mut self, is_meant: impl Fn(&[u8]) -> bool) -> Vec<String> {

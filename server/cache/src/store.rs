@@ -6,7 +6,8 @@
 use crate::fields::Field;
 use crate::page::Page;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Included};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +18,7 @@ const OVERHEAD: u64 = 160;
 
 #[derive(Debug, Default)]
 pub struct Store {
-    shelves: RefCell<HashMap<Rc<[u8]>, Shelf>>,
+    shelves: RefCell<BTreeMap<Rc<[u8]>, Shelf>>,
     most: Cell<u64>,
     weight: Cell<u64>,
     looks: Cell<u64>,
@@ -102,6 +103,15 @@ impl Store {
         let Some(shelf) = gone else { return 0 };
         self.weight.set(self.weight.get() - shelf.weight(key));
         shelf.pages.len()
+    }
+
+    /// The keys that are this one, or that one with a NUL and more behind it.
+    pub fn keys_of(&self, base: &[u8]) -> Vec<Rc<[u8]>> {
+        let shelves = self.shelves.borrow();
+        let own = shelves.get_key_value(base).into_iter();
+        let (from, to) = ([base, &[0]].concat(), [base, &[1]].concat());
+        let others = shelves.range::<[u8], _>((Included(&from[..]), Excluded(&to[..])));
+        own.chain(others).map(|(key, _)| key.clone()).collect()
     }
 
     /// Forgets every key that is meant; how many pages that were.
@@ -232,6 +242,17 @@ mod tests {
         assert!(body(&store, "k29", &[]).is_some());
         assert!(store.remove_if(|key| key != b"k29") > 0);
         assert_eq!(store.count(), 1);
+    }
+
+    #[test]
+    fn keys_with_more_behind_them_are_found() {
+        let store = Store::default();
+        store.bound(10_000);
+        for key in [&b"a"[..], b"a\0x", b"a\0", b"ab", b"a\x01", b"b\0x"] {
+            store.put(key, page(&[], b"x"));
+        }
+        let of = |base: &[u8]| store.keys_of(base).len();
+        assert_eq!((of(b"a"), of(b"b"), of(b"ab"), of(b"c")), (3, 1, 1, 0));
     }
 
     #[test]

@@ -75,22 +75,22 @@ impl Terms {
         if lifetime.is_zero() && !(has_validator || rules.store_expired) {
             return Err(Refusal::Expired);
         }
-        let strict =
-            control.must_revalidate || control.no_cache || control.shared_max_age.is_some();
-        let or_none = |time: Duration| if strict { Duration::ZERO } else { time };
-        let if_error = control.if_error.unwrap_or(match rules.stale_on_error {
-            true => or_none(IF_ERROR),
+        let beyond = |said: Option<Duration>, usual: Duration| match said {
+            _ if control.forbids_stale() => Duration::ZERO,
+            Some(said) => said,
+            // An origin that says `s-maxage` alone forbids it, too (section 5.2.2.10).
+            None if control.shared_max_age.is_some() => Duration::ZERO,
+            None => usual,
+        };
+        let if_error = match rules.stale_on_error {
+            true => IF_ERROR,
             false => Duration::ZERO,
-        });
-        let while_revalidate = control.while_revalidate;
+        };
         Ok(Terms {
             lifetime,
-            age: says.age,
-            while_revalidate: match control.no_cache {
-                true => Duration::ZERO,
-                false => while_revalidate.unwrap_or(or_none(rules.stale_while_revalidate)),
-            },
-            if_error,
+            age: says.age_at(now),
+            while_revalidate: beyond(control.while_revalidate, rules.stale_while_revalidate),
+            if_error: beyond(control.if_error, if_error),
             ask: control.no_cache,
             etag: says.etag.map(<[u8]>::to_vec),
             modified: says.modified.map(<[u8]>::to_vec),
@@ -162,6 +162,12 @@ impl<'a> Said<'a> {
             etag: field(lines, "etag").filter(|tag| !tag.is_empty()),
             modified: field(lines, "last-modified").filter(|value| date(value).is_some()),
         }
+    }
+
+    /// Section 4.2.3: by its Age, or by its Date if that is older.
+    fn age_at(&self, now: SystemTime) -> Duration {
+        let apparent = self.date.and_then(|date| now.duration_since(date).ok());
+        self.age.max(apparent.unwrap_or_default())
     }
 
     /// `None`: it does not say.

@@ -10,6 +10,7 @@ mod captured;
 mod claims;
 mod coded;
 mod disk;
+mod fills;
 mod key;
 mod lease;
 mod receive;
@@ -28,6 +29,7 @@ use crate::log::Journal;
 use crate::request::Request;
 use coded::CodedPages;
 use disk::Disk;
+use fills::Fills;
 use mehari_cache::{Page, Store};
 use mehari_config::CacheStore;
 use redis::Redis;
@@ -44,6 +46,7 @@ use tokio::time::Instant;
 pub struct Cache {
     pub store: Store,
     asked: RefCell<HashMap<Rc<[u8]>, Asking>>,
+    fills: Fills,
     /// So many have asked for something.
     askers: Cell<u64>,
     coded: CodedPages,
@@ -59,6 +62,8 @@ struct Asking {
     number: u64,
     since: Instant,
     waiting: Vec<Waker>,
+    /// What those who wait are told: the status their program failed with, 0 until it does.
+    failure: Rc<Cell<u16>>,
 }
 
 /// What became of requests for pages.
@@ -94,6 +99,11 @@ pub enum Part {
 }
 
 impl Part {
+    /// What is kept answers: its lines say when it was made.
+    pub fn is_kept(self) -> bool {
+        matches!(self, Part::Hit | Part::Revalidate | Part::Stale)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Part::None => "",
@@ -122,6 +132,7 @@ impl Cache {
     /// Forgets what is meant; how many pages that were.
     pub fn purge(self: &Rc<Cache>, purge: &Purge) -> usize {
         self.sweep(purge.clone());
+        self.fills.void(|key| purge.means(key));
         let (kept, filed) = (
             self.store.remove_if(|key| purge.means(key)),
             self.disk.remove_if(|key| purge.means(key)),
@@ -145,6 +156,18 @@ impl Cache {
         self.store.remove(key);
         self.disk.remove(key);
         self.forget(key);
+    }
+
+    /// A request has changed what is behind a target: nothing that was made before it is kept, whoever asked for it.
+    fn invalidate(self: &Rc<Cache>, base: &[u8]) {
+        self.fills.void(|key| key::base(key) == base);
+        self.remove(base);
+        for key in self.store.keys_of(base) {
+            self.remove(&key);
+        }
+        for key in self.disk.keys_of(base) {
+            self.remove(&key);
+        }
     }
 
     /// What a program's response says is to be forgotten.
@@ -190,11 +213,14 @@ impl Cache {
         }
         let number = self.askers.get() + 1;
         self.askers.set(number);
-        let waiting = before.map(|asking| std::mem::take(&mut asking.waiting));
+        let before =
+            before.map(|asking| (std::mem::take(&mut asking.waiting), asking.failure.clone()));
+        let (waiting, failure) = before.unwrap_or_default();
         let asking = Asking {
             number,
             since: Instant::now(),
-            waiting: waiting.unwrap_or_default(),
+            waiting,
+            failure,
         };
         asked.insert(key.clone(), asking);
         Some(number)
@@ -211,6 +237,14 @@ impl Cache {
             let asking = self.asked.borrow_mut().remove(key);
             let waiting = asking.into_iter().flat_map(|asking| asking.waiting);
             waiting.for_each(Waker::wake);
+        }
+    }
+
+    /// The program has failed one of those who asked for a key: so it has all who wait for it by now.
+    fn fail(&self, key: &[u8], status: u16) {
+        if let Some(asking) = self.asked.borrow_mut().get_mut(key) {
+            std::mem::take(&mut asking.failure).set(status);
+            asking.waiting.drain(..).for_each(Waker::wake);
         }
     }
 }

@@ -107,6 +107,12 @@ impl Turn {
         }
     }
 
+    /// Whether the answer of these lines says itself when it was made: a kept page does.
+    pub fn is_dated(&self, lines: [&[u8]; 2]) -> bool {
+        let says = |lines: &&[u8]| mehari_cache::field(lines, "date").is_some();
+        self.cached.get().is_kept() && lines.iter().any(says)
+    }
+
     /// Since it began; nothing where nobody wants to know.
     fn lasted(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())

@@ -5,6 +5,8 @@ use super::Part;
 use crate::answer::{Answer, Content};
 use crate::dispatch::Dispatch;
 use crate::filter;
+use crate::handler::file::condition::{date, Conditions};
+use crate::handler::file::range::{self, Whole};
 use crate::handler::{Backend, Later};
 use crate::request::Request;
 use crate::route::Route;
@@ -42,9 +44,27 @@ pub fn work<D: Dispatch>(
         Some(plan) => plan.header(coding, &page.lines),
         None => page.lines.clone(),
     };
-    if page.status == 200 && is_known(request, &lines) {
-        let lines = finish(about(&lines));
-        return Work::Answer(Answer::new(304, lines));
+    if page.status == 200 {
+        let conditions = Conditions::of(request);
+        let (etag, modified) = validators(&lines);
+        if conditions.is_known(etag, modified) {
+            let lines = finish(about(&lines));
+            return Work::Answer(Answer::new(304, lines));
+        }
+        let plain = || match &plan {
+            Some(plan) => plan.header(None, &page.lines),
+            None => page.lines.clone(),
+        };
+        let asked = conditions.asks_for_parts().then(plain);
+        if let Some((status, lines, body)) =
+            asked.and_then(|plain| part_of(&conditions, page, &plain))
+        {
+            return Work::Answer(Answer {
+                status,
+                lines: finish(lines),
+                content: Content::Bytes(body),
+            });
+        }
     }
     let answer = |lines: Vec<u8>, body: Bytes| Answer {
         status: page.status,
@@ -102,26 +122,52 @@ pub fn tell(lines: &mut Vec<u8>, part: Part, request: &Request<'_>) {
     lines.extend_from_slice(b"\r\n");
 }
 
-/// Whether the client has what these lines are about (RFC 9110 section 13.2.2).
-fn is_known(request: &Request<'_>, lines: &[u8]) -> bool {
-    let weak = |tag: &[u8]| tag.strip_prefix(b"W/").unwrap_or(tag).to_vec();
-    if let Some(tags) = request.field("if-none-match") {
-        let own = field(lines, "etag").map(weak);
-        let mut tags = tags.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-        return tags.any(|tag| tag == b"*" || own.as_ref().is_some_and(|own| *own == weak(tag)));
-    }
-    let date = |value: &[u8]| {
-        let text = std::str::from_utf8(value).ok()?;
-        httpdate::parse_http_date(text).ok()
-    };
-    let since = request.field("if-modified-since").and_then(date);
+/// ETag and Last-Modified of a block of lines.
+fn validators(lines: &[u8]) -> (&[u8], Option<SystemTime>) {
     let modified = field(lines, "last-modified").and_then(date);
-    matches!((since, modified), (Some(since), Some(modified)) if modified <= since)
+    (field(lines, "etag").unwrap_or_default(), modified)
+}
+
+/// The parts of a page that a request asks for (RFC 9110 section 14), as they are kept: not compressed. `None`:
+/// the whole.
+fn part_of(
+    conditions: &Conditions<'_>,
+    page: &Page,
+    lines: &[u8],
+) -> Option<(u16, Vec<u8>, Vec<u8>)> {
+    let (etag, modified) = validators(&page.lines);
+    let size = page.body.len() as u64;
+    let ranges = conditions.ranges(etag, modified, size)?;
+    if ranges.is_empty() {
+        let answer = crate::page::answer(416, None);
+        let lines = [&answer.lines[..], range::unsatisfied(size).as_bytes()].concat();
+        let Content::Bytes(body) = answer.content else {
+            return None;
+        };
+        return Some((416, lines, body));
+    }
+    let is_type = |name: &[u8]| name.eq_ignore_ascii_case(b"content-type");
+    let whole = Whole {
+        size,
+        etag: std::str::from_utf8(etag).unwrap_or_default(),
+        media_type: field(lines, "content-type").and_then(|text| std::str::from_utf8(text).ok()),
+        lines,
+        shared: &some_of(lines, |name| !is_type(name)),
+    };
+    let (lines, parts) = range::parts(&whole, &ranges);
+    let mut body = Vec::new();
+    for part in parts {
+        let (start, length) = (part.start as usize, part.length as usize);
+        body.extend_from_slice(&part.text);
+        body.extend_from_slice(&page.body[start..start + length]);
+    }
+    Some((206, lines, body))
 }
 
 /// What a 304 says (RFC 9110 section 15.4.5).
 fn about(lines: &[u8]) -> Vec<u8> {
-    const SAID: [&str; 6] = [
+    const SAID: [&str; 7] = [
+        "date",
         "cache-control",
         "content-location",
         "etag",
@@ -129,16 +175,18 @@ fn about(lines: &[u8]) -> Vec<u8> {
         "last-modified",
         "vary",
     ];
+    let is_said = |name: &[u8]| {
+        let is = |said: &&str| name.eq_ignore_ascii_case(said.as_bytes());
+        SAID.iter().any(is)
+    };
+    some_of(lines, is_said)
+}
+
+fn some_of(lines: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut kept = Vec::new();
-    for (name, value) in fields(lines) {
-        if SAID
-            .iter()
-            .any(|said| name.eq_ignore_ascii_case(said.as_bytes()))
-        {
-            kept.extend_from_slice(name);
-            kept.extend_from_slice(b": ");
-            kept.extend_from_slice(value);
-            kept.extend_from_slice(b"\r\n");
+    for (name, value) in fields(lines).filter(|(name, _)| is_wanted(name)) {
+        for part in [name, b": ", value, b"\r\n"] {
+            kept.extend_from_slice(part);
         }
     }
     kept

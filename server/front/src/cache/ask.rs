@@ -12,6 +12,7 @@ use crate::turn::Turn;
 use crate::work::Work;
 use mehari_cache::{values, Control, Found, Page, State};
 use mehari_config::CacheRules;
+use std::cell::Cell;
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -23,8 +24,8 @@ use tokio::time::Instant;
 pub struct Question {
     key: Rc<[u8]>,
     control: Option<Control>,
-    /// When it has waited for others long enough.
-    deadline: Option<Instant>,
+    /// What it hears of those it waits for.
+    failure: Option<Rc<Cell<u16>>>,
     /// The folder has been asked.
     looked: bool,
 }
@@ -67,15 +68,18 @@ impl Question {
             && !(request.method == b"GET" && has_body(request))
             && !claims::hides_fields(request);
         let control = Control::parse(values(request.fields.iter().copied(), "cache-control"));
-        let pragma = values(request.fields.iter().copied(), "pragma");
-        let old = Control::parse(pragma);
+        // Pragma is for who does not know Cache-Control (RFC 9111 section 5.4).
+        let pragma = match request.field("cache-control") {
+            None => Control::parse(values(request.fields.iter().copied(), "pragma")),
+            Some(_) => Control::default(),
+        };
         is_asked.then(|| Question {
             key: key::of(request, route, shared.site().host(route.host)),
             control: (!rules.ignore_cache_control).then_some(Control {
-                no_cache: control.no_cache || old.no_cache,
+                no_cache: control.no_cache || pragma.no_cache,
                 ..control
             }),
-            deadline: None,
+            failure: None,
             looked: false,
         })
     }
@@ -157,6 +161,22 @@ pub fn step<D: Dispatch>(
         return Step::Pass;
     }
     turn.cached.set(Part::Miss);
+    if let Some(status) = question
+        .failure
+        .take()
+        .map(|failure| failure.get())
+        .filter(|status| *status > 0)
+    {
+        return match &page {
+            Some(page) if page.helps(now) => reply(page, Part::Stale),
+            _ => Step::Answer(crate::work::refusal(
+                shared,
+                request,
+                Some(&route.settings),
+                status,
+            )),
+        };
+    }
     let alone = refused || page.as_ref().is_some_and(|page| page.terms.ask) || rules.lock.is_none();
     let fill = |number| {
         Step::Ask(lease(
@@ -175,36 +195,34 @@ pub fn step<D: Dispatch>(
     if let Some(number) = shared.cache.take(&question.key, limit) {
         return fill(Some(number));
     }
-    let deadline = deadline(question, rules);
-    match Instant::now() < deadline {
-        true => Step::Wait(wait(shared, question.key.clone(), deadline)),
-        false => Step::Pass,
-    }
+    let (since, failure) = match shared.cache.asked.borrow().get(&question.key) {
+        Some(asking) => (asking.since, asking.failure.clone()),
+        None => (Instant::now(), Rc::default()),
+    };
+    question.failure = Some(failure.clone());
+    let wait = wait(shared, question.key.clone(), failure);
+    // The first of those whose patience ends asks next; the others wait for that one.
+    Step::Wait(match since.checked_add(limit) {
+        Some(deadline) => {
+            Box::pin(async move { drop(tokio::time::timeout_at(deadline, wait).await) })
+        }
+        None => Box::pin(wait),
+    })
 }
 
-fn deadline(question: &mut Question, rules: &CacheRules) -> Instant {
-    let limit = rules.lock.unwrap_or(Duration::ZERO);
-    *question
-        .deadline
-        .get_or_insert_with(|| Instant::now() + limit)
-}
-
-/// Until nobody asks for the key any more.
+/// Until nobody asks for the key any more, or the program has failed who did.
 fn wait<D: Dispatch>(
     shared: &Rc<Shared<D>>,
     key: Rc<[u8]>,
-    deadline: Instant,
-) -> Pin<Box<dyn Future<Output = ()>>> {
+    failure: Rc<Cell<u16>>,
+) -> impl Future<Output = ()> {
     let cache = shared.cache.clone();
-    Box::pin(async move {
-        let free = poll_fn(|cx| match cache.asked.borrow_mut().get_mut(&key) {
-            Some(asking) => {
-                asking.waiting.push(cx.waker().clone());
-                Poll::Pending
-            }
-            None => Poll::Ready(()),
-        });
-        let _ = tokio::time::timeout_at(deadline, free).await;
+    poll_fn(move |cx| match cache.asked.borrow_mut().get_mut(&key) {
+        Some(asking) if failure.get() == 0 => {
+            asking.waiting.push(cx.waker().clone());
+            Poll::Pending
+        }
+        _ => Poll::Ready(()),
     })
 }
 
@@ -223,6 +241,7 @@ fn lease<D: Dispatch>(
         has_query: !request.query().is_empty(),
         kind,
         number,
+        fill: shared.cache.fills.begin(&question.key),
         changed: None,
     })
 }

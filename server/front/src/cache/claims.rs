@@ -1,30 +1,72 @@
-//! What a request says of itself beside its target: fields by which frameworks let a proxy, and so anybody, change the host, the
-//! path or the method that a program sees. No response says that it varies by them, so each claim has pages of its own: what is
-//! made for somebody's invention is given to nobody else.
+//! What a request says beside its target, in fields that nobody knows to be harmless: frameworks let a proxy, and so anybody,
+//! change the host, the path, the scheme or the method that a program sees, by fields of many names, and no response says that
+//! it varies by them. So a field counts as such a claim unless its name is known: requests that claim the same share pages, and
+//! what is made for somebody's invention is given to nobody else.
 
 use crate::request::Request;
 
-/// Beside all that begin with [`FORWARDED`].
-const NAMES: [&str; 15] = [
-    "forwarded",
-    "front-end-https",
-    "x-forwarded",
-    "x-host",
-    "x-http-host-override",
-    "x-http-method",
-    "x-http-method-override",
-    "x-method-override",
-    "x-original-host",
-    "x-original-url",
-    "x-request-base",
-    "x-rewrite-url",
-    "x-script-name",
-    "x-traversal-path",
-    "x-url-scheme",
+/// Names of fields that change no answer which does not say so in Vary: those of RFC 9110, 9111 and the Fetch standard, what
+/// browsers say of themselves, and who the client is or which request it is. In lower case, sorted.
+const HARMLESS: [&str; 56] = [
+    "a-im",
+    "alt-used",
+    "authorization",
+    "baggage",
+    "cache-control",
+    "cdn-loop",
+    "connection",
+    "content-length",
+    "cookie",
+    "date",
+    "device-memory",
+    "dnt",
+    "downlink",
+    "dpr",
+    "early-data",
+    "ect",
+    "expect",
+    "from",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "last-event-id",
+    "max-forwards",
+    "origin",
+    "pragma",
+    "prefer",
+    "priority",
+    "proxy-authorization",
+    "purpose",
+    "range",
+    "referer",
+    "rtt",
+    "save-data",
+    "te",
+    "traceparent",
+    "tracestate",
+    "trailer",
+    "transfer-encoding",
+    "true-client-ip",
+    "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "via",
+    "viewport-width",
+    "width",
+    "x-amzn-trace-id",
+    "x-client-ip",
+    "x-cloud-trace-context",
+    "x-correlation-id",
+    "x-forwarded-for",
+    "x-moz",
+    "x-purpose",
+    "x-real-ip",
+    "x-request-id",
+    "x-request-start",
+    "x-trace-id",
 ];
-const FORWARDED: &[u8] = b"x-forwarded-";
-/// Who the client is: no page may depend on that and be for all.
-const CLIENT: &str = "x-forwarded-for";
+/// Families of such names.
+const HARMLESS_STARTS: [&str; 6] = ["accept", "if-", "sec-", "cf-", "x-b3-", "x-queue-"];
 
 /// How a claim begins in a key; nothing before it there does.
 pub const BEGIN: &[u8] = b"\0\x01";
@@ -45,14 +87,16 @@ pub fn of(request: &Request<'_>) -> Vec<u8> {
 }
 
 fn is_claim(name: &[u8]) -> bool {
-    let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-    let is_forwarded = || {
-        name.len() > FORWARDED.len()
-            && name[..FORWARDED.len()].eq_ignore_ascii_case(FORWARDED)
-            && !is(CLIENT)
+    // A longer name is none of those; one with `_` reaches no program.
+    let mut lower = [0; 40];
+    let Some(lower) = lower.get_mut(..name.len()) else {
+        return true;
     };
-    matches!(name.first(), Some(b'x' | b'X' | b'f' | b'F'))
-        && (is_forwarded() || NAMES.into_iter().any(is))
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    let known = HARMLESS.binary_search_by(|known| known.as_bytes().cmp(lower));
+    let starts = |start: &&str| lower.starts_with(start.as_bytes());
+    known.is_err() && !HARMLESS_STARTS.iter().any(starts) && !lower.contains(&b'_')
 }
 
 /// What RFC 7239 has elements say, but for who came and who took them in.
@@ -104,11 +148,38 @@ mod tests {
             ("X-Forwarded-For", false),
             ("X-Forwarded", true),
             ("X-Real-IP", false),
+            ("X-Original-URI", true),
+            ("X-Scheme", true),
+            ("X-Proto", true),
+            ("X-HTTPS", true),
+            ("X-Real-Host", true),
+            ("X-Request-Uri", true),
+            ("X-Envoy-Original-Path", true),
+            ("Request-Base", true),
+            ("Base-Url", true),
+            (
+                "X-Nobody-Knows-What-This-Field-May-Change-In-A-Program",
+                true,
+            ),
+            ("X-Requested-With", true),
+            ("X_Forwarded_Host", false),
+            ("Accept-Language", false),
+            ("Sec-Fetch-Mode", false),
+            ("User-Agent", false),
+            ("Upgrade-Insecure-Requests", false),
             ("From", false),
             ("Accept", false),
         ];
         for (name, expected) in rows {
             assert_eq!(is_claim(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn harmless_names_can_be_searched_for() {
+        assert!(HARMLESS.is_sorted());
+        for name in HARMLESS {
+            assert!(!is_claim(name.to_ascii_uppercase().as_bytes()), "{name}");
         }
     }
 

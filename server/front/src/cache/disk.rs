@@ -11,15 +11,21 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+
+/// How long the first requests wait until it is known what the folder has.
+const SCAN: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub struct Disk {
     folder: RefCell<Option<Folder>>,
     most: Cell<u64>,
     index: RefCell<Index>,
-    /// The folder has been looked through, or is being.
+    /// The folder is being looked through, or has been.
+    scanning: Cell<bool>,
     scanned: Cell<bool>,
+    has_scanned: Notify,
     complained: Cell<bool>,
 }
 
@@ -30,6 +36,7 @@ impl Disk {
         if *self.folder.borrow() != folder {
             self.folder.replace(folder);
             self.index.replace(Index::default());
+            self.scanning.set(false);
             self.scanned.set(false);
         }
     }
@@ -46,6 +53,10 @@ impl Disk {
         let count = names.len();
         self.drop_files(names);
         count
+    }
+
+    pub fn keys_of(&self, base: &[u8]) -> Vec<Vec<u8>> {
+        self.index.borrow().keys_of(base)
     }
 
     pub fn remove_if(&self, is_meant: impl Fn(&[u8]) -> bool) -> usize {
@@ -66,18 +77,24 @@ impl Cache {
     /// Reads what the folder has for a key into memory. `None`: it has nothing.
     pub fn load(self: &Rc<Cache>, key: &Rc<[u8]>) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
         let folder = self.disk.folder.borrow().clone()?;
-        if !self.disk.scanned.replace(true) {
-            // Programs answer meanwhile.
-            tokio::task::spawn_local(self.clone().scan(folder));
+        if !self.disk.scanning.replace(true) {
+            tokio::task::spawn_local(self.clone().scan(folder.clone()));
+        }
+        let has_none = || self.disk.index.borrow_mut().names(key).is_empty();
+        if self.disk.scanned.get() && has_none() {
             return None;
         }
-        let names = self.disk.index.borrow_mut().names(key);
-        if names.is_empty() {
-            return None;
-        }
-        let numbers: Vec<u64> = names.iter().map(|_| self.store.next_number()).collect();
         let (cache, key) = (self.clone(), key.clone());
         Some(Box::pin(async move {
+            if !cache.disk.scanned.get() {
+                // A folder that takes longer is a slow one, and programs answer meanwhile.
+                let scanned = cache.disk.has_scanned.notified();
+                let _ = tokio::time::timeout(SCAN, scanned).await;
+            }
+            let fill = cache.fills.begin(&key);
+            let names = cache.disk.index.borrow_mut().names(&key);
+            let numbers = names.iter().map(|_| cache.store.next_number());
+            let numbers: Vec<u64> = numbers.collect();
             let wanted = key.clone().to_vec();
             let read = tokio::task::spawn_blocking(move || {
                 let each = names.iter().zip(numbers);
@@ -88,6 +105,9 @@ impl Cache {
             let pages = read.await.unwrap_or_default();
             let good = pages.into_iter().filter(|page| !page.is_over(now));
             let good: Vec<_> = good.map(Rc::new).collect();
+            if fill.is_void() {
+                return;
+            }
             if good.is_empty() {
                 cache.disk.remove(&key);
             }
@@ -103,6 +123,8 @@ impl Cache {
             for (key, filed) in scanned.unwrap_or_default() {
                 self.disk.note(&key, filed);
             }
+            self.disk.scanned.set(true);
+            self.disk.has_scanned.notify_waiters();
         }
     }
 

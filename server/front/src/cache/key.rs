@@ -57,12 +57,20 @@ fn target_of(rest: &[u8]) -> &[u8] {
     memchr::memchr(0, rest).map_or(rest, |end| &rest[..end])
 }
 
-/// The same host's key for another target, for who claims the same: behind a proxy all do.
+/// A key up to the end of its target: who chose the answer, and what the client claims, come behind.
+pub fn base(key: &[u8]) -> &[u8] {
+    let end_of = |from: usize| Some(memchr::memchr(0, key.get(from..)?)? + from);
+    let target = end_of(BEFORE).map(|end| end + 1);
+    match target.and_then(end_of) {
+        Some(end) => &key[..end],
+        None => key,
+    }
+}
+
+/// The beginning of the same host's keys for another target.
 pub fn beside(key: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let at = memchr::memchr(0, key.get(BEFORE..)?)? + BEFORE;
-    let claimed = memchr::memmem::find(&key[at..], claims::BEGIN);
-    let claimed = claimed.map_or(&[][..], |start| &key[at + start..]);
-    Some([&key[..=at], target, claimed].concat())
+    Some([&key[..=at], target].concat())
 }
 
 /// Which pages are to be forgotten.

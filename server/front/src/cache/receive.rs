@@ -12,7 +12,7 @@ use crate::request::Request;
 use crate::shared::Shared;
 use crate::turn::Turn;
 use crate::work::Work;
-use mehari_cache::{fields, Page, Terms};
+use mehari_cache::{field, fields, Page, Terms};
 use mehari_pool::Head;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
@@ -21,8 +21,7 @@ use std::time::{Duration, SystemTime};
 pub(super) const UNKEPT: Duration = Duration::from_secs(10);
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 /// Fields that are of one response and not of the page.
-const OWN: [&str; 7] = [
-    "date",
+const OWN: [&str; 6] = [
     "server",
     "age",
     "x-cache",
@@ -36,7 +35,7 @@ pub fn receive<D: Dispatch>(
     shared: &Rc<Shared<D>>,
     turn: &Turn,
     request: &Request<'_>,
-    lease: Box<Lease>,
+    mut lease: Box<Lease>,
     (head, lines): (&mut Head, &Lines),
     backend: &mut Backend<D::Exchange>,
 ) -> Option<Work<D>> {
@@ -47,8 +46,10 @@ pub fn receive<D: Dispatch>(
     let old = match &lease.kind {
         Kind::Unsafe => {
             invalidate(&lease, status, lines, &head.lines);
+            lease.kind = Kind::Settled;
             return None;
         }
+        Kind::Settled => return None,
         Kind::Fill(old) => old.clone(),
     };
     // As the client will see it: `Header` and `Expires` rules have their say.
@@ -70,6 +71,7 @@ pub fn receive<D: Dispatch>(
         // The old one stays, and is tried again.
         let Some(old) = old.filter(|old| old.helps(now)) else {
             shared.cache.store.refuse(&lease.key, now, AFTER_ERROR);
+            lease.fail(status);
             return None;
         };
         return Some(answer::work(
@@ -88,7 +90,7 @@ pub fn receive<D: Dispatch>(
         Ok(terms) if fits => {
             let page = Page {
                 status,
-                lines: kept_lines(&head.lines, lines, &rules.ignore_headers),
+                lines: dated(kept_lines(&head.lines, lines, &rules.ignore_headers), now),
                 body: Default::default(),
                 since: now,
                 terms,
@@ -111,13 +113,15 @@ pub fn receive<D: Dispatch>(
     None
 }
 
-/// What is kept, where the program gave no answer at all.
+/// What is kept, where the program gave no answer at all; `status`: what a client is told then.
 pub fn rescue<D: Dispatch>(
     shared: &Rc<Shared<D>>,
     turn: &Turn,
     request: &Request<'_>,
     lease: &Lease,
+    status: u16,
 ) -> Option<Work<D>> {
+    lease.fail(status);
     let Kind::Fill(Some(old)) = &lease.kind else {
         return None;
     };
@@ -130,11 +134,11 @@ fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
     if !(200..400).contains(&status) {
         return;
     }
-    lease.cache.remove(&lease.key);
+    lease.cache.invalidate(key::base(&lease.key));
     if let Some(target) = lines.location.clone().map(|span| &block[span]) {
         let of_us = target.starts_with(b"/") && !target.starts_with(b"//");
-        if let Some(key) = key::beside(&lease.key, target).filter(|_| of_us) {
-            lease.cache.remove(&key);
+        if let Some(base) = key::beside(&lease.key, target).filter(|_| of_us) {
+            lease.cache.invalidate(&base);
         }
     }
 }
@@ -149,7 +153,7 @@ fn freshened<D: Dispatch>(
     now: SystemTime,
 ) -> Rc<Page> {
     let rules = &lease.route.settings.cache;
-    let lines = old.freshened(said);
+    let lines = old.freshened(&dated(said.to_vec(), now));
     let store = &shared.cache.store;
     match Terms::of(
         rules,
@@ -169,7 +173,9 @@ fn freshened<D: Dispatch>(
                 number: store.next_number(),
                 ..(**old).clone()
             });
-            shared.cache.put(&lease.key, page.clone());
+            if !lease.is_overtaken() {
+                shared.cache.put(&lease.key, page.clone());
+            }
             page
         }
         Err(_) => {
@@ -177,6 +183,15 @@ fn freshened<D: Dispatch>(
             old.clone()
         }
     }
+}
+
+/// With the time it came at, where it does not say when it was made (RFC 9110 section 6.6.1).
+fn dated(mut lines: Vec<u8>, now: SystemTime) -> Vec<u8> {
+    if field(&lines, "date").is_none() {
+        let date = httpdate::fmt_http_date(now);
+        lines.extend_from_slice(format!("Date: {date}\r\n").as_bytes());
+    }
+    lines
 }
 
 fn kept_lines(block: &[u8], lines: &Lines, ignored: &[String]) -> Vec<u8> {

@@ -129,10 +129,14 @@ impl Cache {
         let (cache, key) = (self.clone(), key.clone());
         Some(Box::pin(async move {
             let name = name(&key);
+            let fill = cache.fills.begin(&key);
             let commands = [vec![&b"HVALS"[..], &name]];
             let Some(replies) = cache.ask_redis(&server, &commands).await else {
                 return;
             };
+            if fill.is_void() {
+                return;
+            }
             let now = SystemTime::now();
             for file in replies.iter().flat_map(Reply::texts) {
                 let page = decode(file, cache.store.next_number());

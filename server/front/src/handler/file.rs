@@ -8,7 +8,7 @@ pub mod condition;
 mod encoding;
 mod files;
 mod media;
-mod range;
+pub mod range;
 mod readers;
 pub mod resource;
 mod stretch;
@@ -89,13 +89,12 @@ fn partial(
 ) -> Result<Answer, Problem> {
     if ranges.is_empty() {
         let mut answer = crate::page::answer(416, None);
-        let size = resource.size();
-        let line = format!("Content-Range: bytes */{size}\r\n");
+        let line = range::unsatisfied(resource.size());
         answer.lines.extend_from_slice(line.as_bytes());
         return Ok(answer);
     }
     let file = resource.open(files)?;
-    let (lines, parts) = range::parts(&resource, &ranges);
+    let (lines, parts) = range::parts(&range::Whole::of(&resource), &ranges);
     let body = FileBody::new(file, parts, Some(resource), files);
     Ok(Answer {
         status: 206,

@@ -97,7 +97,7 @@ impl<S: Stream, D: Dispatch> Connection<S, D> {
         let reply = Reply {
             status: answer.status,
             lines: [first, second, turn.own_lines(&self.peer)],
-            has_date: false,
+            has_date: turn.is_dated([first, second]),
             has_server: false,
             length,
             protocol: turn.protocol,

@@ -169,14 +169,15 @@ impl<D: Dispatch> Stream<D> {
     ) -> Result<Work<D>, Box<Lease>> {
         lease.restore_fields(turn);
         let failed = match said {
-            Err(_) => true,
-            Ok(Said::Page(status)) => *status >= 500,
-            Ok(_) => false,
+            Err(fault) => Some(fault.status()),
+            Ok(Said::Page(status)) if *status >= 500 => Some(*status),
+            Ok(_) => None,
         };
-        let rescue = |request: &Request<'_>| cache::rescue(&self.shared, turn, request, &lease);
-        let work = failed
-            .then(|| self.with_request(turn, head, rescue))
-            .flatten();
+        let work = failed.and_then(|status| {
+            self.with_request(turn, head, |request| {
+                cache::rescue(&self.shared, turn, request, &lease, status)
+            })
+        });
         work.ok_or(lease)
     }
 

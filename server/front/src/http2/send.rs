@@ -115,7 +115,8 @@ impl<D: Dispatch> Stream<D> {
             (_, Some(changed)) => fields_of(changed),
         };
         turn.promised = length.unwrap_or(0);
-        let mut response = self.response(turn, fields, false, false)?;
+        let has_date = turn.cached.get().is_kept() && fields.contains_key(header::DATE);
+        let mut response = self.response(turn, fields, has_date, false)?;
         push_length(&mut response, length);
         let ends = bodiless || turn.is_head || length == Some(0);
         let stream = self.respond.send_response(response, ends);

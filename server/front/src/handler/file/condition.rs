@@ -65,10 +65,16 @@ impl<'a> Conditions<'a> {
             (None, Some(date)) if is_later(date) => return Some(412),
             _ => {}
         }
-        match (&self.if_none_match, date_of(&self.if_modified_since)) {
-            (Some(tags), _) if lists(tags, etag, true) => Some(304),
-            (None, Some(date)) if modified.is_some() && !is_later(date) => Some(304),
-            _ => None,
+        self.is_known(etag, modified).then_some(304)
+    }
+
+    /// The client has what has this tag and date.
+    pub fn is_known(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
+        let since = self.if_modified_since.as_deref().and_then(date);
+        match (&self.if_none_match, since, modified) {
+            (Some(tags), ..) => lists(tags, etag, true),
+            (None, Some(since), Some(modified)) => modified <= since,
+            _ => false,
         }
     }
 
@@ -93,20 +99,33 @@ impl<'a> Conditions<'a> {
             Some(_) => return Verdict::Failed,
             None => {}
         }
-        match &self.range {
-            Some(range) if self.range_is_wanted(resource) => {
-                range::parse(range, resource.size()).map_or(Verdict::Whole, Verdict::Ranges)
-            }
-            _ => Verdict::Whole,
-        }
+        let (etag, size) = (resource.etag().as_bytes(), resource.size());
+        self.ranges(etag, Some(resource.modified()), size)
+            .map_or(Verdict::Whole, Verdict::Ranges)
+    }
+
+    pub fn asks_for_parts(&self) -> bool {
+        self.range.is_some()
+    }
+
+    /// The ranges that are asked for of what has this tag, date and size; `None`: the whole.
+    pub fn ranges(
+        &self,
+        etag: &[u8],
+        modified: Option<SystemTime>,
+        size: u64,
+    ) -> Option<Vec<Range>> {
+        let asked = self.range.as_deref()?;
+        let is_wanted = self.range_is_wanted(etag, modified);
+        is_wanted.then(|| range::parse(asked, size)).flatten()
     }
 
     /// If-Range: a strong validator or the exact date, else the whole file.
-    fn range_is_wanted(&self, resource: &Resource) -> bool {
+    fn range_is_wanted(&self, etag: &[u8], modified: Option<SystemTime>) -> bool {
         match self.if_range.as_deref() {
             None => true,
-            Some(tag) if tag.starts_with(b"\"") => tag == resource.etag().as_bytes(),
-            Some(text) => date(text) == Some(resource.modified()),
+            Some(tag) if tag.starts_with(b"\"") => tag == etag,
+            Some(text) => modified.is_some() && date(text) == modified,
         }
     }
 }

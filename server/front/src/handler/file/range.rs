@@ -89,22 +89,48 @@ fn merged(ranges: Vec<Range>) -> Vec<Range> {
     }
 }
 
-/// The header lines and the parts of a 206.
-pub fn parts(resource: &Resource, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
-    let size = resource.size();
-    match ranges {
-        [range] => {
-            let mut lines = resource.lines().to_vec();
-            lines.extend_from_slice(content_range(*range, size).as_bytes());
-            (lines, vec![part(Vec::new(), *range)])
+/// What ranges are taken of.
+pub struct Whole<'a> {
+    pub size: u64,
+    pub etag: &'a str,
+    pub media_type: Option<&'a str>,
+    /// Header lines of a single part, and those of several, which have no type of their own.
+    pub lines: &'a [u8],
+    pub shared: &'a [u8],
+}
+
+impl<'a> Whole<'a> {
+    pub fn of(resource: &'a Resource) -> Whole<'a> {
+        Whole {
+            size: resource.size(),
+            etag: resource.etag(),
+            media_type: resource.media_type(),
+            lines: resource.lines(),
+            shared: resource.validators(),
         }
-        _ => multipart(resource, ranges),
     }
 }
 
-fn multipart(resource: &Resource, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
-    let boundary = boundary(resource.etag());
-    let mut lines = resource.validators().to_vec();
+/// The line of a 416.
+pub fn unsatisfied(size: u64) -> String {
+    format!("Content-Range: bytes */{size}\r\n")
+}
+
+/// The header lines and the parts of a 206.
+pub fn parts(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
+    match ranges {
+        [range] => {
+            let mut lines = whole.lines.to_vec();
+            lines.extend_from_slice(content_range(*range, whole.size).as_bytes());
+            (lines, vec![part(Vec::new(), *range)])
+        }
+        _ => multipart(whole, ranges),
+    }
+}
+
+fn multipart(whole: &Whole<'_>, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
+    let boundary = boundary(whole.etag);
+    let mut lines = whole.shared.to_vec();
     let media_type = format!(
         "Accept-Ranges: bytes\r\nContent-Type: multipart/byteranges; boundary={boundary}\r\n"
     );
@@ -113,10 +139,10 @@ fn multipart(resource: &Resource, ranges: &[Range]) -> (Vec<u8>, Vec<Part>) {
     for range in ranges {
         let before = if parts.is_empty() { "" } else { "\r\n" };
         let mut text = format!("{before}--{boundary}\r\n");
-        if let Some(media_type) = resource.media_type() {
+        if let Some(media_type) = whole.media_type {
             text += &format!("Content-Type: {media_type}\r\n");
         }
-        text += &content_range(*range, resource.size());
+        text += &content_range(*range, whole.size);
         text += "\r\n";
         parts.push(part(text.into_bytes(), *range));
     }
