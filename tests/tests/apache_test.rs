@@ -1,8 +1,8 @@
 //! Apache::Test drives the server as it drives httpd: `-v`, `-V`, `-l`, a configuration it generates, PidFile, TERM.
 //! `tests/apache_test` is a suite in its style; every handler there checks its part of the API from within.
 
-use mehari_harness::binary::mehari;
-use mehari_harness::needs;
+use mehari_harness::binary::{is_open_to_others, mehari};
+use mehari_harness::{needs, needs_machine};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -37,6 +37,10 @@ fn a_suite_of_apache_test_passes() {
     // It brings Apache::Test.
     needs!("libapache2-mod-perl2");
     let is_root = rustix::process::geteuid().is_root();
+    needs_machine!(
+        !is_root || is_open_to_others(),
+        "the checkout lies where other users may not go"
+    );
     let folder = tempfile::Builder::new()
         .prefix("mehari-test-")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))

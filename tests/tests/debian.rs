@@ -24,6 +24,7 @@ const UNKNOWN: &[(&str, &[&str])] = &[
     ("dav_fs.conf", &["DAVLockDB"]),
     ("info.conf", &["server-info"]),
     ("ldap.conf", &["ldap-status"]),
+    ("proxy_connect.conf", &["AllowCONNECT"]),
     ("proxy_ftp.conf", &["ProxyFtpDirCharset"]),
     ("proxy_html.conf", &["ProxyHTMLLinks", "ProxyHTMLEvents"]),
     ("userdir.conf", &["UserDir"]),

@@ -1,5 +1,6 @@
 //! `User` and `Group`: a server that root starts runs nothing of a site's as root.
 
+use mehari_harness::binary::is_open_to_others;
 use mehari_harness::scripts::plain;
 use mehari_harness::{eventually, needs_machine, Builder, Server, PATIENCE};
 use rustix::process::Signal;
@@ -21,6 +22,7 @@ fn is_root() -> bool {
 }
 
 const ROOT_ALONE: &str = "only root can start a server that becomes another user";
+const CLOSED: &str = "the checkout lies where other users may not go";
 
 fn number(of: &str) -> String {
     let output = std::process::Command::new("id").args([of, USER]).output();
@@ -87,6 +89,7 @@ fn check_everybody(server: &Server) {
 #[test]
 fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
     needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
     let mut server = who(Server::builder().folder("logs").folder("run"))
         .ladder()
         .conf(&format!(
@@ -127,6 +130,7 @@ fn server_that_root_starts_becomes_its_user_and_goes_on_as_before() {
 #[test]
 fn numbers_are_as_good_as_names() {
     needs_machine!(is_root(), ROOT_ALONE);
+    needs_machine!(is_open_to_others(), CLOSED);
     let server = who(Server::builder())
         .ladder()
         .conf("User #4000000\nGroup #4000001\n")

@@ -146,9 +146,9 @@ sub _bytes {
 
 sub _known {
     my ($method, $option) = @_;
-    for (sort keys %$option) {
+    for (sort CORE::keys %$option) {
         next if $OPTION{$method}{$_};
-        croak "Mehari::Cache: unknown option '$_': expected " . join ' or ', sort keys %{ $OPTION{$method} };
+        croak "Mehari::Cache: unknown option '$_': expected " . join ' or ', sort CORE::keys %{ $OPTION{$method} };
     }
 }
 

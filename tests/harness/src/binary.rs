@@ -1,5 +1,6 @@
 //! Where the program under test and the fixtures are.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -20,6 +21,17 @@ pub fn fixture(name: &str) -> PathBuf {
 /// A folder under `tests/programs`: a real program's configuration, and what its package does not have.
 pub fn program_folder(name: &str) -> PathBuf {
     workspace().join("tests/programs").join(name)
+}
+
+/// Whether other users may go to the checkout: where it lies below a private folder, as root's home is, a server that
+/// becomes another user cannot.
+pub fn is_open_to_others() -> bool {
+    workspace().canonicalize().is_ok_and(|top| {
+        top.ancestors().all(|folder| {
+            let about = folder.metadata();
+            about.is_ok_and(|about| about.permissions().mode() & 0o001 != 0)
+        })
+    })
 }
 
 /// `MEHARI_BIN`, else the newer of the release and the debug build.

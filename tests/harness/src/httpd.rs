@@ -52,6 +52,8 @@ pub(crate) fn command(site: &Site, conf: &str) -> Command {
     let path = site.write("httpd.conf", &text);
     let mut command = Command::new("/usr/sbin/apache2");
     command.arg("-DFOREGROUND").arg("-f").arg(path);
+    // As an init system starts it; its children may not be let into the folder of the tests.
+    command.current_dir("/");
     command
 }
 

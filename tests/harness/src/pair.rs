@@ -74,7 +74,7 @@ impl Pair {
     pub fn send(&mut self, request: &Request) -> Answer {
         match self.compare(request) {
             Ok(answer) => answer,
-            Err(difference) => panic!("{difference}\nMehari's log ends:\n{}", self.end_of_log()),
+            Err(difference) => panic!("{difference}\n{}", self.ends_of_logs()),
         }
     }
 
@@ -140,10 +140,18 @@ impl Pair {
         ))
     }
 
-    fn end_of_log(&self) -> String {
-        let text = self.ours.server.log.text();
-        let lines: Vec<_> = text.lines().collect();
-        lines[lines.len().saturating_sub(15)..].join("\n")
+    /// The last lines that both servers logged.
+    pub fn ends_of_logs(&self) -> String {
+        let end_of = |server: &Server| {
+            let text = server.log.text();
+            let lines: Vec<_> = text.lines().collect();
+            lines[lines.len().saturating_sub(15)..].join("\n")
+        };
+        let ours = format!("Mehari's log ends:\n{}", end_of(&self.ours.server));
+        match &self.theirs {
+            Some(theirs) => format!("{ours}\nApache's log ends:\n{}", end_of(&theirs.server)),
+            None => ours,
+        }
     }
 
     /// The same, and on to where the answer redirects, once.

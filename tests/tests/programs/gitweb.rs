@@ -110,7 +110,12 @@ fn pages_of_a_repository_are_the_same() {
     for (page, status) in REFUSED {
         differing.extend(user.compare_refusal(&request(page), *status).err());
     }
-    assert!(differing.is_empty(), "{}", differing.join("\n"));
+    assert!(
+        differing.is_empty(),
+        "{}\n{}",
+        differing.join("\n"),
+        user.ends_of_logs()
+    );
     assert!(user
         .get("/gitweb/gitweb.cgi?p=one.git")
         .expect(200)

@@ -370,6 +370,10 @@ fn key_that_only_root_may_read_serves_a_server_that_is_somebody_else_and_outlive
         rustix::process::geteuid().is_root(),
         "only root can start a server that becomes another user"
     );
+    needs_machine!(
+        mehari_harness::binary::is_open_to_others(),
+        "the checkout lies where other users may not go"
+    );
     let own = Pair::of("site.example");
     let spy = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
         for ('@ROOT@/tls/site.key', \"/proc/$ENV{QUERY_STRING}/mem\") { print open(my $file, '<', $_) ? \"read $_\" : \"$!\", \"\\n\" }\n";

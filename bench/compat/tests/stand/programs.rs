@@ -1,6 +1,7 @@
 //! The programs under comparison: Debian's original, and our binary called by the original's name.
 
 use mehari_harness::needs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -12,6 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Ran {
     pub status: Option<i32>,
+    /// It ended by a fault of its own (SIGSEGV), as ab 2.4.66 does with `-c 0`.
+    pub crashed: bool,
     pub out: Vec<u8>,
     pub err: Vec<u8>,
 }
@@ -114,7 +117,7 @@ fn wait(mut child: Child, is_time: impl Fn() -> bool) -> Ran {
     let out = drain(child.stdout.take().unwrap());
     let err = drain(child.stderr.take().unwrap());
     let begun = Instant::now();
-    let mut interrupted = false;
+    let (mut interrupted, mut crashed) = (false, false);
     let status = loop {
         if !interrupted && is_time() {
             interrupted = true;
@@ -122,7 +125,10 @@ fn wait(mut child: Child, is_time: impl Fn() -> bool) -> Ran {
             rustix::process::kill_process(pid, rustix::process::Signal::Int).unwrap();
         }
         match child.try_wait().unwrap() {
-            Some(status) => break status.code(),
+            Some(status) => {
+                crashed = status.signal() == Some(libc::SIGSEGV);
+                break status.code();
+            }
             None if begun.elapsed() > PATIENCE => {
                 child.kill().unwrap();
                 child.wait().unwrap();
@@ -133,6 +139,7 @@ fn wait(mut child: Child, is_time: impl Fn() -> bool) -> Ran {
     };
     Ran {
         status,
+        crashed,
         out: out.join().unwrap(),
         err: err.join().unwrap(),
     }

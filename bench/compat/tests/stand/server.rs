@@ -131,11 +131,19 @@ fn serve_tls(mut stream: TcpStream, state: &State, configuration: Arc<rustls::Se
 
 /// A certificate nobody has signed, made anew.
 fn certificate() -> Arc<rustls::ServerConfig> {
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    // One group of keys: where a client prefers another than ours, its report would have another line.
+    let provider = rustls::crypto::CryptoProvider {
+        kx_groups: vec![rustls::crypto::aws_lc_rs::kx_group::X25519],
+        ..rustls::crypto::aws_lc_rs::default_provider()
+    };
+    let _ = provider.clone().install_default();
     let names = ["localhost".to_string(), "127.0.0.1".to_string()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();
     let key = PrivateKeyDer::try_from(made.key_pair.serialize_der()).unwrap();
-    let builder = rustls::ServerConfig::builder().with_no_client_auth();
+    let builder = rustls::ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth();
     let chain = vec![made.cert.der().clone()];
     Arc::new(builder.with_single_cert(chain, key).unwrap())
 }
