@@ -1,0 +1,211 @@
+package DebianRoot;
+# A minimal Debian of any release in a temporary folder, and commands that run in it, in namespaces of their own.
+# tests/fresh, .ci/run and tests/perls stand on it. It writes nothing outside that folder and leaves nothing behind.
+#
+# Packages come from where this machine's apt takes them. They are installed in the root without a network: `download`
+# fetches them while there is one, and commands see loopback only. The root's user is root; whoever calls is root
+# too, or has a range of user numbers (/etc/subuid).
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Socket qw(AF_INET SOCK_DGRAM);
+
+my $CHECKOUT = abs_path(dirname(__FILE__) . '/../..');
+my $HOME     = '/root';
+my $PLACE    = '/srv';    # where users that a server becomes may go, which is not so in root's home
+my $PATH     = '/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+my @USER     = $> == 0 ? () : qw(--user --map-root-user --map-auto);
+my @OWN      = qw(--mount --pid --ipc --uts --fork --kill-child);
+my @DEVICES  = grep { -e "/dev/$_" } qw(null zero full random urandom tty fuse);
+
+# Why no root can be made on this machine; '' when one can be.
+sub obstacle {
+    my $said = qx(unshare @USER @OWN --net mount -t tmpfs none /mnt 2>&1);
+    return $said =~ s/\s+\z//r || 'unshare fails' if $?;
+    return 'mmdebstrap is not installed' unless grep { -x "$_/mmdebstrap" } split /:/, $ENV{PATH};
+    return '';
+}
+
+# The folder of everything that is written; it goes with `remove`, which is also called at the end and on a signal.
+# It is not in /tmp, which may be memory: a build takes gigabytes.
+my $folder;
+my $maker = $$;
+sub folder {
+    return $folder //= tempdir('mehari-root-XXXXXX', DIR => $ENV{TMPDIR} // '/var/tmp');
+}
+
+# A process that runs in the root now.
+my $running;
+sub remove {
+    return if $$ != $maker;
+    if ($running) { kill KILL => $running; waitpid $running, 0; undef $running }
+    return unless defined $folder;
+    my $removed = $folder;
+    undef $folder;
+    system { 'unshare' } 'unshare', @USER, '--mount', 'rm', '-rf', $removed;
+}
+$SIG{$_} = sub { remove(); exit 130 } for qw(INT TERM HUP PIPE);
+END { my $status = $?; remove(); $? = $status }
+
+# Makes a root of SUITE: apt, what is essential, and the packages that are named. Dies where that fails.
+sub new {
+    my ($class, $suite, @packages) = @_;
+    my $self    = bless {suite => $suite, path => folder() . "/$suite", rust => '', work => '/'}, $class;
+    my $archive = "$self->{path}.tar";
+    my @mirrors = map { "deb $_" } sources($suite);
+    my $mode    = $> == 0 ? 'root' : 'unshare';
+    my @apt     = map { "--aptopt=$_" } qx(apt-config dump) =~ /^(Acquire::https?::.*\S)$/mg;
+    my @include = @packages ? '--include=' . join ',', @packages : ();
+    $self->quietly('mmdebstrap', '--variant=minbase', "--mode=$mode", @apt, @include, $suite, $archive, @mirrors);
+    mkdir $self->{path};
+    $self->quietly('unshare', @USER, '--mount', 'tar', '-C', $self->{path}, '--exclude=./dev/*', '-xpf', $archive);
+    unlink $archive;
+    $self->in_place('printf "127.0.0.1 localhost\n::1 localhost\n" >etc/hosts; mkdir -p opt/rust');
+    return $self;
+}
+
+# The lines of this machine's own sources that are Debian's, for SUITE; none, and mmdebstrap knows where to go.
+sub sources {
+    my ($suite) = @_;
+    my ($own)   = qx(cat /etc/os-release) =~ /^VERSION_CODENAME=(\w+)$/m or return;
+    my @targets = qx(apt-get indextargets --format '\$(ORIGIN) \$(REPO_URI) \$(CODENAME) \$(COMPONENT)' 'Created-By: Packages');
+    my %lines;
+    for (@targets) {
+        my ($origin, $place, $release, $component) = split ' ';
+        next unless $origin eq 'Debian' && $component eq 'main' && $release =~ s/^\Q$own\E(?=-security$|-updates$|$)/$suite/;
+        $lines{"$place $release $component"} = 1 unless $suite =~ /^(?:sid|unstable)$/ && $release ne $suite;
+    }
+    return sort keys %lines;
+}
+
+# Copies the checkout's last commit as `git clone` gives it, and the crates it is built from; Rust itself is shown.
+sub bring {
+    my ($self, $clone) = @_;
+    my $sysroot = qx(rustc --print sysroot);
+    chomp $sysroot;
+    die "tests: Rust of a package cannot be shown to another release; rustup's can (https://rustup.rs)\n" if $sysroot eq '/usr' || !-x "$sysroot/bin/cargo";
+    $self->{rust} = $sysroot;
+    $self->quietly(qw(cargo fetch --locked --manifest-path), "$CHECKOUT/Cargo.toml");
+    my $registry = ($ENV{CARGO_HOME} // "$ENV{HOME}/.cargo") . '/registry';
+    $self->in_place("mkdir -p .$HOME/.cargo/registry; cp -a '$registry/cache' '$registry/index' .$HOME/.cargo/registry"
+        . "; git clone --quiet --no-local '$CHECKOUT' '.$PLACE/$clone'");
+    $self->{work} = "$PLACE/$clone";
+}
+
+# Fetches the packages of lists in packaging/needs, and does not install them.
+sub download {
+    my ($self, @lists) = @_;
+    my $status = $self->enter(0, "packaging/install-needs --download-only @lists", {}, sub { });
+    die "tests: the packages of @lists cannot be fetched for $self->{suite}\n" if $status;
+}
+
+# Runs a line of sh in the clone, without a network; its exit status. What it prints is given to `$line`, line by line.
+sub run {
+    my ($self, $command, $env, $line) = @_;
+    return $self->enter(1, $command, $env, $line // sub { print $_[0] });
+}
+
+sub enter {
+    my ($self, $alone, $command, $env, $line) = @_;
+    my @words = ('unshare', @USER, @OWN, $alone ? '--net' : (), $^X, __FILE__, $alone, @$self{qw(path rust work)}, $command);
+    $running = open(my $output, '-|') // die "tests: fork: $!\n";
+    if (!$running) {
+        open STDIN, '<', '/dev/null';
+        exec @words, map { "$_=$env->{$_}" } sort keys %{$env // {}} or POSIX::_exit(127);
+    }
+    while (my $text = <$output>) { $line->($text) }
+    close $output;
+    undef $running;
+    return $? >> 8 || $?;
+}
+
+# Its folder, for the next root.
+sub discard {
+    my ($self) = @_;
+    system 'unshare', @USER, '--mount', 'rm', '-rf', $self->{path};
+}
+
+# A line of sh in the root's folder, not in the root.
+sub in_place {
+    my ($self, $script) = @_;
+    $self->quietly('unshare', @USER, '--mount', 'sh', '-ec', "cd '$self->{path}'; $script");
+}
+
+# A command that says nothing unless it fails.
+sub quietly {
+    my ($self, @words) = @_;
+    my $log = folder() . '/log';
+    my $pid = fork // die "tests: fork: $!\n";
+    if (!$pid) {
+        open STDOUT, '>', $log;
+        open STDERR, '>&', \*STDOUT;
+        exec { $words[0] } @words or exit 127;
+    }
+    waitpid $pid, 0;
+    return unless $?;
+    print STDERR qx(cat '$log');
+    die "tests: `$words[0]` failed for $self->{suite}\n";
+}
+
+# From here on within the namespaces: this file is the program that unshare(1) starts there.
+main(@ARGV) unless caller;
+
+sub main {
+    my ($alone, $root, $rust, $work, $command, @env) = @_;
+    raise_loopback() if $alone;
+    mount('--bind', $root, $root);
+    mount_kernel($root, $alone);
+    if ($rust ne '') {
+        mount('--bind', $rust, "$root/opt/rust");
+        mount('-o', 'remount,bind,ro', "$root/opt/rust");
+    }
+    # A process that chroot(2) has shut in may make no namespaces, as some tests do.
+    chdir $root or die "tests: $root: $!\n";
+    system('pivot_root', '.', 'mnt') == 0 && system('/bin/umount', '-l', '/mnt') == 0 or die "tests: pivot_root $root failed\n";
+    my $child = fork // die "tests: fork: $!\n";
+    if (!$child) {
+        chdir $work or die "tests: $work: $!\n";
+        %ENV = (PATH => $PATH, HOME => $HOME, TERM => $ENV{TERM} // 'dumb', CARGO_NET_OFFLINE => 'true', map { split /=/, $_, 2 } @env);
+        exec '/bin/sh', '-c', $command or die "tests: /bin/sh: $!\n";
+    }
+    # As the first process of these namespaces this one is the parent of all orphans.
+    my $status;
+    while ((my $ended = wait) != $child) { last if $ended == -1 }
+    $status = $?;
+    exit($status >> 8 || ($status ? 1 : 0));
+}
+
+sub mount_kernel {
+    my ($root, $alone) = @_;
+    mount('-t', 'proc', 'proc', "$root/proc");
+    $alone ? mount('-t', 'sysfs', 'sysfs', "$root/sys") : mount('--rbind', '/sys', "$root/sys");
+    mount('-t', 'tmpfs', '-o', 'mode=755', 'dev', "$root/dev");
+    for my $name (@DEVICES) {
+        open my $place, '>', "$root/dev/$name" or die "tests: $root/dev/$name: $!\n";
+        mount('--bind', "/dev/$name", "$root/dev/$name");
+    }
+    mkdir "$root/dev/$_" for qw(pts shm);
+    mount('-t', 'devpts', '-o', 'newinstance,ptmxmode=666,mode=620', 'devpts', "$root/dev/pts");
+    mount('-t', 'tmpfs', '-o', 'mode=1777', 'shm', "$root/dev/shm");
+    my %links = (ptmx => 'pts/ptmx', fd => '/proc/self/fd', stdin => 'fd/0', stdout => 'fd/1', stderr => 'fd/2');
+    symlink $links{$_}, "$root/dev/$_" for keys %links;
+    system 'cp', '/etc/resolv.conf', "$root/etc/resolv.conf" unless $alone;
+}
+
+sub mount {
+    system('mount', @_) == 0 or die "tests: mount @_ failed\n";
+}
+
+# ioctl(2) SIOCGIFFLAGS, SIOCSIFFLAGS of netdevice(7).
+sub raise_loopback {
+    socket my $socket, AF_INET, SOCK_DGRAM, 0 or die "tests: socket: $!\n";
+    my $request = pack 'a16 s x22', 'lo', 0;
+    ioctl $socket, 0x8913, $request or die "tests: lo: $!\n";
+    substr $request, 16, 2, pack 's', unpack('x16 s', $request) | 1;
+    ioctl $socket, 0x8914, $request or die "tests: lo: $!\n";
+}
+
+1;
