@@ -26,6 +26,8 @@ pub enum HandlerName {
     Psgi,
     /// `proxy:URL`, or a `ProxyPass` of the section.
     Proxy(Arc<Proxied>),
+    /// A name of the site's own, which an `Action` gives a program.
+    Named(String),
     /// `None`: forget the `SetHandler` of the sections around.
     Unset,
 }
@@ -58,6 +60,7 @@ pub enum Change {
     PsgiApp(PathBuf),
     /// Suffix without the dot, and the media type.
     AddType(String, String),
+    TypesConfig(Arc<crate::MediaTypes>),
     /// Replaces the outer list; a second one in the same section adds to the first. Empty: disabled.
     DirectoryIndex(Vec<String>),
     /// `Options`, as bits of [`crate::option`]: `clear` forgets what was allowed before.

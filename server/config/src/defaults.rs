@@ -76,6 +76,8 @@ fn empty() -> Site {
         custom: Vec::new(),
         tree: String::new(),
         defines: Default::default(),
+        modules: Default::default(),
+        actions: Default::default(),
         pid_file: None,
         main: Host::virtual_host(Vec::new(), nothing()),
         hosts: Vec::new(),

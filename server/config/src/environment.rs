@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::preload::PreloadStage;
-use crate::problem::At;
+use crate::problem::{At, Fault};
 use crate::{AccessFormat, NoteKind, Preload, Preloaded};
 
 /// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
@@ -70,6 +70,18 @@ const STOOD_IN_FOR: &[(&str, &str)] = &[
     ("mod_mpm_prefork.c", "mpm_prefork_module"),
 ];
 
+/// Modules that Apache has without `LoadModule` as Debian builds it, and Perl's.
+const BUILT_IN: &[&str] = &[
+    "core_module",
+    "so_module",
+    "http_module",
+    "log_config_module",
+    "logio_module",
+    "unixd_module",
+    "version_module",
+    "perl_module",
+];
+
 /// The files of the modules whose work is done here.
 pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
     STOOD_IN_FOR.iter().map(|(file, _)| *file)
@@ -88,6 +100,14 @@ pub(crate) struct IncludeRequest {
     pub at: At,
 }
 
+/// The back ends' URLs that a `<Proxy>` section is about.
+pub(crate) enum ProxiedUrls {
+    /// `<Proxy URL>`: those that begin with it; in lower case.
+    Below(String),
+    /// `<ProxyMatch REGEX>`.
+    Matching(crate::Pattern),
+}
+
 /// Asked for by `Use`.
 pub(crate) struct UseRequest {
     pub name: String,
@@ -95,12 +115,19 @@ pub(crate) struct UseRequest {
     pub at: At,
 }
 
+/// What `LoadModule` lines named.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LoadedModules {
+    /// Whether there was any line: from then on `<IfModule>` answers as Apache does.
+    any: bool,
+    loaded: BTreeSet<String>,
+}
+
 #[derive(Default)]
 pub(crate) struct Environment {
     /// `-D NAME` and `Define NAME`; the value is what `${NAME}` stands for.
     pub defines: BTreeMap<String, String>,
-    /// `LoadModule` identifiers.
-    loaded: BTreeSet<String>,
+    pub modules: LoadedModules,
     pub include: Option<IncludeRequest>,
     pub used: Option<UseRequest>,
     /// A macro that `UndefMacro` names.
@@ -117,8 +144,8 @@ pub(crate) struct Environment {
     /// `PerlAddAuthzProvider` and `PerlAddAuthnProvider`: handlers by name.
     pub authorizers: BTreeMap<String, String>,
     pub authenticators: BTreeMap<String, String>,
-    /// `<Proxy URL>`: the beginning of a URL, and who may have it asked.
-    pub proxied: Vec<(String, Vec<crate::Change>)>,
+    /// `<Proxy URL>` and `<ProxyMatch REGEX>`: which URLs, and the section's lines.
+    pub proxied: Vec<(ProxiedUrls, Vec<crate::Change>)>,
     /// Some Perl was not run, so that it is not known which directives there are.
     pub is_partly_unknown: bool,
     /// Directives of Perl modules.
@@ -127,6 +154,10 @@ pub(crate) struct Environment {
     pub waiting_keys: Vec<PathBuf>,
     /// `KeepAlive Off` wins over a `KeepAliveTimeout` behind it.
     pub keep_alive_off: bool,
+    /// The names that `Action` lines gave programs to, in lower case.
+    pub actions: BTreeSet<String>,
+    /// Handler names that only an `Action` can explain, and what is wrong where none does.
+    pub wants_action: Vec<(String, Fault)>,
     /// The balancer whose `<Proxy>` section is open.
     pub balancer: Option<String>,
     /// Upstreams that the directive being applied named.
@@ -138,23 +169,34 @@ pub(crate) struct Environment {
 impl Environment {
     /// Makes `<IfModule>` find the module, unless a site can do without it.
     pub fn load_module(&mut self, identifier: &str) {
+        self.modules.any = true;
         if STOOD_IN_FOR.iter().any(|(_, known)| *known == identifier) {
+            self.modules.loaded.insert(identifier.to_string());
             self.ignore("Mehari does this module's work itself");
         } else if DONE_WITHOUT.contains(&identifier) {
             self.ignore("Mehari does without this module, and <IfModule> does not find it");
         } else {
-            self.loaded.insert(identifier.to_string());
+            self.modules.loaded.insert(identifier.to_string());
             self.remark("nothing is loaded, and what this module does is not done");
         }
     }
 
     /// Whether a module is there, by file name (`mod_perl.c`) or identifier (`perl_module`).
+    ///
+    /// A configuration with `LoadModule` lines is Apache's: a module that Mehari stands in for is
+    /// there once it is loaded, as Debian's own files expect. Without such lines it is always
+    /// there, except mod_ssl: TLS is spoken where somebody asks for it.
     pub fn has_module(&self, name: &str) -> bool {
-        let stands_in = STOOD_IN_FOR
+        let stood_in_for = STOOD_IN_FOR
             .iter()
-            .any(|(file, identifier)| name == *file || name == *identifier);
-        stands_in
-            || self.loaded.contains(name)
+            .find(|(file, identifier)| name == *file || name == *identifier);
+        if let Some((_, identifier)) = stood_in_for {
+            let by_itself = !self.modules.any && *identifier != "ssl_module";
+            return by_itself
+                || BUILT_IN.contains(identifier)
+                || self.modules.loaded.contains(*identifier);
+        }
+        self.modules.loaded.contains(name)
             || self
                 .custom
                 .iter()
@@ -162,7 +204,7 @@ impl Environment {
             || name
                 .strip_prefix("mod_")
                 .and_then(|name| name.strip_suffix(".c"))
-                .is_some_and(|name| self.loaded.contains(&format!("{name}_module")))
+                .is_some_and(|name| self.modules.loaded.contains(&format!("{name}_module")))
     }
 
     /// Says something about the directive being applied that its writer should know.

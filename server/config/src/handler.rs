@@ -91,6 +91,8 @@ pub enum Handler {
     Psgi(PathBuf),
     /// A back end.
     Proxy(Arc<Proxied>),
+    /// A name of the site's own: the program of its `Action` answers.
+    Named(String),
 }
 
 impl Handler {
@@ -153,6 +155,7 @@ impl std::fmt::Display for Handler {
             Handler::Script(rung) => write!(out, "script on the rung `{}`", rung.name()),
             Handler::Psgi(file) => write!(out, "psgi {}", file.display()),
             Handler::Proxy(proxied) => proxied.fmt(out),
+            Handler::Named(name) => write!(out, "the Action of {name}"),
             Handler::Perl {
                 name,
                 perl_script: true,

@@ -79,6 +79,8 @@ struct Reader<'a> {
     htaccess: Option<crate::Overrides>,
     /// Where upstreams were named.
     named: Vec<(String, PathBuf, At)>,
+    /// Handler names that only an `Action` can explain.
+    wants_action: Vec<(String, PathBuf, Fault)>,
     /// Lines are another language's until this one.
     foreign_until: Option<&'static str>,
     macros: std::collections::BTreeMap<String, macros::Macro>,
@@ -144,6 +146,7 @@ impl<'a> Reader<'a> {
             conditions: Default::default(),
             htaccess: None,
             named: Vec::new(),
+            wants_action: Vec::new(),
             foreign_until: None,
             macros: Default::default(),
             drafting: None,

@@ -277,7 +277,10 @@ impl Section {
         words.apply(settings, &self.changes, &self.scope.path());
         let folder = match &self.scope {
             crate::Scope::Directory(folder) => Some(folder.as_path()),
-            _ => self.within.as_deref(),
+            _ => match &self.within {
+                Some(crate::Scope::Directory(folder)) => Some(folder.as_path()),
+                _ => None,
+            },
         };
         settings.change_rules(&self.changes, folder, true);
     }

@@ -294,6 +294,8 @@ pub struct Media {
     pub charsets: Vec<(String, String)>,
     pub default_charset: Option<String>,
     pub force_type: Option<String>,
+    /// `TypesConfig`, in the place of the built-in table.
+    pub types: Option<std::sync::Arc<crate::MediaTypes>>,
     /// Suffixes whose built-in type is forgotten.
     pub removed_types: Vec<String>,
     /// Media type or handler, and the URL path of the program that is given it.

@@ -1,7 +1,7 @@
 //! Which requests a section is for.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::{glob, Scope, Section};
 
@@ -34,8 +34,8 @@ impl Scope {
 
 impl Section {
     pub(crate) fn matches(&self, url_path: &str, file: Option<&Path>) -> bool {
-        let inside = |folder: &PathBuf| file.is_some_and(|file| is_inside(folder, file));
-        self.within.as_ref().is_none_or(inside) && self.scope.matches(url_path, file)
+        let is_around = |folder: &Scope| folder.matches(url_path, file);
+        self.within.as_ref().is_none_or(is_around) && self.scope.matches(url_path, file)
     }
 
     /// Where the section comes when sections are merged; sections of one rank keep their order.
@@ -43,8 +43,18 @@ impl Section {
         match &self.scope {
             Scope::Directory(path) => (0, depth(path)),
             Scope::DirectoryMatch(_) => (1, 0),
-            Scope::Files(_) | Scope::FilesMatch(_) => (2, self.within.as_deref().map_or(0, depth)),
+            Scope::Files(_) | Scope::FilesMatch(_) => (2, self.depth_around()),
             Scope::Location(_) | Scope::LocationMatch(_) => (3, 0),
+        }
+    }
+
+    /// `<Files>` sections come in the order of the folders they stand in: none, the folder's
+    /// depth, and patterns last.
+    fn depth_around(&self) -> usize {
+        match &self.within {
+            None => 0,
+            Some(Scope::Directory(folder)) => depth(folder),
+            Some(_) => usize::MAX,
         }
     }
 }

@@ -33,12 +33,12 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "Files",
         "<Files NAME>",
-        "Files of this name, which may have wildcards. May stand in `<Directory>`.",
+        "Files of this name, which may have wildcards. May stand in `<Directory>` and `<DirectoryMatch>`.",
     ),
     kind(
         "FilesMatch",
         "<FilesMatch REGEX>",
-        "Files whose name matches. May stand in `<Directory>`.",
+        "Files whose name matches. May stand in `<Directory>` and `<DirectoryMatch>`.",
     ),
     kind(
         "Location",
@@ -71,6 +71,11 @@ pub const SECTIONS: &[SectionKind] = &[
         "The members of a balancer and how it works.",
     ),
     kind(
+        "ProxyMatch",
+        "<ProxyMatch REGEX>",
+        "Requests that are proxied to a URL that matches.",
+    ),
+    kind(
         "VirtualHost",
         "<VirtualHost ADDRESS[:PORT]...>",
         "A host of its own, by address and by ServerName and ServerAlias. What it does not say is the main server's.",
@@ -83,7 +88,7 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "IfModule",
         "<IfModule [!]NAME>",
-        "Read when Mehari stands in for the module, or `LoadModule` named it.",
+        "Read when the module is there. In a configuration with `LoadModule` lines: when one of them named it, or Apache has it built in. Without such lines: when Mehari stands in for it, mod_ssl excepted.",
     ),
     kind(
         "IfDefine",

@@ -132,8 +132,8 @@ pub mod overrides {
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Section {
     pub scope: Scope,
-    /// The `<Directory>` this `<Files>` stands in.
-    pub within: Option<PathBuf>,
+    /// The `<Directory>` or `<DirectoryMatch>` this `<Files>` stands in.
+    pub within: Option<Scope>,
     /// Applied in order by [`Site::settings`].
     pub changes: Vec<crate::Change>,
 }
@@ -180,6 +180,11 @@ pub struct Site {
     /// Names of `-D` and `Define`, for .htaccess files.
     #[serde(skip)]
     pub defines: std::collections::BTreeMap<String, String>,
+    /// What `LoadModule` and `Action` named, for .htaccess files.
+    #[serde(skip)]
+    pub(crate) modules: crate::environment::LoadedModules,
+    #[serde(skip)]
+    pub(crate) actions: std::collections::BTreeSet<String>,
     /// Directives of Perl modules, for .htaccess files.
     #[serde(skip)]
     pub(crate) custom: Vec<Arc<crate::CustomDirective>>,

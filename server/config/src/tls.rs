@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// One address to take connections at.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Listen {
-    /// `host:port`, `[v6]:port` or `unix:/path`.
+    /// `host:port`, `[v6]:port`, `unix:/path`, or `*:port` for every address of either family.
     pub address: String,
     /// TLS is spoken there. `None`: not said; see [`crate::Site::is_secure`].
     pub secure: Option<bool>,

@@ -67,6 +67,7 @@ fn give<D: Dispatch>(
         path_info: Vec::new(),
         outcome: Outcome::Program,
         through: Vec::new(),
+        action: None,
         seen: None,
     };
     let request = Request {

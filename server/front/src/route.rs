@@ -45,8 +45,19 @@ pub struct Route {
     /// Settings of the places it was led on from (a folder with an index), where they ask something
     /// else of those who come than `settings` do.
     pub through: Vec<Arc<Settings>>,
+    /// The `Action` that led here from another file.
+    pub action: Option<Box<ActedFor>>,
     /// What is known of the program's file, from the second search for this path on.
     pub seen: Option<Seen>,
+}
+
+/// What the program of an `Action` acts for.
+#[derive(Debug, Clone)]
+pub struct ActedFor {
+    /// The path of the file, decoded: REDIRECT_URL.
+    pub path: Vec<u8>,
+    /// The handler's name or the media type: REDIRECT_HANDLER.
+    pub name: String,
 }
 
 impl Route {

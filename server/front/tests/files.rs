@@ -49,11 +49,14 @@ fn paths_lead_where_they_should() {
 }
 
 #[test]
-fn script_sources_are_never_sent() {
+fn a_script_is_a_file_only_where_the_configuration_says_so() {
+    // As in Apache: a configuration that names no handler for it serves a file.
     let stand = Stand::new(|site| site.by_name = None);
-    assert_eq!(stand.client().get("/hello.pl").status, 403);
+    assert_eq!(stand.client().get("/hello.pl").status, 200);
     let stand = Stand::new(|site| site.main.base.handler = Some(Handler::File));
-    assert_eq!(stand.client().get("/hello.pl").status, 403);
+    assert_eq!(stand.client().get("/hello.pl").status, 200);
+    let stand = Stand::new(|site| site.main.base.handler = Some(Handler::Named("x".into())));
+    assert_eq!(stand.client().get("/hello.pl").status, 500);
     let stand = Stand::new(|site| {
         site.main.base.handler = Some(Handler::Script(Rung::Registry));
         site.main.base.exec_cgi = false;

@@ -74,9 +74,7 @@ pub fn examine(block: &[u8]) -> Result<Lines, &'static str> {
         };
         let next = start + length + 1;
         let colon = name_length(text)?;
-        if holds_control(&text[colon + 1..]) {
-            return Err("a control character inside a header line");
-        }
+        check_value(&text[colon + 1..])?;
         note(&mut lines, text, colon, start..next)?;
         start = next;
     }
@@ -93,18 +91,21 @@ fn name_length(text: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// Whether a field's value holds a control character other than the tab (RFC 9110 section 5.5).
-pub fn holds_control(value: &[u8]) -> bool {
+/// RFC 9110 section 5.5: of control characters a value may hold the tab.
+fn check_value(value: &[u8]) -> Result<(), &'static str> {
     let mut words = value.chunks_exact(8);
     let mut may_hold_one = false;
     for word in &mut words {
-        may_hold_one |= may_hold(u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        may_hold_one |= holds_control(u64::from_ne_bytes(word.try_into().unwrap_or_default()));
     }
     let rest = match may_hold_one {
         true => value,
         false => words.remainder(),
     };
-    rest.iter().any(|&byte| is_control(byte))
+    match rest.iter().any(|&byte| is_control(byte)) {
+        true => Err("a control character inside a header line"),
+        false => Ok(()),
+    }
 }
 
 fn is_control(byte: u8) -> bool {
@@ -113,7 +114,7 @@ fn is_control(byte: u8) -> bool {
 
 /// One of the eight bytes is a control character, a tab counted: only such a one borrows from its neighbour without having
 /// had its top bit set.
-fn may_hold(word: u64) -> bool {
+fn holds_control(word: u64) -> bool {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & TOPS != 0;
@@ -227,12 +228,12 @@ mod tests {
         for length in 0..40 {
             for other in [b'a', b' ', b'\t', 0x7e, 0x80, 0x8d, 0xff] {
                 let value = vec![other; length];
-                assert!(!holds_control(&value), "{length} x {other}");
+                assert_eq!(check_value(&value), Ok(()), "{length} x {other}");
                 for at in 0..length {
                     for byte in [0, 1, b'\n', b'\r', 0x1f, 0x7f] {
                         let mut value = value.clone();
                         value[at] = byte;
-                        assert!(holds_control(&value), "{byte} at {at} of {length}");
+                        assert!(check_value(&value).is_err(), "{byte} at {at} of {length}");
                     }
                 }
             }

@@ -2,7 +2,7 @@
 //! breaks the one that wrote it.
 
 use crate::call::{Asker, Head, Named, Passed, Question};
-use crate::script_head::{check_value, number, shown, split_field, Malformed, ScriptHead};
+use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
 use mehari_wire::layout::record;
 
 /// No worker writes this: the one that did is replaced.
@@ -161,10 +161,12 @@ pub fn read_lines(head: &mut Head, mut lines: &[u8]) -> Result<Option<Vec<u8>>, 
         let text = line
             .strip_suffix(b"\r\n")
             .ok_or(Broken("a header line without its CR"))?;
-        let (name, value) = split_field(text)?;
-        // With the blanks around it, for a CR counts as one.
-        check_value(name, value)?;
-        if note(head, name, value.trim_ascii(), &mut location)? {
+        let (name, value) = check_field(text)?;
+        // Around a value these count as blanks, which are no part of it.
+        if memchr::memchr2(b'\r', 0x0c, text).is_some() {
+            return Err(Malformed::Control(shown(name)).into());
+        }
+        if note(head, name, value, &mut location)? {
             head.lines.extend_from_slice(line);
         }
     }

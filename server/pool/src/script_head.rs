@@ -4,7 +4,6 @@
 //! a [`Head`] that is safe to send on. Used for CGI programs and for what scripts print in workers.
 
 use crate::{Head, Passed};
-use mehari_http::lines::holds_control;
 use mehari_http::token::is_token_byte;
 use std::fmt;
 
@@ -170,9 +169,7 @@ struct Fields {
 
 impl Fields {
     fn add(&mut self, line: &[u8]) -> Result<(), Malformed> {
-        let (name, rest) = split_field(line)?;
-        let value = rest.trim_ascii();
-        check_value(name, value)?;
+        let (name, value) = check_field(line)?;
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         match name.len() {
             4 if is("Date") => self.head.has_date = true,
@@ -253,21 +250,20 @@ fn once(name: &'static str, again: bool) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// The name, and what follows the colon.
-pub(crate) fn split_field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+/// Name and value, blanks around the value cut off.
+pub(crate) fn check_field(line: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let colon = memchr::memchr(b':', line).ok_or_else(|| Malformed::Line(shown(line)))?;
-    let name = &line[..colon];
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
     if name.is_empty() || !name.iter().all(|&byte| is_token_byte(byte)) {
         return Err(Malformed::Line(shown(line)));
     }
-    Ok((name, &line[colon + 1..]))
-}
-
-pub(crate) fn check_value(name: &[u8], value: &[u8]) -> Result<(), Malformed> {
-    match holds_control(value) {
-        true => Err(Malformed::Control(shown(name))),
-        false => Ok(()),
+    if value
+        .iter()
+        .any(|&byte| byte != b'\t' && (byte < b' ' || byte == 0x7f))
+    {
+        return Err(Malformed::Control(shown(name)));
     }
+    Ok((name, value))
 }
 
 /// `HTTP/1.0 200 OK`

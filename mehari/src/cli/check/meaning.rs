@@ -62,9 +62,7 @@ pub fn text(site: &Site, what: &Path) -> String {
 fn sections(page: &mut Page, site: &Site, host: &Host) {
     for section in own_sections(site, host) {
         let within = section.within.as_ref();
-        let within = within.map_or(String::new(), |folder| {
-            format!(" in <Directory {}>", folder.display())
-        });
+        let within = within.map_or(String::new(), |folder| format!(" in {folder}"));
         page.heading(&format!("\n{}{within}", section.scope));
         settings::section(page, site, &host.base, &host.settings_of(section));
     }

@@ -8,7 +8,7 @@ use rustix::net::{
 };
 use std::ffi::OsStr;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -19,20 +19,31 @@ pub struct Bound {
     pub port: Option<u16>,
 }
 
-/// `host:port`, `[v6]:port`, or `unix:/path`.
+/// Binds `host:port`, `[v6]:port`, `*:port` or `unix:/path`.
+///
+/// # Errors
+/// One line for the person who wrote the address.
 pub fn bind(address: &str, door: Door, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
         return bind_unix(Path::new(path))
             .map_err(|error| format!("cannot listen on {address}: {error}"));
     }
-    let resolved = address
-        .to_socket_addrs()
-        .map_err(|error| {
-            format!("cannot listen on `{address}`: expected host:port or unix:/path ({error})")
-        })?
-        .next()
-        .ok_or_else(|| format!("cannot listen on `{address}`: the name has no address"))?;
-    let listener = bind_tcp(resolved, backlog).map_err(|error| match error.kind() {
+    let bound_to = match every_address(address) {
+        Some(port) => bind_every_address(port, backlog),
+        None => {
+            let resolved = address
+                .to_socket_addrs()
+                .map_err(|error| {
+                    format!(
+                        "cannot listen on `{address}`: expected host:port, *:port or unix:/path ({error})"
+                    )
+                })?
+                .next()
+                .ok_or_else(|| format!("cannot listen on `{address}`: the name has no address"))?;
+            bind_tcp(resolved, Families::Own, backlog)
+        }
+    };
+    let listener = bound_to.map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("cannot listen on {address}: another program does already")
         }
@@ -42,14 +53,52 @@ pub fn bind(address: &str, door: Door, backlog: u32) -> Result<Bound, String> {
     Ok(bound(listener, local, door))
 }
 
+/// The port of `*:port`, which stands for every address of either family.
+fn every_address(address: &str) -> Option<u16> {
+    address.strip_prefix("*:")?.parse().ok()
+}
+
+/// One IPv6 socket takes both families, as Apache's does. A machine without IPv6 gets IPv4 alone.
+fn bind_every_address(port: u16, backlog: u32) -> io::Result<std::net::TcpListener> {
+    let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    bind_tcp(every, Families::Both, backlog).or_else(|error| {
+        let has_no_ipv6 = [
+            rustix::io::Errno::AFNOSUPPORT,
+            rustix::io::Errno::ADDRNOTAVAIL,
+        ];
+        if has_no_ipv6
+            .contains(&rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO))
+        {
+            let every = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+            bind_tcp(every, Families::Own, backlog)
+        } else {
+            Err(error)
+        }
+    })
+}
+
+/// Which clients a wildcard IPv6 socket takes: its own family's, or IPv4's as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Families {
+    Own,
+    Both,
+}
+
 /// The socket that a service manager opened for this address, if it did.
 pub fn inherited_for(listen: &Listen, inherited: &mut Vec<Inherited>) -> Option<Inherited> {
     let is_it = |socket: &Inherited| match listen.address.strip_prefix("unix:") {
         Some(path) => unix_path(socket).is_some_and(|known| known == Path::new(path)),
         None => {
-            let wanted = listen.address.to_socket_addrs().ok();
             let local = tcp_address(socket);
-            wanted.into_iter().flatten().any(|one| Some(one) == local)
+            match every_address(&listen.address) {
+                Some(port) => {
+                    local.is_some_and(|one| one.ip().is_unspecified() && one.port() == port)
+                }
+                None => {
+                    let wanted = listen.address.to_socket_addrs().ok();
+                    wanted.into_iter().flatten().any(|one| Some(one) == local)
+                }
+            }
         }
     };
     let at = inherited.iter().position(is_it)?;
@@ -106,7 +155,11 @@ fn bound(listener: std::net::TcpListener, local: SocketAddr, door: Door) -> Boun
     }
 }
 
-fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListener> {
+fn bind_tcp(
+    address: SocketAddr,
+    families: Families,
+    backlog: u32,
+) -> io::Result<std::net::TcpListener> {
     let family = if address.is_ipv4() {
         AddressFamily::INET
     } else {
@@ -116,7 +169,7 @@ fn bind_tcp(address: SocketAddr, backlog: u32) -> io::Result<std::net::TcpListen
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
-        sockopt::set_ipv6_v6only(&socket, true)?;
+        sockopt::set_ipv6_v6only(&socket, families == Families::Own)?;
     }
     let any = match address {
         SocketAddr::V4(address) => {

@@ -87,9 +87,12 @@ pub const GROUP: Group = Group {
                 for index in 0..arguments.words.len() {
                     let uri = arguments.filled(index)?;
                     let strange = |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\\';
-                    if uri.contains(strange) || !(uri.starts_with('/') || uri.contains("://")) {
+                    if uri.contains(strange) {
                         let message = format!("expected a path that begins with / or a URL, not `{uri}`");
                         return Err(arguments.fault(index, message));
+                    }
+                    if !(uri.starts_with('/') || uri.contains("://")) {
+                        target.environment.remark("clients follow paths that begin with / and URLs only");
                     }
                     all.push(uri.to_string());
                 }
@@ -97,7 +100,7 @@ pub const GROUP: Group = Group {
             },
         )
         .htaccess(AUTH)
-        .example("/private/ https://mirror.example.org/private/", "private"),
+        .example("/private/ https://mirror.example.org/private/", "\"two words\""),
         Directive::ignored("AuthDigestShmemSize", "one process knows all nonces"),
     ],
 };

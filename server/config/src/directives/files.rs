@@ -1,7 +1,10 @@
 //! What is said about files: their types, codings and character sets.
 
 use super::paths::url_path;
+use std::sync::Arc;
+
 use super::row::*;
+use crate::media_types::MediaTypes;
 use crate::overrides::FILE_INFO;
 
 pub const GROUP: Group = Group {
@@ -49,6 +52,25 @@ pub const GROUP: Group = Group {
         .htaccess(FILE_INFO)
         .otherwise("None")
         .example("None", "text"),
+        Directive::server(
+            "TypesConfig",
+            Shape::Path,
+            "The file of media types, one a line with its suffixes behind it. It takes the place of the built-in table; AddType adds to it.",
+            |target, arguments| {
+                let file = arguments.path(0, &target.site.server_root)?;
+                let types = MediaTypes::read(&file).map_err(|why| {
+                    let message = format!(
+                        "expected a file of media types; `{}` cannot be read: {why}",
+                        file.display()
+                    );
+                    arguments.fault(0, message)
+                })?;
+                target.changes.push(Change::TypesConfig(Arc::new(types)));
+                Ok(())
+            },
+        )
+        .otherwise("a built-in table")
+        .example("/dev/null", "/no/such/mime.types"),
         Directive::everywhere(
             "RemoveType",
             words("SUFFIX...", 1, ANY),
@@ -111,6 +133,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let path = url_path(arguments, 1)?;
                 let name = arguments.filled(0)?.to_string();
+                target.environment.actions.insert(name.to_ascii_lowercase());
                 target.changes.push(Change::Action(name, path));
                 Ok(())
             },
@@ -182,7 +205,12 @@ fn token<'a>(arguments: &'a Arguments, what: &str) -> Result<&'a str, Fault> {
 }
 
 fn default_charset(target: &mut Target, arguments: &Arguments) -> Applied {
-    let text = token(arguments, "On, Off or a character set such as utf-8")?;
+    // Apache takes any text; what a header field cannot carry is refused.
+    let text = arguments.filled(0)?;
+    if !text.chars().all(|c| c.is_ascii_graphic()) || text.contains(['/', '"', '\\']) {
+        let message = format!("expected On, Off or a character set such as utf-8, not `{text}`");
+        return Err(arguments.fault(0, message));
+    }
     let charset = match text.to_ascii_lowercase().as_str() {
         "off" => None,
         "on" => Some("iso-8859-1".to_string()),

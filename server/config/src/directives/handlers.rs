@@ -183,12 +183,34 @@ pub(super) fn named(
         "upload-progress-xml" => HandlerName::Report(Report::Uploads(UploadFormat::Xml)),
         "upload-progress-json" => HandlerName::Report(Report::Uploads(UploadFormat::Json)),
         "none" if may_be_unset => HandlerName::Unset,
-        _ => {
-            let message = format!("expected {}, not `{text}`", NAMES.join(", "));
-            return Err(arguments
-                .fault(index, message)
-                .or_nearest(text, NAMES.iter().copied()));
+        _ if is_media_type(text) => {
+            target
+                .environment
+                .remark("the Action of this name answers; without one requests are answered 500");
+            HandlerName::Named(text.to_string())
         }
+        _ => {
+            // An `Action` of this name may follow: whether one does is known at the end.
+            let message = format!(
+                "expected {} or the name of an Action, not `{text}`",
+                NAMES.join(", ")
+            );
+            let fault = arguments.fault(index, message);
+            let fault = fault.or_nearest(text, NAMES.iter().copied());
+            target
+                .environment
+                .wants_action
+                .push((text.to_string(), fault));
+            HandlerName::Named(text.to_string())
+        }
+    })
+}
+
+/// PHP's way to name a handler: `application/x-httpd-php`.
+fn is_media_type(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+    text.split_once('/').is_some_and(|(kind, name)| {
+        !kind.is_empty() && !name.is_empty() && kind.chars().all(fits) && name.chars().all(fits)
     })
 }
 

@@ -74,12 +74,12 @@ pub const GROUP: Group = Group {
         Directive::ignored("ServerSignature", "error pages are not signed"),
         Directive::ignored("ServerTokens", "the Server field cannot be chosen"),
         Directive::ignored("TraceEnable", "TRACE is never served"),
+        Directive::ignored(
+            "ErrorLogFormat",
+            "every line of the error log has the form that docs/logs.md shows",
+        ),
         Directive::ignored("ProxyStatus", "`mehari status` always says all"),
         Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
-        Directive::ignored(
-            "TypesConfig",
-            "media types are built in; AddType adds to them",
-        ),
         Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
         Directive::ignored("AddLanguage", NOT_NEGOTIATED),
         Directive::ignored("DefaultLanguage", NOT_NEGOTIATED),

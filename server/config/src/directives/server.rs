@@ -10,7 +10,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "Listen",
             words("[ADDRESS:]PORT [https]", 1, 2),
-            "An address to take connections at; may be written several times.",
+            "An address to take connections at; may be written several times. A port alone, or `*:PORT`, takes IPv4 and IPv6.",
             listen,
         )
         .aliases(&["Port"])
@@ -212,7 +212,6 @@ fn listen(target: &mut Target, arguments: &Arguments) -> Applied {
         let message = format!("expected PORT, ADDRESS:PORT or [IPV6]:PORT, not `{text}`");
         return Err(arguments.fault(0, message));
     }
-    let host = if host == "*" { "0.0.0.0" } else { host };
     let address = format!("{host}:{port}");
     let mut known = target.site.listen.iter();
     if known.any(|listen| listen.address == address) {

@@ -73,6 +73,9 @@ impl Reader<'_> {
         for (upstream, at) in self.environment.named.drain(..) {
             self.named.push((upstream, self.file.clone(), at));
         }
+        for (name, fault) in self.environment.wants_action.drain(..) {
+            self.wants_action.push((name, self.file.clone(), fault));
+        }
         if let Some(request) = self.environment.used.take() {
             return self.use_macro(request);
         }

@@ -28,6 +28,7 @@ impl Reader<'_> {
         self.check_own_lines();
         self.check_spare_workers();
         self.check_upstreams();
+        self.check_handler_names();
         let Reader {
             mut site,
             mut main,
@@ -70,6 +71,8 @@ impl Reader<'_> {
         }
         site.notes = notes;
         site.defines = environment.defines;
+        site.modules = environment.modules;
+        site.actions = environment.actions;
         site.custom = environment.custom;
         Ok(site)
     }
@@ -95,6 +98,20 @@ impl Reader<'_> {
         self.site
             .upstreams
             .retain(|upstream| !upstream.members.is_empty());
+    }
+
+    /// A handler name that is neither the server's nor an `Action`'s is a mistake.
+    pub(super) fn check_handler_names(&mut self) {
+        for (name, file, fault) in std::mem::take(&mut self.wants_action) {
+            if !self
+                .environment
+                .actions
+                .contains(&name.to_ascii_lowercase())
+            {
+                self.file = file;
+                self.refuse(fault);
+            }
+        }
     }
 
     fn check_applications(&mut self) {

@@ -15,6 +15,8 @@ pub(crate) fn read_htaccess(
 ) -> Result<Vec<Section>, Problems> {
     let mut reader = Reader::new(&[], None);
     reader.environment.defines = site.defines.clone();
+    reader.environment.modules = site.modules.clone();
+    reader.environment.actions = site.actions.clone();
     reader.environment.custom.clone_from(&site.custom);
     reader.site.server_root.clone_from(&site.server_root);
     reader.site.upstreams.clone_from(&site.upstreams);
@@ -27,6 +29,7 @@ pub(crate) fn read_htaccess(
     });
     reader.read_file(file);
     reader.refuse_new_back_ends(site);
+    reader.check_handler_names();
     let Reader {
         mut open,
         main,

@@ -1,18 +1,19 @@
-//! `<Proxy URL>`: what it says of a back end's URL holds for the paths that lead there.
+//! `<Proxy URL>` and `<ProxyMatch REGEX>`: their lines hold for the paths that lead to such a URL.
 
 use super::Draft;
+use crate::environment::ProxiedUrls;
 use crate::{Change, HandlerName, PassFrom, Proxied, Scope, Section};
 
-/// Puts the lines of `<Proxy URL>` sections where requests are proxied to such a URL.
-pub(super) fn apply(draft: &mut Draft, proxied: &[(String, Vec<Change>)]) {
-    for (url, changes) in proxied {
+/// Puts the lines of the sections where requests are proxied to such a URL.
+pub(super) fn apply(draft: &mut Draft, proxied: &[(ProxiedUrls, Vec<Change>)]) {
+    for (urls, changes) in proxied {
         for section in &mut draft.host.sections {
-            if section.changes.iter().any(|change| leads_to(change, url)) {
+            if section.changes.iter().any(|change| leads_to(change, urls)) {
                 section.changes.extend_from_slice(changes);
             }
         }
         let passes = draft.host.passes.iter();
-        let meant = passes.filter(|pass| pass.to.as_ref().is_some_and(|to| is_at(to, url)));
+        let meant = passes.filter(|pass| pass.to.as_ref().is_some_and(|to| is_at(to, urls)));
         let sections = meant.map(|pass| Section {
             scope: match &pass.from {
                 PassFrom::Prefix(path) => Scope::Location(path.clone()),
@@ -26,14 +27,17 @@ pub(super) fn apply(draft: &mut Draft, proxied: &[(String, Vec<Change>)]) {
     }
 }
 
-fn leads_to(change: &Change, url: &str) -> bool {
-    matches!(change, Change::SetHandler(HandlerName::Proxy(to)) if is_at(to, url))
+fn leads_to(change: &Change, urls: &ProxiedUrls) -> bool {
+    matches!(change, Change::SetHandler(HandlerName::Proxy(to)) if is_at(to, urls))
 }
 
-/// `*` at the end of the section's URL stands for anything; so does nothing, as URLs are told by their beginning.
-fn is_at(to: &Proxied, url: &str) -> bool {
+/// A `*` at the end of the section's URL changes nothing: URLs are compared by their beginning.
+fn is_at(to: &Proxied, urls: &ProxiedUrls) -> bool {
     let whole = format!("{}{}", to.upstream, to.to.as_deref().unwrap_or("/"));
-    whole
-        .to_ascii_lowercase()
-        .starts_with(url.trim_end_matches('*'))
+    match urls {
+        ProxiedUrls::Below(url) => whole
+            .to_ascii_lowercase()
+            .starts_with(url.trim_end_matches('*')),
+        ProxiedUrls::Matching(pattern) => pattern.matches(whole.as_bytes()),
+    }
 }

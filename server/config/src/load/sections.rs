@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use super::part::Part;
 use super::{finish, Draft, PerlBlock, Reader};
+use crate::environment::ProxiedUrls;
 use crate::line::{self, Character, Word};
 use crate::problem::{At, Fault};
-use crate::{condition, section, Change};
+use crate::{condition, section, Change, Pattern};
 use crate::{Host, NoteKind, Scope, Section, SECTIONS};
 
 /// Sections within sections: who walks through what comes of them must not run out of stack.
@@ -120,6 +121,10 @@ impl Reader<'_> {
             }
             "virtualhost" => self.virtual_host(name, words),
             "proxy" => (OpenKind::Proxy(Vec::new()), self.proxy(name, words).err()),
+            "proxymatch" => {
+                let fault = self.proxy_match(name, words).err();
+                (OpenKind::Proxy(Vec::new()), fault)
+            }
             "directory" | "directorymatch" | "files" | "filesmatch" | "location"
             | "locationmatch" => {
                 let (section, fault) = self.scoped(lower, name, words);
@@ -134,13 +139,33 @@ impl Reader<'_> {
         }
     }
 
-    /// `<Proxy balancer://name>`, `<Proxy http://host/path*>` or `<Proxy *>`.
-    fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
+    /// `<ProxyMatch REGEX>`.
+    fn proxy_match(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
+        self.is_outermost(name)?;
+        let [word] = words else {
+            return Err(Fault::new(name.at, "expected `<ProxyMatch REGEX>`"));
+        };
+        let pattern = Pattern::new(&word.text).map_err(|why| {
+            let message = format!("expected a regular expression ({why}), not `{}`", word.text);
+            Fault::new(word.at, message)
+        })?;
+        let urls = ProxiedUrls::Matching(pattern);
+        self.environment.proxied.push((urls, Vec::new()));
+        Ok(())
+    }
+
+    fn is_outermost(&self, name: &Word) -> Result<(), Fault> {
         let mut around = self.open.iter();
         if around.any(|open| matches!(open.kind, OpenKind::Scoped(_) | OpenKind::Proxy(_))) {
-            let message = "<Proxy> cannot stand in another section";
+            let message = format!("<{}> cannot stand in another section", name.text);
             return Err(Fault::new(name.at, message));
         }
+        Ok(())
+    }
+
+    /// `<Proxy balancer://name>`, `<Proxy http://host/path*>` or `<Proxy *>`.
+    fn proxy(&mut self, name: &Word, words: &[Word]) -> Result<(), Fault> {
+        self.is_outermost(name)?;
         let [word] = words else {
             let message = "expected `<Proxy balancer://NAME>` or `<Proxy *>`";
             return Err(Fault::new(name.at, message));
@@ -159,7 +184,8 @@ impl Reader<'_> {
                 .iter()
                 .any(|scheme| lower.starts_with(scheme)) =>
             {
-                self.environment.proxied.push((lower, Vec::new()));
+                let urls = ProxiedUrls::Below(lower);
+                self.environment.proxied.push((urls, Vec::new()));
                 Ok(())
             }
             _ => {
@@ -241,7 +267,9 @@ impl Reader<'_> {
         let (within, misplaced) = match around {
             None => (None, None),
             Some((open, section)) => match section.map(|section| &section.scope) {
-                Some(Scope::Directory(folder)) if is_files => (Some(folder.clone()), None),
+                Some(folder @ (Scope::Directory(_) | Scope::DirectoryMatch(_))) if is_files => {
+                    (Some(folder.clone()), None)
+                }
                 _ => {
                     let message = format!("<{}> cannot stand in <{}>", name.text, open.name);
                     (None, Some(Fault::new(name.at, message)))

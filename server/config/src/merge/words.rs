@@ -59,6 +59,7 @@ impl HandlerWords {
             HandlerName::CgiScript => Handler::Script(Rung::Cgi),
             HandlerName::Psgi => Handler::Psgi(self.psgi_app.clone()?),
             HandlerName::Proxy(proxied) => Handler::Proxy(proxied.clone()),
+            HandlerName::Named(name) => Handler::Named(name.clone()),
             HandlerName::PerlScript | HandlerName::Modperl => {
                 let perl_script = *name == HandlerName::PerlScript;
                 match settings.perl.of(Phase::Response) {
@@ -185,6 +186,7 @@ impl Media {
             Change::RemoveCharset(suffix) => forget(&mut self.charsets, suffix),
             Change::DefaultCharset(charset) => self.default_charset.clone_from(charset),
             Change::ForceType(media_type) => self.force_type.clone_from(media_type),
+            Change::TypesConfig(types) => self.types = Some(types.clone()),
             Change::RemoveType(suffix) => self.removed_types.push(suffix.clone()),
             Change::Action(name, path) => put(&mut self.actions, name, path.clone()),
             _ => {}

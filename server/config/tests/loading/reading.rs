@@ -155,3 +155,93 @@ fn a_file_that_cannot_be_read_is_one_problem() {
         .starts_with("/does/not/exist.conf: cannot be read: "));
     assert!(Site::load(Path::new("/"), &[]).is_err());
 }
+
+#[test]
+fn a_configuration_that_loads_modules_has_those_and_no_others() {
+    let ports = "Listen 8080\n<IfModule ssl_module>\nListen 443 https\n</IfModule>\n\
+         <IfModule mod_ssl.c>\nListen 444 https\n</IfModule>\n";
+    let addresses = |text: &str| -> Vec<String> {
+        let listens = site(text).listen.into_iter();
+        listens.map(|listen| listen.address).collect()
+    };
+    assert_eq!(addresses(ports), ["*:8080"], "TLS is nobody's default");
+    let with = |module: &str| format!("LoadModule {module}_module x.so\n{ports}");
+    assert_eq!(addresses(&with("alias")), ["*:8080"]);
+    assert_eq!(addresses(&with("ssl")), ["*:8080", "*:443", "*:444"]);
+
+    let names = |text: &str| -> Vec<String> {
+        let variables = site(text).main.base.set_env.into_iter();
+        variables.map(|(name, _)| name).collect()
+    };
+    let asked = "<IfModule mod_rewrite.c>\nSetEnv REWRITE 1\n</IfModule>\n\
+         <IfModule !rewrite_module>\nSetEnv NONE 1\n</IfModule>\n\
+         <IfModule perl_module>\nSetEnv PERL 1\n</IfModule>\n\
+         <IfModule mod_version.c>\nSetEnv BUILT_IN 1\n</IfModule>\n";
+    assert_eq!(names(asked), ["REWRITE", "PERL", "BUILT_IN"]);
+    let other = format!("LoadModule env_module x.so\n{asked}");
+    assert_eq!(names(&other), ["NONE", "PERL", "BUILT_IN"]);
+    let loaded = format!("LoadModule rewrite_module x.so\n{asked}");
+    assert_eq!(names(&loaded), ["REWRITE", "PERL", "BUILT_IN"]);
+}
+
+#[test]
+fn a_handler_name_is_the_servers_or_an_actions() {
+    let named = |name: &str| Some(Handler::Named(name.to_string()));
+    let before = site("SetHandler my-words\nAction My-Words /cgi-bin/words.cgi\n");
+    assert_eq!(before.main.base.handler, named("my-words"));
+    let after = site("Action my-words /w.cgi\nAddHandler my-words .words\n");
+    assert_eq!(
+        after.main.base.add_handler[0].1,
+        named("my-words").expect("one")
+    );
+    assert_eq!(
+        site("SetHandler application/x-httpd-php\n")
+            .main
+            .base
+            .handler,
+        named("application/x-httpd-php")
+    );
+    let found =
+        problems("Action my-words /w.cgi\n<Location /x>\nSetHandler my-word\n</Location>\n");
+    assert!(
+        found[0].starts_with("3:12: expected cgi-script"),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn a_types_file_takes_the_place_of_the_built_in_table() {
+    let files = Files::new(&[
+        ("httpd.conf", "TypesConfig mime.types\n"),
+        ("mime.types", "# types\ntext/x-ours ours OUR2\n"),
+    ]);
+    let site = files.load(&[]).expect("a site");
+    let types = site.main.base.media.types.expect("a table");
+    assert_eq!(types.of("our2"), Some("text/x-ours"));
+    assert_eq!(types.of("html"), None);
+    let found = problems("TypesConfig no/such/file\n");
+    assert!(found[0].contains("cannot be read"), "{found:?}");
+}
+
+#[test]
+fn files_may_stand_in_a_pattern_of_folders() {
+    let site = site(
+        "<DirectoryMatch ^/srv/[ab]/>\n<Files secret>\nRequire all denied\n</Files>\n</DirectoryMatch>\n\
+         <Files secret>\nRequire all granted\n</Files>\n",
+    );
+    let denied = |file: &str| site.main.settings("/", Some(Path::new(file))).denied;
+    assert!(denied("/srv/a/secret"), "the folder's line comes later");
+    assert!(!denied("/srv/c/secret"));
+    assert!(!denied("/srv/a/open"));
+}
+
+#[test]
+fn a_proxy_match_is_about_the_urls_that_requests_are_proxied_to() {
+    let text = "ProxyPass /a http://127.0.0.1:81/inside/\nProxyPass /b http://127.0.0.1:82/\n\
+         <ProxyMatch \"^http://[^/]*:81/inside\">\nRequire all denied\n</ProxyMatch>\n";
+    let site = site(text);
+    assert!(at(&site, "/a/x").denied);
+    assert!(!at(&site, "/b/x").denied);
+    assert_eq!(problems("<ProxyMatch \"(\">\n</ProxyMatch>\n").len(), 1);
+}

@@ -11,7 +11,7 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
          <Location /perl>\nSetHandler perl-script\nPerlHandler Apache::Registry\n\
          PerlSendHeader On\nOptions ExecCGI\nallow from all\n</Location>\n",
     );
-    assert_eq!(addresses(&site), ["0.0.0.0:8080"]);
+    assert_eq!(addresses(&site), ["*:8080"]);
     assert_eq!(
         (
             site.workers().max,
@@ -114,13 +114,7 @@ fn listen_takes_ports_addresses_and_brackets() {
         site("Listen 80\nListen *:81\nListen 127.0.0.1:82\nListen [::1]:83\nListen localhost:0\n");
     assert_eq!(
         addresses(&site),
-        [
-            "0.0.0.0:80",
-            "0.0.0.0:81",
-            "127.0.0.1:82",
-            "[::1]:83",
-            "localhost:0"
-        ]
+        ["*:80", "*:81", "127.0.0.1:82", "[::1]:83", "localhost:0"]
     );
     for wrong in ["::1:80", "80x", "+80", "70000", "host:", ":80", "443 spdy"] {
         assert_eq!(problems(&format!("Listen {wrong}")).len(), 1, "{wrong}");

@@ -96,7 +96,14 @@ pub fn with_call<T>(
     if let Some(admin) = admin.filter(|_| is_for_perl(route)) {
         variables.push((b"SERVER_ADMIN", admin.as_bytes()));
     }
-    if let Some((redirect, from)) = request.redirected_from() {
+    if let Some(action) = &route.action {
+        variables.push((b"REDIRECT_STATUS", b"200"));
+        variables.push((b"REDIRECT_HANDLER", action.name.as_bytes()));
+        variables.push((b"REDIRECT_URL", &action.path));
+        if !request.query().is_empty() {
+            variables.push((b"REDIRECT_QUERY_STRING", request.query()));
+        }
+    } else if let Some((redirect, from)) = request.redirected_from() {
         status = redirect.status.to_string();
         variables.push((b"REDIRECT_STATUS", status.as_bytes()));
         variables.push((b"REDIRECT_URL", path_of(from)));
@@ -162,7 +169,7 @@ fn led(request: &Request<'_>) -> Led {
 fn told(route: &Route) -> (u32, &[u8]) {
     let settings = &route.settings;
     let is_asked = match &route.handler {
-        Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) => false,
+        Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
         Handler::Script(Rung::Fork | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
@@ -186,7 +193,7 @@ fn is_for_perl(route: &Route) -> bool {
     match route.handler {
         Handler::Script(rung) => rung != Rung::Cgi,
         Handler::Perl { .. } | Handler::Psgi(_) => true,
-        Handler::File | Handler::Proxy(_) | Handler::Report(_) => false,
+        Handler::File | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
     }
 }
 
@@ -219,10 +226,12 @@ fn task(route: &Route) -> Task<'_> {
             rung: *rung,
             file: &route.file,
         },
-        Handler::File | Handler::Proxy(_) | Handler::Report(_) => Task::Script {
-            rung: Rung::Cgi,
-            file: &route.file,
-        },
+        Handler::File | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => {
+            Task::Script {
+                rung: Rung::Cgi,
+                file: &route.file,
+            }
+        }
         Handler::Perl { name, perl_script } => Task::Handler {
             name: name.as_bytes(),
             file: &route.file,

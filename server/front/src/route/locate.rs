@@ -7,7 +7,7 @@ use super::ground::{Ground, Survey};
 use super::htaccess::HtaccessTable;
 use super::links::may_follow;
 use super::mapping::{map, percent_encode, Mapping};
-use super::{program, proxied, walk, Outcome, Route};
+use super::{program, proxied, walk, ActedFor, Outcome, Route};
 use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
 use crate::notes::Notes;
@@ -150,6 +150,7 @@ struct Search<'s> {
     indexes: usize,
     /// Settings that it was led on from.
     through: Vec<Arc<Settings>>,
+    action: Option<Box<ActedFor>>,
     /// The path as it was sent.
     raw: &'s [u8],
 }
@@ -165,6 +166,7 @@ impl<'s> Search<'s> {
             survey: None,
             indexes: 0,
             through: Vec::new(),
+            action: None,
             raw: &[],
         }
     }
@@ -210,6 +212,7 @@ impl<'s> Search<'s> {
             route.script_name = path.merged;
         }
         route.through = std::mem::take(&mut self.through);
+        route.action = self.action.take();
         route
             .through
             .retain(|settings| !settings.guards_as(&route.settings));
@@ -315,12 +318,16 @@ impl<'s> Search<'s> {
         if settings.denied {
             return Ok(self.refused(settings, DENIED));
         }
-        if let Some(program) = program::action(&settings, &found.file) {
+        if let Some((name, program)) = program::action(&settings, &found.file) {
             // The program is told the path it acts for.
             let target = [program.as_bytes(), &path.merged].concat();
             if let Ok(acting) = Path::decode(&percent_encode(&target)) {
                 if !path.merged.starts_with(program.as_bytes()) {
                     self.indexes += 1;
+                    self.action = Some(Box::new(ActedFor {
+                        path: path.merged.clone(),
+                        name: name.to_string(),
+                    }));
                     return match self.indexes <= INDEXES {
                         true => self.lead(&settings, acting),
                         false => Ok(self.refused(settings, AROUND)),
@@ -355,6 +362,7 @@ impl<'s> Search<'s> {
             file: found.file,
             outcome,
             through: Vec::new(),
+            action: None,
             seen: None,
         })
     }
@@ -374,6 +382,7 @@ fn refused(host: u32, settings: Arc<Settings>, problem: Problem) -> Route {
         path_info: Vec::new(),
         outcome: Outcome::Refused(problem),
         through: Vec::new(),
+        action: None,
         seen: None,
     }
 }

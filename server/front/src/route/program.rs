@@ -9,6 +9,10 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 const NOT_HERE: Problem = Problem::refused(403, "scripts do not run here (Options ExecCGI is off)");
+const NO_ACTION: Problem = Problem::refused(
+    500,
+    "the handler's name has no Action that says which program answers",
+);
 const SOURCE: Problem = Problem::refused(403, "a script is never sent as a file");
 
 /// What answers for this file.
@@ -18,24 +22,30 @@ pub fn choose(
     found: &Found,
     alias_script: bool,
 ) -> Result<Handler, Problem> {
-    let suffix = suffix(&found.file).unwrap_or_default();
-    // As in Apache any suffix of the name counts, and the last that is known most.
-    let by_suffix = || {
-        let known = suffixes(&found.file).rev().find_map(|suffix| {
-            let mut known = settings.add_handler.iter();
-            known.find(|(known, _)| known.eq_ignore_ascii_case(suffix))
-        });
-        known.map(|(_, handler)| handler.clone())
-    };
-    match settings.handler.clone().or_else(by_suffix) {
-        Some(handler) if is_program(&handler) && !settings.exec_cgi && !alias_script => {
+    match configured(settings, &found.file) {
+        Some(handler) if is_program(handler) && !settings.exec_cgi && !alias_script => {
             Err(NOT_HERE)
         }
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
-        Some(Handler::File) if has_script_suffix(suffix) => Err(SOURCE),
-        Some(handler) => Ok(handler),
-        None => by_name(site.by_name, found, suffix),
+        Some(Handler::Named(_)) => Err(NO_ACTION),
+        Some(handler) => Ok(handler.clone()),
+        None => match site.by_name {
+            Some(rung) => by_name(rung, found),
+            None => Ok(Handler::File),
+        },
     }
+}
+
+/// `SetHandler`, else `AddHandler`: any suffix of the name counts, and the last known one wins.
+fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
+    let by_suffix = || {
+        suffixes(file).rev().find_map(|suffix| {
+            let mut known = settings.add_handler.iter();
+            known.find(|(known, _)| known.eq_ignore_ascii_case(suffix))
+        })
+    };
+    let set = settings.handler.as_ref();
+    set.or_else(|| by_suffix().map(|(_, handler)| handler))
 }
 
 /// It runs the file, which has to be allowed.
@@ -47,15 +57,19 @@ fn is_program(handler: &Handler) -> bool {
     }
 }
 
-/// `Action`: the program that is given files of this media type.
-pub fn action<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s str> {
+/// `Action`: the program that is given files of this handler's name, else of this media type.
+/// Its name, and the URL path of the program.
+pub fn action<'s>(settings: &'s Settings, file: &[u8]) -> Option<(&'s str, &'s str)> {
     if settings.media.actions.is_empty() {
         return None;
     }
-    let media_type = media_type(file, settings)?;
+    let name = match configured(settings, file) {
+        Some(Handler::Named(name)) => name.into(),
+        _ => media_type(file, settings)?,
+    };
     let mut actions = settings.media.actions.iter();
-    let action = actions.find(|(name, _)| name.eq_ignore_ascii_case(&media_type));
-    action.map(|(_, program)| program.as_str())
+    let action = actions.find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    action.map(|(name, program)| (name.as_str(), program.as_str()))
 }
 
 fn has_script_suffix(suffix: &str) -> bool {
@@ -63,20 +77,19 @@ fn has_script_suffix(suffix: &str) -> bool {
 }
 
 /// Zero configuration: scripts are known by suffix, or by mode and first line.
-fn by_name(rung: Option<Rung>, found: &Found, suffix: &str) -> Result<Handler, Problem> {
+fn by_name(rung: Rung, found: &Found) -> Result<Handler, Problem> {
     let executable = found.stat.st_mode & 0o111 != 0;
-    match (rung, has_script_suffix(suffix)) {
-        (None, true) => Err(SOURCE),
-        (None, false) => Ok(Handler::File),
-        (Some(rung), true) => Ok(Handler::Script(match interpreter(&found.file) {
+    let interpreter = interpreter(&found.file);
+    if has_script_suffix(suffix(&found.file).unwrap_or_default()) {
+        return Ok(Handler::Script(match interpreter {
             Interpreter::Other if executable => Rung::Cgi,
             _ => rung,
-        })),
-        (Some(rung), false) if interpreter(&found.file) == Interpreter::Perl => match executable {
-            true => Ok(Handler::Script(rung)),
-            false => Err(SOURCE),
-        },
-        (Some(_), false) => Ok(Handler::File),
+        }));
+    }
+    match interpreter {
+        Interpreter::Perl if executable => Ok(Handler::Script(rung)),
+        Interpreter::Perl => Err(SOURCE),
+        _ => Ok(Handler::File),
     }
 }
 

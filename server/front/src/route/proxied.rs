@@ -45,6 +45,7 @@ pub fn route(
         path_info: path.merged[script..].to_vec(),
         outcome: Outcome::Proxied(target),
         through: Vec::new(),
+        action: None,
         seen: None,
     })
 }

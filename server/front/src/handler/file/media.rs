@@ -29,8 +29,16 @@ fn of_suffix<'a>(suffix: &str, settings: &'a Settings) -> Option<&'a str> {
         return Some(known);
     }
     let is_it = |known: &&String| known.eq_ignore_ascii_case(suffix);
-    match settings.media.removed_types.iter().find(is_it) {
-        Some(_) => None,
+    if settings
+        .media
+        .removed_types
+        .iter()
+        .any(|known| is_it(&known))
+    {
+        return None;
+    }
+    match &settings.media.types {
+        Some(types) => types.of(suffix),
         None => mime_guess::from_ext(suffix).first_raw(),
     }
 }

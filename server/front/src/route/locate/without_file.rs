@@ -35,6 +35,7 @@ impl Search<'_> {
             path_info,
             outcome: Outcome::Program,
             through: Vec::new(),
+            action: None,
             seen: None,
         }
     }

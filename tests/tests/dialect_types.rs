@@ -1,0 +1,58 @@
+//! What a file's name decides, as Debian's configuration says it: `TypesConfig`, the names of
+//! `Action`, and scripts that nothing runs. Each answer is Apache's.
+
+use mehari_harness::{Builder, Pair, Server};
+
+const TYPES: &str = "# media types\ntext/html\t\thtml htm\napplication/x-chess-pgn pgn PGN2\n\
+    text/x-perl pl pm\ntext/plain txt\n";
+const SHOW: &str = "#!/usr/bin/perl\nprint qq{Content-Type: text/plain\\n\\n}, \
+    join ' ', map { $_ . '=' . ($ENV{$_} // '-') } \
+    qw(PATH_INFO REDIRECT_STATUS REDIRECT_HANDLER REDIRECT_URL REDIRECT_QUERY_STRING);\n";
+
+fn site() -> Builder {
+    let builder = Server::builder()
+        .file("mime.types", TYPES)
+        .file("htdocs/game.pgn", "1. e4")
+        .file("htdocs/game.pgn2", "1. e4")
+        .file("htdocs/page.html", "page")
+        .file("htdocs/movie.mp4", "no movie")
+        .file("htdocs/plain.pl", "print 1;\n")
+        .file("htdocs/late.pgn", "2. e5")
+        .file("htdocs/one.show", "one")
+        .file("htdocs/set/two.txt", "two")
+        .file("cgi/show.pl", SHOW)
+        .conf(
+            "TypesConfig @ROOT@/mime.types\n<Directory @ROOT@>\nRequire all granted\n</Directory>\n\
+             ScriptAlias /cgi/ @ROOT@/cgi/\nAddHandler show-it .show\nAction show-it /cgi/show.pl\n\
+             <Location /set>\nSetHandler show-it\n</Location>\n\
+             <Files late.pgn>\nAddType text/late .pgn\n</Files>\n",
+        );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    let script = builder.folder_of("cgi").join("show.pl");
+    std::fs::set_permissions(script, mode).expect("own file");
+    builder
+}
+
+#[test]
+fn names_mean_what_they_mean_in_apache() {
+    let mut pair = Pair::start(site).mask(&[("/tmp/mehari-test-[A-Za-z0-9]*", "ROOT")]);
+    for (path, status, media_type) in [
+        ("/game.pgn", 200, Some("application/x-chess-pgn")),
+        ("/game.pgn2", 200, Some("application/x-chess-pgn")),
+        ("/page.html", 200, Some("text/html")),
+        ("/movie.mp4", 200, None),
+        ("/plain.pl", 200, Some("text/x-perl")),
+        ("/late.pgn", 200, Some("text/late")),
+        ("/one.show", 200, Some("text/plain")),
+        ("/one.show?q=1", 200, Some("text/plain")),
+        ("/set/two.txt", 200, Some("text/plain")),
+    ] {
+        let answer = pair.get(path);
+        assert_eq!(answer.status, status, "{path}");
+        assert_eq!(
+            answer.field("content-type").as_deref(),
+            media_type,
+            "{path}"
+        );
+    }
+}
