@@ -38,11 +38,13 @@ $path{'/delayed'} = sub {
     return sub { shift->([200, ['Content-Type' => 'text/plain'], ['delayed']]) };
 };
 
+# The second part is written when there is a file of the name that was asked with, or a minute is over.
 $path{'/stream'} = sub {
+    my $file = shift->{QUERY_STRING};
     return sub {
         my $writer = shift->([200, ['Content-Type' => 'text/plain']]);
         $writer->write("first\n");
-        select undef, undef, undef, 1;
+        for (1 .. 6_000) { last if -e $file; select undef, undef, undef, 0.01 }
         $writer->write("second\n");
         $writer->close;
     };

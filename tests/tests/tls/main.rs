@@ -12,7 +12,7 @@ use rustls::{ClientConnection, HandshakeKind};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const ENVIRONMENT: &str = "#!/usr/bin/perl\nprint \"Content-Type: text/plain\\n\\n\";\n\
     print \"$_=$ENV{$_}\\n\" for sort grep /SSL|HTTPS|SCHEME/, keys %ENV;\n";
@@ -280,11 +280,8 @@ fn plain_http_on_the_tls_port_is_told_so_and_a_silent_client_is_dropped() {
     for half in &mut halves {
         assert!(half.is_closed_by_server());
     }
-    assert!(
-        start.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        start.elapsed()
-    );
+    // Without that line it takes 20 seconds.
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     assert!(Client::plain().ask(&server, "/page.html").is_ok());
 }
 
