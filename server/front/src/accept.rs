@@ -1,11 +1,10 @@
 //! Connections as they come: let in, turned away, introduced by TLS or a proxy, and served.
 
+use crate::codec::h1::{Connection, Ended, Takeover};
+use crate::codec::h2;
 use crate::crew::{self, Guest};
 use crate::deadline::{Phase, Seat};
-use crate::dispatch::Dispatch;
 use crate::given;
-use crate::http1::{Connection, Ended, Takeover};
-use crate::http2;
 use crate::log::Origin;
 use crate::proxied;
 use crate::request::Peer;
@@ -27,7 +26,7 @@ const COMPLAIN: Duration = Duration::from_secs(60);
 /// Idle connections that make room at a time when descriptors have run out.
 const ROOM: usize = 32;
 
-pub async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
+pub async fn accept(shared: Rc<Shared>, acceptor: Acceptor) {
     let mut complained: Option<tokio::time::Instant> = None;
     let expected = acceptor.expected();
     let mut is_silent = false;
@@ -61,7 +60,7 @@ pub async fn accept<D: Dispatch>(shared: Rc<Shared<D>>, acceptor: Acceptor) {
 
 /// At the limit an idle connection makes room. When none is idle the client is told so at once:
 /// left in the backlog it would wait without knowing, and a balancer would go on sending.
-fn admit<D: Dispatch>(shared: &Rc<Shared<D>>, socket: Socket, peer: Peer) {
+fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
     let counts = &shared.counts;
     counts.connections.set(counts.connections.get() + 1);
     let full = shared.registry.open() >= shared.site().limits.connections;
@@ -141,12 +140,7 @@ async fn counting(counted: Option<Connected>, served: impl std::future::Future<O
 }
 
 /// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
-async fn serve_introduced<D: Dispatch>(
-    shared: Rc<Shared<D>>,
-    socket: OwnedFd,
-    peer: Peer,
-    door: Door,
-) {
+async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door: Door) {
     let stream = match TcpStream::from_std(socket.into()) {
         Ok(stream) => stream,
         Err(error) => {
@@ -162,12 +156,7 @@ async fn serve_introduced<D: Dispatch>(
 }
 
 /// A connection that a proxy made for somebody it names first.
-async fn serve_proxied<D: Dispatch>(
-    shared: Rc<Shared<D>>,
-    mut socket: TcpStream,
-    mut peer: Peer,
-    door: Door,
-) {
+async fn serve_proxied(shared: Rc<Shared>, mut socket: TcpStream, mut peer: Peer, door: Door) {
     let seat = shared.registry.enter(&shared.clock);
     let limit = shared.site().limits.header_timeout;
     seat.enter(&shared.clock, Phase::Head, limit);
@@ -190,7 +179,7 @@ async fn serve_proxied<D: Dispatch>(
 }
 
 /// A connection that begins with TLS.
-async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut peer: Peer) {
+async fn serve_secure(shared: Rc<Shared>, socket: TcpStream, mut peer: Peer) {
     let Some(hosts) = shared.tls() else {
         return;
     };
@@ -214,7 +203,7 @@ async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut
                 seat,
                 peer,
             };
-            http2::serve(shared, takeover).await;
+            h2::serve(shared, takeover).await;
         }
         Err(Refusal::Plain(socket)) => turn_away(socket, SPEAKS_TLS).await,
         Err(Refusal::Failed(None)) => {}
@@ -227,17 +216,16 @@ async fn serve_secure<D: Dispatch>(shared: Rc<Shared<D>>, socket: TcpStream, mut
     }
 }
 
-pub async fn serve<S, D>(shared: Rc<Shared<D>>, socket: S, peer: Peer, seat: Seat)
+pub async fn serve<S>(shared: Rc<Shared>, socket: S, peer: Peer, seat: Seat)
 where
     S: Stream,
-    D: Dispatch,
 {
     match Connection::new(shared.clone(), socket, peer, seat)
         .serve()
         .await
     {
         Ended::Closed => {}
-        Ended::Http2(takeover) => http2::serve(shared, takeover).await,
+        Ended::Http2(takeover) => h2::serve(shared, takeover).await,
     }
 }
 

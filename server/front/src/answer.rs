@@ -1,4 +1,4 @@
-//! A response that needs no program: made by handlers, sent by `http1` and `http2`.
+//! A response that needs no program: made by handlers, sent by `codec::h1` and `codec::h2`.
 
 use crate::handler::file::body::FileBody;
 use crate::handler::file::resource::Resource;

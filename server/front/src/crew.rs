@@ -3,7 +3,6 @@
 
 use crate::accept;
 use crate::deadline::Seat;
-use crate::dispatch::Dispatch;
 use crate::request::Peer;
 use crate::shared::Shared;
 use crate::socket::Unwatched;
@@ -69,7 +68,7 @@ impl Place {
 }
 
 /// Has the connection served by whoever is free.
-pub fn serve<D: Dispatch>(shared: &Rc<Shared<D>>, guest: Guest) {
+pub fn serve(shared: &Rc<Shared>, guest: Guest) {
     let free = shared.crew.waiting.borrow_mut().pop();
     match free {
         Some(place) => place.hand(guest),
@@ -77,7 +76,7 @@ pub fn serve<D: Dispatch>(shared: &Rc<Shared<D>>, guest: Guest) {
     }
 }
 
-async fn work<D: Dispatch>(shared: Rc<Shared<D>>, mut guest: Guest) {
+async fn work(shared: Rc<Shared>, mut guest: Guest) {
     let place = Rc::default();
     loop {
         let socket = Unwatched::<TcpStream>::new(guest.socket);

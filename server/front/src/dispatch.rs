@@ -1,23 +1,31 @@
-//! Who runs Perl, as the front sees it: `mehari_pool` in the server, a stand-in in the front's own tests.
+//! What runs Perl, as the front sees it: `mehari_pool` in the server, a stand-in in the front's own tests.
 
 use mehari_pool::script_head::ScriptHead;
-use mehari_pool::{Call, Fault, Head, Named, Outcome};
+use mehari_pool::{Call, Fault, Head, Named, Outcome, Pool, PoolStatus};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-pub trait Dispatch: Clone + 'static {
-    type Exchange: Exchange;
+/// Takes requests for Perl.
+#[derive(Clone)]
+pub enum PerlPool {
+    Workers(Pool),
+    StandIn(Rc<dyn StandIn>),
+}
 
-    fn submit(&self, call: Call<'_>) -> Self::Exchange;
+/// A request that Perl has been given, and its response.
+pub enum PerlExchange {
+    Workers(mehari_pool::Exchange),
+    StandIn(Box<dyn StandInExchange>),
+}
 
-    /// What its workers are doing; `None`: there are none to speak of.
-    fn status(&self) -> Option<mehari_pool::PoolStatus> {
-        None
-    }
+/// A pool of the front's tests.
+pub trait StandIn {
+    fn submit(&self, call: Call<'_>) -> Box<dyn StandInExchange>;
 }
 
 /// The meaning of each function is `mehari_pool::Exchange`'s.
-pub trait Exchange: Unpin + 'static {
+pub trait StandInExchange {
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>>;
     fn take_interim(&mut self) -> Option<Head>;
     fn poll_body(
@@ -29,73 +37,97 @@ pub trait Exchange: Unpin + 'static {
     fn is_complete(&self) -> bool;
     fn worker(&self) -> Option<u32>;
     fn queued(&self) -> Duration;
+}
 
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn take_user(&mut self) -> Option<Box<Named>> {
-        None
-    }
-
-    fn tell(self, _: Outcome<'_>)
-    where
-        Self: Sized,
-    {
+impl From<Pool> for PerlPool {
+    fn from(pool: Pool) -> PerlPool {
+        PerlPool::Workers(pool)
     }
 }
 
-impl Dispatch for mehari_pool::Pool {
-    type Exchange = mehari_pool::Exchange;
-
-    fn submit(&self, call: Call<'_>) -> mehari_pool::Exchange {
-        mehari_pool::Pool::submit(self, call)
+impl PerlPool {
+    pub fn submit(&self, call: Call<'_>) -> PerlExchange {
+        match self {
+            PerlPool::Workers(pool) => PerlExchange::Workers(pool.submit(call)),
+            PerlPool::StandIn(pool) => PerlExchange::StandIn(pool.submit(call)),
+        }
     }
 
-    fn status(&self) -> Option<mehari_pool::PoolStatus> {
-        Some(mehari_pool::Pool::status(self))
+    /// What its workers are doing; `None`: there are none to speak of.
+    pub fn status(&self) -> Option<PoolStatus> {
+        match self {
+            PerlPool::Workers(pool) => Some(pool.status()),
+            PerlPool::StandIn(_) => None,
+        }
     }
 }
 
-impl Exchange for mehari_pool::Exchange {
-    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
-        mehari_pool::Exchange::poll_head(self, cx)
+impl PerlExchange {
+    pub fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.poll_head(cx),
+            PerlExchange::StandIn(exchange) => exchange.poll_head(cx),
+        }
     }
 
-    fn take_interim(&mut self) -> Option<Head> {
-        mehari_pool::Exchange::take_interim(self)
+    pub fn take_interim(&mut self) -> Option<Head> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.take_interim(),
+            PerlExchange::StandIn(exchange) => exchange.take_interim(),
+        }
     }
 
-    fn poll_body(
+    pub fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
         into: &mut Vec<u8>,
         room: usize,
     ) -> Poll<Result<bool, Fault>> {
-        mehari_pool::Exchange::poll_body(self, cx, into, room)
+        match self {
+            PerlExchange::Workers(exchange) => exchange.poll_body(cx, into, room),
+            PerlExchange::StandIn(exchange) => exchange.poll_body(cx, into, room),
+        }
     }
 
-    fn is_complete(&self) -> bool {
-        mehari_pool::Exchange::is_complete(self)
+    pub fn is_complete(&self) -> bool {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.is_complete(),
+            PerlExchange::StandIn(exchange) => exchange.is_complete(),
+        }
     }
 
-    fn worker(&self) -> Option<u32> {
-        mehari_pool::Exchange::worker(self)
+    pub fn worker(&self) -> Option<u32> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.worker(),
+            PerlExchange::StandIn(exchange) => exchange.worker(),
+        }
     }
 
-    fn queued(&self) -> Duration {
-        mehari_pool::Exchange::queued(self)
+    pub fn queued(&self) -> Duration {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.queued(),
+            PerlExchange::StandIn(exchange) => exchange.queued(),
+        }
     }
 
-    fn listens(&self) -> bool {
-        mehari_pool::Exchange::listens(self)
+    /// Its worker wants to hear what is answered in its place.
+    pub fn listens(&self) -> bool {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.listens(),
+            PerlExchange::StandIn(_) => false,
+        }
     }
 
-    fn take_user(&mut self) -> Option<Box<Named>> {
-        mehari_pool::Exchange::take_user(self)
+    pub fn take_user(&mut self) -> Option<Box<Named>> {
+        match self {
+            PerlExchange::Workers(exchange) => exchange.take_user(),
+            PerlExchange::StandIn(_) => None,
+        }
     }
 
-    fn tell(self, outcome: Outcome<'_>) {
-        mehari_pool::Exchange::tell(self, outcome)
+    pub fn tell(self, outcome: Outcome<'_>) {
+        if let PerlExchange::Workers(exchange) = self {
+            exchange.tell(outcome);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Output filters: what happens to a response's body between its maker and its client.
 //!
-//! `work` has files compressed (`files`, kept in `variants`), the HTTP versions have what programs say
+//! `handling` has files compressed (`files`, kept in `variants`), the HTTP versions have what programs say
 //! compressed (`program` decides, `filtered` does it). A place without filters never comes here.
 
 pub mod accept;

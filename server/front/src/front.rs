@@ -3,7 +3,7 @@
 use crate::accept::accept;
 use crate::cache::{CacheStats, Purge};
 use crate::deadline::{Alarm, SWEEP};
-use crate::dispatch::Dispatch;
+use crate::dispatch::PerlPool;
 use crate::handler::cgi::Cgi;
 use crate::log::Journal;
 use crate::oracle;
@@ -53,21 +53,21 @@ pub struct Stats {
 }
 
 /// One front, for one thread: `new`, then `run` inside a current-thread runtime.
-pub struct Front<D: Dispatch> {
+pub struct Front {
     listeners: Vec<Listener>,
-    shared: Rc<Shared<D>>,
+    shared: Rc<Shared>,
 }
 
 /// Reaches into a running front from its own thread.
-pub struct Handle<D: Dispatch>(Rc<Shared<D>>);
+pub struct Handle(Rc<Shared>);
 
-impl<D: Dispatch> Clone for Handle<D> {
-    fn clone(&self) -> Handle<D> {
+impl Clone for Handle {
+    fn clone(&self) -> Handle {
         Handle(self.0.clone())
     }
 }
 
-impl<D: Dispatch> Handle<D> {
+impl Handle {
     /// The next request is answered by this site. Listeners, limits of open sockets' backlog and logs stay.
     pub fn replace_site(&self, site: Arc<Site>) {
         self.0.replace_site(site);
@@ -87,9 +87,7 @@ impl<D: Dispatch> Handle<D> {
 
     /// Answers what workers ask, for as long as the front lives.
     pub fn oracle(&self) -> Oracle
-    where
-        D: 'static,
-    {
+where {
         let shared = Rc::downgrade(&self.0);
         Rc::new(move |question, give| {
             if let Some(shared) = shared.upgrade() {
@@ -139,21 +137,21 @@ impl<D: Dispatch> Handle<D> {
     }
 }
 
-impl<D: Dispatch> Front<D> {
+impl Front {
     pub fn new(
         site: Arc<Site>,
-        pool: D,
+        pool: impl Into<PerlPool>,
         cgi: Cgi,
         listeners: Vec<Listener>,
         journal: Rc<dyn Journal>,
-    ) -> Front<D> {
+    ) -> Front {
         Front {
             listeners,
-            shared: Rc::new(Shared::new(site, pool, cgi, journal)),
+            shared: Rc::new(Shared::new(site, pool.into(), cgi, journal)),
         }
     }
 
-    pub fn handle(&self) -> Handle<D> {
+    pub fn handle(&self) -> Handle {
         Handle(self.shared.clone())
     }
 
@@ -198,7 +196,7 @@ async fn asked_to_stop(stop: &mut watch::Receiver<Stop>) -> Stop {
 }
 
 /// Lets connections end by themselves, until the deadline or an impatient `Now`.
-async fn finish<D: Dispatch>(shared: &Shared<D>, stop: &mut watch::Receiver<Stop>) {
+async fn finish(shared: &Shared, stop: &mut watch::Receiver<Stop>) {
     shared.stopping.set(true);
     shared.registry.raise(Alarm::Leave);
     let limit = shared.site().workers().stop_timeout;
@@ -214,7 +212,7 @@ async fn finish<D: Dispatch>(shared: &Shared<D>, stop: &mut watch::Receiver<Stop
     }
 }
 
-async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
+async fn sweep(shared: Rc<Shared>) {
     let mut interval = tokio::time::interval(SWEEP);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -229,7 +227,7 @@ async fn sweep<D: Dispatch>(shared: Rc<Shared<D>>) {
 }
 
 /// Waits for changes of .htaccess files; what was routed by them before is found anew.
-async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
+async fn watch(shared: Rc<Shared>) {
     let Some(watch) = shared.htaccess.descriptor() else {
         return;
     };
@@ -248,7 +246,7 @@ async fn watch<D: Dispatch>(shared: Rc<Shared<D>>) {
 }
 
 /// Lets what was found on the disk fall when it changes.
-async fn listen_to_the_ground<D: Dispatch>(shared: Rc<Shared<D>>) {
+async fn listen_to_the_ground(shared: Rc<Shared>) {
     let readable = shared.ground.descriptor().map(watched);
     let Some(Ok(readable)) = readable else {
         return;

@@ -1,10 +1,10 @@
 //! Connections whose host has a PerlProcessConnectionHandler: a worker gets the client's socket and speaks on it. The
 //! front only waits for the end, and closes as it closes its own.
 
+use crate::codec::h1::{LINGER, LINGER_BYTES};
 use crate::deadline::{Alarm, Phase, Seat};
-use crate::dispatch::{Dispatch, Exchange};
+use crate::dispatch::PerlExchange;
 use crate::handler::perl;
-use crate::http1::{LINGER, LINGER_BYTES};
 use crate::log::Origin;
 use crate::request::{Peer, Protocol, Request};
 use crate::route::{Outcome, Route};
@@ -20,13 +20,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub async fn serve<D: Dispatch>(
-    shared: Rc<Shared<D>>,
-    socket: OwnedFd,
-    peer: Peer,
-    seat: Seat,
-    host: u32,
-) {
+pub async fn serve(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, seat: Seat, host: u32) {
     let given = match socket.try_clone() {
         Ok(given) => given,
         Err(error) => {
@@ -51,12 +45,7 @@ pub async fn serve<D: Dispatch>(
     }
 }
 
-fn give<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
-    socket: OwnedFd,
-    peer: &Peer,
-    host: u32,
-) -> D::Exchange {
+fn give(shared: &Rc<Shared>, socket: OwnedFd, peer: &Peer, host: u32) -> PerlExchange {
     let site = shared.site();
     let route = Route {
         host,

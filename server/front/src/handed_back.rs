@@ -1,34 +1,34 @@
 //! A request that Perl's handlers have seen and handed back: the front answers it as they say.
 //!
-//! Called by `http1` and `http2` when a worker's head is [`Passed`]. The worker may have chosen another
+//! Called by `codec::h1` and `codec::h2` when a worker's head is [`Passed`]. The worker may have chosen another
 //! file, type or status, and header lines to go with the answer; the pool has checked the lines.
 
+use crate::access;
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
-use crate::gate;
 use crate::handler::file::{self, FileTarget};
+use crate::handling::{self, HandlerOutcome};
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::{self, Outcome, Route};
 use crate::shared::Shared;
 use crate::spool::Spooled;
-use crate::work::{self, Work};
+use crate::status_page;
 use mehari_config::{Handler, Rung, Settings};
 use mehari_pool::{Body, Passed};
 use std::io::Seek;
 use std::rc::Rc;
 
 /// What is to be done now.
-pub fn work<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
+pub fn work(
+    shared: &Rc<Shared>,
     request: &Request<'_>,
     settings: Option<&Settings>,
     passed: Passed,
     body: Option<Box<Spooled>>,
-) -> Work<D> {
+) -> HandlerOutcome {
     let error = Some(passed.status).filter(|status| *status >= 400);
     if let Some(target) = passed.target {
-        return Work::Elsewhere(target, error.unwrap_or(200));
+        return HandlerOutcome::Elsewhere(target, error.unwrap_or(200));
     }
     let mut work = match (passed.status, &passed.file) {
         (0, None) => as_routed(shared, request, body),
@@ -42,7 +42,7 @@ pub fn work<D: Dispatch>(
             passed.document.as_deref(),
         ),
     };
-    if let Work::Answer(answer) = &mut work {
+    if let HandlerOutcome::Answer(answer) = &mut work {
         if let Some(media_type) = &passed.media_type {
             set_type(answer, media_type);
         }
@@ -52,29 +52,29 @@ pub fn work<D: Dispatch>(
 }
 
 /// As it would have been without Perl. Where Perl itself was to answer and declined, the file is sent.
-fn as_routed<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
+fn as_routed(
+    shared: &Rc<Shared>,
     request: &Request<'_>,
     body: Option<Box<Spooled>>,
-) -> Work<D> {
-    match gate::route_again(shared, request) {
+) -> HandlerOutcome {
+    match access::route_again(shared, request) {
         Ok(route) if is_perls(&route) => {
             sent_file(shared, request, Some(&route.settings), (&route.file, None))
         }
         Ok(route) => match body.map(|body| *body) {
-            None => work::by_itself(shared, request, &route, Body::Empty),
+            None => handling::by_itself(shared, request, &route, Body::Empty),
             Some(Spooled::Memory(bytes)) => {
-                work::by_itself(shared, request, &route, Body::Memory(&bytes))
+                handling::by_itself(shared, request, &route, Body::Memory(&bytes))
             }
             Some(Spooled::File(mut file, length)) => match file.rewind() {
                 Ok(()) => {
                     let body = Body::File(file.into(), length);
-                    work::by_itself(shared, request, &route, body)
+                    handling::by_itself(shared, request, &route, body)
                 }
-                Err(_) => work::refusal(shared, request, Some(&route.settings), 500),
+                Err(_) => status_page::refusal(shared, request, Some(&route.settings), 500),
             },
         },
-        Err(problem) => work::refusal(shared, request, None, problem.status),
+        Err(problem) => status_page::refusal(shared, request, None, problem.status),
     }
 }
 
@@ -86,12 +86,12 @@ fn is_perls(route: &Route) -> bool {
     matches!(route.outcome, Outcome::Program) && !by_the_front
 }
 
-fn sent_file<D: Dispatch>(
-    shared: &Shared<D>,
+fn sent_file(
+    shared: &Shared,
     request: &Request<'_>,
     settings: Option<&Settings>,
     (path, error): (&[u8], Option<u16>),
-) -> Work<D> {
+) -> HandlerOutcome {
     const NOT_FOUND: Problem = Problem::refused(404, "no such file");
     let site = shared.site();
     let settings = settings.unwrap_or(&site.host(request.virtual_host).base);
@@ -101,30 +101,33 @@ fn sent_file<D: Dispatch>(
         let target = FileTarget::new(name, &stat, look);
         match error.or(request.error()) {
             None => file::answer(request, &target, settings, &shared.files)
-                .map(|answer| work::file_or_document(shared, request, settings, answer)),
-            Some(status) => {
-                work::file_of_error(&target, settings, &shared.files, status).map(Work::Answer)
-            }
+                .map(|answer| status_page::file_or_document(shared, request, settings, answer)),
+            Some(status) => status_page::file_of_error(&target, settings, &shared.files, status)
+                .map(HandlerOutcome::Answer),
         }
     });
-    answer.unwrap_or_else(|problem| work::refusal(shared, request, Some(settings), problem.status))
+    answer.unwrap_or_else(|problem| {
+        status_page::refusal(shared, request, Some(settings), problem.status)
+    })
 }
 
 /// The page of a status: what the handler asked for, else as configured. `$r->custom_response`
 /// takes what `ErrorDocument` takes.
-fn page<D: Dispatch>(
-    shared: &Shared<D>,
+fn page(
+    shared: &Shared,
     request: &Request<'_>,
     settings: Option<&Settings>,
     status: u16,
     document: Option<&[u8]>,
-) -> Work<D> {
+) -> HandlerOutcome {
     let document = document
         .filter(|_| request.error().is_none())
         .and_then(|document| std::str::from_utf8(document).ok());
     document
-        .and_then(|document| work::document_work(shared, request.virtual_host, status, document))
-        .unwrap_or_else(|| work::refusal(shared, request, settings, status))
+        .and_then(|document| {
+            status_page::document_work(shared, request.virtual_host, status, document)
+        })
+        .unwrap_or_else(|| status_page::refusal(shared, request, settings, status))
 }
 
 /// Another media type than the one the file's name says.

@@ -14,7 +14,7 @@ pub(crate) use mehari_cgi as cgi;
 
 use crate::answer::Answer;
 use crate::cache::Captured;
-use crate::dispatch::Exchange;
+use crate::dispatch::PerlExchange;
 use crate::filter::Filtered;
 use crate::spool::Spooled;
 use mehari_pool::script_head::ScriptHead;
@@ -72,15 +72,15 @@ impl Fault {
 }
 
 /// A program at work on a request.
-pub enum Backend<P> {
+pub enum Backend {
     /// With the body, where somebody else may have to answer after all.
-    Perl(P, Option<Box<Spooled>>),
+    Perl(PerlExchange, Option<Box<Spooled>>),
     Cgi(Box<cgi::Exchange>),
     Proxy(Box<proxy::Exchange>),
     /// One of them, with a filter behind it.
-    Filtered(Box<Filtered<P>>),
+    Filtered(Box<Filtered>),
     /// One of them, whose response is kept as it goes by.
-    Captured(Box<Captured<P>>),
+    Captured(Box<Captured>),
     /// Nobody: the front itself, when it is ready.
     Later(Later),
     /// Taken apart.
@@ -90,15 +90,15 @@ pub enum Backend<P> {
 /// An answer that is being made, or the status of the page instead of it.
 pub type Later = Pin<Box<dyn Future<Output = Result<Answer, u16>>>>;
 
-impl<P: Exchange> Backend<P> {
+impl Backend {
     /// Puts a filter behind it.
-    pub fn wrap(&mut self, with: impl FnOnce(Backend<P>) -> Filtered<P>) {
+    pub fn wrap(&mut self, with: impl FnOnce(Backend) -> Filtered) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Filtered(Box::new(with(inner)));
     }
 
     /// Has its response kept as it goes by.
-    pub fn capture(&mut self, with: impl FnOnce(Backend<P>) -> Captured<P>) {
+    pub fn capture(&mut self, with: impl FnOnce(Backend) -> Captured) {
         let inner = std::mem::replace(self, Backend::Gone);
         *self = Backend::Captured(Box::new(with(inner)));
     }

@@ -1,10 +1,9 @@
 //! `Header` and `RequestHeader`: rules that change the fields of a response or of a request.
 
-use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::request::Request;
+use crate::request_context::RequestContext;
 use crate::shared::Shared;
-use crate::turn::Turn;
 use mehari_config::{
     Base, Condition, Expires, Facts, HeaderAction, HeaderRule, HeaderValue, Matched, Pattern, Text,
 };
@@ -24,17 +23,20 @@ pub fn change_request(rules: &[Arc<HeaderRule>], fields: &mut Fields, facts: &Re
 
 /// The header lines of a response, each `Name: value\r\n`, after all that the configuration says about
 /// them; `None`: nothing.
-pub fn of_response<D: Dispatch>(
-    shared: &Shared<D>,
-    turn: &Turn,
+pub fn of_response(
+    shared: &Shared,
+    context: &RequestContext,
     request: impl FnOnce(&mut dyn FnMut(&Request<'_>)),
     status: u16,
     lines: [&[u8]; 2],
 ) -> Option<Vec<u8>> {
-    let settings = turn.settings.as_deref()?;
-    let noted = turn.notes.as_deref().map_or(&[][..], |notes| &notes.lines);
+    let settings = context.settings.as_deref()?;
+    let noted = context
+        .notes
+        .as_deref()
+        .map_or(&[][..], |notes| &notes.lines);
     let rules = &settings.rules;
-    let set = turn
+    let set = context
         .notes
         .as_deref()
         .map_or(&[][..], |notes| &notes.edge.fields);
@@ -45,12 +47,12 @@ pub fn of_response<D: Dispatch>(
     let site = shared.site();
     let mut changed = None;
     request(&mut |request| {
-        let host = site.host(turn.host);
-        let mut facts = RequestFacts::new(request, host, turn.notes.as_deref(), &shared.maps);
+        let host = site.host(context.host);
+        let mut facts = RequestFacts::new(request, host, context.notes.as_deref(), &shared.maps);
         facts.status = status;
         facts.lines = &all;
-        facts.came = turn.time;
-        facts.lasted = turn.time.elapsed().unwrap_or_default();
+        facts.came = context.time;
+        facts.lasted = context.time.elapsed().unwrap_or_default();
         facts.set_env = &settings.set_env;
         changed = Some(changed_lines(&rules.headers, &rules.expires, &facts, set));
     });

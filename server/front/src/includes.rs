@@ -1,6 +1,6 @@
 //! Server-side includes (mod_include): pages whose elements the front fills in.
 //!
-//! `work` comes here for a file that is to be parsed. `page` reads it, once for as long as the file stays; `render` goes
+//! `handling` comes here for a file that is to be parsed. `page` reads it, once for as long as the file stays; `render` goes
 //! through its parts; `fetch` asks within the server for what it includes, by the ordinary way: rules, workers and all.
 
 mod branches;
@@ -12,17 +12,16 @@ mod render;
 mod variables;
 
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
 use crate::handler::file::resource::Resource;
 use crate::handler::file::{self, FileTarget, Files};
 use crate::handler::gateway;
 use crate::handler::{Backend, Later};
-use crate::owned::Owned;
+use crate::handling::HandlerOutcome;
+use crate::owned_request::OwnedRequest;
 use crate::problem::Problem;
 use crate::request::{path_of, Request};
 use crate::route::Route;
 use crate::shared::Shared;
-use crate::work::Work;
 use bytes::Bytes;
 use mehari_config::{unescaped, ByMode, Settings};
 use page::Page;
@@ -85,12 +84,12 @@ fn mode(file: &[u8]) -> u32 {
 }
 
 /// What the place of a file says of includes; `None`: it is sent as it is.
-pub fn work<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
+pub fn work(
+    shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
     target: &FileTarget,
-) -> Option<Result<Work<D>, Problem>> {
+) -> Option<Result<HandlerOutcome, Problem>> {
     if route.settings.includes.are_off() || !matches!(request.method, b"GET" | b"HEAD") {
         return None;
     }
@@ -100,14 +99,14 @@ pub fn work<D: Dispatch>(
     };
     let parsed = are_for(&route.settings, &resource);
     parsed.then(|| {
-        Ok(Work::Backend(Backend::Later(later(
+        Ok(HandlerOutcome::Backend(Backend::Later(later(
             shared, request, route, resource,
         ))))
     })
 }
 
-fn later<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
+fn later(
+    shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Route,
     resource: Rc<Resource>,
@@ -130,7 +129,7 @@ fn later<D: Dispatch>(
     let status = request.redirect.map_or(200, |redirect| redirect.status);
     let render = Render::new(
         shared.clone(),
-        Owned::of(request, Some(fields_for_parts(request))),
+        OwnedRequest::of(request, Some(fields_for_parts(request))),
         variables,
     );
     Box::pin(async move {
@@ -199,8 +198,8 @@ fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
 }
 
 /// The page, parsed; the status instead where it cannot be.
-async fn read<D: Dispatch>(
-    shared: &Shared<D>,
+async fn read(
+    shared: &Shared,
     resource: &Rc<Resource>,
     settings: &Arc<Settings>,
 ) -> Result<Rc<Page>, u16> {

@@ -1,47 +1,48 @@
 //! The front: listens, reads requests, routes them, has them answered, logs them.
 //!
-//! One thread owns every socket (`Front`). A connection is a task: `http1` or `http2` reads its
-//! requests, `route` finds what answers, `work` has it done by a `handler`, and the answer leaves
-//! the way the request came. Perl is `mehari_pool`'s.
+//! One thread owns every socket (`Front`). A connection is a task. A `codec` reads its requests, and
+//! `pipeline` leads each of them: `access` evaluates the rules, `route` finds what answers, `handling`
+//! begins a `handler`, and the response leaves through the codec. Perl is `mehari_pool`'s.
 
 mod accept;
+mod access;
 mod answer;
 mod backlog;
 mod cache;
 mod canonical;
+mod codec;
 mod crew;
 mod dispatch;
 mod facts;
 mod filter;
 mod front;
-mod gate;
 mod given;
 mod handed_back;
 pub mod handler;
+mod handling;
 mod header_rules;
-mod http1;
-mod http2;
 mod includes;
 mod meters;
 mod notes;
 mod oracle;
-mod owned;
+mod owned_request;
 mod pace;
 mod page;
 mod page_cache;
+mod pipeline;
 pub mod probe;
 mod redirect;
 mod report;
 mod request;
+mod request_context;
 mod rewrite;
 mod route;
 mod shared;
 mod spool;
+mod status_page;
 mod trace;
 mod traffic;
-mod turn;
 mod uploads;
-mod work;
 
 // The paths by which the modules here know them.
 use mehari_auth::{digest, passwords};
@@ -51,7 +52,7 @@ use mehari_observe as log;
 use mehari_resolve::{maps, names};
 
 pub use cache::CacheStats;
-pub use dispatch::{Dispatch, Exchange};
+pub use dispatch::{PerlPool, StandIn, StandInExchange};
 pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};

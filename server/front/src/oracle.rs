@@ -1,9 +1,8 @@
 //! What a path would be here, for handlers that ask within a request: `$r->lookup_uri`, a PerlTransHandler that
 //! changed the URI, an internal redirect that stays in its worker.
 
+use crate::access;
 use crate::address::Address;
-use crate::dispatch::Dispatch;
-use crate::gate;
 use crate::handler::perl;
 use crate::notes::{Destination, Notes};
 use crate::request::{path_of, Peer, Protocol, Request};
@@ -16,11 +15,7 @@ use std::rc::Rc;
 
 /// Gives the call that asking for the target by that method would be. What does not concern the target (who asks, with which fields)
 /// is left empty: the worker knows it. A refusal is a call whose `access_status` says it.
-pub fn answer<D: Dispatch>(
-    shared: &Shared<D>,
-    question: Question<'_>,
-    give: &mut dyn FnMut(Call<'_>),
-) {
+pub fn answer(shared: &Shared, question: Question<'_>, give: &mut dyn FnMut(Call<'_>)) {
     let site = shared.site();
     let path = path_of(question.target);
     let (server, file) = (question.server, question.file);
@@ -62,7 +57,7 @@ pub fn answer<D: Dispatch>(
             ..Notes::default()
         })
     });
-    let looked = gate::look_within(shared, &request, found, &mut notes);
+    let looked = access::look_within(shared, &request, found, &mut notes);
     if let Ok((route, status)) = looked {
         request.notes = notes.as_deref();
         give_call(&request, &route, &site, status, give);

@@ -1,12 +1,12 @@
 //! Parsers as functions over bytes, for the fuzzer: what a connection does with what it reads.
 
+use crate::codec::h1::chunked::Decoder;
+use crate::codec::h1::head::Head;
+use crate::codec::h1::scan::Scan;
 use crate::handler::fastcgi::Reply;
 use crate::handler::gateway;
 use crate::handler::proxy::{Asked, Http, Reader, Step};
 use crate::handler::Said;
-use crate::http1::chunked::Decoder;
-use crate::http1::head::Head;
-use crate::http1::scan::Scan;
 use crate::lines;
 use crate::log::{Entry, Journal, Origin};
 use mehari_config::{BackEnd, BackEndAddress, ConnectionLimits, LogLevel, Speech};

@@ -6,13 +6,12 @@ mod status;
 mod uploads;
 
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_config::Report;
 use mehari_pool::TeamStatus;
 
-pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, report: Report) -> Answer {
+pub fn answer(shared: &Shared, request: &Request<'_>, report: Report) -> Answer {
     if request.method != b"GET" && request.method != b"HEAD" {
         return Answer::new(405, "Allow: GET, HEAD\r\n");
     }
@@ -27,7 +26,7 @@ pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, report: Re
 }
 
 /// Whether a balancer should send requests: it is not stopping, and has workers if it needs any.
-fn ready<D: Dispatch>(shared: &Shared<D>) -> Answer {
+fn ready(shared: &Shared) -> Answer {
     let has_workers = match shared.pool.status() {
         Some(pool) => {
             let has_any = |team: &TeamStatus| team.busy + team.idle > 0 || team.plan.max == 0;

@@ -1,6 +1,6 @@
 //! From a request's path to what answers it: sections, aliases, files, indexes, PATH_INFO.
 //!
-//! Called by `gate` for each request. A route is kept for a second, so that a busy path costs one
+//! Called by `access` for each request. A route is kept for a second, so that a busy path costs one
 //! look into a table; what changes in the file system is noticed when it expires. A file's route stands
 //! on watched ground and falls at once when something on it changes.
 

@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::digest::Digests;
-use crate::dispatch::Dispatch;
+use crate::dispatch::PerlPool;
 use crate::filter::Variants;
 use crate::handler::cgi::Cgi;
 use crate::handler::file::Files;
@@ -39,9 +39,9 @@ use std::sync::Arc;
 #[allow(clippy::redundant_allocation)]
 pub type OwnSite = Rc<Arc<Site>>;
 
-pub struct Shared<D: Dispatch> {
+pub struct Shared {
     site: RefCell<OwnSite>,
-    pub pool: D,
+    pub pool: PerlPool,
     pub cgi: Cgi,
     pub lua: Lua,
     pub upstreams: Upstreams,
@@ -91,7 +91,7 @@ pub struct Counts {
     pub bytes: Cell<u64>,
 }
 
-impl<D: Dispatch> Shared<D> {
+impl Shared {
     /// What a request is answered whose body cannot be kept; the log says where and why.
     pub fn cannot_spool(&self, error: &io::Error) -> Problem {
         let folder = std::env::temp_dir();
@@ -108,7 +108,7 @@ impl<D: Dispatch> Shared<D> {
         Problem::malformed(status, "a temporary file for the body failed")
     }
 
-    pub fn new(site: Arc<Site>, pool: D, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared<D> {
+    pub fn new(site: Arc<Site>, pool: PerlPool, cgi: Cgi, journal: Rc<dyn Journal>) -> Shared {
         let told = journal.clone();
         let report =
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 pub struct Reloader {
     options: Options,
     pool: Pool,
-    front: Handle<Pool>,
+    front: Handle,
     logs: Rc<Logs>,
     /// One reload at a time; a second one asked for meanwhile follows it.
     turn: Mutex<()>,
@@ -44,7 +44,7 @@ impl Reloader {
     pub fn new(
         options: Options,
         pool: Pool,
-        front: Handle<Pool>,
+        front: Handle,
         logs: Rc<Logs>,
         notify: Rc<Notify>,
         left_root: bool,

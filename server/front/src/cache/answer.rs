@@ -3,30 +3,29 @@
 use super::coded::Coded;
 use super::Part;
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
 use crate::filter;
 use crate::handler::file::condition::{date, Conditions};
 use crate::handler::file::range::{self, Whole};
 use crate::handler::{Backend, Later};
+use crate::handling::HandlerOutcome;
 use crate::request::Request;
+use crate::request_context::RequestContext;
 use crate::route::Route;
 use crate::shared::Shared;
-use crate::turn::Turn;
-use crate::work::Work;
 use bytes::Bytes;
 use mehari_cache::{field, fields, Page};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-pub fn work<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
-    turn: &Turn,
+pub fn work(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
     request: &Request<'_>,
     route: &Rc<Route>,
     page: &Rc<Page>,
     part: Part,
-) -> Work<D> {
-    turn.cached.set(part);
+) -> HandlerOutcome {
+    context.cached.set(part);
     shared.cache.count(part);
     let settings = &route.settings;
     let length = page.body.len() as u64;
@@ -49,7 +48,7 @@ pub fn work<D: Dispatch>(
         let (etag, modified) = validators(&lines);
         if conditions.is_known(etag, modified) {
             let lines = finish(about(&lines));
-            return Work::Answer(Answer::new(304, lines));
+            return HandlerOutcome::Answer(Answer::new(304, lines));
         }
         let plain = || match &plan {
             Some(plan) => plan.header(None, &page.lines),
@@ -59,7 +58,7 @@ pub fn work<D: Dispatch>(
         if let Some((status, lines, body)) =
             asked.and_then(|plain| part_of(&conditions, page, &plain))
         {
-            return Work::Answer(Answer {
+            return HandlerOutcome::Answer(Answer {
                 status,
                 lines: finish(lines),
                 content: Content::Bytes(body),
@@ -72,7 +71,7 @@ pub fn work<D: Dispatch>(
         content: Content::Shared(body),
     };
     let Some((plan, coding)) = plan.zip(coding) else {
-        return Work::Answer(answer(finish(lines), page.body.clone()));
+        return HandlerOutcome::Answer(answer(finish(lines), page.body.clone()));
     };
     let lines = finish(lines);
     let kept = (page.number, coding, plan.level());
@@ -103,14 +102,14 @@ pub fn work<D: Dispatch>(
         }
     };
     if let Some(coded) = coded {
-        return Work::Answer(answer(coded));
+        return HandlerOutcome::Answer(answer(coded));
     }
     let cache = shared.cache.clone();
     let later: Later = Box::pin(async move {
         let make = async { tokio::task::spawn_blocking(code).await.ok().flatten() };
         Ok(answer(cache.coded.find_or_make(kept, make).await))
     });
-    Work::Backend(Backend::Later(later))
+    HandlerOutcome::Backend(Backend::Later(later))
 }
 
 /// `X-Cache: HIT from host`, as mod_cache says it.

@@ -2,14 +2,13 @@
 
 use super::lease::{Fields, Kind, Lease};
 use super::{answer, claims, key, refresh, Part};
-use crate::dispatch::Dispatch;
 use crate::filter;
+use crate::handling::HandlerOutcome;
 use crate::path::Path as UrlPath;
 use crate::request::Request;
+use crate::request_context::RequestContext;
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
-use crate::turn::Turn;
-use crate::work::Work;
 use mehari_cache::{values, Control, Found, Page, State};
 use mehari_config::CacheRules;
 use std::cell::Cell;
@@ -30,14 +29,14 @@ pub struct Question {
     looked: bool,
 }
 
-pub enum Step<D: Dispatch> {
+pub enum Step {
     /// The cache has nothing to do with it.
     Pass,
     /// The program is to be asked.
     Ask(Box<Lease>),
     /// Somebody asks already; look again after this.
     Wait(Pin<Box<dyn Future<Output = ()>>>),
-    Answer(Work<D>),
+    Answer(HandlerOutcome),
 }
 
 /// Fields that make a response depend on what a client has already.
@@ -52,11 +51,7 @@ const CONDITIONS: [&str; 6] = [
 
 impl Question {
     /// `None`: nothing of this place is kept, or not of such a request.
-    pub fn of<D: Dispatch>(
-        shared: &Shared<D>,
-        request: &Request<'_>,
-        route: &Route,
-    ) -> Option<Question> {
+    pub fn of(shared: &Shared, request: &Request<'_>, route: &Route) -> Option<Question> {
         let rules = &route.settings.cache;
         let is_asked = matches!(route.outcome, Outcome::Program | Outcome::Proxied(_))
             && is_covered(rules, request)
@@ -96,13 +91,13 @@ fn has_body(request: &Request<'_>) -> bool {
 }
 
 /// Looks once.
-pub fn step<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
-    turn: &Turn,
+pub fn step(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
     request: &Request<'_>,
     route: &Rc<Route>,
     question: &mut Question,
-) -> Step<D> {
+) -> Step {
     let rules = &route.settings.cache;
     let is_head = request.method == b"HEAD";
     if !is_head && request.method != b"GET" {
@@ -113,7 +108,7 @@ pub fn step<D: Dispatch>(
     }
     let now = SystemTime::now();
     let reply = |page: &Rc<Page>, part| {
-        Step::Answer(answer::work(shared, turn, request, route, page, part))
+        Step::Answer(answer::work(shared, context, request, route, page, part))
     };
     let control = question.control.as_ref();
     let only_kept = control.is_some_and(|control| control.only_if_cached);
@@ -150,7 +145,7 @@ pub fn step<D: Dispatch>(
     // Nobody waits for what cannot be kept, or has to be asked about each time.
     let refused = matches!(found, Found::Refused);
     if only_kept {
-        return Step::Answer(crate::work::refusal(
+        return Step::Answer(crate::status_page::refusal(
             shared,
             request,
             Some(&route.settings),
@@ -160,7 +155,7 @@ pub fn step<D: Dispatch>(
     if is_head || request.field("range").is_some() {
         return Step::Pass;
     }
-    turn.cached.set(Part::Miss);
+    context.cached.set(Part::Miss);
     if let Some(status) = question
         .failure
         .take()
@@ -169,7 +164,7 @@ pub fn step<D: Dispatch>(
     {
         return match &page {
             Some(page) if page.helps(now) => reply(page, Part::Stale),
-            _ => Step::Answer(crate::work::refusal(
+            _ => Step::Answer(crate::status_page::refusal(
                 shared,
                 request,
                 Some(&route.settings),
@@ -211,11 +206,7 @@ pub fn step<D: Dispatch>(
 }
 
 /// Until nobody asks for the key any more, or the program has failed who did.
-fn wait<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
-    key: Rc<[u8]>,
-    failure: Rc<Cell<u16>>,
-) -> impl Future<Output = ()> {
+fn wait(shared: &Rc<Shared>, key: Rc<[u8]>, failure: Rc<Cell<u16>>) -> impl Future<Output = ()> {
     let cache = shared.cache.clone();
     poll_fn(move |cx| match cache.asked.borrow_mut().get_mut(&key) {
         Some(asking) if failure.get() == 0 => {
@@ -226,8 +217,8 @@ fn wait<D: Dispatch>(
     })
 }
 
-fn lease<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
+fn lease(
+    shared: &Rc<Shared>,
     request: &Request<'_>,
     route: &Rc<Route>,
     question: &Question,
@@ -282,15 +273,15 @@ impl Lease {
     }
 
     /// Has the program see these fields until its response is there.
-    pub fn change_fields(&mut self, turn: &mut Turn, fields: Fields) {
+    pub fn change_fields(&mut self, context: &mut RequestContext, fields: Fields) {
         if fields.is_some() {
-            let notes = turn.notes.get_or_insert_with(Default::default);
+            let notes = context.notes.get_or_insert_with(Default::default);
             self.changed = Some(std::mem::replace(&mut notes.fields, fields));
         }
     }
 
-    pub fn restore_fields(&mut self, turn: &mut Turn) {
-        if let (Some(before), Some(notes)) = (self.changed.take(), &mut turn.notes) {
+    pub fn restore_fields(&mut self, context: &mut RequestContext) {
+        if let (Some(before), Some(notes)) = (self.changed.take(), &mut context.notes) {
             notes.fields = before;
         }
     }

@@ -5,15 +5,14 @@
 
 use super::lease::Lease;
 use super::receive::UNKEPT;
-use crate::dispatch::Exchange;
 use crate::handler::{Backend, Fault};
 use mehari_cache::Page;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 
-pub struct Captured<P> {
-    inner: Backend<P>,
+pub struct Captured {
+    inner: Backend,
     /// `None`: it has been kept, or will not be.
     open: Option<Open>,
 }
@@ -26,15 +25,15 @@ struct Open {
     length: Option<u64>,
 }
 
-impl<P: Exchange> Captured<P> {
+impl Captured {
     /// `sizes`: the least and the most bytes a body may have; `length`: what the program says it has.
     pub fn new(
-        inner: Backend<P>,
+        inner: Backend,
         lease: Box<Lease>,
         page: Page,
         sizes: (u64, u64),
         length: Option<u64>,
-    ) -> Captured<P> {
+    ) -> Captured {
         let open = Open {
             lease,
             page,
@@ -48,11 +47,11 @@ impl<P: Exchange> Captured<P> {
         }
     }
 
-    pub fn inner(&self) -> &Backend<P> {
+    pub fn inner(&self) -> &Backend {
         &self.inner
     }
 
-    pub fn inner_mut(&mut self) -> &mut Backend<P> {
+    pub fn inner_mut(&mut self) -> &mut Backend {
         &mut self.inner
     }
 

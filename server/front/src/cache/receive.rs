@@ -4,14 +4,13 @@ use super::answer;
 use super::captured::Captured;
 use super::lease::{Kind, Lease};
 use super::{key, Part};
-use crate::dispatch::Dispatch;
 use crate::handler::Backend;
+use crate::handling::HandlerOutcome;
 use crate::header_rules;
 use crate::lines::Lines;
 use crate::request::Request;
+use crate::request_context::RequestContext;
 use crate::shared::Shared;
-use crate::turn::Turn;
-use crate::work::Work;
 use mehari_cache::{field, fields, Page, Terms};
 use mehari_pool::Head;
 use std::rc::Rc;
@@ -31,14 +30,14 @@ const OWN: [&str; 6] = [
 ];
 
 /// Work instead of the response, where what is kept answers.
-pub fn receive<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
-    turn: &Turn,
+pub fn receive(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
     request: &Request<'_>,
     mut lease: Box<Lease>,
     (head, lines): (&mut Head, &Lines),
-    backend: &mut Backend<D::Exchange>,
-) -> Option<Work<D>> {
+    backend: &mut Backend,
+) -> Option<HandlerOutcome> {
     let now = SystemTime::now();
     let route = lease.route.clone();
     let rules = &route.settings.cache;
@@ -54,13 +53,13 @@ pub fn receive<D: Dispatch>(
     };
     // As the client will see it: `Header` and `Expires` rules have their say.
     let block = [&head.lines[..], &[]];
-    let ruled = header_rules::of_response(shared, turn, |give| give(request), status, block);
+    let ruled = header_rules::of_response(shared, context, |give| give(request), status, block);
     let said = ruled.as_deref().unwrap_or(&head.lines);
     if let (304, Some(old)) = (status, &old) {
         let page = freshened(shared, request, &lease, old, said, now);
         return Some(answer::work(
             shared,
-            turn,
+            context,
             request,
             &route,
             &page,
@@ -76,7 +75,7 @@ pub fn receive<D: Dispatch>(
         };
         return Some(answer::work(
             shared,
-            turn,
+            context,
             request,
             &route,
             &old,
@@ -114,19 +113,19 @@ pub fn receive<D: Dispatch>(
 }
 
 /// What is kept, where the program gave no answer at all; `status`: what a client is told then.
-pub fn rescue<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
-    turn: &Turn,
+pub fn rescue(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
     request: &Request<'_>,
     lease: &Lease,
     status: u16,
-) -> Option<Work<D>> {
+) -> Option<HandlerOutcome> {
     lease.fail(status);
     let Kind::Fill(Some(old)) = &lease.kind else {
         return None;
     };
     let helps = old.helps(SystemTime::now());
-    helps.then(|| answer::work(shared, turn, request, &lease.route, old, Part::Stale))
+    helps.then(|| answer::work(shared, context, request, &lease.route, old, Part::Stale))
 }
 
 /// RFC 9111 section 4.4.
@@ -144,8 +143,8 @@ fn invalidate(lease: &Lease, status: u16, lines: &Lines, block: &[u8]) {
 }
 
 /// The page with what a 304 said about it (RFC 9111 section 4.3.4), in the old one's place.
-fn freshened<D: Dispatch>(
-    shared: &Rc<Shared<D>>,
+fn freshened(
+    shared: &Rc<Shared>,
     request: &Request<'_>,
     lease: &Lease,
     old: &Rc<Page>,

@@ -2,14 +2,13 @@
 
 use super::lease::Lease;
 use super::receive::receive;
-use crate::dispatch::Dispatch;
 use crate::handler::Said;
+use crate::handling::{self, HandlerOutcome};
 use crate::lines;
-use crate::owned::Owned;
+use crate::owned_request::OwnedRequest;
 use crate::request::{Protocol, Request};
+use crate::request_context::RequestContext;
 use crate::shared::Shared;
-use crate::turn::Turn;
-use crate::work::{self, Work};
 use mehari_pool::Body;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -18,22 +17,27 @@ use std::task::Poll;
 /// Asked of the program at a time.
 const ROOM: usize = 64 * 1024;
 
-pub fn begin<D: Dispatch>(shared: &Rc<Shared<D>>, request: &Request<'_>, lease: Box<Lease>) {
-    let owned = Owned::of(request, lease.fields(request));
+pub fn begin(shared: &Rc<Shared>, request: &Request<'_>, lease: Box<Lease>) {
+    let owned = OwnedRequest::of(request, lease.fields(request));
     let shared = shared.clone();
     tokio::task::spawn_local(async move {
         // It counts as a request while it is under way, as any other that has a worker.
-        let mut turn = Turn::begin(&shared, Protocol::Http11, false);
-        turn.settings = Some(lease.route.settings.clone());
-        run(&shared, &turn, &owned, lease).await;
+        let mut context = RequestContext::begin(&shared, Protocol::Http11, false);
+        context.settings = Some(lease.route.settings.clone());
+        run(&shared, &context, &owned, lease).await;
         shared.request_ends(0);
     });
 }
 
-async fn run<D: Dispatch>(shared: &Rc<Shared<D>>, turn: &Turn, owned: &Owned, lease: Box<Lease>) {
+async fn run(
+    shared: &Rc<Shared>,
+    context: &RequestContext,
+    owned: &OwnedRequest,
+    lease: Box<Lease>,
+) {
     let route = lease.route.clone();
-    let work = owned.with(|request| work::begin(shared, request, &route, Body::Empty));
-    let Work::Backend(mut backend) = work else {
+    let work = owned.with(|request| handling::begin(shared, request, &route, Body::Empty));
+    let HandlerOutcome::Backend(mut backend) = work else {
         return;
     };
     let Ok(Said::Response(mut head)) = poll_fn(|cx| backend.poll_head(cx)).await else {
@@ -44,7 +48,7 @@ async fn run<D: Dispatch>(shared: &Rc<Shared<D>>, turn: &Turn, owned: &Owned, le
     };
     let answered = owned.with(|request| {
         let response = (&mut head, &lines);
-        receive(shared, turn, request, lease, response, &mut backend)
+        receive(shared, context, request, lease, response, &mut backend)
     });
     if answered.is_some() {
         return;

@@ -7,15 +7,14 @@ use super::program::{is_set, offers};
 use super::variants::{Found, Key, Variant, Whole};
 use super::{accept, vary};
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
 use crate::handler::file::resource::Resource;
 use crate::handler::file::{self, body::FileBody, Conditions, FileTarget, Files, Verdict};
 use crate::handler::{Backend, Later};
+use crate::handling::HandlerOutcome;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::Route;
 use crate::shared::Shared;
-use crate::work::Work;
 use mehari_config::{Coding, Settings};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,28 +23,28 @@ use std::sync::Arc;
 const MOST: u64 = 64 << 20;
 
 /// Answers with a file where filters may be configured.
-pub fn answer<D: Dispatch>(
-    shared: &Shared<D>,
+pub fn answer(
+    shared: &Shared,
     request: &Request<'_>,
     route: &Route,
     target: &FileTarget,
-) -> Result<Work<D>, Problem> {
+) -> Result<HandlerOutcome, Problem> {
     let settings = &route.settings;
     let files = &shared.files;
     let plainly = || file::answer(request, target, settings, files);
     if settings.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
-        return plainly().map(Work::Answer);
+        return plainly().map(HandlerOutcome::Answer);
     }
     let resource = target.resource(None, settings, files)?;
     let Some(coding) = coding(request, settings, target, &resource) else {
-        return plainly().map(Work::Answer);
+        return plainly().map(HandlerOutcome::Answer);
     };
     let varied = |mut answer: Answer| {
         let told = target.has_neighbours() || is_set(request, settings, "dont-vary");
         if !told && matches!(answer.status, 200 | 206 | 304) {
             answer.lines.extend_from_slice(vary::LINE);
         }
-        Work::Answer(answer)
+        HandlerOutcome::Answer(answer)
     };
     // A neighbour that somebody has made is the file's own business.
     let Some(coding) = coding.filter(|coding| !target.has_neighbour(*coding)) else {
@@ -58,24 +57,24 @@ pub fn answer<D: Dispatch>(
         None => Rc::new(resource.coded(coding, None)),
     };
     match Conditions::of(request).verdict(&coded) {
-        Verdict::Failed => return Ok(Work::Answer(file::bare(412, &coded))),
-        Verdict::Unchanged => return Ok(Work::Answer(file::bare(304, &coded))),
+        Verdict::Failed => return Ok(HandlerOutcome::Answer(file::bare(412, &coded))),
+        Verdict::Unchanged => return Ok(HandlerOutcome::Answer(file::bare(304, &coded))),
         Verdict::Ranges(_) => return plainly().map(varied),
         Verdict::Whole => {}
     }
     if let Some(variant) = known {
-        return Ok(Work::Answer(whole(&variant, files)));
+        return Ok(HandlerOutcome::Answer(whole(&variant, files)));
     }
     let key = Key::new(&resource, coding, level);
     match shared.variants.find(&key) {
         Found::Variant(variant) => {
             resource.variants.note(coding, level, &variant);
-            Ok(Work::Answer(whole(&variant, files)))
+            Ok(HandlerOutcome::Answer(whole(&variant, files)))
         }
         Found::Useless => plainly().map(varied),
         Found::Nothing => {
             let made = shared.variants.make(key, resource.clone());
-            let Work::Answer(plain) = plainly().map(varied)? else {
+            let HandlerOutcome::Answer(plain) = plainly().map(varied)? else {
                 return Err(file::GONE);
             };
             let files = files.clone();
@@ -85,7 +84,7 @@ pub fn answer<D: Dispatch>(
                     None => Ok(plain),
                 }
             });
-            Ok(Work::Backend(Backend::Later(later)))
+            Ok(HandlerOutcome::Backend(Backend::Later(later)))
         }
     }
 }

@@ -5,7 +5,6 @@
 //! all it has said.
 
 use super::encoder::Encoder;
-use crate::dispatch::Exchange;
 use crate::handler::{Backend, Fault};
 use mehari_config::Coding;
 use std::future::Future;
@@ -21,8 +20,8 @@ const BATCH: usize = 256 * 1024;
 /// Asked of the program at a time.
 const ROOM: usize = 64 * 1024;
 
-pub struct Filtered<P> {
-    inner: Backend<P>,
+pub struct Filtered {
+    inner: Backend,
     stage: Stage,
     /// Said by the program, not compressed yet.
     plain: Vec<u8>,
@@ -52,9 +51,9 @@ enum Step {
     Finish,
 }
 
-impl<P: Exchange> Filtered<P> {
+impl Filtered {
     /// For a body that is still to come.
-    pub fn begin(coding: Coding, level: u32) -> io::Result<impl FnOnce(Backend<P>) -> Filtered<P>> {
+    pub fn begin(coding: Coding, level: u32) -> io::Result<impl FnOnce(Backend) -> Filtered> {
         let encoder = Encoder::new(coding, level, None)?;
         Ok(move |inner| Filtered {
             stage: Stage::Encoding(Box::new(encoder)),
@@ -63,7 +62,7 @@ impl<P: Exchange> Filtered<P> {
     }
 
     /// For a body that is there as it is to be sent.
-    pub fn holding(inner: Backend<P>, ready: Vec<u8>) -> Filtered<P> {
+    pub fn holding(inner: Backend, ready: Vec<u8>) -> Filtered {
         Filtered {
             inner,
             stage: Stage::Done,
@@ -76,17 +75,17 @@ impl<P: Exchange> Filtered<P> {
     }
 
     /// Gives it the whole body of the program, which has been read.
-    pub fn fed(mut self, plain: Vec<u8>) -> Filtered<P> {
+    pub fn fed(mut self, plain: Vec<u8>) -> Filtered {
         self.plain = plain;
         self.end = Some(Ok(()));
         self
     }
 
-    pub fn inner(&self) -> &Backend<P> {
+    pub fn inner(&self) -> &Backend {
         &self.inner
     }
 
-    pub fn inner_mut(&mut self) -> &mut Backend<P> {
+    pub fn inner_mut(&mut self) -> &mut Backend {
         &mut self.inner
     }
 

@@ -3,7 +3,6 @@
 use super::encoder;
 use super::filtered::{Filtered, IN_PLACE};
 use super::{accept, vary};
-use crate::dispatch::Exchange;
 use crate::handler::Backend;
 use crate::lines::{self, Lines};
 use crate::request::Request;
@@ -154,12 +153,12 @@ fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// Does what was planned: changes the header, and puts the filter between program and client.
-pub async fn apply<P: Exchange>(
+pub async fn apply(
     plan: Plan,
     to_head: bool,
     head: &mut Head,
     lines: &mut Lines,
-    backend: &mut Backend<P>,
+    backend: &mut Backend,
 ) {
     let coding = match plan.coding {
         None => None,
@@ -189,11 +188,11 @@ pub async fn apply<P: Exchange>(
 }
 
 /// The coding that is used after all: a body that is short, or does not shrink, goes as it is.
-fn put_between<P: Exchange>(
+fn put_between(
     plan: &Plan,
     coding: Coding,
     small: Option<Vec<u8>>,
-    backend: &mut Backend<P>,
+    backend: &mut Backend,
 ) -> Option<Coding> {
     let Some(bytes) = small else {
         return match Filtered::begin(coding, plan.level) {
@@ -222,7 +221,7 @@ fn put_between<P: Exchange>(
 }
 
 /// All of a body that is there already; `None`: it is not, or something is wrong with it.
-async fn read_complete<P: Exchange>(backend: &mut Backend<P>) -> Option<Vec<u8>> {
+async fn read_complete(backend: &mut Backend) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let whole = poll_fn(|cx| loop {
         match backend.poll_body(cx, &mut bytes, usize::MAX) {

@@ -1,6 +1,6 @@
 //! Edge Lua: scripts a site has asked about its requests, run here between everybody else's.
 //!
-//! `http1` and `http2` come here instead of to `gate` ([`admit`]) and before they send a head ([`respond`]). A site
+//! `codec::h1` and `codec::h2` come here instead of to `access` ([`admit`]) and before they send a head ([`respond`]). A site
 //! without scripts passes at once. `mehari_edge` runs the scripts and knows no server; what of a request they see is
 //! `visit`, what becomes of what they changed is `outcome`, what they send is `content`.
 

@@ -1,7 +1,7 @@
 //! Requests for Perl: which header fields a program may see, and the call the pool gets.
 
 use crate::canonical;
-use crate::dispatch::Dispatch;
+use crate::dispatch::{PerlExchange, PerlPool};
 use crate::request::{path_of, Field, Request, Table};
 use crate::route::{Outcome, Route};
 use crate::trace;
@@ -11,13 +11,13 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
 /// Gives a complete request to the pool.
-pub fn submit<D: Dispatch>(
-    pool: &D,
+pub fn submit(
+    pool: &PerlPool,
     request: &Request<'_>,
     route: &Route,
     site: &Site,
     body: Body<'_>,
-) -> D::Exchange {
+) -> PerlExchange {
     with_call(request, route, site, body, |mut call| {
         if let Task::Script {
             rung: Rung::Cgi,

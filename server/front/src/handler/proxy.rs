@@ -20,7 +20,6 @@ pub use exchange::Exchange;
 pub use reader::{Reader, Step};
 pub use reply::Http;
 
-use crate::dispatch::Dispatch;
 use crate::handler::{fastcgi, gateway};
 use crate::problem::Problem;
 use crate::request::Request;
@@ -43,8 +42,8 @@ const NOT_STARTED: Problem = Problem::refused(503, "a FastCGI script that cannot
 const UNKNOWN: Problem = Problem::refused(503, "the configuration has no such back end any more");
 
 /// Gives a complete request to the back ends of its route. `path`: what is asked of them.
-pub fn start<D: Dispatch>(
-    shared: &Shared<D>,
+pub fn start(
+    shared: &Shared,
     request: &Request<'_>,
     route: &Route,
     site: &Site,
@@ -94,11 +93,7 @@ pub fn start<D: Dispatch>(
 }
 
 /// The processes of the script that the route leads to.
-fn script<D: Dispatch>(
-    shared: &Shared<D>,
-    asked: &Asked,
-    route: &Route,
-) -> Result<Rc<Group>, Problem> {
+fn script(shared: &Shared, asked: &Asked, route: &Route) -> Result<Rc<Group>, Problem> {
     let file = Path::new(OsStr::from_bytes(&route.file));
     shared.upstreams.script(file).map_err(|error| {
         let text = format!("{}: cannot be started: {error}", file.display());

@@ -1,7 +1,6 @@
 //! The elements by name: what each appends to the page, and what it changes.
 
 use super::render::{Document, Manner, Render, Wrong};
-use crate::dispatch::Dispatch;
 use crate::path::resolved;
 use base64::Engine;
 use mehari_config::escaped;
@@ -9,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 type Attributes = [(String, Vec<u8>)];
 
-impl<D: Dispatch> Render<D> {
+impl Render {
     pub(super) async fn element(
         &self,
         name: &str,

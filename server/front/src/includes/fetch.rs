@@ -3,17 +3,16 @@
 use super::page::Page;
 use super::render::{Document, Render};
 use super::{are_for, bytes, read, MOST};
+use crate::access::{self, Admission};
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
-use crate::gate::{self, Admission};
 use crate::handed_back;
 use crate::handler::{Backend, Said};
-use crate::owned::Owned;
+use crate::handling::{self, HandlerOutcome};
+use crate::owned_request::OwnedRequest;
 use crate::request::{path_of, Protocol, Redirect, Request};
+use crate::request_context::RequestContext;
 use crate::route::{Outcome, Route};
 use crate::shared::Shared;
-use crate::turn::Turn;
-use crate::work::{self, Work};
 use mehari_pool::{Body, Passed};
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -28,31 +27,35 @@ pub enum Fetched {
 }
 
 /// A turn that is counted while it lasts.
-struct Counted<D: Dispatch> {
-    shared: Rc<Shared<D>>,
-    turn: Turn,
+struct Counted {
+    shared: Rc<Shared>,
+    context: RequestContext,
 }
 
-impl<D: Dispatch> Drop for Counted<D> {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.shared.request_ends(0);
     }
 }
 
-impl<D: Dispatch> Render<D> {
+impl Render {
     /// The status of a refusal instead.
     pub async fn ask(&self, target: Vec<u8>) -> Result<Fetched, u16> {
         let (counted, route) = self.admitted(target).await?;
         match route.settings.runs_phases() {
-            true => self.answered(&counted.turn, &route).await,
-            false => self.file_or_answer(&counted.turn, &route).await,
+            true => self.answered(&counted.context, &route).await,
+            false => self.file_or_answer(&counted.context, &route).await,
         }
     }
 
     /// Where no Perl has a say, or has had it.
-    async fn file_or_answer(&self, turn: &Turn, route: &Rc<Route>) -> Result<Fetched, u16> {
+    async fn file_or_answer(
+        &self,
+        context: &RequestContext,
+        route: &Rc<Route>,
+    ) -> Result<Fetched, u16> {
         let Outcome::File(file) = &route.outcome else {
-            return self.answered(turn, route).await;
+            return self.answered(context, route).await;
         };
         let files = &self.shared.files;
         let resource = file.resource(None, &route.settings, files);
@@ -62,7 +65,7 @@ impl<D: Dispatch> Render<D> {
             return Ok(Fetched::Bytes(bytes.to_vec()));
         }
         let page = read(&self.shared, &resource, &route.settings).await?;
-        let path = turn.redirect.as_ref().map(|to| path_of(&to.target));
+        let path = context.redirect.as_ref().map(|to| path_of(&to.target));
         let document = Document::of(path.unwrap_or_default(), route);
         Ok(Fetched::Page(page, document))
     }
@@ -78,37 +81,39 @@ impl<D: Dispatch> Render<D> {
         }
     }
 
-    async fn admitted(&self, target: Vec<u8>) -> Result<(Counted<D>, Rc<Route>), u16> {
-        let turn = Turn::begin(&self.shared, Protocol::Http11, false);
+    async fn admitted(&self, target: Vec<u8>) -> Result<(Counted, Rc<Route>), u16> {
+        let context = RequestContext::begin(&self.shared, Protocol::Http11, false);
         let mut counted = Counted {
             shared: self.shared.clone(),
-            turn,
+            context,
         };
-        let turn = &mut counted.turn;
-        turn.host = self.base.host();
+        let context = &mut counted.context;
+        context.host = self.base.host();
         let mut notes = self.base.notes();
         notes.led_on();
         notes.is_within = true;
         for (name, value) in self.variables.borrow().own() {
             notes.set(name, value.to_vec());
         }
-        turn.notes = Some(Box::new(notes));
+        context.notes = Some(Box::new(notes));
         let asked = self.base.with(|request| request.target.to_vec());
-        turn.redirect = Some(Redirect {
+        context.redirect = Some(Redirect {
             target,
             from: None,
             status: 200,
             count: 0,
             keeps_request: true,
         });
-        let ask = |turn: &Turn, remarks: &mut gate::Remarks| {
-            self.with(turn, |request| gate::pass(&self.shared, request, remarks))
+        let ask = |context: &RequestContext, remarks: &mut access::Remarks| {
+            self.with(context, |request| {
+                access::evaluate(&self.shared, request, remarks)
+            })
         };
-        let admission = gate::admit(&self.shared, turn, &asked, ask).await;
+        let admission = access::admit(&self.shared, context, &asked, ask).await;
         match admission.map_err(|problem| problem.status)? {
             Admission::To(route) if is_for_tls_only(&route, &self.base) => Err(403),
             Admission::To(route) => {
-                turn.settings = Some(route.settings.clone());
+                context.settings = Some(route.settings.clone());
                 Ok((counted, route))
             }
             Admission::Status(status) => Err(status),
@@ -117,17 +122,19 @@ impl<D: Dispatch> Render<D> {
     }
 
     /// What a program answers, or a back end, or the server for itself.
-    async fn answered(&self, turn: &Turn, route: &Rc<Route>) -> Result<Fetched, u16> {
+    async fn answered(&self, context: &RequestContext, route: &Rc<Route>) -> Result<Fetched, u16> {
         let shared = &self.shared;
-        let mut work = self.with(turn, |request| {
-            work::begin(shared, request, route, Body::Empty)
+        let mut work = self.with(context, |request| {
+            handling::begin(shared, request, route, Body::Empty)
         });
         loop {
             work = match work {
-                Work::Answer(answer) => return whole(answer).map(Fetched::Bytes),
+                HandlerOutcome::Answer(answer) => return whole(answer).map(Fetched::Bytes),
                 // A script's own redirect: the page shows what it leads to, or where.
-                Work::Elsewhere(..) => return Err(302),
-                Work::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx)).await {
+                HandlerOutcome::Elsewhere(..) => return Err(302),
+                HandlerOutcome::Backend(mut backend) => match poll_fn(|cx| backend.poll_head(cx))
+                    .await
+                {
                     Err(fault) => return Err(fault.status()),
                     Ok(Said::Response(head)) if (300..400).contains(&head.status) => {
                         return Err(head.status)
@@ -137,10 +144,16 @@ impl<D: Dispatch> Render<D> {
                     Ok(Said::Page(status)) => return Err(status),
                     // Perl leaves the file to the front, and it is this page's part as any other.
                     Ok(Said::Passed(passed, _)) if is_left_alone(&passed) && is_file(route) => {
-                        return Box::pin(self.file_or_answer(turn, route)).await;
+                        return Box::pin(self.file_or_answer(context, route)).await;
                     }
-                    Ok(Said::Passed(passed, body)) => self.with(turn, |request| {
-                        handed_back::work(shared, request, turn.settings.as_deref(), *passed, body)
+                    Ok(Said::Passed(passed, body)) => self.with(context, |request| {
+                        handed_back::work(
+                            shared,
+                            request,
+                            context.settings.as_deref(),
+                            *passed,
+                            body,
+                        )
                     }),
                     Ok(Said::Elsewhere(_) | Said::Upgrade(_)) => return Err(302),
                 },
@@ -148,14 +161,17 @@ impl<D: Dispatch> Render<D> {
         }
     }
 
-    fn with<R>(&self, turn: &Turn, what: impl FnOnce(&Request<'_>) -> R) -> R {
-        let notes = turn.notes.as_deref();
+    fn with<R>(&self, context: &RequestContext, what: impl FnOnce(&Request<'_>) -> R) -> R {
+        let notes = context.notes.as_deref();
         self.base.with(|request| {
-            let resource = turn.redirect.as_ref().map(|redirect| &redirect.target[..]);
+            let resource = context
+                .redirect
+                .as_ref()
+                .map(|redirect| &redirect.target[..]);
             what(&Request {
                 resource: resource.unwrap_or(request.resource),
-                redirect: turn.redirect.as_ref(),
-                virtual_host: turn.host,
+                redirect: context.redirect.as_ref(),
+                virtual_host: context.host,
                 notes,
                 ..*request
             })
@@ -164,7 +180,7 @@ impl<D: Dispatch> Render<D> {
 }
 
 /// `SSLRequireSSL` of the part's own place.
-fn is_for_tls_only(route: &Route, base: &Owned) -> bool {
+fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
     route.settings.require_tls && base.with(|request| request.peer.tls.is_none())
 }
 
@@ -190,7 +206,7 @@ fn whole(answer: Answer) -> Result<Vec<u8>, u16> {
     }
 }
 
-async fn body<P: crate::dispatch::Exchange>(backend: &mut Backend<P>) -> Result<Vec<u8>, u16> {
+async fn body(backend: &mut Backend) -> Result<Vec<u8>, u16> {
     let mut whole = Vec::new();
     poll_fn(|cx| loop {
         match backend.poll_body(cx, &mut whole, ROOM) {

@@ -7,10 +7,9 @@ use super::fetch::Fetched;
 use super::page::{Page, Part, ELEMENTS};
 use super::variables::{PageFacts, Variables};
 use super::MOST;
-use crate::dispatch::Dispatch;
 use crate::facts::RequestFacts;
 use crate::log::Origin;
-use crate::owned::Owned;
+use crate::owned_request::OwnedRequest;
 use crate::route::Route;
 use crate::shared::Shared;
 use mehari_config::{escaped, LogLevel, Settings};
@@ -26,9 +25,9 @@ const DEEPEST: u32 = 16;
 /// How long the loop is held before others have their turn.
 const SLICE: Duration = Duration::from_millis(2);
 
-pub struct Render<D: Dispatch> {
-    pub shared: Rc<Shared<D>>,
-    pub base: Owned,
+pub struct Render {
+    pub shared: Rc<Shared>,
+    pub base: OwnedRequest,
     /// Of all pages together, as in Apache.
     pub variables: RefCell<Variables>,
     depth: Cell<u32>,
@@ -87,8 +86,8 @@ impl Manner {
 /// Why an element came to nothing.
 pub type Wrong = String;
 
-impl<D: Dispatch> Render<D> {
-    pub fn new(shared: Rc<Shared<D>>, base: Owned, variables: Variables) -> Render<D> {
+impl Render {
+    pub fn new(shared: Rc<Shared>, base: OwnedRequest, variables: Variables) -> Render {
         Render {
             shared,
             base,

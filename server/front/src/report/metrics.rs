@@ -2,7 +2,6 @@
 
 use super::text;
 use crate::answer::Answer;
-use crate::dispatch::Dispatch;
 use crate::meters::{Meters, BOUNDS_US};
 use crate::request::Request;
 use crate::shared::Shared;
@@ -10,7 +9,7 @@ use mehari_pool::TeamStatus;
 use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
-pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Answer {
+pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
     let accept = request.field("accept").unwrap_or_default();
     let open = memchr::memmem::find(accept, b"application/openmetrics-text").is_some();
     let mut page = Page {
@@ -58,7 +57,7 @@ impl Page {
     }
 }
 
-fn write<D: Dispatch>(shared: &Shared<D>, page: &mut Page) {
+fn write(shared: &Shared, page: &mut Page) {
     let counts = &shared.counts;
     if let Some(meters) = &*shared.meters.borrow() {
         durations(meters, page);

@@ -2,14 +2,13 @@
 
 use super::text;
 use crate::answer::Answer;
-use crate::dispatch::Dispatch;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_pool::PoolStatus;
 use std::fmt::Write;
 use std::time::SystemTime;
 
-pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Answer {
+pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
     let query = request.query();
     let auto = query
         .split(|&byte| byte == b'&')
@@ -35,7 +34,7 @@ pub fn answer<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Answer 
 type Figures = Vec<(&'static str, String)>;
 
 /// In Apache's order and by Apache's names.
-fn figures<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>) -> Figures {
+fn figures(shared: &Shared, request: &Request<'_>) -> Figures {
     let now = SystemTime::now();
     let uptime = now
         .duration_since(shared.started)

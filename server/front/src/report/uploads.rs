@@ -3,7 +3,6 @@
 
 use super::text;
 use crate::answer::Answer;
-use crate::dispatch::Dispatch;
 use crate::request::Request;
 use crate::shared::Shared;
 use crate::uploads::{self, Progress};
@@ -11,11 +10,7 @@ use mehari_config::UploadFormat;
 
 const FRESH: &[u8] = b"Pragma: no-cache\r\nExpires: Thu, 19 Nov 1981 08:52:00 GMT\r\n";
 
-pub fn answer<D: Dispatch>(
-    shared: &Shared<D>,
-    request: &Request<'_>,
-    format: UploadFormat,
-) -> Answer {
+pub fn answer(shared: &Shared, request: &Request<'_>, format: UploadFormat) -> Answer {
     let Some(id) = uploads::id(request.fields.iter().copied(), request.query()) else {
         let said = "expected X-Progress-ID, in the header or the query\n";
         return text(400, "text/plain; charset=utf-8", said.into());

@@ -1,7 +1,7 @@
 //! What comes of a rule's target: another query, an address elsewhere, a back end.
 
+use crate::access::absolute;
 use crate::facts::RequestFacts;
-use crate::gate::absolute;
 use mehari_config::{escaped, BackEndStart, Flags, Piece, Text};
 
 use super::target::{escape_target, has_scheme, with_query};

@@ -1,4 +1,4 @@
-//! Homes of the machine's users, for `UserDir`: what the gate has asked for beforehand, off the loop.
+//! Homes of the machine's users, for `UserDir`: what the access phase has asked for beforehand, off the loop.
 
 use crate::names;
 use std::cell::RefCell;

@@ -1,6 +1,6 @@
 //! Which host a request is for: worked out once for each Host field's text, then a look into a table.
 
-use crate::http1::head::split_port;
+use crate::codec::h1::head::split_port;
 use crate::request::Peer;
 use mehari_config::Site;
 use std::cell::RefCell;

@@ -8,7 +8,6 @@ use super::htaccess::HtaccessTable;
 use super::links::may_follow;
 use super::mapping::{map, percent_encode, Mapping};
 use super::{program, proxied, walk, ActedFor, Outcome, Route};
-use crate::dispatch::Dispatch;
 use crate::handler::file::FileTarget;
 use crate::notes::Notes;
 use crate::path::Path;
@@ -93,9 +92,9 @@ pub fn cold(
 }
 
 /// The same for one request, with every `<If>` it meets, and what rules have noted of it.
-pub fn find_for<D: Dispatch>(
+pub fn find_for(
     site: &Site,
-    shared: &Shared<D>,
+    shared: &Shared,
     request: &Request<'_>,
     notes: &Notes,
     facts: Option<&dyn Facts>,

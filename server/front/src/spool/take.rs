@@ -20,7 +20,6 @@ impl Spool {
         if self.filed() > 0 {
             return self.poll_window(cx, most).map_ok(Some);
         }
-        // The file is empty: the pages it has are used again.
         (self.written, self.taken) = (0, 0);
         let bytes = std::mem::take(&mut self.memory);
         Poll::Ready(Ok((!bytes.is_empty()).then_some(bytes)))
@@ -29,7 +28,7 @@ impl Spool {
     fn poll_window(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<io::Result<Vec<u8>>> {
         if self.reading.is_none() {
             if let Some(window) = self.read_now(most)? {
-                self.taken += window.len() as u64;
+                self.take(window.len());
                 return Poll::Ready(Ok(window));
             }
         }
@@ -39,8 +38,16 @@ impl Spool {
         let read = ready!(Pin::new(reading).poll(cx));
         self.reading = None;
         let window = read.map_err(io::Error::other)??;
-        self.taken += window.len() as u64;
+        self.take(window.len());
         Poll::Ready(Ok(window))
+    }
+
+    /// Notes that bytes have been read. The pages of a file that is empty by that are used again.
+    fn take(&mut self, count: usize) {
+        self.taken += count as u64;
+        if self.filed() == 0 && self.writing.is_none() {
+            (self.written, self.taken) = (0, 0);
+        }
     }
 
     /// A window out of the page cache, or `None` and a thread that reads it.

@@ -174,10 +174,7 @@ pub fn cgi() -> Cgi {
     Cgi::new(limits, "Mehari", log)
 }
 
-async fn answer(
-    handle: Handle<pool::StandIn>,
-    mut questions: tokio::sync::mpsc::UnboundedReceiver<Question>,
-) {
+async fn answer(handle: Handle, mut questions: tokio::sync::mpsc::UnboundedReceiver<Question>) {
     while let Some(question) = questions.recv().await {
         match question {
             Question::Stats(asked) => {

@@ -1,10 +1,11 @@
 //! A stand-in for the workers: answers by script name, keeps what it was asked.
 
-use mehari_front::{Dispatch, Exchange};
+use mehari_front::{PerlPool, StandInExchange};
 use mehari_pool::script_head::ScriptHead;
 use mehari_pool::{Body, Call, Fault, Head, Task};
 use std::collections::VecDeque;
 use std::io::Read;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
@@ -30,10 +31,14 @@ pub struct Said {
     worker: Option<u32>,
 }
 
-impl Dispatch for StandIn {
-    type Exchange = Said;
+impl From<StandIn> for PerlPool {
+    fn from(pool: StandIn) -> PerlPool {
+        PerlPool::StandIn(Rc::new(pool))
+    }
+}
 
-    fn submit(&self, call: Call<'_>) -> Said {
+impl mehari_front::StandIn for StandIn {
+    fn submit(&self, call: Call<'_>) -> Box<dyn StandInExchange> {
         let text = describe(&call);
         self.heard.lock().expect("one user").push(text.clone());
         let name = match call.task {
@@ -43,12 +48,8 @@ impl Dispatch for StandIn {
             Task::Front { .. } => b"front",
             Task::Connection => b"connection",
         };
-        answer(
-            std::str::from_utf8(name).unwrap_or(""),
-            text,
-            call,
-            &self.freed,
-        )
+        let name = std::str::from_utf8(name).unwrap_or("");
+        Box::new(answer(name, text, call, &self.freed))
     }
 }
 
@@ -200,7 +201,7 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
     }
 }
 
-impl Exchange for Said {
+impl StandInExchange for Said {
     fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
         match self.silent {
             true => Poll::Pending,

@@ -2,37 +2,36 @@
 
 use super::visit::{LateRequest, Seen};
 use super::{content, outcome};
+use crate::access::{self, Admission, Decision, Lead, Remarks};
 use crate::answer::{Answer, Content};
-use crate::dispatch::Dispatch;
-use crate::gate::{self, Admission, Lead, Passage, Remarks};
 use crate::notes::Notes;
 use crate::path::{merge_slashes, resolved};
 use crate::problem::Problem;
 use crate::request::{Redirect, REDIRECTS};
+use crate::request_context::RequestContext;
 use crate::route::Route;
 use crate::shared::Shared;
-use crate::turn::Turn;
 use mehari_config::{Host, LogLevel, Settings};
 use mehari_edge::{Ended, Failure, Source, Stage, Visit};
 use outcome::Led;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Asks the gate, and the scripts before and behind it. `ask` and `look` know the request: the one asks
-/// [`gate::pass`], the other makes something of it.
-pub async fn admit<D: Dispatch>(
-    shared: &Shared<D>,
-    turn: &mut Turn,
+/// Asks the access phase, and the scripts before and behind it. `ask` and `look` know the request: the one asks
+/// [`access::evaluate`], the other makes something of it.
+pub async fn admit(
+    shared: &Shared,
+    context: &mut RequestContext,
     asked: &[u8],
-    ask: impl Fn(&Turn, &mut Remarks) -> Result<Passage, Problem>,
-    look: impl Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>)),
+    ask: impl Fn(&RequestContext, &mut Remarks) -> Result<Decision, Problem>,
+    look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
 ) -> Result<Admission, Problem> {
     let within = |redirect: &Redirect| !redirect.keeps_request;
-    if !shared.lua.is_used() || turn.redirect.as_ref().is_some_and(within) {
-        return gate::admit(shared, turn, asked, ask).await;
+    if !shared.lua.is_used() || context.redirect.as_ref().is_some_and(within) {
+        return access::admit(shared, context, asked, ask).await;
     }
     let site = shared.site();
-    let host = site.host(turn.host);
+    let host = site.host(context.host);
     let base = shared.lua.base(host);
     let mut attraction = Attraction {
         shared,
@@ -44,14 +43,14 @@ pub async fn admit<D: Dispatch>(
     loop {
         let scripts = host.rules.lua.as_deref().unwrap_or_default();
         match attraction
-            .ask(turn, Stage::RawUrl, scripts, &base, None)
+            .ask(context, Stage::RawUrl, scripts, &base, None)
             .await
         {
             Asked::GoOn => {}
             Asked::Again => continue,
             Asked::Admitted(admission) => return Ok(admission),
         }
-        let mut admission = gate::admit(shared, turn, asked, &ask).await?;
+        let mut admission = access::admit(shared, context, asked, &ask).await?;
         let Admission::To(route) = &admission else {
             return Ok(admission);
         };
@@ -59,29 +58,34 @@ pub async fn admit<D: Dispatch>(
         if scripts.is_empty() {
             return Ok(admission);
         }
-        let (settings, before) = (route.settings.clone(), led(turn));
+        let (settings, before) = (route.settings.clone(), led(context));
         let route = route.clone();
-        let asked_for =
-            attraction.ask(turn, Stage::PhysicalPath, &scripts, &settings, Some(&route));
+        let asked_for = attraction.ask(
+            context,
+            Stage::PhysicalPath,
+            &scripts,
+            &settings,
+            Some(&route),
+        );
         match asked_for.await {
             Asked::GoOn => {}
             Asked::Again => continue,
             Asked::Admitted(admission) => return Ok(admission),
         }
-        if led(turn) != before {
-            admission = gate::admit(shared, turn, asked, &ask).await?;
+        if led(context) != before {
+            admission = access::admit(shared, context, asked, &ask).await?;
         }
         return Ok(admission);
     }
 }
 
 /// Where the request leads: where a rule or a script led it, and the file.
-fn led(turn: &Turn) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-    let target = turn
+fn led(context: &RequestContext) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let target = context
         .redirect
         .as_ref()
         .map(|redirect| redirect.target.clone());
-    let mapped = turn
+    let mapped = context
         .notes
         .as_ref()
         .and_then(|notes| notes.edge.mapped.clone());
@@ -94,19 +98,19 @@ enum Asked {
     Admitted(Admission),
 }
 
-struct Attraction<'a, D: Dispatch, L> {
-    shared: &'a Shared<D>,
+struct Attraction<'a, L> {
+    shared: &'a Shared,
     host: &'a Host,
     asked: &'a [u8],
     look: L,
     restarts: u32,
 }
 
-impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, D, L> {
+impl<L: Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_, L> {
     /// Asks one script after another, until one decides.
     async fn ask(
         &mut self,
-        turn: &mut Turn,
+        context: &mut RequestContext,
         stage: Stage,
         scripts: &[PathBuf],
         settings: &Arc<Settings>,
@@ -114,33 +118,35 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_,
     ) -> Asked {
         for file in scripts.iter() {
             let lua = &self.shared.lua;
-            let visit = self.visit(turn, stage);
-            let look = |what: &mut dyn FnMut(&dyn Source)| self.show(turn, route, what);
+            let visit = self.visit(context, stage);
+            let look = |what: &mut dyn FnMut(&dyn Source)| self.show(context, route, what);
             let (ended, mut visit) = lua
                 .run(&self.shared.clock, file, settings, visit, look)
                 .await;
-            self.log_printed(turn, &visit);
+            self.log_printed(context, &visit);
             let decided = match ended {
                 Ok(Ended::Answer(status)) => {
-                    outcome::note_request(&mut turn.notes, &visit);
-                    turn.settings = Some(settings.clone());
+                    outcome::note_request(&mut context.notes, &visit);
+                    context.settings = Some(settings.clone());
                     let content = match visit.body.take() {
                         Some(pieces) => content::of(&self.shared.files, pieces).await.map(Some),
                         None => Ok(None),
                     };
-                    Some(Asked::Admitted(self.answer(turn, status, &visit, content)))
+                    Some(Asked::Admitted(
+                        self.answer(context, status, &visit, content),
+                    ))
                 }
                 Ok(Ended::Restart) => {
-                    outcome::note(&mut turn.notes, &visit);
-                    Some(self.restart(turn, &visit))
+                    outcome::note(&mut context.notes, &visit);
+                    Some(self.restart(context, &visit))
                 }
                 Ok(Ended::GoOn | Ended::Interim(_)) => {
-                    outcome::note(&mut turn.notes, &visit);
-                    self.lead(turn, outcome::led(&visit, stage))
+                    outcome::note(&mut context.notes, &visit);
+                    self.lead(context, outcome::led(&visit, stage))
                 }
                 Err(failure) => {
-                    self.log(turn, &failure.text);
-                    turn.settings = Some(settings.clone());
+                    self.log(context, &failure.text);
+                    context.settings = Some(settings.clone());
                     Some(Asked::Admitted(Admission::Status(failure.status)))
                 }
             };
@@ -152,29 +158,34 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_,
         Asked::GoOn
     }
 
-    fn visit(&self, turn: &Turn, stage: Stage) -> Box<Visit> {
+    fn visit(&self, context: &RequestContext, stage: Stage) -> Box<Visit> {
         let mut visit = self.shared.lua.new_visit(stage);
-        visit.request_count = turn.kept;
-        visit.began = Some(turn.time);
+        visit.request_count = context.kept;
+        visit.began = Some(context.time);
         visit
     }
 
-    fn show(&self, turn: &Turn, route: Option<&Route>, what: &mut dyn FnMut(&dyn Source)) {
+    fn show(
+        &self,
+        context: &RequestContext,
+        route: Option<&Route>,
+        what: &mut dyn FnMut(&dyn Source),
+    ) {
         let host = self.host;
-        (self.look)(turn, &mut |request| {
+        (self.look)(context, &mut |request| {
             what(&Seen {
                 request,
                 host,
                 route,
-                body: turn.small_body.as_deref(),
+                body: context.small_body.as_deref(),
             });
         });
     }
 
     /// The request as a script has changed it. Something: it is over.
-    fn lead(&self, turn: &mut Turn, led: Led) -> Option<Asked> {
+    fn lead(&self, context: &mut RequestContext, led: Led) -> Option<Asked> {
         if let Some(file) = led.file {
-            let notes = turn.notes.get_or_insert_with(Default::default);
+            let notes = context.notes.get_or_insert_with(Default::default);
             // As folders' rules know it.
             let plain = resolved(&file).map(|file| merge_slashes(&file));
             notes.edge.mapped = Some(plain.unwrap_or(file));
@@ -182,7 +193,7 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_,
         let target = led.target?;
         if !target.starts_with(b"/") {
             self.log(
-                turn,
+                context,
                 "a script leads to a path that does not begin with a slash",
             );
             return Some(Asked::Admitted(Admission::Status(500)));
@@ -191,45 +202,45 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_,
             target,
             in_place: false,
         };
-        let redirect = gate::lead(turn.redirect.take(), to, self.asked);
+        let redirect = access::lead(context.redirect.take(), to, self.asked);
         if redirect.count > REDIRECTS {
-            self.log(turn, "led on by scripts and rules too often");
+            self.log(context, "led on by scripts and rules too often");
             return Some(Asked::Admitted(Admission::Status(500)));
         }
-        turn.redirect = Some(redirect);
-        if let Some(notes) = &mut turn.notes {
+        context.redirect = Some(redirect);
+        if let Some(notes) = &mut context.notes {
             notes.led_on();
         }
         None
     }
 
-    fn restart(&mut self, turn: &mut Turn, visit: &Visit) -> Asked {
+    fn restart(&mut self, context: &mut RequestContext, visit: &Visit) -> Asked {
         self.restarts += 1;
         if self.restarts > REDIRECTS {
-            self.log(turn, "restarted by scripts too often");
+            self.log(context, "restarted by scripts too often");
             return Asked::Admitted(Admission::Status(500));
         }
-        if let Some(notes) = &mut turn.notes {
+        if let Some(notes) = &mut context.notes {
             forget_mapping(notes);
         }
         let led = Led {
             target: outcome::restarted(visit),
             file: None,
         };
-        self.lead(turn, led).unwrap_or(Asked::Again)
+        self.lead(context, led).unwrap_or(Asked::Again)
     }
 
     /// `content`: what the script has said of it.
     fn answer(
         &self,
-        turn: &mut Turn,
+        context: &mut RequestContext,
         status: u16,
         visit: &Visit,
         content: Result<Option<Content>, Failure>,
     ) -> Admission {
         match content {
             Ok(None) if status >= 400 => {
-                outcome::note_response(&mut turn.notes, visit);
+                outcome::note_response(&mut context.notes, visit);
                 Admission::Status(status)
             }
             Ok(content) => Admission::Answer(Answer {
@@ -238,20 +249,20 @@ impl<D: Dispatch, L: Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>))> Attraction<'_,
                 content: content.unwrap_or_else(Content::empty),
             }),
             Err(failure) => {
-                self.log(turn, &failure.text);
+                self.log(context, &failure.text);
                 Admission::Status(failure.status)
             }
         }
     }
 
-    fn log(&self, turn: &Turn, text: &str) {
-        turn.log(self.shared, LogLevel::Error, self.asked, text);
+    fn log(&self, context: &RequestContext, text: &str) {
+        context.log(self.shared, LogLevel::Error, self.asked, text);
     }
 
-    fn log_printed(&self, turn: &Turn, visit: &Visit) {
+    fn log_printed(&self, context: &RequestContext, visit: &Visit) {
         for line in &visit.printed {
             let text = line.escape_ascii().to_string();
-            turn.log(self.shared, LogLevel::Notice, self.asked, &text);
+            context.log(self.shared, LogLevel::Notice, self.asked, &text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What becomes of a request that a script has changed.
 
-use crate::gate::Remarks;
+use crate::access::Remarks;
 use crate::request::path_of;
 use mehari_config::escaped;
 use mehari_edge::{Attribute, Stage, Visit};

@@ -3,11 +3,10 @@
 use super::visit::{LateRequest, Seen};
 use super::{content, outcome};
 use crate::answer::Answer;
-use crate::dispatch::Dispatch;
 use crate::handler::file::Files;
 use crate::page;
+use crate::request_context::RequestContext;
 use crate::shared::Shared;
-use crate::turn::Turn;
 use mehari_config::LogLevel;
 use mehari_edge::{Ended, Source, Stage, Visit};
 
@@ -21,15 +20,15 @@ pub struct Response {
 }
 
 /// What the scripts make of a head; `None`: there are none to ask, or they have been.
-pub async fn respond<D: Dispatch>(
-    shared: &Shared<D>,
-    turn: &mut Turn,
+pub async fn respond(
+    shared: &Shared,
+    context: &mut RequestContext,
     asked: &[u8],
-    look: impl Fn(&Turn, &mut dyn FnMut(&LateRequest<'_>)),
+    look: impl Fn(&RequestContext, &mut dyn FnMut(&LateRequest<'_>)),
     (status, lines): (u16, [&[u8]; 2]),
 ) -> Option<Response> {
-    let settings = turn.settings.clone()?;
-    let notes = turn.notes.get_or_insert_with(Default::default);
+    let settings = context.settings.clone()?;
+    let notes = context.notes.get_or_insert_with(Default::default);
     if std::mem::replace(&mut notes.edge.responded, true) {
         return None;
     }
@@ -44,13 +43,13 @@ pub async fn respond<D: Dispatch>(
         push_fields(&mut visit, &response.lines);
         let show = |what: &mut dyn FnMut(&dyn Source)| {
             let site = shared.site();
-            let (host, route) = (site.host(turn.host), turn.route.as_deref());
-            look(turn, &mut |request| {
+            let (host, route) = (site.host(context.host), context.route.as_deref());
+            look(context, &mut |request| {
                 what(&Seen {
                     request,
                     host,
                     route,
-                    body: turn.small_body.as_deref(),
+                    body: context.small_body.as_deref(),
                 });
             });
         };
@@ -60,7 +59,7 @@ pub async fn respond<D: Dispatch>(
             .await;
         for line in &visit.printed {
             let text = line.escape_ascii().to_string();
-            turn.log(shared, LogLevel::Notice, asked, &text);
+            context.log(shared, LogLevel::Notice, asked, &text);
         }
         let failure = match ended {
             Ok(ended) => take(&shared.files, &mut response, ended, &mut visit)
@@ -69,7 +68,7 @@ pub async fn respond<D: Dispatch>(
             Err(failure) => Some(failure),
         };
         if let Some(failure) = failure {
-            turn.log(shared, LogLevel::Error, asked, &failure.text);
+            context.log(shared, LogLevel::Error, asked, &failure.text);
             let answer = page::answer(failure.status, None);
             return Some(Response {
                 status: failure.status,

@@ -1,6 +1,5 @@
 //! What an exchange has to remember of its request: the request itself is gone by then.
 
-use crate::dispatch::Dispatch;
 use crate::handler::upgrade;
 use crate::log::{Journal, Origin};
 use crate::request::Request;
@@ -28,7 +27,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub fn new<D: Dispatch>(shared: &Shared<D>, request: &Request<'_>, route: &Route) -> Asked {
+    pub fn new(shared: &Shared, request: &Request<'_>, route: &Route) -> Asked {
         let settings = route.settings.clone();
         let idempotent = matches!(
             request.method,

@@ -5,8 +5,8 @@ mod head;
 
 use super::asked::Asked;
 use super::reader::Step;
+use crate::codec::h1::chunked::Decoder;
 use crate::handler::Said;
-use crate::http1::chunked::Decoder;
 use crate::status;
 use head::Parsed;
 use mehari_config::BackEnd;

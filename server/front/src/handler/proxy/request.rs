@@ -3,9 +3,9 @@
 
 use super::forwarded;
 use super::opening::{Opening, Parts};
+use crate::codec::h1::push_number;
 use crate::handler::perl::visible_fields;
 use crate::handler::upgrade;
-use crate::http1::push_number;
 use crate::request::{Field, Request};
 use crate::route::Route;
 use crate::spare::Buffer;

@@ -1,0 +1,131 @@
+//! Who the user is, by Digest: what a request proves, and what it is challenged with.
+
+use crate::digest::{Given, Place, State, Use};
+use crate::log::Origin;
+use crate::path::Path;
+use crate::request::{path_of, query_of};
+use mehari_config::{Authentication, DigestAlgorithm, LogLevel, Settings};
+use std::sync::Arc;
+
+use super::login::Known;
+use super::{AccessPhase, Decision, Remarks};
+
+impl AccessPhase<'_> {
+    /// The user, or what is done about it that there is none yet.
+    pub(super) fn user_by_digest(
+        &self,
+        settings: &Arc<Settings>,
+        remarks: &mut Remarks,
+    ) -> Result<Known, Decision> {
+        let said = &settings.rules.authentication;
+        let status = |status| Decision::Status(Some(settings.clone()), status);
+        let (Some(file), Some(realm)) = (&said.user_file, &said.realm) else {
+            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            return Err(status(500));
+        };
+        let field = self.request.field("authorization");
+        let Some(given) = field.and_then(Given::read) else {
+            return Err(status(401));
+        };
+        let digests = &self.shared.digests;
+        let Some(listed) = digests.users.known(file) else {
+            return Err(Decision::ReadUsers(file.clone()));
+        };
+        if !listed.is_readable() {
+            self.complain(&format!("AuthUserFile {} cannot be read", file.display()));
+            return Err(status(500));
+        }
+        let place = Place {
+            realm,
+            algorithms: said.digest.algorithms(),
+            may_lack_qop: said.digest.without_quality,
+            method: self.request.asked_method,
+        };
+        let user = given.user.escape_ascii();
+        if !self.is_about(&given.uri) {
+            self.complain(&format!("user {user}: the proof is for another URI"));
+            return Err(status(400));
+        }
+        let Some(proved) = place.check(&given, &listed) else {
+            self.complain(&format!(
+                "user {user}: not in AuthUserFile, or another password"
+            ));
+            return Err(status(401));
+        };
+        let nonces = &digests.nonces;
+        let how = Use {
+            life: said.digest.life(),
+            counted: said.digest.counts(),
+        };
+        let state = nonces.check(&given, realm, how, self.request.id);
+        if state == State::Stale {
+            remarks.get_or_insert_with(Default::default).stale = true;
+            return Err(status(401));
+        }
+        let next = (state == State::Ending).then(|| nonces.make(realm));
+        let line = proved.info(&given, next.as_deref());
+        Ok(Known {
+            name: given.user.into(),
+            line,
+        })
+    }
+
+    /// Whether a proof's URI is the request's own: as it was sent, or another spelling of it.
+    fn is_about(&self, uri: &[u8]) -> bool {
+        let asked = self.request.target;
+        // A request within another has a target that no client knows.
+        if uri == asked || self.request.id == 0 {
+            return true;
+        }
+        let decoded = |target: &[u8]| Path::decode(path_of(target)).ok().map(|path| path.merged);
+        let local = local_part(uri);
+        query_of(local) == query_of(asked)
+            && decoded(local).is_some_and(|path| Some(path) == decoded(asked))
+    }
+
+    fn complain(&self, text: &str) {
+        let text = format!("{}: {text}", self.request.target.escape_ascii());
+        let origin = Origin {
+            pid: None,
+            request: Some(self.request.id),
+            worker: None,
+        };
+        let host = self.request.virtual_host;
+        self.shared
+            .journal
+            .error(host, LogLevel::Error, origin, &text);
+    }
+}
+
+/// What follows scheme and host.
+fn local_part(uri: &[u8]) -> &[u8] {
+    let Some(host) = memchr::memmem::find(uri, b"://") else {
+        return uri;
+    };
+    match memchr::memchr(b'/', &uri[host + 3..]) {
+        Some(slash) if !uri.starts_with(b"/") => &uri[host + 3 + slash..],
+        _ => uri,
+    }
+}
+
+/// The fields of a 401, the strongest first.
+pub(super) fn challenge(said: &Authentication, nonce: &str, stale: bool) -> String {
+    let realm = said.realm.as_deref().unwrap_or_default();
+    let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
+    let domain = match said.digest.domain.as_slice() {
+        [] => String::new(),
+        all => format!(", domain=\"{}\"", all.join(" ")),
+    };
+    let stale = if stale { ", stale=true" } else { "" };
+    let quality = match said.digest.without_quality {
+        true => "",
+        false => ", qop=\"auth\"",
+    };
+    let of = |algorithm: &DigestAlgorithm| {
+        let name = algorithm.name();
+        format!(
+            "WWW-Authenticate: Digest realm=\"{realm}\", nonce=\"{nonce}\", algorithm={name}{domain}{stale}{quality}\r\n"
+        )
+    };
+    said.digest.algorithms().iter().map(of).collect()
+}

@@ -1,0 +1,87 @@
+//! Who the user is, as far as the front can tell: by a password or by a proof.
+
+use crate::notes::Checked;
+use crate::passwords::Credentials;
+use crate::shared::Shared;
+use mehari_config::{Authentication, Settings};
+use mehari_pool::Login;
+use std::sync::Arc;
+
+use super::{digest, AccessPhase, Decision, Remarks};
+
+/// A user, and the header line that answers to the proof.
+pub(super) struct Known {
+    pub name: Arc<[u8]>,
+    pub line: Vec<u8>,
+}
+
+impl AccessPhase<'_> {
+    /// Who it is, and a header line that goes with the answer. `Err`: something is to be looked at first.
+    pub(super) fn log_in(
+        &self,
+        settings: &Arc<Settings>,
+        remarks: &mut Remarks,
+    ) -> Result<(Login, Vec<u8>), Decision> {
+        let said = &settings.rules.authentication;
+        let login = match said.kind {
+            None => Login::Unasked,
+            Some(_) if !said.is_basic() && !said.is_digest() => Login::NoSuchType,
+            _ if said.realm.is_none() => Login::NoRealm,
+            _ if said.is_digest() => return self.by_digest(settings, remarks),
+            _ => self.by_password(settings, remarks)?,
+        };
+        Ok((login, Vec::new()))
+    }
+
+    fn by_password(&self, settings: &Arc<Settings>, remarks: &Remarks) -> Result<Login, Decision> {
+        let field = self.request.field("authorization");
+        let Some(credentials) = field.and_then(Credentials::of) else {
+            return Ok(Login::Refused);
+        };
+        let Some(file) = &settings.rules.authentication.user_file else {
+            return Ok(Login::NoUserFile);
+        };
+        let is_this =
+            |checked: &&Checked| checked.user_file == *file && checked.credentials == credentials;
+        let mut checked = remarks.iter().flat_map(|notes| &notes.checked);
+        let right = match checked.find(is_this) {
+            Some(checked) => checked.right,
+            None if self.shared.passwords.are_known(file, &credentials) => true,
+            None => {
+                let file = file.clone();
+                return Err(Decision::Check(settings.clone(), file, credentials));
+            }
+        };
+        Ok(match right {
+            true => Login::Known(credentials.user.into()),
+            false => Login::Refused,
+        })
+    }
+
+    fn by_digest(
+        &self,
+        settings: &Arc<Settings>,
+        remarks: &mut Remarks,
+    ) -> Result<(Login, Vec<u8>), Decision> {
+        match self.user_by_digest(settings, remarks) {
+            Ok(Known { name, line }) => Ok((Login::Known(name), line)),
+            Err(Decision::Status(_, 401)) => Ok((Login::Refused, Vec::new())),
+            Err(Decision::Status(_, 500)) => Ok((Login::NoUserFile, Vec::new())),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+/// The header lines that ask who it is.
+pub(super) fn challenge(shared: &Shared, said: &Authentication, stale: bool) -> String {
+    if let (true, Some(realm)) = (said.is_digest(), &said.realm) {
+        let nonce = shared.digests.nonces.make(realm);
+        return digest::challenge(said, &nonce, stale);
+    }
+    if !said.is_basic() {
+        return String::new();
+    }
+    let realm = said.realm.as_deref().unwrap_or_default();
+    let realm = realm.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("WWW-Authenticate: Basic realm=\"{realm}\"\r\n")
+}

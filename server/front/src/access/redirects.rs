@@ -1,0 +1,80 @@
+//! `Redirect` and what else sends a client to another address.
+
+use crate::answer::Answer;
+use crate::canonical;
+use crate::request::Request;
+use crate::rewrite::has_scheme;
+use mehari_config::{
+    escaped, Host, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text,
+};
+use std::sync::Arc;
+
+use super::Decision;
+
+/// The first of the rules that a path meets, and where that leads.
+pub(super) fn first_met(
+    rules: &[Arc<RedirectRule>],
+    path: &[u8],
+    request: &Request<'_>,
+    host: &Host,
+    settings: &Arc<Settings>,
+) -> Option<Decision> {
+    let mut met = rules.iter();
+    let (rule, rest) = met.find_map(|rule| Some((rule, rule.matches(path)?)))?;
+    let Some(to) = &rule.to else {
+        return Some(Decision::Status(Some(settings.clone()), rule.status));
+    };
+    let mut target = target(rule, to, rest, path);
+    if !target.contains(&b'?') {
+        target = joined(&target, request.query());
+    }
+    let location = absolute(request, host, target);
+    Some(redirected(settings.clone(), rule.status, location))
+}
+
+/// Where a redirect rule leads.
+fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8> {
+    let groups = match rest {
+        Rest::Behind(rest) => return [to.of(&Nothing), escaped(rest)].concat(),
+        Rest::Groups(groups) => groups,
+    };
+    let facts = Matched {
+        facts: &Nothing,
+        groups: Some((path.into(), *groups)),
+    };
+    let mut target = to.of(&facts);
+    target.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+    match matches!(rule.from, RedirectFrom::Match(_)) && !has_scheme(&target) {
+        true => escaped_but_query(&target),
+        false => target,
+    }
+}
+
+pub(super) fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
+    match query.is_empty() {
+        true => path.to_vec(),
+        false => [path, b"?", query].concat(),
+    }
+}
+
+fn escaped_but_query(target: &[u8]) -> Vec<u8> {
+    match memchr::memchr(b'?', target) {
+        Some(at) => [&escaped(&target[..at]), &target[at..]].concat(),
+        None => escaped(target),
+    }
+}
+
+pub(super) fn redirected(settings: Arc<Settings>, status: u16, location: Vec<u8>) -> Decision {
+    let mut location = location;
+    location.retain(|byte| *byte > b' ' && *byte != 0x7f);
+    let lines = [b"Location: ", &location[..], b"\r\n"].concat();
+    Decision::Answer(settings, Answer::new(status, lines))
+}
+
+/// A target with scheme and host; one that has them stays as it is.
+pub fn absolute(request: &Request<'_>, host: &Host, target: Vec<u8>) -> Vec<u8> {
+    if has_scheme(&target) || !target.starts_with(b"/") {
+        return target;
+    }
+    [canonical::origin(request, host), target].concat()
+}

@@ -1,0 +1,190 @@
+//! Who may come: `Require`, `Allow` and `Deny`, `Satisfy`, and who the user is.
+
+use crate::names::Question;
+use crate::passwords;
+use crate::route::Route;
+use mehari_config::{Phase, Settings, Verdict, Visitor};
+use mehari_pool::Login;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::login::challenge;
+use super::names::{ruling, Ruling};
+use super::{AccessPhase, Decision, Remarks};
+
+impl AccessPhase<'_> {
+    /// Every place on the way has to let it in. `None`: the request may go on.
+    pub(super) fn stops(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Option<Decision> {
+        for settings in &route.through {
+            // Its handlers would run where it has been led to, which has none or others.
+            if settings.is_guarded_by_perl() {
+                return Some(Decision::Status(Some(settings.clone()), 403));
+            }
+            if let Err(refusal) = self.lets_in(route, settings, remarks) {
+                return Some(refusal);
+            }
+            if let Some(notes) = remarks {
+                notes.leave_place();
+            }
+        }
+        let settings = &route.settings;
+        let passed = match settings.runs_phases() {
+            true => self.inform(route, remarks),
+            false => self.lets_in(route, settings, remarks),
+        };
+        passed.err()
+    }
+
+    /// Perl's handlers have a say in it: the worker that asks them decides, and is told what the front knows. `Err`:
+    /// something is to be looked at first.
+    fn inform(&self, route: &Rc<Route>, remarks: &mut Remarks) -> Result<(), Decision> {
+        let settings = &route.settings;
+        let requirement = settings.rules.require.as_ref();
+        let is_refused = !self.allows(route, settings, remarks)?;
+        let known = match requirement {
+            None => 0,
+            Some(requirement) => self
+                .visit(route, settings, remarks, None, |visitor| {
+                    requirement.known(visitor)
+                })
+                .map_err(Decision::Resolve)?,
+        };
+        let login = match requirement.is_some_and(|requirement| requirement.asks_user()) {
+            true => self.log_in(settings, remarks)?.0,
+            false => Login::Unasked,
+        };
+        if !is_refused && known == 0 && login == Login::Unasked {
+            return Ok(());
+        }
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.access_status = if is_refused { 403 } else { 0 };
+        notes.known = known;
+        // The access log has no other way to hear of it.
+        if settings.perl.of(Phase::Authen).is_empty() {
+            notes.note_user(settings, &login);
+        }
+        if login != Login::Unasked {
+            let said = &settings.rules.authentication;
+            notes.challenge = challenge(self.shared, said, notes.stale).into();
+        }
+        notes.login = login;
+        Ok(())
+    }
+
+    /// Whether these settings let the request in, where Perl is not asked.
+    fn lets_in(
+        &self,
+        route: &Rc<Route>,
+        settings: &Arc<Settings>,
+        remarks: &mut Remarks,
+    ) -> Result<(), Decision> {
+        let rules = &settings.rules;
+        if let Some(notes) = remarks {
+            notes.recall_user(settings);
+        }
+        let refused = |status| Err(Decision::Status(Some(settings.clone()), status));
+        match self.allows(route, settings, remarks)? {
+            true if rules.satisfy_any => return Ok(()),
+            false if !rules.satisfy_any => return refused(403),
+            _ => {}
+        }
+        match &rules.require {
+            Some(_) => {}
+            None if rules.authentication.kind.is_none() => return Ok(()),
+            // How users are known is said, and not who may come: nobody, until that is clear.
+            None => return refused(500),
+        }
+        // Who need not be asked is let in without a look at a password.
+        let user = remarks.as_ref().and_then(|notes| notes.user.clone());
+        let name = user.as_ref().map(|user| &*user.name);
+        match self.verdict(route, settings, remarks, name)? {
+            Verdict::Granted | Verdict::Silent => return Ok(()),
+            Verdict::NeedsUser => {}
+            _ if user.is_some() && rules.asks_user() => return Err(self.challenge(settings)),
+            _ => return refused(403),
+        }
+        let (login, line) = self.log_in(settings, remarks)?;
+        let name = match &login {
+            Login::Known(name) => name,
+            Login::Refused => return Err(self.challenge(settings)),
+            // Nobody can be asked: a fault of the configuration, and no reason to let anybody in.
+            _ => return refused(500),
+        };
+        let notes = remarks.get_or_insert_with(Default::default);
+        notes.note_user(settings, &login);
+        match self.verdict(route, settings, remarks, Some(name))? {
+            Verdict::Granted | Verdict::Silent => {
+                let notes = remarks.as_mut().filter(|_| !line.is_empty());
+                notes.into_iter().for_each(|notes| notes.say_once(&line));
+                Ok(())
+            }
+            _ => Err(self.challenge(settings)),
+        }
+    }
+
+    /// What `Allow` and `Deny` say.
+    fn allows(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+    ) -> Result<bool, Decision> {
+        let Some(rules) = &settings.rules.allow_deny else {
+            return Ok(true);
+        };
+        let grants = |visitor: &Visitor<'_>| rules.grants(visitor);
+        let allowed = self.visit(route, settings, remarks, None, grants);
+        allowed
+            .map(|allowed| allowed == Some(true))
+            .map_err(Decision::Resolve)
+    }
+
+    fn challenge(&self, settings: &Arc<Settings>) -> Decision {
+        Decision::Status(Some(settings.clone()), 401)
+    }
+
+    /// What is required of the request, which is nothing where nothing is said.
+    fn verdict(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+        user: Option<&[u8]>,
+    ) -> Result<Verdict, Decision> {
+        let requirement = settings.rules.require.as_ref();
+        self.visit(route, settings, remarks, user, |visitor| {
+            requirement.map_or(Verdict::Silent, |requirement| requirement.verdict(visitor))
+        })
+        .map_err(Decision::Resolve)
+    }
+
+    /// Asks `what` of the request as these settings see it, or comes to a name that has to be asked for.
+    fn visit<R: Ruling>(
+        &self,
+        route: &Route,
+        settings: &Settings,
+        remarks: &mut Remarks,
+        user: Option<&[u8]>,
+        what: impl Fn(&Visitor<'_>) -> R,
+    ) -> Result<R, Question> {
+        let groups = settings.rules.authentication.group_file.as_deref();
+        ruling(remarks, |remarks, asked| {
+            let notes = remarks.as_deref();
+            let facts = self.facts(route, settings, notes);
+            what(&Visitor {
+                address: self.client(),
+                own_address: self.request.peer.server_ip,
+                method: self.request.method,
+                facts: &facts,
+                has_variable: &|name| {
+                    notes.is_some_and(|notes| notes.variable(name.as_bytes()).is_some())
+                },
+                user,
+                is_member: &|user, group| {
+                    groups.is_some_and(|file| passwords::is_member(file, user, group))
+                },
+                is_named: &|test| self.is_named(test, remarks, asked),
+            })
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! `RewriteRule`s: those of the server or virtual host, which see the path before it stands for a file, and those
+//! of folders, which see what of the file lies behind theirs.
+
+use crate::facts::RequestFacts;
+use crate::notes::Destination;
+use crate::path::{merge_slashes, resolved, Path};
+use crate::request::Request;
+use crate::rewrite::{has_scheme, Rewritten, Run};
+use crate::route::Route;
+use crate::shared::Shared;
+use mehari_config::{escaped, Host, PassFrom, Proxied, Rewriting};
+use std::sync::Arc;
+
+use super::redirects::{absolute, joined, redirected};
+use super::{AccessPhase, Decision, Lead, Remarks};
+
+/// The rules of the host, which run once for a resource: what came of it is noted. `None`: the request goes on.
+pub(super) fn of_host(
+    shared: &Shared,
+    request: &Request<'_>,
+    host: &Host,
+    path: &Path,
+    remarks: &mut Remarks,
+) -> Option<Decision> {
+    let rewriting = &host.rules.rewriting;
+    if !may_run(rewriting, remarks) {
+        return None;
+    }
+    let mut facts = RequestFacts::new(request, host, None, &shared.maps);
+    facts.path = Some(&path.merged);
+    name_script(request, host, path, remarks);
+    let place = (path.merged.clone(), &b"/"[..]);
+    let rewritten = match run(shared, facts, place, rewriting, remarks) {
+        Ok(rewritten) => rewritten,
+        Err(question) => return Some(question),
+    };
+    let (destination, new, query) = match rewritten {
+        // No rule makes a slash of one that the host does not take for one.
+        Rewritten::Proxy { .. } | Rewritten::Path { .. } if host.refuses(path.encoded_slash) => {
+            return Some(Decision::Status(None, 404))
+        }
+        Rewritten::Unchanged => return None,
+        Rewritten::Status(status) => return Some(Decision::Status(None, status)),
+        Rewritten::Redirect { status, location } => {
+            return Some(redirected(host.base_settings(), status, location));
+        }
+        Rewritten::Proxy {
+            upstream,
+            path: asked,
+            query,
+        } => (back_end(upstream, path, &asked), None, query),
+        Rewritten::Path { path: new, .. } if !new.starts_with(b"/") => {
+            return Some(Decision::Status(None, 400))
+        }
+        Rewritten::Path {
+            path: new,
+            query,
+            pass_through,
+            fixed_start,
+            uncovers,
+        } => match (resolved(&new), pass_through) {
+            (None, _) => return Some(Decision::Status(None, 403)),
+            // A URL path is asked for hidden names where it is mapped.
+            (Some(new), true) => (Destination::Mapped, Some(new), query),
+            (Some(_), false) if uncovers => return Some(Decision::Status(None, 404)),
+            (Some(file), false) => {
+                // Only below the document root can `..` do no harm.
+                let climbs = new.split(|byte| *byte == b'/').any(|part| part == b"..");
+                let file = file_of(host, merge_slashes(&file), fixed_start && !climbs);
+                (Destination::File(file), None, query)
+            }
+        },
+    };
+    remarks.get_or_insert_with(Default::default).destination = Some(destination);
+    let resource = match new {
+        Some(new) => escaped(&new),
+        None => request.path().to_vec(),
+    };
+    in_place(request, resource, &query)
+}
+
+/// SCRIPT_URL and SCRIPT_URI: what was asked for before any rule changed it.
+fn name_script(request: &Request<'_>, host: &Host, path: &Path, remarks: &mut Remarks) {
+    let notes = remarks.get_or_insert_with(Default::default);
+    let before = notes.variable(b"REDIRECT_SCRIPT_URL");
+    let url = before.unwrap_or(&path.merged).to_vec();
+    notes.set(b"SCRIPT_URI", absolute(request, host, url.clone()));
+    notes.set(b"SCRIPT_URL", url);
+}
+
+/// The same request for another target, if that is another one.
+fn in_place(request: &Request<'_>, path: Vec<u8>, query: &[u8]) -> Option<Decision> {
+    let target = joined(&path, query);
+    let has_changed = path != request.path() || query != request.query();
+    has_changed.then_some(Decision::Led(Lead {
+        target,
+        in_place: true,
+    }))
+}
+
+fn may_run(rewriting: &Rewriting, remarks: &Remarks) -> bool {
+    rewriting.is_on() && !remarks.as_ref().is_some_and(|notes| notes.ended)
+}
+
+/// Runs rules. An error is a program's to answer first.
+fn run(
+    shared: &Shared,
+    facts: RequestFacts<'_>,
+    (subject, base): (Vec<u8>, &[u8]),
+    rewriting: &Rewriting,
+    remarks: &mut Remarks,
+) -> Result<Rewritten, Decision> {
+    let mut run = Run {
+        query: facts.query.to_vec(),
+        facts,
+        subject,
+        base,
+        notes: remarks.as_deref().cloned().unwrap_or_default(),
+    };
+    let rewritten = run.through(rewriting);
+    let notes = run.notes;
+    if let Some((map, key)) = shared.maps.take_wanted() {
+        return Err(Decision::LookUp { map, key });
+    }
+    let has_changed = !matches!(rewritten, Rewritten::Unchanged);
+    if remarks.is_some() || has_changed || notes.says_something() {
+        *remarks = Some(Box::new(notes));
+    }
+    Ok(rewritten)
+}
+
+/// What the rule names, in the place of the whole path.
+fn back_end(upstream: String, path: &Path, asked: &[u8]) -> Destination {
+    let from = String::from_utf8_lossy(&path.merged).into_owned();
+    Destination::BackEnd(Arc::new(Proxied {
+        upstream,
+        from: PassFrom::Prefix(from),
+        to: Some(String::from_utf8_lossy(asked).into_owned()),
+        raw: false,
+    }))
+}
+
+/// The file a rewritten path stands for: below the document root, or on the disk itself if the rule
+/// says its first folder and only the disk has that.
+fn file_of(host: &Host, path: Vec<u8>, fixed_start: bool) -> Vec<u8> {
+    let root = host.document_root.as_os_str().as_encoded_bytes();
+    let root = root.strip_suffix(b"/").unwrap_or(root);
+    let first = path[1..]
+        .iter()
+        .position(|byte| *byte == b'/')
+        .map(|end| &path[..=end]);
+    let exists = |name: &[u8]| crate::route::stat(name).is_some();
+    let below = |name: &[u8]| [root, name].concat();
+    match first {
+        Some(first) if fixed_start && !exists(&below(first)) && exists(first) => path,
+        _ => below(&path),
+    }
+}
+
+impl AccessPhase<'_> {
+    /// Rules of a folder: they see what of the file lies behind it, and lead to another path.
+    pub(super) fn rewrite(
+        &self,
+        route: &Route,
+        path: &Path,
+        remarks: &mut Remarks,
+    ) -> Option<Decision> {
+        let settings = &route.settings;
+        let rewriting = &settings.rules.rewriting;
+        let destination = remarks
+            .as_ref()
+            .and_then(|notes| notes.destination.as_ref());
+        if !may_run(rewriting, remarks) || matches!(destination, Some(Destination::BackEnd(_))) {
+            return None;
+        }
+        let file = [&route.file[..], &route.path_info].concat();
+        let folder = rewriting
+            .folder
+            .as_ref()
+            .map(|folder| folder.as_os_str().as_encoded_bytes());
+        let behind = folder.and_then(|folder| file.strip_prefix(folder));
+        let as_folder = folder.and_then(|folder| folder.strip_suffix(b"/"));
+        let subject = match behind {
+            Some(behind) => behind.to_vec(),
+            // The folder itself, without its slash.
+            None if Some(&file[..]) == as_folder => Vec::new(),
+            None => file,
+        };
+        let base = self.base(rewriting.base.as_deref(), path, &subject);
+        let mut facts = self.facts(route, settings, None);
+        facts.path = Some(&path.merged);
+        let rewritten = match run(self.shared, facts, (subject, &base), rewriting, remarks) {
+            Ok(rewritten) => rewritten,
+            Err(question) => return Some(question),
+        };
+        let below = |target: Vec<u8>| match target.starts_with(b"/") || has_scheme(&target) {
+            true => target,
+            false => [&base[..], &target].concat(),
+        };
+        match rewritten {
+            Rewritten::Unchanged => None,
+            Rewritten::Status(status) => Some(Decision::Status(Some(settings.clone()), status)),
+            Rewritten::Redirect { status, location } => {
+                Some(redirected(settings.clone(), status, location))
+            }
+            Rewritten::Proxy {
+                upstream,
+                path: asked,
+                query,
+            } => {
+                let notes = remarks.get_or_insert_with(Default::default);
+                notes.destination = Some(back_end(upstream, path, &asked));
+                notes.rewritten_in_folder = true;
+                in_place(self.request, self.request.path().to_vec(), &query).or_else(|| {
+                    // To be routed anew all the same.
+                    let target = self.request.resource.to_vec();
+                    Some(Decision::Led(Lead {
+                        target,
+                        in_place: true,
+                    }))
+                })
+            }
+            Rewritten::Path {
+                path: new, query, ..
+            } => {
+                let Some(new) = resolved(&below(new)) else {
+                    return Some(Decision::Status(Some(settings.clone()), 403));
+                };
+                if new == path.merged {
+                    // Led to itself: as in Apache the rules are done with it.
+                    let notes = remarks.get_or_insert_with(Default::default);
+                    notes.rewritten_in_folder = true;
+                    return in_place(self.request, self.request.path().to_vec(), &query);
+                }
+                Some(Decision::Led(Lead {
+                    target: joined(&escaped(&new), &query),
+                    in_place: false,
+                }))
+            }
+        }
+    }
+
+    /// The URL path that relative targets are below: `RewriteBase`, else the request's own without
+    /// what the rules saw.
+    fn base(&self, configured: Option<&str>, path: &Path, subject: &[u8]) -> Vec<u8> {
+        let mut base = match configured {
+            Some(base) => base.as_bytes().to_vec(),
+            None => match path.merged.strip_suffix(subject) {
+                Some(start) => start.to_vec(),
+                None => {
+                    let end = memchr::memrchr(b'/', &path.merged).unwrap_or(0);
+                    path.merged[..end].to_vec()
+                }
+            },
+        };
+        if !base.ends_with(b"/") {
+            base.push(b'/');
+        }
+        base
+    }
+}

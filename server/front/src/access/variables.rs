@@ -1,0 +1,78 @@
+//! `SetEnvIf` and its kin: variables that a request's own looks give it.
+
+use crate::facts::RequestFacts;
+use crate::request::Request;
+use crate::route::Route;
+use crate::shared::Shared;
+use mehari_config::{Facts, Groups, Host, Piece, VariableRule, When};
+use std::sync::Arc;
+
+use super::Remarks;
+
+/// `SetEnvIf` and the like, each seeing what those before it set.
+pub(super) fn set_variables(
+    rules: &[Arc<VariableRule>],
+    shared: &Shared,
+    request: &Request<'_>,
+    host: &Host,
+    route: Option<&Route>,
+    remarks: &mut Remarks,
+) {
+    for rule in rules {
+        let notes = remarks.as_deref();
+        let mut facts = RequestFacts::new(request, host, notes, &shared.maps);
+        if let Some(route) = route {
+            facts.file = &route.file;
+            facts.set_env = &route.settings.set_env;
+        }
+        let (text, groups) = match &rule.when {
+            When::Expression(expression) => match expression.holds(&facts) {
+                true => (Vec::new(), Groups::default()),
+                false => continue,
+            },
+            When::Attribute(name, pattern) => {
+                let text = attribute(name, &facts);
+                match pattern.groups(&text) {
+                    Some(groups) => (text, groups),
+                    None => continue,
+                }
+            }
+        };
+        facts.groups = Some((&text, &groups));
+        let sets = rule
+            .sets
+            .iter()
+            .map(|(name, value)| (name, value.as_ref().map(|text| text.of(&facts))));
+        let sets: Vec<_> = sets.collect();
+        let notes = remarks.get_or_insert_with(Default::default);
+        for (name, value) in sets {
+            match value {
+                Some(value) => notes.set(name.as_bytes(), value),
+                None => notes.unset(name.as_bytes()),
+            }
+        }
+    }
+}
+
+/// What `SetEnvIf` looks at: one of its own names, a field of the request, else a variable.
+fn attribute(name: &str, facts: &RequestFacts) -> Vec<u8> {
+    let variable = match name.to_ascii_lowercase().as_str() {
+        "remote_addr" => "REMOTE_ADDR",
+        "remote_host" => "REMOTE_HOST",
+        "server_addr" => "SERVER_ADDR",
+        "request_method" => "REQUEST_METHOD",
+        "request_protocol" => "SERVER_PROTOCOL",
+        "request_uri" => "REQUEST_URI",
+        _ => {
+            let mut text = Vec::new();
+            facts.put(&Piece::Field(name.to_string()), &mut text);
+            return match text.is_empty() {
+                true => facts.environment(name).unwrap_or_default(),
+                false => text,
+            };
+        }
+    };
+    let mut text = Vec::new();
+    facts.put(&Piece::Variable(variable.to_string()), &mut text);
+    text
+}

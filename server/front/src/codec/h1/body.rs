@@ -1,0 +1,210 @@
+//! Reading request bodies: complete before a program sees them, in memory or in a file.
+
+use super::chunked::Decoder;
+use super::connection::Connection;
+use super::head::Framing;
+use super::receive::Filled;
+use crate::deadline::Phase;
+use crate::pace::Pace;
+use crate::pipeline::{Gathered, Gone};
+use crate::problem::Problem;
+use crate::request_context::RequestContext;
+use crate::socket::Stream;
+use crate::spool::{Spool, Spooled, IN_MEMORY};
+use std::io;
+use std::time::Duration;
+
+/// A body nobody wants is read up to this size to keep the connection.
+const SKIPPED: u64 = 64 * 1024;
+/// Read at a time of a large body.
+const CHUNK: usize = 64 * 1024;
+
+const TOO_LARGE: Problem = Problem::malformed(413, "the body is larger than LimitRequestBody");
+const TOO_SLOW: Problem = Problem::malformed(408, "the client stopped sending");
+const CUT_OFF: Problem = Problem::malformed(400, "the client ended within a body");
+
+impl<S: Stream> Connection<S> {
+    /// Reads the body for a program. The inner error: the request is refused, the rest unread.
+    pub(super) async fn gather(&mut self, limit: u64) -> Result<Result<Gathered, Problem>, Gone> {
+        let limit = if limit == 0 { u64::MAX } else { limit };
+        match self.head.framing {
+            Framing::None => Ok(Ok(Gathered::Empty)),
+            Framing::Length(length) if length > limit => Ok(Err(TOO_LARGE)),
+            Framing::Length(length) => {
+                self.invite_body().await?;
+                match length <= IN_MEMORY as u64 {
+                    true => self.read_small(length as usize).await,
+                    false => self.read_large(length).await,
+                }
+            }
+            Framing::Chunked => {
+                self.invite_body().await?;
+                self.read_chunked(limit).await
+            }
+        }
+    }
+
+    /// Reads a small body before its time: scripts may ask for it. It stays where it is.
+    pub(super) async fn gather_for_scripts(
+        &mut self,
+        context: &mut RequestContext,
+    ) -> Result<Result<(), Problem>, Gone> {
+        let length = match self.head.framing {
+            Framing::None => 0,
+            Framing::Length(length) if length <= IN_MEMORY as u64 => length as usize,
+            _ => return Ok(Ok(())),
+        };
+        if length > 0 {
+            self.invite_body().await?;
+            if let Err(problem) = self.read_small(length).await? {
+                return Ok(Err(problem));
+            }
+            self.seat
+                .enter(&self.shared.clock, Phase::Work, Duration::MAX);
+        }
+        let body = &self.input.bytes()[self.head.length..][..length];
+        context.small_body = Some(body.to_vec());
+        Ok(Ok(()))
+    }
+
+    /// Throws away a body that nobody reads. What is too much to wait for costs the connection.
+    pub(super) async fn skip_body(&mut self) -> Result<(), Gone> {
+        let waits = self.head.expects_continue && self.input.bytes().len() == self.head.length;
+        let skipped = match self.head.framing {
+            Framing::None => true,
+            _ if waits => false,
+            Framing::Length(length) if length > SKIPPED => false,
+            _ => match self.gather(SKIPPED).await? {
+                Ok(Gathered::Buffered(length)) => {
+                    self.cut_body(length);
+                    true
+                }
+                Ok(_) => true,
+                Err(_) => false,
+            },
+        };
+        self.keep &= skipped;
+        self.refused |= !skipped;
+        Ok(())
+    }
+
+    /// `100 Continue`, if the client waits for it.
+    async fn invite_body(&mut self) -> Result<(), Gone> {
+        if self.head.expects_continue && self.input.bytes().len() == self.head.length {
+            self.output
+                .bytes
+                .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.flush().await?;
+        }
+        let already = self.input.bytes().len() - self.head.length;
+        let pace = Pace::begin(&self.shared.clock);
+        self.pace = pace.tracking(self.tracked.take(), already);
+        self.await_body();
+        Ok(())
+    }
+
+    /// The client has its time for the next bytes of a body.
+    fn await_body(&self) {
+        let limit = self
+            .pace
+            .limit(&self.shared.clock, &self.shared.site().limits);
+        self.seat.enter(&self.shared.clock, Phase::Body, limit);
+    }
+
+    async fn read_small(&mut self, length: usize) -> Result<Result<Gathered, Problem>, Gone> {
+        let end = self.head.length + length;
+        self.input.reserve(end);
+        while self.input.bytes().len() < end {
+            if let Some(problem) = self.fill_body().await? {
+                return Ok(Err(problem));
+            }
+        }
+        Ok(Ok(Gathered::Buffered(length)))
+    }
+
+    async fn read_large(&mut self, length: u64) -> Result<Result<Gathered, Problem>, Gone> {
+        let mut spool = Spool::default();
+        loop {
+            let left = length - spool.length();
+            let body = &self.input.bytes()[self.head.length..];
+            let take = left.min(body.len() as u64) as usize;
+            spool.memory().extend_from_slice(&body[..take]);
+            self.cut_body(take);
+            if let Err(error) = spool.settle().await {
+                return Ok(Err(self.shared.cannot_spool(&error)));
+            }
+            if spool.length() == length {
+                let gathered = gathered(spool).await;
+                return Ok(gathered.map_err(|error| self.shared.cannot_spool(&error)));
+            }
+            if let Some(problem) = self.fill_body().await? {
+                return Ok(Err(problem));
+            }
+        }
+    }
+
+    async fn read_chunked(&mut self, limit: u64) -> Result<Result<Gathered, Problem>, Gone> {
+        let site = self.shared.site();
+        let mut decoder = Decoder::new(site.limits.header_size, site.limits.fields);
+        let mut spool = Spool::default();
+        loop {
+            let body = &self.input.bytes()[self.head.length..];
+            let taken = match decoder.decode(body, spool.memory()) {
+                Ok(taken) => taken,
+                Err(problem) => return Ok(Err(problem)),
+            };
+            self.cut_body(taken);
+            if spool.length() > limit {
+                return Ok(Err(TOO_LARGE));
+            }
+            if let Err(error) = spool.settle().await {
+                return Ok(Err(self.shared.cannot_spool(&error)));
+            }
+            if decoder.is_done() {
+                let gathered = gathered(spool).await;
+                return Ok(gathered.map_err(|error| self.shared.cannot_spool(&error)));
+            }
+            if let Some(problem) = self.fill_body().await? {
+                return Ok(Err(problem));
+            }
+        }
+    }
+
+    /// Takes `count` bytes behind the head out of the input.
+    fn cut_body(&mut self, count: usize) {
+        self.input.cut(self.head.length, count);
+    }
+
+    /// Reads more of a body; what comes gives the client time anew, if it keeps the pace.
+    async fn fill_body(&mut self) -> Result<Option<Problem>, Gone> {
+        if self.client_ended {
+            return Ok(Some(CUT_OFF));
+        }
+        if !matches!(self.head.framing, Framing::Length(length) if length <= IN_MEMORY as u64) {
+            self.input.reserve(self.head.length + CHUNK);
+        }
+        let before = self.input.bytes().len();
+        match self.fill().await? {
+            Filled::Some => {
+                self.pace.count(self.input.bytes().len() - before);
+                self.await_body();
+                Ok(None)
+            }
+            Filled::Late => {
+                self.shared.note_slow(&self.peer, "body");
+                Ok(Some(TOO_SLOW))
+            }
+            Filled::End => {
+                self.client_ended = true;
+                Ok(Some(CUT_OFF))
+            }
+        }
+    }
+}
+
+async fn gathered(spool: Spool) -> io::Result<Gathered> {
+    Ok(match spool.finish().await? {
+        Spooled::Memory(memory) => Gathered::Memory(memory),
+        Spooled::File(file, length) => Gathered::File(file, length),
+    })
+}

@@ -1,0 +1,121 @@
+//! Sending a large file: what does not fit in memory goes in windows, or straight from the page cache.
+
+use super::connection::Connection;
+use crate::handler::file::body::{FileBody, WINDOW};
+use crate::pipeline::{ClientStream, Gone};
+use crate::request_context::RequestContext;
+use crate::socket::Stream;
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+
+/// More than a socket takes at once.
+const MUCH: u64 = 512 * 1024;
+
+impl<S: Stream> Connection<S> {
+    /// A window at a time. A file that shrinks while it is sent cannot be told from within the response, so the
+    /// connection ends before the length it promised.
+    pub(super) async fn send_file(
+        &mut self,
+        context: &mut RequestContext,
+        mut body: FileBody,
+    ) -> Result<(), Gone> {
+        loop {
+            let more = match self.socket.sends_files() && body.is_long(&mut self.output.bytes) {
+                true => self.send_pages(context, &mut body).await,
+                false => self.copy_window(context, &mut body).await,
+            };
+            match more {
+                Ok(true) => {}
+                Ok(false) => return self.flush_if_large().await,
+                Err(error) if is_the_clients(&error) => return Err(Gone),
+                Err(error) => {
+                    let text = format!("a file could not be sent to its end: {error}");
+                    self.log(context, &text);
+                    return Err(Gone);
+                }
+            }
+        }
+    }
+
+    /// False: that was all.
+    async fn copy_window(
+        &mut self,
+        context: &mut RequestContext,
+        body: &mut FileBody,
+    ) -> io::Result<bool> {
+        let before = self.output.bytes.len();
+        let more = body.read(&mut self.output.bytes, WINDOW).await;
+        context.sent += (self.output.bytes.len() - before) as u64;
+        if more? {
+            self.flush_if_large().await.map_err(gone)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Sends a piece without copying it, after what is gathered. False: that was all.
+    async fn send_pages(
+        &mut self,
+        context: &mut RequestContext,
+        body: &mut FileBody,
+    ) -> io::Result<bool> {
+        if body.length() >= MUCH && !std::mem::replace(&mut self.sends_much, true) {
+            // To one who is elsewhere there is a path to be probed.
+            if self.peer.is_on_this_host() {
+                self.socket.send_unpaced();
+            }
+        }
+        while let Some((start, count)) = body.resident_window().await? {
+            self.flush_before_more().await.map_err(gone)?;
+            let mut left = count;
+            while left > 0 {
+                let at = start + (count - left) as u64;
+                let sent = self.send_some_pages(body, at, left).await?;
+                if sent == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                context.sent += sent as u64;
+                body.advance(sent as u64);
+                left -= sent;
+            }
+            if body.length() == 0 {
+                return Ok(false);
+            }
+            // Others have their turn between two windows.
+            tokio::task::yield_now().await;
+        }
+        Ok(body.length() > 0)
+    }
+
+    async fn send_some_pages(
+        &mut self,
+        body: &FileBody,
+        start: u64,
+        count: usize,
+    ) -> io::Result<usize> {
+        let mut waits = false;
+        poll_fn(
+            |cx| match self.socket.poll_send_file(cx, body.file(), start, count) {
+                Poll::Ready(sent) => Poll::Ready(sent),
+                Poll::Pending => self
+                    .poll_stalled(cx, &mut waits)
+                    .map(|_| Err(io::ErrorKind::TimedOut.into())),
+            },
+        )
+        .await
+    }
+}
+
+fn gone(_: Gone) -> io::Error {
+    io::ErrorKind::ConnectionAborted.into()
+}
+
+/// It went, or took nothing for too long: nothing is wrong with the file.
+fn is_the_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, TimedOut};
+    matches!(
+        error.kind(),
+        BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | TimedOut
+    )
+}

@@ -1,0 +1,153 @@
+//! Reading requests: heads, and what is left when a connection must end early.
+
+use super::connection::Connection;
+use crate::deadline::{Alarm, Phase};
+use crate::pipeline::Gone;
+use crate::problem::Problem;
+use crate::socket::Stream;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// How long, and for how many bytes, a refused client is read on, so that its system delivers our answer
+/// before it learns of the close.
+pub const LINGER: Duration = Duration::from_secs(2);
+pub const LINGER_BYTES: usize = 4 * 1024 * 1024;
+/// Unread bytes of further requests at which a client that sends on has to wait.
+const AHEAD: usize = 64 * 1024;
+
+pub enum Arrival {
+    Request,
+    Refused(Problem),
+    End,
+    Http2,
+}
+
+impl<S: Stream> Connection<S> {
+    /// Waits for a complete head. What earlier requests were answered leaves before it sleeps.
+    pub(super) async fn next_head(&mut self) -> Result<Arrival, Gone> {
+        let site = self.shared.site();
+        let limits = &site.limits;
+        let mut waiting_for_head = self.served == 0;
+        let mut began = self.shared.clock.tick();
+        loop {
+            if let Some(arrival) = self.look_at_input(limits) {
+                return Ok(arrival);
+            }
+            if self.client_ended {
+                return Ok(Arrival::End);
+            }
+            self.flush().await?;
+            let idle = self.input.is_empty() && self.served > 0;
+            if idle {
+                self.output.release();
+                let limit = limits.keep_alive.unwrap_or(Duration::ZERO);
+                self.seat.enter(&self.shared.clock, Phase::Idle, limit);
+            } else if !waiting_for_head {
+                waiting_for_head = true;
+                began = self.shared.clock.tick();
+                self.seat
+                    .enter(&self.shared.clock, Phase::Head, limits.header_timeout);
+            }
+            match self.fill().await? {
+                Filled::Some if waiting_for_head && limits.header_rate.bytes > 0 => {
+                    let come = self.input.bytes().len() as u64;
+                    let all = limits.header_rate.allowance(limits.header_timeout, come);
+                    let left = (began + all).saturating_sub(self.shared.clock.tick());
+                    self.seat.enter(&self.shared.clock, Phase::Head, left);
+                }
+                Filled::Some => {}
+                Filled::End => self.client_ended = true,
+                Filled::Late if self.input.is_empty() => return Ok(Arrival::End),
+                Filled::Late => {
+                    self.shared.note_slow(&self.peer, "header");
+                    let problem = Problem::malformed(408, "the head took too long");
+                    return Ok(Arrival::Refused(problem));
+                }
+            }
+        }
+    }
+
+    fn look_at_input(&mut self, limits: &mehari_config::ConnectionLimits) -> Option<Arrival> {
+        let bytes = self.input.bytes();
+        if bytes.is_empty() {
+            return None;
+        }
+        if self.served == 0 && self.scan.is_untouched() {
+            let known = bytes.len().min(PREFACE.len());
+            if bytes[..known] == PREFACE[..known] {
+                return (known == PREFACE.len()).then_some(Arrival::Http2);
+            }
+        }
+        let parsed = match self.scan.advance(bytes, limits) {
+            Ok(None) => return None,
+            Ok(Some(extent)) => self.head.parse(bytes, extent),
+            Err(problem) => Err(problem),
+        };
+        Some(match parsed {
+            Ok(()) => Arrival::Request,
+            Err(problem) => Arrival::Refused(problem),
+        })
+    }
+
+    /// Reads once.
+    pub(super) async fn fill(&mut self) -> Result<Filled, Gone> {
+        poll_fn(|cx| self.poll_fill(cx)).await
+    }
+
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<Result<Filled, Gone>> {
+        match self.input.poll_fill(cx, &mut self.socket) {
+            Poll::Ready(Ok(0)) => return Poll::Ready(Ok(Filled::End)),
+            Poll::Ready(Ok(_)) => return Poll::Ready(Ok(Filled::Some)),
+            Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+            Poll::Pending => {}
+        }
+        match self.seat.poll_alarm(cx) {
+            None => Poll::Pending,
+            Some(Alarm::Late | Alarm::Leave) => Poll::Ready(Ok(Filled::Late)),
+            Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    /// Notices while a program works that the client has sent more, ended, or gone.
+    pub(super) fn poll_input(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
+        if self.socket.is_unwatched() {
+            return Ok(());
+        }
+        while !self.client_ended && self.input.bytes().len() < AHEAD {
+            match self.input.poll_fill(cx, &mut self.socket) {
+                Poll::Ready(Ok(0)) => self.client_ended = true,
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(_)) => return Err(Gone),
+                Poll::Pending => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends our side, then reads what the client still sends, for a bounded time and amount.
+    pub(super) async fn linger(&mut self) {
+        let deadline = LINGER;
+        self.seat.enter(&self.shared.clock, Phase::Linger, deadline);
+        if self.socket.shutdown().await.is_err() {
+            return;
+        }
+        let mut read = 0;
+        while read < LINGER_BYTES {
+            read += self.input.bytes().len();
+            self.input.consume(self.input.bytes().len());
+            match self.fill().await {
+                Ok(Filled::Some) => {}
+                _ => return,
+            }
+        }
+    }
+}
+
+pub(super) enum Filled {
+    Some,
+    End,
+    Late,
+}

@@ -1,0 +1,117 @@
+//! Sending: what is gathered, and bodies that are there.
+
+use super::connection::Connection;
+use super::output::Output;
+use crate::answer::Content;
+use crate::deadline::{Alarm, Phase};
+use crate::pipeline::Gone;
+use crate::request_context::RequestContext;
+use crate::socket::Stream;
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll};
+
+/// Beyond this the answers of pipelined requests leave before the next is begun.
+const GATHERED: usize = 64 * 1024;
+/// A body that costs more to copy than a call of the system.
+const LONG: usize = 16 * 1024;
+
+impl<S: Stream> Connection<S> {
+    /// Writes all that is gathered.
+    pub(super) async fn flush(&mut self) -> Result<(), Gone> {
+        match self.output.pending() {
+            0 => Ok(()),
+            _ => self.write_out(Output::poll_write).await,
+        }
+    }
+
+    /// The same, when a piece of a file follows at once: both may leave together.
+    pub(super) async fn flush_before_more(&mut self) -> Result<(), Gone> {
+        self.write_out(Output::poll_write_before_more).await
+    }
+
+    async fn write_out(
+        &mut self,
+        write: impl Fn(&mut Output, &mut Context<'_>, &mut S) -> Poll<io::Result<bool>>,
+    ) -> Result<(), Gone> {
+        let mut waits = false;
+        poll_fn(|cx| loop {
+            match write(&mut self.output, cx, &mut self.socket) {
+                Poll::Ready(Ok(true)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(false)) => waits = false,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return self.poll_stalled(cx, &mut waits),
+            }
+        })
+        .await
+    }
+
+    /// The client takes nothing: it has the write limit's time, from the last byte it took.
+    pub(super) fn poll_stalled(
+        &self,
+        cx: &mut Context<'_>,
+        waits: &mut bool,
+    ) -> Poll<Result<(), Gone>> {
+        if !std::mem::replace(waits, true) {
+            let limit = self.shared.site().limits.write_timeout;
+            self.seat.enter(&self.shared.clock, Phase::Write, limit);
+        }
+        match self.seat.poll_alarm(cx) {
+            None | Some(Alarm::Leave) => Poll::Pending,
+            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    /// A short body leaves with what else is gathered, a long one at once: it is not copied for that.
+    pub(super) async fn send_body(
+        &mut self,
+        context: &mut RequestContext,
+        content: Content,
+    ) -> Result<(), Gone> {
+        let (vector, resource, shared);
+        let bytes = match content {
+            Content::Bytes(bytes) => {
+                vector = bytes;
+                &vector[..]
+            }
+            Content::Cached(cached) => {
+                resource = cached;
+                resource.body()
+            }
+            Content::Shared(bytes) => {
+                shared = bytes;
+                &shared[..]
+            }
+            Content::File(body) => return self.send_file(context, *body).await,
+        };
+        if bytes.len() < LONG {
+            self.output.bytes.extend_from_slice(bytes);
+            context.sent += bytes.len() as u64;
+            return self.flush_if_large().await;
+        }
+        let mut left = bytes;
+        let mut waits = false;
+        poll_fn(|cx| loop {
+            match self.output.poll_write_with(cx, &mut self.socket, left) {
+                Poll::Ready(Ok(count)) => {
+                    context.sent += count as u64;
+                    left = &left[count..];
+                    waits = false;
+                }
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return self.poll_stalled(cx, &mut waits),
+            }
+            if left.is_empty() && self.output.pending() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        })
+        .await
+    }
+
+    pub(super) async fn flush_if_large(&mut self) -> Result<(), Gone> {
+        match self.output.pending() > GATHERED {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A connection that speaks something else from now on: WebSocket, or whatever was agreed.
+
+use super::connection::Connection;
+use super::reply::push_status_line;
+use crate::deadline::{Alarm, Phase};
+use crate::handler::proxy::tunnel;
+use crate::handler::Backend;
+use crate::pipeline::Gone;
+use crate::request_context::RequestContext;
+use crate::socket::Stream;
+use mehari_pool::Head;
+use std::future::{poll_fn, Future};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+impl<S: Stream> Connection<S> {
+    /// Tells the client that its wish is granted, and carries bytes until either side ends.
+    pub(super) async fn tunnel(
+        &mut self,
+        context: &mut RequestContext,
+        backend: &mut Backend,
+        head: &Head,
+    ) -> Result<(), Gone> {
+        let Backend::Proxy(exchange) = backend else {
+            return Err(Gone);
+        };
+        let limit = exchange.tunnel_timeout().unwrap_or(Duration::MAX);
+        let talk = exchange.take_tunnel().ok_or(Gone)?;
+        context.status = head.status;
+        self.keep = false;
+        push_status_line(head.status, &mut self.output.bytes);
+        self.output.bytes.extend_from_slice(&head.lines);
+        self.output.bytes.extend_from_slice(b"\r\n");
+        self.flush().await?;
+        let early = self.input.bytes()[self.consumed..].to_vec();
+        let (seat, clock) = (&self.seat, &self.shared.clock);
+        let moved = || seat.enter(clock, Phase::Work, limit);
+        moved();
+        let mut carrying = pin!(tunnel::carry(&mut self.socket, &early, talk, moved));
+        let carried = poll_fn(|cx| match seat.poll_alarm(cx) {
+            Some(Alarm::Late | Alarm::Abandon) => Poll::Ready(None),
+            _ => carrying.as_mut().poll(cx).map(Some),
+        });
+        if let Some(Ok((_, to_client))) = carried.await {
+            context.sent += to_client;
+        }
+        Err(Gone)
+    }
+}

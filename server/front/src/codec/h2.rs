@@ -1,0 +1,293 @@
+//! HTTP/2 in clear text, for clients that know beforehand (the connection begins with its preface).
+//!
+//! `h2` speaks the protocol and guards against floods of resets, headers and settings; a stream is a
+//! task whose request goes the same way as one of HTTP/1: see `pipeline`.
+
+mod census;
+mod client;
+mod head;
+mod line;
+mod outgoing;
+mod presence;
+mod receive;
+mod send;
+mod sending;
+mod stream;
+
+use crate::codec::h1::{Takeover, LINGER, LINGER_BYTES};
+use crate::deadline::{Alarm, Phase};
+use crate::log::Origin;
+use crate::request::Peer;
+use crate::shared::Shared;
+use bytes::Bytes;
+use census::Census;
+use h2::server::Connection;
+use line::Line;
+use mehari_config::{ConnectionLimits, LogLevel};
+use outgoing::Outgoing;
+use presence::{Presence, Working};
+use std::future::{poll_fn, Future};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use stream::Stream;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Streams a client may have open at once.
+const STREAMS: u32 = 128;
+/// Streams that were reset and not looked at yet, and resets that a client's own mistakes forced on
+/// us: beyond either the connection ends (the "rapid reset" and "made you reset" floods).
+const PENDING_RESETS: usize = 32;
+const FORCED_RESETS: usize = 256;
+/// What one stream, and the connection, may send before we have read it.
+const STREAM_WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Bytes of a client's preface.
+const PREFACE: usize = 24;
+/// A client that has closed its side is asked so often whether it is still there.
+const ASKED_AGAIN: Duration = Duration::from_millis(250);
+/// How long a client may take to close after GOAWAY.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Serves a connection to its end.
+pub async fn serve<S>(shared: Rc<Shared>, takeover: Takeover<S>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let site = shared.site();
+    let line = Line::new(takeover.bytes, takeover.socket, Census::new(PREFACE));
+    let seat = takeover.seat;
+    seat.enter(&shared.clock, Phase::Head, site.limits.header_timeout);
+    let mut handshake = pin!(builder(&site.limits).handshake(line.clone()));
+    let connection = poll_fn(|cx| match handshake.as_mut().poll(cx) {
+        Poll::Ready(connection) => Poll::Ready(connection.ok()),
+        Poll::Pending => match seat.poll_alarm(cx) {
+            None => Poll::Pending,
+            Some(_) => Poll::Ready(None),
+        },
+    });
+    let Some(connection) = connection.await else {
+        return;
+    };
+    line.host();
+    let presence = Rc::new(Presence::new(seat));
+    presence.rest(&shared);
+    let peer = Rc::new(takeover.peer);
+    let began = shared.clock.tick();
+    let outgoing = Rc::new(Outgoing::new(&shared.unsent));
+    let mut host = Host {
+        shared,
+        connection,
+        presence,
+        peer: peer.clone(),
+        outgoing: outgoing.clone(),
+        leaving: false,
+        began,
+        line,
+        condemned: false,
+        broken: false,
+        listens: false,
+    };
+    while let Some(accepted) = poll_fn(|cx| host.poll_accept(cx)).await {
+        let (request, respond) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                host.log_end(&error);
+                host.broken = error.is_library();
+                break;
+            }
+        };
+        if host.condemned {
+            continue;
+        }
+        let stream = Stream::new(
+            host.shared.clone(),
+            peer.clone(),
+            outgoing.clone(),
+            (request, respond),
+        );
+        let Some(rest) = stream.begin() else {
+            host.presence.still_here(&host.shared);
+            continue;
+        };
+        let working = Working::begin(&host.shared, &host.presence);
+        let mut work = Box::pin(async move {
+            rest.await;
+            drop(working);
+        });
+        // What needs to wait for nothing gets no task of its own.
+        let at_once = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx).is_ready()));
+        if !at_once.await {
+            tokio::task::spawn_local(work);
+        }
+    }
+    if host.condemned || host.broken {
+        host.linger().await;
+    }
+}
+
+fn builder(limits: &ConnectionLimits) -> h2::server::Builder {
+    let mut builder = h2::server::Builder::new();
+    builder
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(PENDING_RESETS)
+        .max_local_error_reset_streams(Some(FORCED_RESETS))
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buffer_size(256 * 1024);
+    builder
+}
+
+type Accepted = (
+    http::Request<h2::RecvStream>,
+    h2::server::SendResponse<Bytes>,
+);
+
+struct Host<S> {
+    shared: Rc<Shared>,
+    connection: Connection<Line<S>, Bytes>,
+    presence: Rc<Presence>,
+    peer: Rc<Peer>,
+    outgoing: Rc<Outgoing>,
+    /// GOAWAY has been sent.
+    leaving: bool,
+    began: Duration,
+    line: Line<S>,
+    /// It has been told to go for what it overdid: nothing more is done for it.
+    condemned: bool,
+    /// It broke the protocol, and was told so.
+    broken: bool,
+    /// It sends no more, and has been asked whether it is there.
+    listens: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Host<S> {
+    /// The next stream. Also moves the bytes of all streams, so it is polled to the end.
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Accepted, h2::Error>>> {
+        loop {
+            if self.shared.stopping.get() && !self.leaving {
+                self.say_goodbye();
+            }
+            let accepted = self.connection.poll_accept(cx);
+            let judged = !self.condemned && self.judge();
+            if let Poll::Ready(accepted) = accepted {
+                return Poll::Ready(accepted);
+            }
+            if judged {
+                // What it is told is said when the library is asked again.
+                continue;
+            }
+            if self.line.holds_back_the_end() && !self.listens {
+                self.listens = true;
+                self.ask_whether_it_listens();
+            }
+            let ended = self.line.poll_end_round(cx);
+            self.outgoing.wake();
+            match ended {
+                Poll::Ready(Err(_)) => return Poll::Ready(None),
+                // All it asked for has been answered, and has left.
+                Poll::Ready(Ok(())) if self.is_at_its_end() => {
+                    self.line.tell_the_end();
+                    continue;
+                }
+                _ => {}
+            }
+            match self.presence.seat.poll_alarm(cx) {
+                None => return Poll::Pending,
+                Some(Alarm::Late) if self.listens && self.presence.active.get() > 0 => {
+                    self.ask_whether_it_listens();
+                }
+                Some(Alarm::Late | Alarm::Leave) if !self.leaving => self.say_goodbye(),
+                Some(Alarm::Leave) if self.presence.active.get() > 0 => return Poll::Pending,
+                Some(_) => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// To send no more is no wish to be told nothing more: half a connection may be closed (RFC 9293 section 3.6).
+    fn is_at_its_end(&self) -> bool {
+        self.line.holds_back_the_end() && (self.presence.active.get() == 0 || self.condemned)
+    }
+
+    /// A client that sends no more listens on, or is gone: nobody works for one that is.
+    fn ask_whether_it_listens(&self) {
+        self.line.probe();
+        let seat = &self.presence.seat;
+        seat.enter(&self.shared.clock, Phase::Work, ASKED_AGAIN);
+    }
+
+    /// True: it has just been told to go.
+    fn judge(&mut self) -> bool {
+        let age = self.shared.clock.tick().saturating_sub(self.began);
+        let Some(reason) = self.line.verdict(age) else {
+            return false;
+        };
+        self.condemned = true;
+        self.leaving = true;
+        let seat = &self.presence.seat;
+        seat.enter(&self.shared.clock, Phase::Linger, FAREWELL);
+        self.connection
+            .abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
+        let text = format!(
+            "HTTP/2: {}: {reason}; the connection is ended",
+            self.peer.remote_addr
+        );
+        let journal = &self.shared.journal;
+        journal.error(0, LogLevel::Warn, Origin::default(), &text);
+        true
+    }
+
+    /// What the library ended the connection for; a client that just went is none of it.
+    fn log_end(&self, error: &h2::Error) {
+        if !error.is_library() || self.condemned {
+            return;
+        }
+        let reason = error.reason().unwrap_or(h2::Reason::PROTOCOL_ERROR);
+        let level = match reason {
+            h2::Reason::ENHANCE_YOUR_CALM => LogLevel::Warn,
+            _ => LogLevel::Info,
+        };
+        let text = format!(
+            "HTTP/2: {}: {error}; the connection is ended",
+            self.peer.remote_addr
+        );
+        self.shared
+            .journal
+            .error(0, level, Origin::default(), &text);
+    }
+
+    /// A socket that is closed with bytes unread is reset, and a client that is reset may lose what it has not read:
+    /// why it was sent away.
+    async fn linger(self) {
+        let Host {
+            connection,
+            presence,
+            line,
+            shared,
+            ..
+        } = self;
+        drop(connection);
+        presence.seat.enter(&shared.clock, Phase::Linger, LINGER);
+        let mut last = pin!(line.discard(LINGER_BYTES));
+        let end = poll_fn(|cx| match last.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => match presence.seat.poll_alarm(cx) {
+                Some(_) => Poll::Ready(()),
+                None => Poll::Pending,
+            },
+        });
+        end.await;
+    }
+
+    fn say_goodbye(&mut self) {
+        self.leaving = true;
+        self.connection.graceful_shutdown();
+        if self.presence.active.get() == 0 {
+            self.presence
+                .seat
+                .enter(&self.shared.clock, Phase::Linger, FAREWELL);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! An HTTP/2 stream as the pipeline sees it: its request, and its response.
+
+use super::sending::Sending;
+use super::stream::Stream;
+use crate::answer::Content;
+use crate::backlog::Backlog;
+use crate::deadline::{Alarm, Phase, Seat};
+use crate::handler::Backend;
+use crate::lines;
+use crate::pipeline::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
+use crate::problem::Problem;
+use crate::request::{Peer, Table};
+use crate::request_context::RequestContext;
+use crate::shared::Shared;
+use crate::uploads::Upload;
+use http::Response;
+use mehari_pool::Head;
+use std::future::Future;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+impl ClientStream for Stream {
+    fn shared(&self) -> &Rc<Shared> {
+        &self.shared
+    }
+
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn seat(&self) -> &Seat {
+        self.own_seat()
+    }
+
+    fn method(&self) -> &[u8] {
+        self.head.method()
+    }
+
+    fn target(&self) -> &[u8] {
+        self.head.target()
+    }
+
+    fn host(&self) -> &[u8] {
+        self.head.host()
+    }
+
+    fn put_fields<'t>(&'t self, fields: &mut Table<'t>) {
+        self.head.fields().for_each(|field| fields.push(field));
+    }
+
+    fn check_head(&self) -> Result<(), Problem> {
+        self.head.check(&self.shared.site().limits)
+    }
+
+    fn is_bodiless(&self) -> bool {
+        self.body.as_ref().is_none_or(|body| body.is_end_stream())
+    }
+
+    fn announced_length(&self) -> u64 {
+        self.head.length()
+    }
+
+    fn track(&mut self, upload: Option<Rc<Upload>>) {
+        self.tracked = upload;
+    }
+
+    fn read_for_scripts(
+        &mut self,
+        context: &mut RequestContext,
+    ) -> impl Future<Output = Result<Result<(), Problem>, Gone>> {
+        self.gather_for_scripts(context)
+    }
+
+    fn read_body(
+        &mut self,
+        context: &RequestContext,
+        limit: u64,
+    ) -> impl Future<Output = Result<Result<Gathered, Problem>, Gone>> {
+        self.gather(context, limit)
+    }
+
+    /// A stream's body is never left where it was read.
+    fn buffered(&self, _: usize) -> &[u8] {
+        &[]
+    }
+
+    async fn discard_body(&mut self) -> Result<(), Gone> {
+        self.body = None;
+        Ok(())
+    }
+
+    fn note_refusal(&mut self, _: &Problem) {
+        self.body = None;
+    }
+
+    fn begin_work(&self) {
+        if let Some(seat) = self.seat.get() {
+            seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+        }
+    }
+
+    /// Each stream leaves for itself.
+    async fn settle(&mut self) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn poll_work(&mut self, cx: &mut Context<'_>, _: bool) -> Result<(), Gone> {
+        let is_reset = self.respond.poll_reset(cx).is_ready();
+        match self.own_seat().poll_alarm(cx) {
+            Some(Alarm::Abandon) => Err(Gone),
+            _ if is_reset => Err(Gone),
+            _ => Ok(()),
+        }
+    }
+
+    fn send_interim(&mut self, _: &RequestContext, head: &Head) -> Result<(), Gone> {
+        let mut response = Response::new(());
+        *response.status_mut() = http::StatusCode::from_u16(head.status).map_err(|_| Gone)?;
+        lines::push_fields(response.headers_mut(), &head.lines);
+        self.respond.send_informational(response).map_err(|_| Gone)
+    }
+
+    /// Nothing was asked to change its protocol here.
+    async fn upgrade(
+        &mut self,
+        _: &mut RequestContext,
+        _: &mut Backend,
+        _: &Head,
+    ) -> Result<bool, Gone> {
+        Ok(false)
+    }
+
+    fn framing(&self, _: &RequestContext, _: BodyLength) -> Framing {
+        Framing::Plain
+    }
+
+    fn start_response(
+        &mut self,
+        context: &mut RequestContext,
+        head: &ResponseHead<'_>,
+    ) -> Result<(), Gone> {
+        let response = self.response(context, head)?;
+        let stream = self.respond.send_response(response, head.ends);
+        let stream = stream.map_err(|_| Gone)?;
+        self.sending = Some(Sending::new(stream, head.ends, &self.outgoing));
+        Ok(())
+    }
+
+    async fn send_content(
+        &mut self,
+        context: &mut RequestContext,
+        content: Content,
+    ) -> Result<(), Gone> {
+        if self.sending.as_ref().is_none_or(Sending::has_ended) {
+            return Ok(());
+        }
+        match content {
+            Content::Bytes(bytes) => self.send(context, bytes.into(), true).await,
+            Content::Cached(resource) => self.send(context, resource.bytes(), true).await,
+            Content::Shared(bytes) => self.send(context, bytes, true).await,
+            Content::File(body) => self.send_file(context, *body).await,
+        }
+    }
+
+    async fn end_response(&mut self, is_cut_off: bool, _: Framing) -> Result<(), Gone> {
+        match &mut self.sending {
+            // A client that got less than all must see a reset.
+            _ if is_cut_off => Err(Gone),
+            Some(sending) => sending.end(),
+            None => Ok(()),
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let share = self.outgoing.share.clone();
+        Backlog::new(&self.shared.unsent, Some(share))
+    }
+
+    fn unsent(&self) -> usize {
+        self.withheld()
+    }
+
+    fn withheld(&self) -> usize {
+        self.sending.as_ref().map_or(0, Sending::withheld)
+    }
+
+    fn buffer(&mut self) -> Option<&mut Vec<u8>> {
+        None
+    }
+
+    fn poll_room(&mut self, cx: &mut Context<'_>, waiting: u64) -> Poll<Result<usize, Gone>> {
+        match &mut self.sending {
+            Some(sending) => sending.poll_room(cx, &self.outgoing, waiting),
+            None => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    fn push(&mut self, bytes: Vec<u8>) {
+        if let Some(sending) = &mut self.sending {
+            sending.push(bytes);
+        }
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, is_last: bool) -> Poll<Result<(), Gone>> {
+        match &mut self.sending {
+            Some(sending) => sending.poll_write(cx, &self.outgoing, is_last),
+            None => Poll::Ready(Err(Gone)),
+        }
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.sending.as_ref().is_some_and(Sending::is_blocked)
+    }
+
+    fn takes_others(&mut self) -> bool {
+        let outgoing = &self.outgoing;
+        let sending = self.sending.as_mut();
+        sending.is_some_and(|sending| sending.others_got_on(outgoing))
+    }
+
+    fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
+        let sending = self.sending.as_mut();
+        match sending.is_some_and(|sending| sending.poll_reset(cx)) {
+            true => Err(Gone),
+            false => Ok(()),
+        }
+    }
+}

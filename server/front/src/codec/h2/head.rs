@@ -1,0 +1,126 @@
+//! The head of a stream's request, with what HTTP/2 says elsewhere put where programs look for it.
+
+use crate::codec::h1::head::check_host;
+use crate::problem::{bad, Problem};
+use crate::request::Field;
+use http::header::{HeaderMap, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST};
+use http::request::Parts;
+use mehari_config::ConnectionLimits;
+use mehari_http::http1::framing;
+
+pub struct Head {
+    parts: Parts,
+    /// Of a cookie that was sent in crumbs (RFC 9113 section 8.2.3).
+    cookie: Option<Vec<u8>>,
+}
+
+impl Head {
+    pub fn new(parts: Parts) -> Head {
+        let cookie = joined_cookie(&parts.headers);
+        Head { parts, cookie }
+    }
+
+    pub fn method(&self) -> &[u8] {
+        self.parts.method.as_str().as_bytes()
+    }
+
+    /// Path and query.
+    pub fn target(&self) -> &[u8] {
+        let target = self.parts.uri.path_and_query();
+        target.map_or("/", |target| target.as_str()).as_bytes()
+    }
+
+    /// `:authority` counts instead of Host.
+    pub fn host(&self) -> &[u8] {
+        match self.parts.uri.authority() {
+            Some(authority) => authority.as_str().as_bytes(),
+            None => self.field(HOST),
+        }
+    }
+
+    /// What the client says of the length of its body.
+    pub fn length(&self) -> u64 {
+        let length = self.parts.headers.get(CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        length.unwrap_or_default()
+    }
+
+    fn cookie(&self) -> &[u8] {
+        match &self.cookie {
+            Some(joined) => joined,
+            None => self.field(COOKIE),
+        }
+    }
+
+    /// Empty: there is none.
+    fn field(&self, name: http::HeaderName) -> &[u8] {
+        let value = self.parts.headers.get(name);
+        value.map_or(&[], |value| value.as_bytes())
+    }
+
+    pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        let first = [(&b"host"[..], self.host()), (b"cookie", self.cookie())];
+        let sent = self.parts.headers.iter();
+        let others = sent.filter(|(name, _)| **name != HOST && **name != COOKIE);
+        first
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .chain(others.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes())))
+    }
+
+    /// The fields that HTTP/1 takes once only. A Host that names another host than `:authority` makes the
+    /// request malformed (RFC 9113 section 8.3.1).
+    fn check_single_fields(&self) -> Result<(), Problem> {
+        let fields = &self.parts.headers;
+        let mut hosts = fields.get_all(HOST).iter();
+        let host = hosts.next().map(|host| host.as_bytes());
+        if hosts.next().is_some() {
+            return Err(bad("more than one Host"));
+        }
+        if host.is_some_and(|host| !host.eq_ignore_ascii_case(self.host())) {
+            return Err(bad("Host and :authority differ"));
+        }
+        let mut notes = framing::Notes::default();
+        for (name, value) in fields {
+            match *name {
+                CONTENT_LENGTH => notes.content_length(value.as_bytes())?,
+                CONTENT_TYPE => notes.content_type()?,
+                AUTHORIZATION => notes.authorization()?,
+                EXPECT => notes.expect(value.as_bytes())?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits that HTTP/1 checks while it reads.
+    pub fn check(&self, limits: &ConnectionLimits) -> Result<(), Problem> {
+        if self.target().len() > limits.request_line {
+            return Err(Problem::malformed(414, "the target is too long"));
+        }
+        let fields = &self.parts.headers;
+        if fields.len() > limits.fields {
+            return Err(Problem::malformed(431, "too many header fields"));
+        }
+        let too_long = |value: &[u8]| value.len() > limits.field_size;
+        if too_long(self.cookie()) || fields.values().any(|value| too_long(value.as_bytes())) {
+            return Err(Problem::malformed(431, "a header field is too long"));
+        }
+        self.check_single_fields()?;
+        match self.host() {
+            b"" => Err(bad("neither :authority nor Host")),
+            host => check_host(host),
+        }
+    }
+}
+
+fn joined_cookie(fields: &HeaderMap) -> Option<Vec<u8>> {
+    let mut crumbs = fields.get_all(COOKIE).iter();
+    let (first, second) = (crumbs.next()?, crumbs.next()?);
+    let mut joined = [first.as_bytes(), second.as_bytes()].join(&b"; "[..]);
+    for crumb in crumbs {
+        joined.extend_from_slice(b"; ");
+        joined.extend_from_slice(crumb.as_bytes());
+    }
+    Some(joined)
+}

@@ -1,0 +1,137 @@
+//! The body of a response on its stream, as the client's window and the socket allow.
+
+use super::outgoing::Outgoing;
+use crate::pipeline::Gone;
+use bytes::Bytes;
+use h2::SendStream;
+use std::task::{Context, Poll};
+
+/// Bytes of its window that a stream asks for at a time.
+const AT_ONCE: usize = 256 * 1024;
+
+pub struct Sending {
+    stream: SendStream<Bytes>,
+    /// What is next.
+    piece: Bytes,
+    ended: bool,
+    /// There are bytes for the client, and it takes none.
+    blocked: bool,
+    /// Of [`Outgoing::rounds`].
+    rounds: u64,
+}
+
+impl Sending {
+    /// `ended`: the stream has ended with its head.
+    pub fn new(stream: SendStream<Bytes>, ended: bool, outgoing: &Outgoing) -> Sending {
+        Sending {
+            stream,
+            piece: Bytes::new(),
+            ended,
+            blocked: false,
+            rounds: outgoing.rounds(),
+        }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the client's window has room for so many bytes now.
+    pub fn has_room_for(&mut self, count: usize) -> bool {
+        self.stream.reserve_capacity(count);
+        self.stream.capacity() >= count
+    }
+
+    /// Sends bytes for which there is room.
+    pub fn send(&mut self, bytes: Bytes, is_last: bool) -> Result<(), Gone> {
+        self.ended = is_last;
+        self.stream.send_data(bytes, is_last).map_err(|_| Gone)
+    }
+
+    /// Waits until some of so many bytes may be sent; how many.
+    pub fn poll_capacity(
+        &mut self,
+        cx: &mut Context<'_>,
+        outgoing: &Outgoing,
+        wanted: usize,
+    ) -> Poll<Result<usize, Gone>> {
+        self.blocked = true;
+        if outgoing.poll_room(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.stream.reserve_capacity(wanted);
+        while self.stream.capacity() == 0 {
+            match self.stream.poll_capacity(cx) {
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(_) => return Poll::Ready(Err(Gone)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        self.blocked = false;
+        Poll::Ready(Ok(self.stream.capacity()))
+    }
+
+    /// Waits for room for what comes after the piece; how much.
+    pub fn poll_room(
+        &mut self,
+        cx: &mut Context<'_>,
+        outgoing: &Outgoing,
+        waiting: u64,
+    ) -> Poll<Result<usize, Gone>> {
+        match self.piece.is_empty() {
+            true => self.poll_capacity(cx, outgoing, waiting.min(AT_ONCE as u64) as usize),
+            false => Poll::Pending,
+        }
+    }
+
+    /// Bytes that go next.
+    pub fn push(&mut self, bytes: Vec<u8>) {
+        debug_assert!(self.piece.is_empty());
+        self.piece = bytes.into();
+    }
+
+    /// Bytes that have not been handed to the library.
+    pub fn withheld(&self) -> usize {
+        self.piece.len()
+    }
+
+    /// Sends some of the piece. `is_last`: the stream ends with it.
+    pub fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        outgoing: &Outgoing,
+        is_last: bool,
+    ) -> Poll<Result<(), Gone>> {
+        if self.piece.is_empty() {
+            return Poll::Pending;
+        }
+        let wanted = self.piece.len().min(AT_ONCE);
+        let room = std::task::ready!(self.poll_capacity(cx, outgoing, wanted))?;
+        let piece = self.piece.split_to(room.min(self.piece.len()));
+        let piece = outgoing.count(piece);
+        Poll::Ready(self.send(piece, is_last && self.piece.is_empty()))
+    }
+
+    pub fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// Other streams of the connection got on since this was last asked.
+    pub fn others_got_on(&mut self, outgoing: &Outgoing) -> bool {
+        let rounds = outgoing.rounds();
+        std::mem::replace(&mut self.rounds, rounds) != rounds
+    }
+
+    /// Whether the client has reset the stream.
+    pub fn poll_reset(&mut self, cx: &mut Context<'_>) -> bool {
+        self.stream.poll_reset(cx).is_ready()
+    }
+
+    /// Ends the stream, if it has not ended with its last bytes.
+    pub fn end(&mut self) -> Result<(), Gone> {
+        match self.ended {
+            true => Ok(()),
+            false => self.send(Bytes::new(), true),
+        }
+    }
+}

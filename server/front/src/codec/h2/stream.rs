@@ -1,0 +1,169 @@
+//! One stream: a request and its response.
+
+use super::head::Head;
+use super::outgoing::Outgoing;
+use super::sending::Sending;
+use super::Accepted;
+use crate::answer::{Answer, Content};
+use crate::deadline::{Phase, Seat};
+use crate::handling::HandlerOutcome;
+use crate::log::Ending;
+use crate::pipeline::{self, Asked, Gone};
+use crate::request::{Peer, Protocol, Table};
+use crate::request_context::RequestContext;
+use crate::shared::Shared;
+use crate::uploads::Upload;
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::RecvStream;
+use std::cell::OnceCell;
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub struct Stream {
+    pub(super) shared: Rc<Shared>,
+    pub(super) peer: Rc<Peer>,
+    pub(super) seat: OnceCell<Seat>,
+    /// What all streams of its connection have on their way.
+    pub(super) outgoing: Rc<Outgoing>,
+    pub(super) head: Head,
+    /// The request's body, until somebody reads it or nobody will.
+    pub(super) body: Option<RecvStream>,
+    pub(super) respond: SendResponse<Bytes>,
+    /// The response, once its head has been sent.
+    pub(super) sending: Option<Sending>,
+    /// Whose progress is kept while the body is read.
+    pub(super) tracked: Option<Rc<Upload>>,
+}
+
+/// A request that is being answered. However that ends, it has its line in the access log.
+struct Answering {
+    stream: Stream,
+    context: RequestContext,
+}
+
+impl Answering {
+    fn end(mut self, ended: Result<(), Gone>) {
+        match ended {
+            Ok(()) => self.context.ends = Ending::Kept,
+            Err(Gone) => self.stream.respond.send_reset(h2::Reason::CANCEL),
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let Answering { stream, context } = self;
+        let line = (stream.head.method(), stream.head.target());
+        let mut fields = Table::new();
+        stream.head.fields().for_each(|field| fields.push(field));
+        let fields = fields.as_slice().iter().copied();
+        context.end(&stream.shared, &stream.peer, Some(line), fields);
+    }
+}
+
+/// What is left to be done for a request.
+enum Next {
+    All,
+    Outcome(HandlerOutcome),
+    /// Its head is sent; these bytes are not, and end it.
+    Rest(Bytes),
+}
+
+impl Stream {
+    pub fn new(
+        shared: Rc<Shared>,
+        peer: Rc<Peer>,
+        outgoing: Rc<Outgoing>,
+        (request, respond): Accepted,
+    ) -> Stream {
+        let (parts, body) = request.into_parts();
+        Stream {
+            shared,
+            peer,
+            seat: OnceCell::new(),
+            outgoing,
+            head: Head::new(parts),
+            body: Some(body),
+            respond,
+            sending: None,
+            tracked: None,
+        }
+    }
+
+    /// Its place among those that wait: what is answered at once needs none.
+    pub(super) fn own_seat(&self) -> &Seat {
+        self.seat.get_or_init(|| {
+            let seat = self.shared.streams.enter(&self.shared.clock);
+            seat.enter(&self.shared.clock, Phase::Work, Duration::MAX);
+            seat
+        })
+    }
+
+    /// Answers if that can be done at once; else, what is left to be done. Such a stream needs no task, no deadline and
+    /// no memory of its own.
+    pub fn begin(self) -> Option<impl Future<Output = ()>> {
+        let context = pipeline::begin(&self, Protocol::Http2);
+        let mut answering = Answering {
+            stream: self,
+            context,
+        };
+        let Answering { stream, context } = &mut answering;
+        let is_for_path = matches!(pipeline::check(stream, context), Ok(Asked::Path));
+        let outcome = is_for_path.then(|| pipeline::at_once(stream, context));
+        let next = match outcome.flatten() {
+            None => Ok(Some(Next::All)),
+            Some(HandlerOutcome::Answer(answer)) => stream.send_at_once(context, answer),
+            Some(outcome) => Ok(Some(Next::Outcome(outcome))),
+        };
+        match next {
+            Ok(Some(next)) => Some(async move {
+                let Answering { stream, context } = &mut answering;
+                let ended = stream.go_on(context, next).await;
+                answering.end(ended);
+            }),
+            Ok(None) => {
+                answering.end(Ok(()));
+                None
+            }
+            Err(gone) => {
+                answering.end(Err(gone));
+                None
+            }
+        }
+    }
+
+    async fn go_on(&mut self, context: &mut RequestContext, next: Next) -> Result<(), Gone> {
+        match next {
+            Next::All => pipeline::run(self, context).await,
+            Next::Outcome(work) => pipeline::finish(self, context, work).await,
+            Next::Rest(bytes) => self.send(context, bytes, true).await,
+        }
+    }
+
+    /// Sends an answer whose body is in memory and fits the client's window. What is left to do, if anything is.
+    fn send_at_once(
+        &mut self,
+        context: &mut RequestContext,
+        answer: Answer,
+    ) -> Result<Option<Next>, Gone> {
+        let bytes = match &answer.content {
+            Content::Cached(resource) => resource.bytes(),
+            Content::Shared(bytes) => bytes.clone(),
+            Content::Bytes(bytes) => Bytes::copy_from_slice(bytes),
+            Content::File(_) => return Ok(Some(Next::Outcome(HandlerOutcome::Answer(answer)))),
+        };
+        pipeline::start_answer(self, context, &answer)?;
+        let sending = self.sending.as_mut().ok_or(Gone)?;
+        if sending.has_ended() {
+            return Ok(None);
+        }
+        if !sending.has_room_for(bytes.len()) {
+            return Ok(Some(Next::Rest(bytes)));
+        }
+        context.sent += bytes.len() as u64;
+        sending.send(bytes, true)?;
+        Ok(None)
+    }
+}

@@ -1,0 +1,93 @@
+//! A request's way from its head to its log line, whichever protocol carries it.
+//!
+//! A codec (`codec::h1`, `codec::h2`) reads a head and calls [`run`] with its [`ClientStream`]. The stages follow each other:
+//! [`admit`] asks the rules, [`cache`] the response cache, [`handle`] reads the body and begins the work, and takes
+//! what a program says; [`respond`] sends what comes of it, and [`body`] moves a program's body. The codecs keep
+//! framing, flow control and what their protocol has of its own.
+
+mod admit;
+mod body;
+mod cache;
+mod client;
+mod filter;
+mod handle;
+mod program;
+mod respond;
+
+pub use admit::{at_once, check, Asked};
+pub use client::{BodyLength, ClientStream, Framing, Gathered, Gone, ResponseHead};
+pub use respond::{answer, start_answer};
+
+use crate::answer::Answer;
+use crate::handling::HandlerOutcome;
+use crate::proxied;
+use crate::request::{Protocol, Table};
+use crate::request_context::RequestContext;
+
+/// What a client asks for begins: it is counted, and its host is known.
+pub fn begin<C: ClientStream>(client: &C, protocol: Protocol) -> RequestContext {
+    let shared = client.shared();
+    let is_head = client.method() == b"HEAD";
+    let mut context = RequestContext::begin(shared, protocol, is_head);
+    context.host = shared.host(client.peer(), client.host());
+    if let Some(rule) = &shared.site().remote_address {
+        let mut fields = Table::new();
+        client.put_fields(&mut fields);
+        let fields = fields.as_slice().iter().copied();
+        context.client = proxied::client(rule, client.peer(), fields).map(Box::new);
+    }
+    context
+}
+
+/// Answers a request.
+pub async fn run<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+) -> Result<(), Gone> {
+    let work = match admit::check(client, context) {
+        Err(problem) => handle::refuse(client, context, problem),
+        Ok(Asked::Server) => {
+            client.discard_body().await?;
+            HandlerOutcome::Answer(server_options())
+        }
+        Ok(Asked::Path) => match at_once(client, context) {
+            Some(work) => work,
+            None => handle::begin(client, context).await?,
+        },
+    };
+    finish(client, context, work).await
+}
+
+/// Goes on with work until something has answered.
+pub async fn finish<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    mut work: HandlerOutcome,
+) -> Result<(), Gone> {
+    loop {
+        work = match work {
+            HandlerOutcome::Answer(answer) => {
+                return respond::answer(client, context, answer).await
+            }
+            HandlerOutcome::Elsewhere(target, status) => {
+                handle::go_elsewhere(client, context, target, status).await
+            }
+            HandlerOutcome::Backend(mut backend) => {
+                let sent = program::answer(client, context, &mut backend).await;
+                context.credit(&mut backend);
+                match sent? {
+                    None => return Ok(()),
+                    Some(work) => {
+                        context.hear(backend, &work);
+                        work
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The answer to `OPTIONS *`.
+fn server_options() -> Answer {
+    Answer::new(200, "Allow: GET, HEAD, POST, OPTIONS\r\n")
+}

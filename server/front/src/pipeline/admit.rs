@@ -1,0 +1,109 @@
+//! Whether a request is served, and where its path leads: checks of the head, the rules, the limits of its place.
+
+use super::client::ClientStream;
+use crate::access::{self, Admission};
+use crate::handler::lua;
+use crate::handling::{self, HandlerOutcome};
+use crate::problem::{bad, Problem};
+use crate::request::{path_of, Peer};
+use crate::request_context::RequestContext;
+use crate::shared::Shared;
+use crate::traffic::{counted, Verdict};
+use mehari_pool::Body;
+
+/// What a request is about.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked {
+    Path,
+    /// `OPTIONS *`
+    Server,
+}
+
+/// Checks that need nothing but the head.
+pub fn check<C: ClientStream>(client: &C, context: &RequestContext) -> Result<Asked, Problem> {
+    let method = client.method();
+    check_method(method)?;
+    client.check_head()?;
+    if client.target() == b"*" {
+        return match method {
+            b"OPTIONS" => Ok(Asked::Server),
+            _ => Err(bad("* is for OPTIONS")),
+        };
+    }
+    check_trust(client.shared(), client.peer(), context.host)?;
+    Ok(Asked::Path)
+}
+
+/// Begins the work for a request without a body that nobody has to be asked about. `None`: the rules have to be
+/// asked, or something waited for.
+pub fn at_once<C: ClientStream>(
+    client: &C,
+    context: &mut RequestContext,
+) -> Option<HandlerOutcome> {
+    if !client.is_bodiless() {
+        return None;
+    }
+    let shared = client.shared();
+    let route = access::open_route(shared, context.host, path_of(client.target()))?;
+    context.note_route(shared, &route);
+    client.begin_work();
+    Some(client.with_request(context, |request| {
+        handling::begin(shared, request, &route, Body::Empty)
+    }))
+}
+
+/// Asks the rules, and the scripts before and behind them.
+pub async fn ask<C: ClientStream>(
+    client: &C,
+    context: &mut RequestContext,
+) -> Result<Admission, Problem> {
+    let shared = client.shared();
+    lua::admit(
+        shared,
+        context,
+        client.target(),
+        |context, remarks| {
+            client.with_request(context, |request| {
+                access::evaluate(shared, request, remarks)
+            })
+        },
+        |context, what| client.with_late_request(context, what),
+    )
+    .await
+}
+
+/// Methods that no handler gets: TRACE gives away cookies, CONNECT is a proxy's.
+fn check_method(method: &[u8]) -> Result<(), Problem> {
+    match method {
+        b"TRACE" => Err(Problem::malformed(405, "TRACE is not served")),
+        b"CONNECT" => Err(Problem::malformed(405, "CONNECT is for proxies")),
+        _ => Ok(()),
+    }
+}
+
+/// A client is let in for the host it named in its TLS greeting; another one may want to see its certificate.
+fn check_trust(shared: &Shared, peer: &Peer, host: u32) -> Result<(), Problem> {
+    match &peer.tls {
+        Some(session) if !session.settings.trusts_as(&shared.site().host(host).tls) => Err(
+            Problem::refused(421, "the connection is for a host with other rules"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// What the traffic rules of its place say to a request.
+pub fn traffic_verdict(
+    shared: &Shared,
+    context: &mut RequestContext,
+    method: &[u8],
+    peer: &Peer,
+) -> Verdict {
+    let rules = match &context.settings {
+        Some(settings) if !settings.traffic.is_empty() => settings.clone(),
+        _ => return Verdict::Pass,
+    };
+    let (traffic, clock) = (&shared.traffic, &shared.clock);
+    let client = context.client(peer).remote_addr;
+    let client = counted(&client, shared.site().limits.client_prefix);
+    traffic.admit(&rules.traffic, method, &client, clock, &mut context.held)
+}

@@ -1,0 +1,330 @@
+//! The body of a program's response on its way to the client: framed, counted, cut to its length, and kept in the
+//! backlog while the client does not keep up.
+
+use super::client::{BodyLength, ClientStream, Framing, Gone};
+use crate::backlog::Backlog;
+use crate::deadline::{Alarm, Phase};
+use crate::handler::{Backend, Fault};
+use crate::request_context::RequestContext;
+use std::io;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Bytes moved for one client before others have their turn.
+const AT_ONCE: usize = 1024 * 1024;
+/// Unsent bytes at which what comes next waits in the backlog.
+const AT_HAND: usize = 64 * 1024;
+/// Taken at a time.
+const ROOM: usize = 64 * 1024;
+/// `00ffff\r\n`: a chunk's size is written into its place once the chunk is there.
+const SIZE_LINE: usize = 8;
+
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Done,
+    CutOff(Fault),
+    /// Done, but the program said more bytes than its Content-Length allows.
+    Overlong,
+    /// Done, but it said fewer.
+    Short,
+    /// What waited for the client cannot be read again.
+    Lost(io::ErrorKind),
+}
+
+pub struct ResponseBody {
+    pub length: BodyLength,
+    pub framing: Framing,
+    /// The client is told of the body but gets none: HEAD, 204, 304.
+    pub silent: bool,
+    state: State,
+    /// The body that is already there, all of it, in the scratch.
+    whole: bool,
+    sent: u64,
+    /// The client's write limit is running.
+    stalled: bool,
+    /// What the client is too slow for.
+    backlog: Backlog,
+}
+
+/// Moves the body until all of it is handed over. A slow client has it kept for it; a program that pauses has what it
+/// said delivered.
+pub fn poll<C: ClientStream>(
+    client: &mut C,
+    cx: &mut Context<'_>,
+    context: &RequestContext,
+    body: &mut ResponseBody,
+    backend: &mut Backend,
+) -> Poll<Result<(), Gone>> {
+    let mut moved = 0;
+    loop {
+        let count = body.poll_move(cx, backend, client)?;
+        if let Some(warning) = body.take_warning() {
+            client.log(context, &warning);
+        }
+        let is_done = body.is_done();
+        if is_done && client.withheld() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        moved += count;
+        match client.poll_write(cx, is_done && !body.is_cut_off()) {
+            Poll::Ready(wrote) => {
+                wrote?;
+                body.stalled = false;
+            }
+            Poll::Pending if count > 0 => {}
+            Poll::Pending => return poll_pause(client, cx, body),
+        }
+        if moved > AT_ONCE {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+    }
+}
+
+/// Nothing moves: the client has to take something, or the program to say more.
+fn poll_pause<C: ClientStream>(
+    client: &mut C,
+    cx: &mut Context<'_>,
+    body: &mut ResponseBody,
+) -> Poll<Result<(), Gone>> {
+    client.poll_client(cx)?;
+    if client.takes_others() {
+        body.stalled = false;
+    }
+    let waits = client.is_blocked();
+    let shared = client.shared();
+    if !waits {
+        client
+            .seat()
+            .enter(&shared.clock, Phase::Work, Duration::MAX);
+    } else if !body.stalled {
+        let limit = shared.site().limits.write_timeout;
+        client.seat().enter(&shared.clock, Phase::Write, limit);
+    }
+    body.stalled = waits;
+    match client.seat().poll_alarm(cx) {
+        Some(Alarm::Abandon) => Poll::Ready(Err(Gone)),
+        Some(Alarm::Late) if waits => Poll::Ready(Err(Gone)),
+        _ => Poll::Pending,
+    }
+}
+
+impl ResponseBody {
+    pub fn new<C: ClientStream>(
+        client: &C,
+        context: &RequestContext,
+        length: BodyLength,
+    ) -> ResponseBody {
+        ResponseBody {
+            length,
+            framing: client.framing(context, length),
+            silent: length == BodyLength::Bodiless || context.is_head,
+            state: State::Open,
+            whole: false,
+            sent: 0,
+            stalled: false,
+            backlog: client.backlog(),
+        }
+    }
+
+    /// A body that has arrived whole has a length, even if the program did not say it: then no
+    /// chunks are needed, and HTTP/1.0 can keep its connection.
+    pub fn learn_length(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend,
+        scratch: &mut Vec<u8>,
+    ) {
+        if self.framing == Framing::Plain || !backend.is_complete() {
+            return;
+        }
+        scratch.clear();
+        loop {
+            match backend.poll_body(cx, scratch, usize::MAX) {
+                Poll::Ready(Ok(true)) => {}
+                Poll::Ready(Ok(false)) => break self.state = State::Done,
+                Poll::Ready(Err(fault)) => break self.state = State::CutOff(fault),
+                Poll::Pending => break,
+            }
+        }
+        self.whole = true;
+        // A program that knows HEAD says no body; how long it would have been is not ours to claim.
+        if self.state == State::Done && !(self.silent && scratch.is_empty()) {
+            self.length = BodyLength::Known(scratch.len() as u64);
+            self.framing = Framing::Plain;
+        }
+    }
+
+    /// Hands over what [`ResponseBody::learn_length`] took.
+    pub fn push_known<C: ClientStream>(&mut self, client: &mut C) {
+        if !std::mem::take(&mut self.whole) || self.silent {
+            return;
+        }
+        let shared = client.shared().clone();
+        let scratch = &mut *shared.scratch.borrow_mut();
+        let Some(buffer) = client.buffer().filter(|_| !scratch.is_empty()) else {
+            return;
+        };
+        self.sent += scratch.len() as u64;
+        if self.framing == Framing::Chunked {
+            buffer.extend_from_slice(format!("{:06x}\r\n", scratch.len()).as_bytes());
+            buffer.extend_from_slice(scratch);
+            buffer.extend_from_slice(b"\r\n");
+        } else {
+            buffer.extend_from_slice(scratch);
+        }
+        scratch.clear();
+    }
+
+    /// The program has said all, and none of it is in the backlog.
+    fn is_done(&self) -> bool {
+        self.state != State::Open && self.backlog.is_empty()
+    }
+
+    /// Bytes of the body that neither stayed in the backlog nor are withheld.
+    pub fn delivered(&self, withheld: usize) -> u64 {
+        self.sent
+            .saturating_sub(self.backlog.length() + withheld as u64)
+    }
+
+    /// The client got less than it was promised and can only be told by the end of its stream or connection.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self.state, State::CutOff(_) | State::Short | State::Lost(_))
+    }
+
+    /// What the error log should know.
+    pub fn remark(&self) -> Option<String> {
+        match &self.state {
+            State::Open | State::Done => None,
+            State::CutOff(fault) => Some(format!("cut off within its response: {fault}")),
+            State::Overlong => Some("the program sent more than its Content-Length; cut".into()),
+            State::Short => Some("the program sent less than its Content-Length".into()),
+            State::Lost(kind) => Some(format!(
+                "cut off within its response: its temporary file: {kind}"
+            )),
+        }
+    }
+
+    /// What the error log should know at once: the program has to wait for its client.
+    fn take_warning(&mut self) -> Option<String> {
+        let error = self.backlog.take_failure()?;
+        Some(format!("a temporary file for the response: {error}"))
+    }
+
+    /// Moves the body on: from the program to the client, or to the backlog while the client does
+    /// not keep up, and from there when it does. Returns the bytes that moved.
+    fn poll_move<C: ClientStream>(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend,
+        client: &mut C,
+    ) -> Result<usize, Gone> {
+        let returned = self.poll_return(cx, client)?;
+        if self.state != State::Open {
+            return Ok(returned);
+        }
+        // Asked each time: it also keeps the write to the file going.
+        let unsent = client.unsent();
+        let room = self.backlog.room(cx, unsent);
+        if self.backlog.is_empty() && unsent < AT_HAND {
+            if let Some(buffer) = client.buffer() {
+                return Ok(returned + self.poll_take(cx, backend, buffer, ROOM));
+            }
+        }
+        let mut memory = std::mem::take(self.backlog.memory());
+        let mut taken = 0;
+        // Clients count small frames as a flood: what has come goes together.
+        while taken < room && self.state == State::Open {
+            match self.poll_take(cx, backend, &mut memory, room - taken) {
+                0 => break,
+                count => taken += count,
+            }
+        }
+        *self.backlog.memory() = memory;
+        Ok(returned + taken)
+    }
+
+    /// What waited longest is next, once the client takes more; how many bytes of it.
+    fn poll_return<C: ClientStream>(
+        &mut self,
+        cx: &mut Context<'_>,
+        client: &mut C,
+    ) -> Result<usize, Gone> {
+        if self.backlog.is_empty() {
+            return Ok(0);
+        }
+        let Poll::Ready(room) = client.poll_room(cx, self.backlog.length()) else {
+            return Ok(0);
+        };
+        match self.backlog.poll_take(cx, room?) {
+            Poll::Ready(Ok(Some(bytes))) => {
+                let count = bytes.len();
+                client.push(bytes);
+                Ok(count)
+            }
+            Poll::Ready(Err(error)) => {
+                self.state = State::Lost(error.kind());
+                self.backlog.clear();
+                Ok(0)
+            }
+            Poll::Ready(Ok(None)) | Poll::Pending => Ok(0),
+        }
+    }
+
+    /// Appends more of the body to `into`, framed.
+    fn poll_take(
+        &mut self,
+        cx: &mut Context<'_>,
+        backend: &mut Backend,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> usize {
+        let before = into.len();
+        let chunked = self.framing == Framing::Chunked && !self.silent;
+        if chunked {
+            into.extend_from_slice(&[0; SIZE_LINE]);
+        }
+        let start = into.len();
+        let taken = backend.poll_body(cx, into, room);
+        let count = into.len() - start;
+        match taken {
+            Poll::Ready(Ok(false)) => self.state = State::Done,
+            Poll::Ready(Err(fault)) => self.state = State::CutOff(fault),
+            _ => {}
+        }
+        if self.silent || count == 0 {
+            into.truncate(before);
+        } else if chunked {
+            let size = format!("{count:06x}\r\n");
+            into[before..start].copy_from_slice(size.as_bytes());
+            into.extend_from_slice(b"\r\n");
+            self.sent += count as u64;
+        } else {
+            self.sent += count as u64;
+        }
+        self.check_length(into);
+        if chunked && self.state == State::Done {
+            into.extend_from_slice(b"0\r\n\r\n");
+        }
+        count
+    }
+
+    /// Holds the program to its Content-Length.
+    fn check_length(&mut self, into: &mut Vec<u8>) {
+        let BodyLength::Known(length) = self.length else {
+            return;
+        };
+        if self.silent {
+            return;
+        }
+        if self.sent > length {
+            let excess = (self.sent - length) as usize;
+            into.truncate(into.len() - excess);
+            self.sent = length;
+            self.state = State::Overlong;
+        } else if self.state == State::Done && self.sent < length {
+            self.state = State::Short;
+        }
+    }
+}

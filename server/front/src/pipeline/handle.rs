@@ -1,0 +1,182 @@
+//! From an admitted request to what answers it: its body, and its handler.
+
+use super::admit::{ask, traffic_verdict};
+use super::cache::consult;
+use super::client::{ClientStream, Gathered, Gone};
+use crate::access::Admission;
+use crate::deadline::Phase;
+use crate::handling::{self, HandlerOutcome};
+use crate::page;
+use crate::problem::Problem;
+use crate::request::Request;
+use crate::request_context::RequestContext;
+use crate::route::{Outcome, Route};
+use crate::shared::Shared;
+use crate::status_page;
+use crate::traffic::Verdict;
+use crate::uploads::{self, Upload};
+use mehari_pool::Body;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The page of a status, as the configuration of its place wants it.
+pub fn page<C: ClientStream>(client: &C, context: &RequestContext, status: u16) -> HandlerOutcome {
+    client.with_request(context, |request| {
+        status_page::refusal(
+            client.shared(),
+            request,
+            context.settings.as_deref(),
+            status,
+        )
+    })
+}
+
+/// The page of a problem that was found before the request's handler was.
+pub fn refuse<C: ClientStream>(
+    client: &mut C,
+    context: &RequestContext,
+    problem: Problem,
+) -> HandlerOutcome {
+    client.note_refusal(&problem);
+    page(client, context, problem.status)
+}
+
+/// Asks the rules, and goes on with what they let through.
+pub async fn begin<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+) -> Result<HandlerOutcome, Gone> {
+    if client.shared().lua.is_used() {
+        if let Err(problem) = client.read_for_scripts(context).await? {
+            return Ok(refuse(client, context, problem));
+        }
+    }
+    match ask(client, context).await {
+        Err(problem) => Ok(refuse(client, context, problem)),
+        Ok(Admission::To(route)) => work(client, context, &route).await,
+        Ok(Admission::Answer(answer)) => {
+            client.discard_body().await?;
+            Ok(HandlerOutcome::Answer(answer))
+        }
+        Ok(Admission::Status(status)) => {
+            client.discard_body().await?;
+            Ok(page(client, context, status))
+        }
+    }
+}
+
+/// Begins the work of a route, with the request's body where that is wanted.
+async fn work<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    route: &Rc<Route>,
+) -> Result<HandlerOutcome, Gone> {
+    context.note_route(client.shared(), route);
+    if let Some(work) = held_back(client, context).await? {
+        return Ok(work);
+    }
+    if !route.settings.cache.is_off() {
+        if let Some(work) = consult(client, context, route).await? {
+            return Ok(work);
+        }
+    }
+    if route.settings.track_uploads {
+        let size = client.announced_length();
+        let progress = |request: &Request<'_>| track(client.shared(), request, size);
+        context.upload = client.with_request(context, progress);
+        client.track(context.upload.clone());
+    }
+    let body = match wants_body(route) {
+        true => client.read_body(context, route.settings.body_limit).await?,
+        false => {
+            client.discard_body().await?;
+            Ok(Gathered::Empty)
+        }
+    };
+    Ok(match body {
+        Err(problem) => refuse(client, context, problem),
+        Ok(gathered) => {
+            context.received += gathered.length();
+            client.begin_work();
+            with_body(client, context, route, gathered)
+        }
+    })
+}
+
+/// What the traffic rules of its place answer instead.
+async fn held_back<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+) -> Result<Option<HandlerOutcome>, Gone> {
+    match traffic_verdict(client.shared(), context, client.method(), client.peer()) {
+        Verdict::Pass => Ok(None),
+        Verdict::Wait(time) => {
+            let clock = &client.shared().clock;
+            client.seat().enter(clock, Phase::Work, Duration::MAX);
+            tokio::time::sleep(time).await;
+            Ok(None)
+        }
+        Verdict::Refused(status, after) => {
+            client.discard_body().await?;
+            let settings = context.settings.as_deref();
+            Ok(Some(client.with_request(context, |request| {
+                status_page::come_back(client.shared(), request, settings, (status, after))
+            })))
+        }
+    }
+}
+
+fn with_body<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    route: &Route,
+    gathered: Gathered,
+) -> HandlerOutcome {
+    let body = match gathered {
+        Gathered::Empty => Body::Empty,
+        Gathered::Buffered(length) => Body::Memory(client.buffered(length)),
+        Gathered::Memory(ref memory) => Body::Memory(memory),
+        Gathered::File(file, length) => Body::File(file.into(), length),
+    };
+    client.with_request(context, |request| {
+        handling::begin(client.shared(), request, route, body)
+    })
+}
+
+/// An internal redirect: the same request, without its body, for another path.
+pub async fn go_elsewhere<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    target: Vec<u8>,
+    status: u16,
+) -> HandlerOutcome {
+    if !context.lead_to(target, status, client.target()) {
+        client.log(context, "redirected within the server too often");
+        return HandlerOutcome::Answer(page::answer(500, None));
+    }
+    match ask(client, context).await {
+        Err(problem) => refuse(client, context, problem),
+        Ok(Admission::To(route)) => {
+            context.note_route(client.shared(), &route);
+            client.with_request(context, |request| {
+                handling::begin_elsewhere(client.shared(), request, &route)
+            })
+        }
+        Ok(Admission::Answer(answer)) => HandlerOutcome::Answer(answer),
+        Ok(Admission::Status(status)) => page(client, context, status),
+    }
+}
+
+/// Keeps the progress of a request that has a body and a name for it.
+fn track(shared: &Shared, request: &Request<'_>, size: u64) -> Option<Rc<Upload>> {
+    if matches!(request.method, b"GET" | b"HEAD") {
+        return None;
+    }
+    let id = uploads::id(request.fields.iter().copied(), request.query())?;
+    shared.uploads.begin(id, size)
+}
+
+/// Whether the route's handler reads request bodies; for the others a body is thrown away.
+fn wants_body(route: &Route) -> bool {
+    matches!(route.outcome, Outcome::Program | Outcome::Proxied(_)) || route.settings.runs_phases()
+}

@@ -1,0 +1,177 @@
+//! Sends a response: an answer that is there, or what a program says bit by bit.
+
+use super::body::{self, ResponseBody};
+use super::client::{BodyLength, ClientStream, Gone, ResponseHead};
+use super::filter;
+use super::handle::page;
+use crate::answer::{Answer, Content};
+use crate::handler::lua::{self, LateRequest, Response as Scripted};
+use crate::handler::Backend;
+use crate::handling::HandlerOutcome;
+use crate::header_rules;
+use crate::lines::{self, Lines};
+use crate::request::Request;
+use crate::request_context::RequestContext;
+use crate::status;
+use mehari_pool::Head;
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Sends an answer, as scripts and rules want it.
+pub async fn answer<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    mut answer: Answer,
+) -> Result<(), Gone> {
+    if context.is_seen_by_scripts() {
+        let said = scripted(client, context, answer.status, answer.lines()).await;
+        answer = match said {
+            None => answer,
+            Some(Scripted {
+                instead: Some(instead),
+                ..
+            }) => instead,
+            Some(Scripted { status, lines, .. }) => answer.with_head(status, lines),
+        };
+    }
+    let content = match start_answer(client, context, &answer)? {
+        true => answer.content,
+        false => Content::empty(),
+    };
+    client.send_content(context, content).await
+}
+
+/// Sends the head of an answer. False: no body follows.
+pub fn start_answer<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    answer: &Answer,
+) -> Result<bool, Gone> {
+    context.status = answer.status;
+    let length = match status::has_no_body(answer.status) {
+        true => BodyLength::Bodiless,
+        false => BodyLength::Known(answer.content.length()),
+    };
+    let changed = changed_lines(client, context, answer.status, answer.lines());
+    let resource = match &answer.content {
+        Content::Cached(resource) if changed.is_none() => Some(&**resource),
+        _ => None,
+    };
+    context.promised = match length {
+        BodyLength::Known(length) => length,
+        _ => 0,
+    };
+    let is_empty = context.is_head || length == BodyLength::Bodiless;
+    let lines = match &changed {
+        None => answer.lines(),
+        Some(changed) => [&changed[..], &[]],
+    };
+    let head = ResponseHead {
+        lines,
+        resource,
+        has_date: context.is_dated(lines),
+        has_server: false,
+        length,
+        ends: is_empty || length == BodyLength::Known(0),
+    };
+    client.start_response(context, &head)?;
+    Ok(!is_empty)
+}
+
+/// Sends a program's response once scripts have seen its head.
+pub async fn scripted_program<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    backend: &mut Backend,
+    mut head: Head,
+) -> Result<Option<HandlerOutcome>, Gone> {
+    let said = scripted(client, context, head.status, [&head.lines, &[]]).await;
+    if let Some(response) = said {
+        if let Some(answer) = response.instead {
+            return Ok(Some(HandlerOutcome::Answer(answer)));
+        }
+        (head.status, head.lines) = (response.status, response.lines);
+    }
+    match lines::examine(&head.lines) {
+        Ok(lines) => {
+            program(client, context, backend, head, lines).await?;
+            Ok(None)
+        }
+        Err(_) => Ok(Some(page(client, context, 500))),
+    }
+}
+
+/// Sends a program's response.
+pub async fn program<C: ClientStream>(
+    client: &mut C,
+    context: &mut RequestContext,
+    backend: &mut Backend,
+    mut head: Head,
+    mut lines: Lines,
+) -> Result<(), Gone> {
+    context.status = head.status;
+    filter::apply(client, context, &mut head, &mut lines, backend).await;
+    let length = match lines.content_length.or(head.content_length) {
+        _ if status::has_no_body(head.status) => BodyLength::Bodiless,
+        Some(length) => BodyLength::Known(length),
+        None => BodyLength::Unknown,
+    };
+    let mut body = ResponseBody::new(client, context, length);
+    poll_fn(|cx| {
+        let mut scratch = client.shared().scratch.borrow_mut();
+        body.learn_length(cx, backend, &mut scratch);
+        Poll::Ready(())
+    })
+    .await;
+    let mut store = Vec::new();
+    let kept = lines.kept(&head.lines, &mut store);
+    let changed = changed_lines(client, context, head.status, kept);
+    let response = ResponseHead {
+        lines: match &changed {
+            None => kept,
+            Some(changed) => [&changed[..], &[]],
+        },
+        resource: None,
+        has_date: head.has_date,
+        has_server: head.has_server,
+        length: body.length,
+        ends: body.silent,
+    };
+    client.start_response(context, &response)?;
+    body.push_known(client);
+    let result = poll_fn(|cx| body::poll(client, cx, context, &mut body, backend)).await;
+    context.sent = body.delivered(client.withheld());
+    if let Some(remark) = body.remark() {
+        context.credit(backend);
+        client.log(context, &remark);
+    }
+    result?;
+    client.end_response(body.is_cut_off(), body.framing).await
+}
+
+/// What scripts make of a head.
+async fn scripted<C: ClientStream>(
+    client: &C,
+    context: &mut RequestContext,
+    status: u16,
+    lines: [&[u8]; 2],
+) -> Option<Scripted> {
+    let look = |context: &RequestContext, what: &mut dyn FnMut(&LateRequest<'_>)| {
+        client.with_late_request(context, what)
+    };
+    let head = (status, lines);
+    lua::respond(client.shared(), context, client.target(), look, head).await
+}
+
+/// The header lines as the configuration's rules leave them; `None`: as they are.
+fn changed_lines<C: ClientStream>(
+    client: &C,
+    context: &RequestContext,
+    status: u16,
+    lines: [&[u8]; 2],
+) -> Option<Vec<u8>> {
+    let ask = |use_it: &mut dyn FnMut(&Request<'_>)| {
+        client.with_request(context, |request| use_it(request))
+    };
+    header_rules::of_response(client.shared(), context, ask, status, lines)
+}
