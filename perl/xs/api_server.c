@@ -1,5 +1,6 @@
 /* What Perl asks of a server: its texts and variables as the configuration says, and the handlers of its life. */
 #include "api.h"
+#include "phases.h"
 
 static mehari_settings *server_of(pTHX_ SV *number)
 {
@@ -89,9 +90,23 @@ XS_INTERNAL(run_phase)
     croak_xs_usage(cv, "r");
   mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
   OP *here = PL_op;
-  int status = mehari_run_phase(aTHX_ rec, ix);
+  int status = mehari_rec_check(aTHX_ rec, ix);
   PL_op = here;
   XSRETURN_IV(mehari_phases[ix].runs_all && status == -1 ? 0 : status);
+}
+
+/* $r->location_merge($location) */
+XS_INTERNAL(location_merge)
+{
+  dXSARGS;
+  if (items != 2)
+    croak_xs_usage(cv, "r, location");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  OP *here = PL_op;
+  bool is_merged = mehari_rec_merge(aTHX_ rec, mehari_sv_text(aTHX_ ST(1)));
+  PL_op = here;
+  ST(0) = boolSV(is_merged);
+  XSRETURN(1);
 }
 
 /* $r->die($status): the page of a status in place of what was printed. */
@@ -175,6 +190,7 @@ void mehari_server_boot(pTHX)
     {"Mehari::Server::number_of_request", number_of_request, 0}, {"Mehari::Server::stack", stack, 0},
     {"Mehari::Server::handlers", handlers, 0}, {"Mehari::Server::containers", containers, 0},
     {"Mehari::Server::connection_of", connection_of, 0}, {"Apache2::RequestRec::die", end_with_status, 0},
+    {"Apache2::RequestRec::location_merge", location_merge, 0},
     {"Apache2::RequestRec::run_post_read_request", run_phase, MEHARI_PHASE_POST_READ_REQUEST}, {"Apache2::RequestRec::run_translate_name", run_phase, MEHARI_PHASE_TRANS},
     {"Apache2::RequestRec::run_map_to_storage", run_phase, MEHARI_PHASE_MAP_TO_STORAGE}, {"Apache2::RequestRec::run_header_parser", run_phase, MEHARI_PHASE_HEADER_PARSER},
     {"Apache2::RequestRec::run_access_checker", run_phase, MEHARI_PHASE_ACCESS}, {"Apache2::RequestRec::run_check_user_id", run_phase, MEHARI_PHASE_AUTHEN},

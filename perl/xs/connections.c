@@ -4,19 +4,24 @@
 #include "phases.h"
 #include "api.h"
 
-/* Connections whose handlers have let them in, by their number, and those of late where that is not enough. Who was turned
- * away is asked about again: another request of that connection is no way in. */
-static uint64_t let_in[1024];
+/* Connections whose handlers have let them in, by their number and the server whose handlers these are, and those of late
+ * where that is not enough. Who was turned away is asked about again: another request of that connection is no way in. */
+static struct { uint64_t connection; uint16_t server; } let_in[1024];
 
 static int admit(pTHX_ mehari_rec *rec)
 {
-  uint64_t connection = rec->job.frame->connection, *known = &let_in[connection % C_ARRAY_LENGTH(let_in)];
-  if (!rec->settings || !rec->settings->handlers[MEHARI_PHASE_PRE_CONNECTION] || (connection && *known == connection))
+  uint64_t connection = rec->job.frame->connection;
+  uint16_t server = rec->job.frame->server;
+  size_t place = connection % C_ARRAY_LENGTH(let_in);
+  if (!rec->settings || !rec->settings->handlers[MEHARI_PHASE_PRE_CONNECTION])
+    return DECLINED;
+  if (connection && let_in[place].connection == connection && let_in[place].server == server)
     return DECLINED;
   int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_PRE_CONNECTION);
   if (status != OK && status != DECLINED)
     return 403;
-  *known = connection;
+  let_in[place].connection = connection;
+  let_in[place].server = server;
   return DECLINED;
 }
 

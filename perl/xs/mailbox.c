@@ -166,9 +166,11 @@ bool mehari_mailbox_take(void)
       continue;
     uint32_t slot = (uint32_t)(word >> 32) % MEHARI_SLOTS;
     const mehari_request *frame = (const mehari_request *)((char *)box + MEHARI_SLOTS_OFFSET + (size_t)slot * MEHARI_SLOT_SIZE);
-    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken++ || frame->request_id == last_of_slot[slot])
+    /* A request that the front leads on comes again, from further on. */
+    uint64_t visit = frame->request_id ^ (uint64_t)frame->depth << 48;
+    if (!frame_is_sound(frame, MEHARI_SLOT_SIZE) || (uint32_t)(word >> 32) != taken++ || visit == last_of_slot[slot])
       _exit(71); /* a request would be run twice, or one that nobody made */
-    last_of_slot[slot] = frame->request_id;
+    last_of_slot[slot] = visit;
     mehari_serving = true;
     atomic_store_explicit(&box->request_id, frame->request_id, memory_order_relaxed);
     atomic_store_explicit(&box->forked, 0, memory_order_relaxed);

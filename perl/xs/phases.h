@@ -24,6 +24,12 @@ static inline bool mehari_is_of_a_worker(const mehari_request *frame)
 /* admission.c. DECLINED: go on to the response. DONE: it is complete. Else a status. */
 int mehari_rec_prepare(pTHX_ mehari_rec *rec);
 int mehari_rec_admit(pTHX_ mehari_rec *rec);
+/* `$r->location_merge`: from here on the settings of that location hold. False: there is none, and nobody is let in. */
+bool mehari_rec_merge(pTHX_ mehari_rec *rec, mehari_text location);
+int mehari_rec_check(pTHX_ mehari_rec *rec, int phase); /* `$r->run_access_checker` and its like: Perl's handlers, and what the configuration says */
+
+/* subrequests.c: how many sub-requests run now, one within the other. A filter's have no record between them. */
+extern int mehari_subrequests_running;
 
 /* redirects.c: the status of the error that this record answers the page of; 0: of none. */
 int mehari_rec_error(const mehari_rec *rec);

@@ -35,11 +35,13 @@ struct mehari_rec {
   mehari_job job; /* the frame it came with; of the current one it is mehari_now */
   mehari_request *own_frame; /* made here, not the front's slot; NULL: none */
   const mehari_settings *settings; /* NULL: nothing is configured for Perl here */
+  mehari_job merged; /* of the location that `location_merge` put in force: who may come is what it says; its frame NULL: none */
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not asked for yet, or undef; use mehari_rec_text */
   U32 changed; /* a bit for each text that a handler set */
   U32 held; /* a bit for each text that is there */
   bool has_handlers; /* some of its own */
   bool is_admitted; /* whoever asks may */
+  bool is_unmerged; /* `location_merge` has not found its location */
   SV *user_told; /* whom the front knows to be asking; NULL: nobody was told of */
   bool listens; /* it was handed back, and its log wants to know what came of it */
   uint32_t answers; /* that the front had given by then */

@@ -108,6 +108,8 @@ enum { DEEPEST = 10 }; /* Apache's LimitInternalRecursion */
 bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target)
 {
   int count = 0;
+  if (mehari_subrequests_running >= DEEPEST)
+    rec = NULL, count = DEEPEST + 1;
   for (; rec; rec = rec->main ? rec->main : rec->prev)
     count += 1 + rec->job.frame->depth;
   if (count > DEEPEST)

@@ -4,6 +4,7 @@
  * than touch another's. The methods are in Mehari.xs and in the files of the API.
  */
 #include "api_form.h"
+#include "phases.h"
 
 mehari_rec *mehari_rec_now;
 
@@ -24,6 +25,7 @@ mehari_rec *mehari_rec_begin(pTHX)
   served.settings = mehari_settings_find(aTHX_ mehari_now.frame->settings_id, mehari_request_text(MEHARI_TEXT_SETTINGS));
   if (mehari_now.frame->redirect_status >= 400)
     served.status = mehari_now.frame->redirect_status;
+  mehari_subrequests_running = 0;
   newest = mehari_rec_now = &served;
   return &served;
 }
@@ -236,11 +238,13 @@ static void clear(pTHX_ mehari_rec *rec)
   forget(aTHX_ (SV **)&rec->documents);
   forget(aTHX_ &rec->redirect);
   forget(aTHX_ &rec->user_told);
+  Safefree((mehari_request *)rec->merged.frame);
+  Zero(&rec->merged, 1, mehari_job);
   Safefree(rec->own_frame);
   rec->own_frame = NULL;
   rec->changed = 0;
   rec->status = 0;
-  rec->is_admitted = rec->listens = rec->is_told = false;
+  rec->is_admitted = rec->is_unmerged = rec->listens = rec->is_told = false;
 }
 
 void mehari_request_drop(pTHX)

@@ -222,7 +222,7 @@ mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user)
     .rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "requirement")),
     .user = mehari_text_of(aTHX_ user),
     .group_file = groups ? SvPV_nolen(groups) : NULL,
-    .known = rec->job.frame->known,
+    .known = rec->merged.frame ? rec->merged.frame->known : rec->job.frame->known,
   };
   int found = verdict(aTHX_ &at);
   return found == GRANTED || found == SILENT ? MEHARI_GRANTED : found == NEEDS_USER ? MEHARI_NEEDS_USER : MEHARI_DENIED;

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int mehari_subrequests_running;
+
 mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
 {
   mehari_request *frame = mehari_lookup(main, &(mehari_question){method, target, file, false});
@@ -93,8 +95,10 @@ int mehari_rec_run(pTHX_ mehari_rec *sub)
   bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_is_perls(aTHX_ sub, sub->job.frame->task));
   mehari_output_enter(aTHX_ prints_head);
   mehari_rec_enter(sub);
+  int running = mehari_subrequests_running++;
   int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
   int within = mehari_output_leave(aTHX_ sub);
+  mehari_subrequests_running = running;
   mehari_rec_enter(before);
   mehari_phase_now = phase;
   if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {

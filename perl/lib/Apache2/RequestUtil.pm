@@ -62,8 +62,6 @@ sub set_basic_credentials {
 # The server's limit is the front's: what is larger has been refused.
 sub get_limit_req_body { return 0 }
 
-sub location_merge { return 0 }
-
 # Lines for the rest of the request.
 sub add_config { my ($self, $lines) = @_; require Mehari::RequestConfiguration; return Mehari::RequestConfiguration::apply($self, $lines) }
 

@@ -15,6 +15,8 @@ pub struct Arrived {
     waker: Option<Waker>,
     /// The client is gone: nobody reads what arrives.
     pub gone: bool,
+    /// And went before the answer was complete.
+    pub left_early: bool,
     pub interim: VecDeque<Head>,
     pub head: Option<ScriptHead>,
     pub body: Vec<u8>,
@@ -41,6 +43,7 @@ impl Arrived {
         Arrived {
             waker: None,
             gone: false,
+            left_early: false,
             interim: VecDeque::new(),
             head: None,
             body: Vec::new(),
@@ -81,6 +84,7 @@ impl Arrived {
     pub fn give_up(&mut self) {
         *self = Arrived {
             gone: true,
+            left_early: !self.complete,
             worker: self.worker,
             ..Arrived::nothing(self.submitted)
         };

@@ -6,6 +6,8 @@ use mehari_harness::{eventually, Builder, Request, Server, PATIENCE};
 
 mod access;
 mod admission;
+mod by_hand;
+mod depth;
 mod error_pages;
 mod handlers;
 mod leading;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Pages within pages.
-const DEEPEST: u32 = 16;
+const DEEPEST: u32 = 11;
 /// How long the loop is held before others have their turn.
 const SLICE: Duration = Duration::from_millis(2);
 
