@@ -93,7 +93,7 @@ fn slowhttptest_holds_nobody_up() {
         .file("htdocs/large", &"x".repeat(1_000_000))
         .ladder()
         .conf(
-            "RequestReadTimeout header=2 body=2\nTimeout 2\nStartServers 2\nMaxRequestWorkers 2\n",
+            "RequestReadTimeout header=2 body=2\nTimeout 10\nStartServers 2\nMaxRequestWorkers 2\n",
         )
         .start();
     let url = format!("http://{}/registry/hello.pl", server.address);
