@@ -1,4 +1,7 @@
-//! The front's sleep word: workers look at it after they have written, and ring only a sleeping front.
+//! The bell: the front's sleep word and its eventfd.
+//!
+//! Workers read the sleep word after each write. A worker writes to the eventfd only while the
+//! front sleeps.
 
 use crate::layout::Bell as Page;
 use crate::memory::Memory;
@@ -38,15 +41,16 @@ impl Bell {
         }
     }
 
-    /// Before the last look at the rings: from now on workers ring.
+    /// Announces that the front is about to sleep. The caller then looks at the rings once more.
+    /// Workers that write from now on ring the bell.
     pub fn declare_sleep(&self) {
         self.page().front_sleeps.store(1, SeqCst);
         fence(SeqCst);
     }
 
-    /// The front rings itself: there is more than it has looked at, and nobody else need ring for it.
+    /// Rings the bell from the front itself, when the front has left work for its next turn.
     pub fn ring(&self) {
-        // A counter that is full has been rung.
+        // The write fails only if the counter is full, and a full counter has been rung already.
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 

@@ -1,4 +1,5 @@
-//! Control messages: one datagram each on a SEQPACKET pair, descriptors beside it.
+//! Control messages between the front and a zygote: one datagram each on a SEQPACKET pair
+//! (unix(7)), with descriptors beside the datagram.
 
 use crate::layout::{Control, CONTROL_TEXT};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -21,7 +22,8 @@ pub struct Message {
 const HEAD: usize = std::mem::size_of::<Control>();
 
 impl ControlSocket {
-    /// Our end (non-blocking) and the other's.
+    /// Makes a connected pair: the front's end (non-blocking) and the other process's end
+    /// (blocking).
     pub fn pair() -> io::Result<(ControlSocket, OwnedFd)> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
@@ -33,9 +35,10 @@ impl ControlSocket {
         Ok((ControlSocket { socket: ours }, theirs))
     }
 
-    /// Ends the conversation although somebody still holds the socket: both ends read its end.
+    /// Shuts the socket down in both directions. Both ends then read end-of-file, even while
+    /// another process holds a copy of the descriptor.
     pub fn hang_up(&self) {
-        // The other end may be gone already.
+        // The other end may be closed already.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::ReadWrite);
     }
 
@@ -55,7 +58,8 @@ impl ControlSocket {
         self.send_part(kind, slot, 0, text, files)
     }
 
-    /// One of the messages that a text takes: see [`parts`].
+    /// Sends one of the messages that a long text is split into. [`parts`] gives the texts and
+    /// their `status`.
     pub fn send_part(
         &self,
         kind: u32,
@@ -76,7 +80,11 @@ impl ControlSocket {
         )
     }
 
-    /// The next message. `None`: the other end is gone. `WouldBlock`: none yet.
+    /// Receives the next message; `None` once the other end is closed.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if no message has arrived yet, or the error of recv(2).
     pub fn receive(&self) -> io::Result<Option<Message>> {
         let mut bytes = [0u8; HEAD + CONTROL_TEXT];
         let got = rustix::net::recv(&self.socket, &mut bytes, RecvFlags::empty())?;
@@ -108,7 +116,8 @@ impl AsRawFd for ControlSocket {
     }
 }
 
-/// A text of any length as the messages it takes, each with its `status`: 1 in all but the last.
+/// Splits a text of any length into control messages. Each part comes with its `status`: 1 for all
+/// but the last, 0 for the last.
 pub fn parts(text: &[u8]) -> impl Iterator<Item = (i32, &[u8])> {
     let last = text.len().saturating_sub(1) / CONTROL_TEXT;
     (0..=last).map(move |number| {
@@ -120,7 +129,11 @@ pub fn parts(text: &[u8]) -> impl Iterator<Item = (i32, &[u8])> {
     })
 }
 
-/// One datagram with descriptors (at most 4).
+/// Sends one datagram with at most 4 descriptors.
+///
+/// # Errors
+///
+/// `InvalidInput` for more than 4 descriptors, or the error of sendmsg(2).
 pub fn send_with_files(
     socket: &impl AsFd,
     parts: &[IoSlice<'_>],
@@ -138,7 +151,13 @@ pub fn send_with_files(
     Ok(())
 }
 
-/// The descriptor that was sent with the number `id`. It must be there already; those of other numbers are closed.
+/// Receives the descriptor that was sent with the number `id`. Descriptors with other numbers are
+/// closed.
+///
+/// # Errors
+///
+/// `WouldBlock` if the descriptor has not been sent yet. `InvalidData` for a datagram without a
+/// descriptor.
 pub fn receive_file(socket: &impl AsFd, id: u64) -> io::Result<OwnedFd> {
     loop {
         let mut number = [0u8; 8];

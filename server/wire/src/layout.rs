@@ -1,4 +1,5 @@
-//! The mailbox's memory, field by field. `perl/xs/wire.h` says the same in C; a test holds both equal.
+//! The layout of the shared memory. `perl/xs/wire.h` holds the same layout in C; `tests/header.rs`
+//! compares the two.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -9,46 +10,48 @@ pub const SLOT_SIZE: usize = 163_840;
 pub const SLOTS_OFFSET: usize = 4096;
 pub const RING_SIZE: usize = 262_144;
 pub const RING_OFFSET: usize = SLOTS_OFFSET + SLOTS as usize * SLOT_SIZE;
-/// Where the front answers what a worker asks within a request: a request frame.
+/// Offset of the answer area. The front writes its answer to a worker's question there, as a
+/// request frame.
 pub const ANSWER_OFFSET: usize = RING_OFFSET + RING_SIZE;
 pub const ANSWER_SIZE: usize = 65_536;
 pub const MAILBOX_SIZE: usize = ANSWER_OFFSET + ANSWER_SIZE;
-/// The longest payload of one ring record, bytes.
+/// The longest payload of a ring record in bytes.
 pub const RECORD_LIMIT: usize = 65_536;
-/// The longest text of a control message, bytes.
+/// The longest text of a control message in bytes.
 pub const CONTROL_TEXT: usize = 8192;
 
 #[repr(C, align(64))]
 pub struct Line<T>(pub T);
 
-/// The state words at the start of a mailbox.
+/// The state words at the start of a mailbox. Each word has a cache line of its own.
 #[repr(C)]
 pub struct Mailbox {
     pub magic: u32,
     pub version: u32,
-    /// Low half: requests submitted (front). High half: requests taken (worker). Both wrap.
+    /// Low half: requests submitted (front). High half: requests taken (worker). Both halves wrap.
     pub word: Line<AtomicU64>,
     pub worker_sleeps: Line<AtomicU32>,
     pub ring_written: Line<AtomicU64>,
     pub ring_read: Line<AtomicU64>,
     pub worker_waits_for_room: Line<AtomicU32>,
     pub scoreboard: Line<Scoreboard>,
-    /// Answers the front has ever given, a futex.
+    /// Answers that the front has given since the mailbox was made; a futex.
     pub answered: Line<AtomicU32>,
 }
 
-/// What the worker says it is doing; for the status page only.
+/// What the worker reports of itself. The status page alone uses these values.
 #[repr(C)]
 pub struct Scoreboard {
     pub state: AtomicU32,
     pub forked: AtomicU32,
     pub request_id: AtomicU64,
     pub finished: AtomicU64,
-    /// Between a worker and its template only.
+    /// Process that serves for the worker. The worker and its template use the field between
+    /// themselves.
     pub child: AtomicU32,
 }
 
-/// The page the front and all workers share.
+/// The page that the front and all workers share.
 #[repr(C)]
 pub struct Bell {
     pub front_sleeps: AtomicU32,
@@ -84,15 +87,15 @@ pub enum Text {
     ServerAddr,
     RemoteAddr,
     DocumentRoot,
-    /// Of a handler: what the path was mapped to.
+    /// The file that the path was mapped to; for handlers only.
     File,
-    /// What Perl has to know of the settings in force; empty: nothing.
+    /// The settings in force that Perl has to know; empty if there are none.
     Settings,
-    /// Of what the path was mapped to, by its name; empty: unknown, or a script.
+    /// The media type of the mapped file by its name; empty for an unknown type or a script.
     MediaType,
-    /// Whose password the front has found right; empty: nobody's.
+    /// The user whose password the front has verified; empty without such a user.
     User,
-    /// Header lines that ask who it is.
+    /// Header lines of the authentication challenge.
     Challenge,
 }
 pub const TEXT_COUNT: usize = 17;
@@ -105,9 +108,10 @@ pub enum TaskKind {
     Registry,
     Handler,
     Psgi,
-    /// The front answers, once the Perl handlers of the phases before have run.
+    /// The front answers after the Perl handlers of the earlier phases have run.
     Front,
-    /// No request: the descriptor beside it is the client's socket, which the worker speaks on.
+    /// A connection, not a request. The descriptor beside the frame is the client's socket, and the
+    /// worker speaks on that socket.
     Connection,
 }
 
@@ -122,31 +126,33 @@ pub enum BodyKind {
 pub mod flag {
     pub const PARSE_HEADERS: u8 = 1;
     pub const PERL_SCRIPT: u8 = 2;
-    /// The script expects a CGI process: its folder as cwd, fresh file-scoped lexicals, `shift` of @ARGV.
+    /// The script expects a CGI process: its folder as the working directory, fresh file-scoped
+    /// lexicals, and `shift` of @ARGV.
     pub const CGI_WORLD: u8 = 4;
     pub const HEAD: u8 = 8;
-    /// What the front would answer is the output of a CGI program, not the file's bytes.
+    /// The front's own answer would be the output of a CGI program, not the bytes of the file.
     pub const PROGRAM: u8 = 16;
-    /// What the front would answer is the file's bytes as they are: output filters may see them.
+    /// The front's own answer would be the unchanged bytes of the file. Output filters may see
+    /// these bytes.
     pub const FILE: u8 = 32;
-    /// Part of a page of server-side includes: a request within another.
+    /// The request is a part of a page with server-side includes.
     pub const WITHIN: u8 = 64;
 }
 
 pub mod login {
-    /// Nothing says that a user is to be asked for.
+    /// No directive asks for a user.
     pub const UNASKED: u8 = 0;
-    /// The password was right.
+    /// The password is right.
     pub const KNOWN: u8 = 1;
-    /// There is none, or a wrong one.
+    /// The request has no password, or a wrong one.
     pub const REFUSED: u8 = 2;
-    /// `AuthType` is of a kind that the front does not know.
+    /// The front does not know this kind of `AuthType`.
     pub const NO_SUCH_TYPE: u8 = 3;
     pub const NO_REALM: u8 = 4;
     pub const NO_USER_FILE: u8 = 5;
 }
 
-/// A request frame at the start of a slot; pairs and bytes follow.
+/// A request frame at the start of a slot. Pairs and bytes follow.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Request {
@@ -154,38 +160,38 @@ pub struct Request {
     pub task: u8,
     pub flags: u8,
     pub body_kind: u8,
-    /// What the front's own look at who the user is comes to: `login`.
+    /// Result of the front's own password check: a constant of `login`.
     pub login: u8,
     pub request_id: u64,
     pub body_length: u64,
-    /// The number of the client's connection, and how many requests it brought before this one; 0: not known.
+    /// The number of the client's connection and of its earlier requests; 0: not known.
     pub connection: u64,
     pub kept: u64,
-    /// [`file_mark`] of the program's file, which the front watches; 0: it does not.
+    /// [`file_mark`] of the program's file; 0 if the front does not watch the file.
     pub file_mark: u64,
-    /// Verdicts on the parts of `Require` that ask for no user: two bits each.
+    /// Verdicts on the parts of `Require` that need no user: two bits each.
     pub known: u64,
     pub body: Span,
     pub field_count: u16,
     pub variable_count: u16,
     pub server_port: u16,
     pub remote_port: u16,
-    /// Of the settings text: the same number, the same text.
+    /// The number of the settings text. Equal numbers mean equal texts.
     pub settings_id: u32,
-    /// What the front itself says to who asks: 0, or the status it refuses with in the access phase.
+    /// The front's own verdict in the access phase: 0, or the status of its refusal.
     pub access_status: u16,
     /// The number of the virtual host; 0: the main server.
     pub server: u16,
-    /// Why the server led the request here from another path: 200, or the status that this is the page of; 0: the
-    /// client asked for this path.
+    /// Why the server came here from another path: 200, or the status whose error document this is;
+    /// 0: the client asked for this path.
     pub redirect_status: u16,
-    /// How many internal redirects and includes led here.
+    /// How many internal redirects and includes led to this request.
     pub depth: u16,
     pub text: [Span; TEXT_COUNT],
 }
 
-/// A file as it was when somebody looked: while its mark is the same, so is the file. Never 0. Its device, inode, size, and when it was
-/// written, seconds and nanoseconds.
+/// A mark of a file's state, never 0. An unchanged mark means an unchanged file. `parts`: device,
+/// inode, size, and modification time in seconds and nanoseconds.
 pub fn file_mark(parts: [u64; 5]) -> u64 {
     let mark = parts.into_iter().fold(0_u64, |mark, part| {
         let mixed = (mark ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -194,15 +200,16 @@ pub fn file_mark(parts: [u64; 5]) -> u64 {
     mark.max(1)
 }
 
-/// What became of an answer that the front gave in a worker's place; its head follows, as it was sent.
+/// The result of an answer that the front gave for a worker. The response head follows as the front
+/// sent it.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Outcome {
-    /// Of this and the head, bytes.
+    /// Bytes of this header and the response head together.
     pub length: u32,
-    /// 0: nothing is known.
+    /// 0: the result is not known.
     pub status: u32,
-    /// Of the body.
+    /// Bytes of the response body.
     pub bytes: u64,
 }
 
@@ -223,35 +230,39 @@ pub mod record {
     pub const INTERIM: u16 = 5;
     pub const LOG: u16 = 6;
     pub const DONE: u16 = 7;
-    /// The rest comes through a pipe, whose reading end is in the descriptor socket.
+    /// The rest of the response comes through a pipe. The descriptor socket holds its reading end.
     pub const TAP: u16 = 8;
-    /// Detail of `TAP`, beside a status: the header block comes through the pipe.
+    /// Detail of `TAP`, beside a status: the header block comes through the pipe, too.
     pub const TAP_PARSE: u16 = 0x8000;
-    /// The front answers: detail is the status (0: as it would have by itself), the payload its parts.
+    /// The front answers. The detail is the status (0: the front's own choice), the payload the
+    /// parts of the answer.
     pub const PASS: u16 = 9;
-    /// What would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a
-    /// handler chose one.
+    /// Asks what would answer a target on the server of the detail. The payload is the method, NUL,
+    /// path and query. NUL and a file follow if a handler chose a file.
     pub const ASK: u16 = 10;
-    /// Who the user is, as a handler found out: how (as many bytes as the detail says), and the name. Before the answer.
+    /// The user that a handler found out, sent before the answer. The payload is the authentication
+    /// type (the detail is its length in bytes) and the name.
     pub const USER: u16 = 11;
-    /// Parts of `PASS`: a kind, a u32 length, the bytes. Header lines to send with the answer.
+    /// Header lines to send with the answer. Each part of `PASS` is a kind, a u32 length, and the
+    /// bytes.
     pub const PASS_LINES: u8 = b'l';
-    /// The file to send instead of the one the path was mapped to.
+    /// The file to send instead of the mapped one.
     pub const PASS_FILE: u8 = b'f';
     pub const PASS_TYPE: u8 = b't';
-    /// What `ErrorDocument` would say, for this request.
+    /// The text of `ErrorDocument` for this request.
     pub const PASS_DOCUMENT: u8 = b'd';
-    /// Another path of this server answers.
+    /// The target of an internal redirect: another path of this server answers.
     pub const PASS_TARGET: u8 = b'u';
-    /// The worker waits to hear what the answer was: an [`Outcome`](super::Outcome) in the answer's place.
+    /// The worker waits for the result of the answer: an [`Outcome`](super::Outcome) in the answer
+    /// area.
     pub const PASS_LISTENS: u8 = b'w';
-    /// Detail of `END`: the response broke off.
+    /// Detail of `END`: the response is incomplete.
     pub const END_BROKEN: u16 = 1;
-    /// Detail of `END`: others that hold the tap are not waited for.
+    /// Detail of `END`: the front does not wait for other processes that hold the tap.
     pub const END_DETACHED: u16 = 2;
     /// Detail of `DONE`: the worker asks to be replaced.
     pub const DONE_RETIRE: u16 = 1;
-    /// Detail of `DONE`: the request was not begun and is for another worker.
+    /// Detail of `DONE`: the worker has not begun the request, and another worker shall serve it.
     pub const DONE_AGAIN: u16 = 2;
 }
 
@@ -264,9 +275,9 @@ pub mod control {
     pub const ENDED: u32 = 6;
     pub const LOADED: u32 = 7;
     pub const SERVER: u32 = 8;
-    /// The configuration as it was read.
+    /// The configuration tree as the front has read it.
     pub const TREE: u32 = 9;
-    /// Handlers of a phase that start-up code changed.
+    /// Handlers of a phase that start-up code has changed.
     pub const PUSHED: u32 = 10;
     pub const MODULE: u32 = 1;
     pub const REQUIRE: u32 = 2;
@@ -275,9 +286,9 @@ pub mod control {
     pub const PERLRUN: u32 = 5;
     pub const FORK_SCRIPT: u32 = 6;
     pub const HANDLER: u32 = 7;
-    /// `FILE:LINE`, NUL, and the code of a `<Perl>` section.
+    /// The code of a `<Perl>` section: `FILE:LINE`, NUL, and the code.
     pub const SECTION: u32 = 8;
-    /// A line of a directive that a Perl module defined.
+    /// A line of a directive that a Perl module defines.
     pub const DIRECTIVE: u32 = 9;
 }
 

@@ -1,7 +1,8 @@
-//! The mailbox between the front and a worker, and the control messages between the front and a zygote.
+//! The mailbox between the front and a worker, and the control messages between the front and a
+//! zygote.
 //!
-//! This crate is the front's end; `perl/xs/mailbox.c` and `perl/xs/zygote.c` are the other. What the
-//! other side writes is not trusted: every length is checked before it is used.
+//! This crate is the front's end. `perl/xs/mailbox.c` and `perl/xs/zygote.c` are the other end. The
+//! front does not trust the other end: every length is checked before its use.
 #![allow(unsafe_code)] // shared memory: each block says why it is sound
 
 mod bell;

@@ -1,7 +1,8 @@
 //! The front's end of one worker's mailbox.
 //!
-//! The worker can write every byte of it. So the front keeps what it knows itself (what it has submitted, how far it has
-//! read, how far the worker was) and holds every position it finds against that: what cannot be is [`Corrupt`].
+//! The worker can write every byte of the mailbox. The front therefore keeps its own copy of what
+//! it has submitted and read, and checks every position against this copy. An impossible position
+//! is [`Corrupt`].
 
 use crate::handshake;
 use crate::layout::{self, Request, MAGIC, MAILBOX_SIZE, SLOTS, SLOTS_OFFSET, SLOT_SIZE, VERSION};
@@ -18,25 +19,27 @@ pub struct Mailbox {
     known: Known,
 }
 
-/// Where both sides were when the front last looked or wrote. Counts wrap.
+/// The positions of both sides when the front last looked or wrote. The counts wrap.
 #[derive(Default)]
 struct Known {
     submitted: Cell<u32>,
     taken: Cell<u32>,
-    /// Requests whose end has been read; the first one held is the next.
+    /// Requests whose end the front has read. The slot of the next unfinished request follows from
+    /// this count.
     finished: Cell<u32>,
     written: Cell<u64>,
     read: Cell<u64>,
 }
 
-/// A sound worker changes the word once for each request it has; who changes it more often means no good.
+/// How often the worker may change the word during one change by the front. A sound worker changes
+/// the word once per request.
 const CHANGES_MEANWHILE: usize = 4 * SLOTS as usize;
 
 impl Mailbox {
     pub fn create() -> io::Result<Mailbox> {
         let memory = Memory::create("mehari-mailbox", MAILBOX_SIZE)?;
         let head = memory.at(0, std::mem::size_of::<layout::Mailbox>());
-        // SAFETY: nobody else has the file yet; the mapping is zeroed and aligned.
+        // SAFETY: no other process has the file yet, and the mapping is zeroed and aligned.
         unsafe {
             let head = head.cast::<layout::Mailbox>();
             (*head).magic = MAGIC;
@@ -54,16 +57,18 @@ impl Mailbox {
 
     fn words(&self) -> &layout::Mailbox {
         let head = self.memory.at(0, std::mem::size_of::<layout::Mailbox>());
-        // SAFETY: aligned, inside the mapping; all that changes in it is atomic.
+        // SAFETY: the address is aligned and inside the mapping, and everything that changes there
+        // is atomic.
         unsafe { &*head.cast::<layout::Mailbox>() }
     }
 
-    /// The bytes of the slot the next submission uses. The caller has fewer than `SLOTS` requests in it.
+    /// The bytes of the slot for the next submission. The mailbox must hold fewer than `SLOTS`
+    /// requests.
     pub fn next_slot(&mut self) -> &mut [u8] {
         self.slot(self.known.submitted.get() % SLOTS)
     }
 
-    /// The bytes of the last submission, after it was taken back.
+    /// The bytes of the last submission after [`Mailbox::take_back`].
     pub fn taken_back_slot(&mut self) -> &mut [u8] {
         self.next_slot()
     }
@@ -73,7 +78,7 @@ impl Mailbox {
         self.slot(self.known.finished.get() % SLOTS)
     }
 
-    /// The first request's end has been read: its slot is free.
+    /// Frees the slot of the first request. The front has read the end of this request.
     pub fn finish_first(&self) {
         let finished = self.known.finished.get();
         self.known.finished.set(finished.wrapping_add(1));
@@ -83,18 +88,26 @@ impl Mailbox {
         let at = self
             .memory
             .at(SLOTS_OFFSET + index as usize * SLOT_SIZE, SLOT_SIZE);
-        // SAFETY: inside the mapping; a sound worker does not touch a slot that is not submitted, and a
-        // broken one can change bytes only: nothing here depends on their value.
+        // SAFETY: the slot is inside the mapping. A sound worker does not touch a slot that is not
+        // submitted. A broken worker can change bytes only, and no caller depends on their values.
         unsafe { std::slice::from_raw_parts_mut(at, SLOT_SIZE) }
     }
 
-    /// Publishes the slot just filled. The worker is woken by `wake`, later.
+    /// Publishes the slot that was just filled. [`Mailbox::wake`] wakes the worker later.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if the worker has written an impossible word.
     pub fn submit(&self) -> Result<(), Corrupt> {
         self.change(|word| Some(handshake::after_submit(word)))
             .map(drop)
     }
 
-    /// Takes the last submission back, unless the worker has it.
+    /// Takes the last submission back. False: the worker has taken the request already.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if the worker has written an impossible word.
     pub fn take_back(&self) -> Result<bool, Corrupt> {
         self.change(handshake::after_take_back)
     }
@@ -118,8 +131,8 @@ impl Mailbox {
         Err(Corrupt)
     }
 
-    /// What the front submitted is its own to know; the worker has taken what it has ended and what it had before, and
-    /// no more than there is.
+    /// Checks the word. The submitted half must be the front's own count. The taken half must lie
+    /// between the requests that have ended and the requests submitted, and must not go back.
     fn check(&self, word: u64) -> Result<(), Corrupt> {
         let (submitted, taken) = (handshake::submitted(word), handshake::taken(word));
         let since_end = |count: u32| count.wrapping_sub(self.known.finished.get());
@@ -133,14 +146,18 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Requests submitted that the worker has not begun.
+    /// Requests that the front has submitted and the worker has not begun.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if the worker has written an impossible word.
     pub fn waiting(&self) -> Result<u32, Corrupt> {
         let word = self.words().word.0.load(SeqCst);
         self.check(word)?;
         Ok(handshake::submitted(word).wrapping_sub(handshake::taken(word)))
     }
 
-    /// Wakes the worker if it sleeps. True: a system call was made.
+    /// Wakes the worker if the worker sleeps. True: the call made a system call.
     pub fn wake(&self) -> bool {
         let sleeps = &self.words().worker_sleeps.0;
         if sleeps.load(SeqCst) != 1 || sleeps.swap(0, SeqCst) != 1 {
@@ -150,15 +167,19 @@ impl Mailbox {
         true
     }
 
-    /// Wakes the worker so that it looks whether its socket is closed.
+    /// Wakes the worker in any case. The worker then notices a closed control socket.
     pub fn wake_always(&self) {
         let sleeps = &self.words().worker_sleeps.0;
         sleeps.store(0, SeqCst);
         futex_wake(sleeps);
     }
 
-    /// Bytes the worker has written and the front has not read. What cannot be is `Corrupt`: more than there is room for,
-    /// less than there was, or another place for the front than it is at.
+    /// Bytes that the worker has written and the front has not read.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if the count exceeds the ring or shrinks, or if the worker has changed the
+    /// front's reading position.
     pub fn unread(&self) -> Result<u64, Corrupt> {
         let written = self.words().ring_written.0.load(SeqCst);
         let read = self.known.read.get();
@@ -174,8 +195,12 @@ impl Mailbox {
         Ok(unread)
     }
 
-    /// The next record, its payload appended to `into`; `None`: there is none. The room it took is
-    /// free again only after `release`.
+    /// Reads the next record and appends its payload to `into`; `None` if the ring is empty. A
+    /// worker that waits for the room of the record is woken by [`Mailbox::release`].
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] if a position or a length is impossible.
     pub fn next_record(&self, into: &mut Vec<u8>) -> Result<Option<Record>, Corrupt> {
         let unread = self.unread()?;
         if unread == 0 {
@@ -183,7 +208,7 @@ impl Mailbox {
         }
         let read = self.known.read.get();
         let ring = self.memory.at(layout::RING_OFFSET, layout::RING_SIZE);
-        // SAFETY: the ring is inside the mapping for its whole size.
+        // SAFETY: the mapping holds the whole ring.
         let record = unsafe { crate::ring::read(ring, read, unread, into)? };
         let next = read.wrapping_add(record.size);
         self.known.read.set(next);
@@ -199,27 +224,27 @@ impl Mailbox {
         }
     }
 
-    /// The process that serves for the worker, by what the worker says; 0: none.
+    /// The process that serves for the worker, as the worker reports it; 0: none.
     pub fn child(&self) -> u32 {
         self.words().scoreboard.0.child.load(Relaxed)
     }
 
-    /// Where the answer to the worker's question goes. The worker waits, and reads it after `answer`.
+    /// The answer area. The worker waits, and reads the area after [`Mailbox::answer`].
     pub fn answer_room(&mut self) -> &mut [u8] {
         let at = self.memory.at(layout::ANSWER_OFFSET, layout::ANSWER_SIZE);
-        // SAFETY: inside the mapping; a sound worker does not touch it before it is answered, and a broken one can
-        // change bytes only.
+        // SAFETY: the area is inside the mapping. A sound worker does not touch the area before the
+        // answer. A broken worker can change bytes only.
         unsafe { std::slice::from_raw_parts_mut(at, layout::ANSWER_SIZE) }
     }
 
-    /// The answer is there.
+    /// Tells the worker that the answer area is filled.
     pub fn answer(&self) {
         let answered = &self.words().answered.0;
         answered.fetch_add(1, SeqCst);
         futex_wake(answered);
     }
 
-    /// What the worker says it is doing: state, request, requests finished.
+    /// The worker's report of itself: state, request, and requests finished.
     pub fn scoreboard(&self) -> (u32, u64, u64) {
         let board = &self.words().scoreboard.0;
         (
@@ -230,11 +255,15 @@ impl Mailbox {
     }
 }
 
-/// The request header at the start of a slot.
+/// Writes the request header to the start of a slot.
+///
+/// # Panics
+///
+/// If the slot is shorter than a request header.
 pub fn write_request(slot: &mut [u8], request: &Request) {
     let size = std::mem::size_of::<Request>();
     assert!(slot.len() >= size);
-    // SAFETY: `Request` is plain integers without padding that matters; the slot is long enough.
+    // SAFETY: `Request` consists of integers, and the slot is long enough.
     unsafe {
         std::ptr::copy_nonoverlapping(
             (request as *const Request).cast::<u8>(),
@@ -245,15 +274,17 @@ pub fn write_request(slot: &mut [u8], request: &Request) {
 }
 
 fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the address of a live atomic; FUTEX_WAKE does not touch memory. Not PRIVATE: another process waits.
+    // SAFETY: the word is a live atomic, and FUTEX_WAKE does not touch memory. The futex is not
+    // PRIVATE because another process waits.
     unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1);
     }
 }
 
-/// The request at the start of a frame; `None`: it is too short to be one.
+/// Reads the request header at the start of a frame; `None` if the frame is too short.
 pub fn read_request(frame: &[u8]) -> Option<Request> {
     let size = std::mem::size_of::<Request>();
-    // SAFETY: long enough, read without regard to alignment, and of integers every value is one.
+    // SAFETY: the frame is long enough, the read needs no alignment, and every bit pattern is a
+    // valid integer.
     (frame.len() >= size).then(|| unsafe { std::ptr::read_unaligned(frame.as_ptr().cast()) })
 }

@@ -1,4 +1,4 @@
-//! A shared memory file and its mapping.
+//! A shared memory file (memfd_create(2)) and its mapping.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
@@ -16,7 +16,7 @@ impl Memory {
     pub fn create(name: &str, length: usize) -> io::Result<Memory> {
         let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
         ftruncate(&file, length as u64)?;
-        // SAFETY: a fresh mapping of our own file at an address the kernel chooses.
+        // SAFETY: this is a fresh mapping of a new file at an address that the kernel chooses.
         let base = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -35,7 +35,11 @@ impl Memory {
         self.file.as_fd()
     }
 
-    /// The address of byte `offset`; `length` bytes from there are inside the mapping.
+    /// The address of byte `offset`, with at least `length` bytes of the mapping behind it.
+    ///
+    /// # Panics
+    ///
+    /// If the range exceeds the mapping.
     pub fn at(&self, offset: usize, length: usize) -> *mut u8 {
         assert!(offset + length <= self.length, "inside the mapping");
         // SAFETY: the assertion keeps the result inside the mapping.
@@ -45,7 +49,8 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped in `create`, unmapped once, and no reference outlives `self`.
+        // SAFETY: `create` made the mapping, the mapping is removed once, and no reference outlives
+        // `self`.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
     }
 }

@@ -1,8 +1,8 @@
-//! Reading records out of the response ring. The worker may have written anything.
+//! Reads records from the response ring. The worker may have written any bytes there.
 
 use crate::layout::{RecordHeader, RECORD_LIMIT, RING_SIZE};
 
-/// The worker wrote a record that cannot be: it is broken and must be replaced.
+/// The worker wrote an impossible position or record. The worker is broken and must be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrupt;
 
@@ -12,11 +12,18 @@ pub struct Record {
     pub detail: u16,
     /// Bytes of payload.
     pub length: usize,
-    /// Bytes it took in the ring.
+    /// Bytes of the whole record in the ring: header, payload, and padding.
     pub size: u64,
 }
 
+/// Reads the record at position `at` and appends its payload to `into`.
+///
+/// # Errors
+///
+/// [`Corrupt`] if the record exceeds the `unread` bytes or [`RECORD_LIMIT`].
+///
 /// # Safety
+///
 /// `ring` is valid for `RING_SIZE` bytes.
 pub(crate) unsafe fn read(
     ring: *const u8,
@@ -48,8 +55,11 @@ pub(crate) unsafe fn read(
     })
 }
 
+/// Copies `into.len()` bytes from position `at`, across the end of the ring where necessary.
+///
 /// # Safety
-/// `ring` is valid for `RING_SIZE` bytes and `into` is not longer.
+///
+/// `ring` is valid for `RING_SIZE` bytes, and `into` is not longer than the ring.
 unsafe fn copy(ring: *const u8, at: u64, into: &mut [u8]) {
     let offset = (at % RING_SIZE as u64) as usize;
     let first = into.len().min(RING_SIZE - offset);

@@ -1,6 +1,10 @@
-//! The mailbox's two handshakes under a model checker: every interleaving of a front and a worker, with the
-//! memory model's own reordering. The checker treats a `SeqCst` access as acquire or release only, so each side
-//! has the fence that its pair of `SeqCst` accesses stands for; without either fence the models fail. Run with `RUSTFLAGS="--cfg loom" cargo test -p mehari-wire --test handshakes`.
+//! The mailbox's two handshakes under a model checker. The checker tries every interleaving of a
+//! front and a worker, with the reorderings of the memory model.
+//!
+//! The checker treats a `SeqCst` access as acquire or release only. Each side therefore has a fence
+//! in place of its pair of `SeqCst` accesses. Without either fence the models fail.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p mehari-wire --test handshakes`.
 #![cfg(loom)]
 
 use loom::sync::atomic::Ordering::{Acquire, SeqCst};
@@ -13,7 +17,7 @@ fn change(word: &AtomicU64, next: impl Fn(u64) -> Option<u64>) -> bool {
     word.fetch_update(SeqCst, Acquire, next).is_ok()
 }
 
-/// What is submitted is run by the worker or taken back by the front: once, and never lost.
+/// A submitted request is either run by the worker or taken back by the front, exactly once.
 #[test]
 fn a_request_is_taken_or_taken_back_never_both() {
     loom::model(|| {
@@ -32,8 +36,8 @@ fn a_request_is_taken_or_taken_back_never_both() {
     });
 }
 
-/// The front publishes and then looks for a sleeper; the worker declares sleep and then looks for work:
-/// one of the two sees the other.
+/// The front publishes a request and then reads the sleep flag. The worker sets the sleep flag and
+/// then looks for work. At least one side sees the other.
 #[test]
 fn a_worker_never_sleeps_beside_a_published_request() {
     loom::model(|| {
@@ -56,7 +60,8 @@ fn a_worker_never_sleeps_beside_a_published_request() {
     });
 }
 
-/// The same between a worker that has written and a front about to park.
+/// The worker writes a record and then reads the front's sleep flag. The front sets its sleep flag
+/// and then looks for records.
 #[test]
 fn a_front_never_parks_beside_a_written_record() {
     loom::model(|| {

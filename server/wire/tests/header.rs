@@ -1,4 +1,4 @@
-//! `perl/xs/wire.h` and `layout.rs` say the same: a C program prints what its header means.
+//! Compares `perl/xs/wire.h` with `layout.rs`: a C program prints the values of the header.
 
 use mehari_wire::layout::{
     self, control, flag, record, Control, Mailbox, Pair, RecordHeader, Request, Scoreboard,
@@ -6,7 +6,7 @@ use mehari_wire::layout::{
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 
-/// A C expression, and the value Rust has for it.
+/// C expressions and their values in Rust.
 fn expectations() -> Vec<(&'static str, usize)> {
     let scoreboard = offset_of!(Mailbox, scoreboard);
     vec![

@@ -1,4 +1,5 @@
-//! A worker that writes what it likes into its mailbox: the front notices, and never reads or runs a thing twice.
+//! A worker that writes arbitrary bytes into its mailbox. The front notices, and reads or runs
+//! nothing twice.
 
 use mehari_wire::layout::{self, RECORD_LIMIT, RING_OFFSET, RING_SIZE, SLOTS};
 use mehari_wire::{handshake, Corrupt, Mailbox};
@@ -6,7 +7,7 @@ use std::fs::File;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
-/// The worker's end, by its file.
+/// The worker's end: the file of the mailbox.
 struct Worker(File);
 
 impl Worker {
@@ -32,7 +33,7 @@ impl Worker {
         self.set(WORD, word);
     }
 
-    /// A `LOG` record of eight bytes.
+    /// Writes a `LOG` record with eight bytes of text.
     fn put(&self, text: u64) {
         let written = self.get(WRITTEN);
         let header = 8u64 | u64::from(layout::record::LOG) << 32;
@@ -47,7 +48,7 @@ const WORD: usize = offset_of!(layout::Mailbox, word);
 const WRITTEN: usize = offset_of!(layout::Mailbox, ring_written);
 const READ: usize = offset_of!(layout::Mailbox, ring_read);
 
-/// Numbers with no pattern, the same in each run.
+/// Pseudo-random numbers, equal in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -104,7 +105,7 @@ fn sound_worker_is_never_called_corrupt() {
     }
 }
 
-/// Whatever the word says: the front believes it only where no request is counted twice, lost or made up.
+/// The front accepts an arbitrary word only if no request is counted twice, lost or invented.
 #[test]
 fn word_written_over_is_believed_only_where_it_could_be() {
     let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
@@ -156,7 +157,8 @@ fn record_is_never_read_a_second_time() {
     }
 }
 
-/// Positions and bytes at random: each record lies within what is there, and the reading comes to an end.
+/// With random positions and bytes, each record lies within the written bytes, and the reading
+/// ends.
 #[test]
 fn reading_comes_to_an_end_whatever_the_ring_says() {
     let mut numbers = Numbers(0x1234_5678_9abc_def1);
