@@ -1,16 +1,17 @@
-//! The time limit of a script: a signal that nobody handles, so that neither a loop nor a call that waits survives it.
+//! The time limit of a script: alarm(2). No handler catches the signal, so that it ends both loops
+//! and blocking calls.
 #![allow(unsafe_code)] // alarm(2)
 
 use std::time::Duration;
 
-/// Ends this process after so long, in whole seconds, at least one.
+/// Ends this process after `after`, rounded down to whole seconds, but at least one second.
 pub fn set(after: Duration) {
     let seconds = u32::try_from(after.as_secs()).unwrap_or(u32::MAX).max(1);
-    // SAFETY: sets a timer of the process, and touches no memory.
+    // SAFETY: the call sets a timer of the process and touches no memory.
     unsafe { libc::alarm(seconds) };
 }
 
 pub fn clear() {
-    // SAFETY: as above.
+    // SAFETY: the call clears a timer of the process and touches no memory.
     unsafe { libc::alarm(0) };
 }

@@ -1,4 +1,4 @@
-//! What a script said, as a CGI response.
+//! Turns the result of a script into a CGI response (RFC 3875 section 6).
 
 use crate::record::Writer;
 use mehari_edge::{Ended, Failure, Piece, Visit};
@@ -7,11 +7,15 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 
-/// Read of a file at a time.
+/// Bytes read from a file at a time.
 const WINDOW: usize = 64 * 1024;
 
-/// Writes head and body. A script that prints a header of its own, and says nothing else about it, is a CGI program's
-/// like: what it printed is the response.
+/// Writes head and body. The printed text is the whole response, as with a CGI program, if the text
+/// begins with a header and the script sets neither a status nor header fields.
+///
+/// # Errors
+///
+/// The error of the connection. A file that cannot be read becomes a line of the error log.
 pub fn write<W: Write>(reply: &mut Writer<W>, ended: Ended, visit: &Visit) -> io::Result<()> {
     let pieces = visit.body.as_deref().unwrap_or_default();
     let status = match ended {
@@ -39,7 +43,7 @@ pub fn write<W: Write>(reply: &mut Writer<W>, ended: Ended, visit: &Visit) -> io
     Ok(())
 }
 
-/// The page of a script that came to nothing, and a line for the error log.
+/// Writes the error page of a failed script and a line for the error log.
 pub fn failed<W: Write>(reply: &mut Writer<W>, failure: &Failure) -> io::Result<()> {
     reply.complain(&failure.text)?;
     let status = failure.status;
@@ -63,7 +67,7 @@ fn head(status: u16, visit: &Visit) -> Vec<u8> {
     head
 }
 
-/// `Name: value` lines and an empty one.
+/// Whether the body begins with `Name: value` lines and an empty line.
 fn begins_with_head(pieces: &[Piece]) -> bool {
     let Some(Piece::Bytes(bytes)) = pieces.first() else {
         return false;
@@ -82,7 +86,7 @@ fn begins_with_head(pieces: &[Piece]) -> bool {
     false
 }
 
-/// The inner error is the file's, the outer one the connection's.
+/// Sends a part of a file. The inner error is about the file, the outer error about the connection.
 fn send<W: Write>(
     reply: &mut Writer<W>,
     path: &[u8],

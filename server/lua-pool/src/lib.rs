@@ -1,8 +1,8 @@
-//! A process of the Lua pool: runs scripts that may block, one request at a time.
+//! A process of the Lua pool. The process runs scripts that may block, one request at a time.
 //!
-//! The server starts and watches such processes as it does any FastCGI program (`FastCgiServer`), and gives them the
-//! requests of `SetHandler lua`. This is the other end: a FastCGI responder on its standard input, as
-//! lua-fastcgi-magnet was.
+//! The server starts and watches the processes as FastCGI programs (`FastCgiServer`), and sends
+//! them the requests of `SetHandler lua`. This crate is the other end: a FastCGI responder on
+//! standard input, like lua-fastcgi-magnet.
 
 mod alarm;
 mod answer;
@@ -19,17 +19,22 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// A script here has the process for itself.
+/// A script has the process for itself, so that it has no limits but the time.
 const LIMITS: Limits = Limits {
     instructions: i64::MAX as u64,
     memory: isize::MAX as usize,
 };
 
-/// Serves for ever. `timeout`: a script that takes longer ends its process.
+/// Serves requests until accepting a connection fails. A script that takes longer than `timeout`
+/// ends the process.
+///
+/// # Errors
+///
+/// The error of accept(2), or of starting the Lua interpreter.
 #[allow(unsafe_code)]
 pub fn serve(timeout: Duration) -> io::Result<()> {
-    // SAFETY: whoever starts a FastCGI program gives it its listening socket as descriptor 0, and nothing else here
-    // uses that.
+    // SAFETY: the starter of a FastCGI program passes its listening socket as descriptor 0, and no
+    // other code here uses this descriptor.
     let listener = unsafe { UnixListener::from(OwnedFd::from_raw_fd(0)) };
     let edge = Edge::unfenced(Rc::new(Disk)).map_err(io::Error::other)?;
     let pool = Pool {
@@ -39,7 +44,7 @@ pub fn serve(timeout: Duration) -> io::Result<()> {
     };
     loop {
         let (connection, _) = listener.accept()?;
-        // A server that goes, or says what is not FastCGI, loses its connection and nothing else.
+        // A broken connection or invalid FastCGI ends the connection only.
         let _ = pool.attend(connection);
     }
 }
@@ -51,7 +56,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// The requests of one connection, one after the other.
+    /// Serves the requests of one connection in turn.
     fn attend(&self, connection: UnixStream) -> io::Result<()> {
         let mut input = io::BufReader::with_capacity(record::LARGEST, connection.try_clone()?);
         let mut output = connection;
@@ -100,7 +105,7 @@ fn finish(mut run: Run) -> (Result<Ended, Failure>, Box<Visit>) {
     }
 }
 
-/// What a script is told of files: asked each time, as nobody else waits.
+/// The file system for scripts, without a cache: the process serves no other request meanwhile.
 struct Disk;
 
 impl World for Disk {

@@ -1,11 +1,11 @@
-//! FastCGI records, from a responder's side (FastCGI 1.0 sections 3.3 to 5).
+//! FastCGI records on the responder's side (FastCGI 1.0 sections 3.3 to 5).
 
 use std::io::{self, IoSlice, Read, Write};
 
-/// Of one record's content.
+/// The longest content of a record in bytes.
 pub const LARGEST: usize = 65_535;
 const HEADER: usize = 8;
-/// What is said together, before it is sent.
+/// Bytes gathered before they are sent.
 const GATHERED: usize = 64 * 1024;
 
 pub const BEGIN_REQUEST: u8 = 1;
@@ -21,7 +21,11 @@ pub struct Record {
     pub content: Vec<u8>,
 }
 
-/// The next record; `None`: the other side is done.
+/// Reads the next record; `None` if the other side has closed the connection.
+///
+/// # Errors
+///
+/// `UnexpectedEof` within a record. `InvalidData` for a version other than 1.
 pub fn read(input: &mut impl Read) -> io::Result<Option<Record>> {
     let mut header = [0; HEADER];
     let mut known = 0;
@@ -47,7 +51,7 @@ pub fn read(input: &mut impl Read) -> io::Result<Option<Record>> {
     }))
 }
 
-/// What is said about one request.
+/// Writes the response to one request.
 pub struct Writer<'a, W> {
     output: &'a mut W,
     number: u16,
@@ -71,7 +75,7 @@ impl<'a, W: Write> Writer<'a, W> {
         self.stream(STDERR, text.as_bytes())
     }
 
-    /// Ends the request and sends what is left.
+    /// Ends the request and sends the gathered bytes.
     pub fn end(mut self) -> io::Result<()> {
         self.header(STDOUT, 0);
         self.header(END_REQUEST, 8);

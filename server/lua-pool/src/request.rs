@@ -1,4 +1,4 @@
-//! One request as FastCGI brings it: CGI's variables and a body.
+//! One FastCGI request: CGI variables and a body.
 
 use crate::record::{self, Record};
 use mehari_edge::{Attribute, Stage, Visit};
@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 
-/// Bytes of variables a request may have.
+/// The most bytes of variables in a request.
 const PARAMETERS: usize = 4 * 1024 * 1024;
 
 pub enum Received {
@@ -21,7 +21,11 @@ pub struct Request {
     body: Vec<u8>,
 }
 
-/// Reads a request to its end.
+/// Reads a whole request.
+///
+/// # Errors
+///
+/// `InvalidData` for records in the wrong order, or the error of the connection.
 pub fn receive(input: &mut impl Read) -> io::Result<Received> {
     let Some(begin) = record::read(input)? else {
         return Ok(Received::End);
@@ -30,7 +34,7 @@ pub fn receive(input: &mut impl Read) -> io::Result<Received> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let parameters = stream(input, &begin, record::PARAMS, PARAMETERS)?;
-    // The front holds bodies against LimitRequestBody.
+    // The front has applied LimitRequestBody already.
     let body = stream(input, &begin, record::STDIN, usize::MAX)?;
     Ok(Received::Request(Request {
         number: begin.number,
@@ -40,14 +44,14 @@ pub fn receive(input: &mut impl Read) -> io::Result<Received> {
     }))
 }
 
-/// The records of one kind up to an empty one, joined.
+/// Joins the records of one kind up to an empty record.
 fn stream(input: &mut impl Read, begin: &Record, kind: u8, most: usize) -> io::Result<Vec<u8>> {
     let mut whole = Vec::new();
     loop {
         let record = record::read(input)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         let expected = record.kind == kind && record.number == begin.number;
         if !expected || whole.len() + record.content.len() > most {
-            // ABORT_REQUEST among them: nobody waits for the answer.
+            // FCGI_ABORT_REQUEST ends the connection, too: the server does not wait for the answer.
             return Err(io::ErrorKind::InvalidData.into());
         }
         if record.content.is_empty() {
@@ -57,7 +61,7 @@ fn stream(input: &mut impl Read, begin: &Record, kind: u8, most: usize) -> io::R
     }
 }
 
-/// Name-value pairs (FastCGI 1.0 section 3.4).
+/// Decodes name-value pairs (FastCGI 1.0 section 3.4).
 fn pairs(mut rest: &[u8]) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut pairs = Vec::new();
     while !rest.is_empty() {
@@ -94,12 +98,12 @@ impl Request {
         known.map_or(&[], |(_, value)| value)
     }
 
-    /// The file to run.
+    /// The script to run.
     pub fn script(&self) -> OsString {
         OsString::from_vec(self.variable("SCRIPT_FILENAME").to_vec())
     }
 
-    /// The request as scripts see it at the edge, too.
+    /// The request in the form that edge scripts get.
     pub fn into_visit(self) -> Box<Visit> {
         use Attribute::*;
         let mut visit = Box::new(Visit::new(Stage::PhysicalPath));
@@ -145,7 +149,7 @@ impl Request {
     }
 }
 
-/// `ACCEPT_LANGUAGE` as `Accept-Language`.
+/// Turns `ACCEPT_LANGUAGE` into `Accept-Language`.
 fn field_name(name: &[u8]) -> Vec<u8> {
     let mut begins = true;
     let letters = name.iter().map(|byte| {
