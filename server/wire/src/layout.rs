@@ -46,8 +46,8 @@ pub struct Scoreboard {
     pub forked: AtomicU32,
     pub request_id: AtomicU64,
     pub finished: AtomicU64,
-    /// Process that serves for the worker. The worker and its template use the field between
-    /// themselves.
+    /// The worker's child on the rung `fork`; 0: none. The front reads the field in order to kill
+    /// the child.
     pub child: AtomicU32,
 }
 

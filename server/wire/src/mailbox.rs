@@ -224,7 +224,7 @@ impl Mailbox {
         }
     }
 
-    /// The process that serves for the worker, as the worker reports it; 0: none.
+    /// The worker's child on the rung `fork`, as the worker reports it; 0: none.
     pub fn child(&self) -> u32 {
         self.words().scoreboard.0.child.load(Relaxed)
     }
