@@ -1,7 +1,8 @@
-//! What one `AccessLog::record` costs its caller: `cargo run --release -p mehari-observe --example record_cost [FILE]`.
+//! Measures the cost of `AccessLog::record` for its caller: `cargo run --release -p mehari-observe
+//! --example record_cost [FILE]`.
 //!
-//! Records in bursts of 64 with the writer free to work between them, as the front does, and prints
-//! the mean and the median burst for both formats.
+//! The program records in bursts of 64 and lets the writer work between the bursts, as the front
+//! does. It prints the mean and the median burst for both formats.
 
 use mehari_config::LogFormat;
 use mehari_observe::{
@@ -52,7 +53,8 @@ const FIELDS: &[(&[u8], &[u8])] = &[
     (b"Referer", b"https://www.example.test/guestbook.pl?page=11"),
 ];
 
-/// Nanoseconds an entry; the pause before gives the writer the time that serving requests would.
+/// Nanoseconds per entry. The pause before the burst gives the writer the time that serving
+/// requests would.
 fn burst(log: &AccessLog, turn: u64) -> f64 {
     std::thread::sleep(Duration::from_micros(50));
     let time = SystemTime::now();

@@ -1,7 +1,8 @@
-//! The access log: one line a request, formatted on the front's thread, written by another.
+//! The access log: one line per request. The front's thread formats the line, a thread of the log
+//! writes it.
 //!
-//! The front makes one [`AccessLog`] and calls [`AccessLog::record`] when a response is complete. A line
-//! that the disk is too slow for is dropped and counted; the error log gets the count.
+//! The front makes one [`AccessLog`] and calls [`AccessLog::record`] when a response is complete. A
+//! line that the disk is too slow for is dropped and counted. The error log reports the count.
 
 use crate::clock::{Clock, Style};
 use crate::error::{ErrorLog, Origin};
@@ -20,85 +21,86 @@ mod json;
 /// How long a recorded line may wait in memory.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// One answered request. Bytes are as the client sent them: the formats escape them.
+/// One answered request. The bytes are as the client sent them; the formats escape the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// The client's address, without a port.
+    /// The client's address without a port.
     pub remote: &'a [u8],
-    /// Its name, where that was looked up.
+    /// The client's host name, if the server has looked the name up.
     pub name: Option<&'a [u8]>,
     /// The authenticated user.
     pub user: Option<&'a [u8]>,
     /// When the request arrived.
     pub time: SystemTime,
-    /// Empty: there was no readable request line.
+    /// Empty if the request had no readable request line.
     pub method: &'a [u8],
-    /// As sent: path and query.
+    /// The request target as sent: path and query.
     pub target: &'a [u8],
-    /// `HTTP/1.1`
+    /// For example `HTTP/1.1`.
     pub protocol: &'a [u8],
     pub status: u16,
-    /// Body bytes sent.
+    /// Bytes of the response body that were sent.
     pub bytes: u64,
     pub referer: Option<&'a [u8]>,
     pub user_agent: Option<&'a [u8]>,
     pub request_id: u64,
-    /// The process that ran the request's Perl.
+    /// The process that ran the request's Perl code.
     pub worker: Option<u32>,
-    /// Microseconds the request waited for a worker.
+    /// Microseconds that the request waited for a worker.
     pub queue_us: u64,
-    /// What formats of a site's own may ask for besides.
+    /// Values for a site's own log formats.
     pub more: More<'a>,
     /// Microseconds from the request's arrival to the end of its response.
     pub total_us: u64,
 }
 
 impl<'a> Entry<'a> {
-    /// Who it was: a name, or the address.
+    /// The client's host name if known, otherwise the client's address.
     pub fn client(&self) -> &'a [u8] {
         self.name.unwrap_or(self.remote)
     }
 }
 
-/// The rest of an [`Entry`], which the combined format does not have. It is there only when a log asks for it
-/// ([`mehari_config::LogNeeds`]).
+/// The values of an [`Entry`] that the combined format does not need. The front fills them only
+/// when a log asks for them ([`mehari_config::LogNeeds`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct More<'a> {
-    /// The address of the other end of the connection, where `remote` is somebody behind it.
+    /// The address of the connection's other end. A trusted proxy's address differs from `remote`.
     pub peer: &'a [u8],
     pub peer_port: u16,
     pub server_addr: &'a [u8],
     pub server_port: u16,
     pub server_name: &'a [u8],
-    /// Of the request's own header, in order.
+    /// The header fields of the request, in order.
     pub fields: &'a [(&'a [u8], &'a [u8])],
     /// The header lines of the response, each `Name: value\r\n`.
     pub response: &'a [u8],
     pub environment: &'a [(String, String)],
-    /// Set by rules for this request; they count before `environment`, the last of a name first.
+    /// Variables that rules have set for this request. They take precedence over `environment`. The
+    /// last variable of a name wins.
     pub variables: &'a [(Vec<u8>, Vec<u8>)],
     pub tls: Option<&'a dyn Lookup>,
     pub file: &'a [u8],
     pub handler: &'a str,
-    /// The status before an error document or a script's redirect within the server.
+    /// The status before an error document or an internal redirect of a script.
     pub first_status: u16,
-    /// The target that answered, when it is not the one asked for.
+    /// The target that answered, if it differs from the requested target.
     pub resource: &'a [u8],
-    /// Requests this connection served before.
+    /// Requests that this connection served before.
     pub kept: u64,
     pub ends: Ending,
     pub bytes_in: u64,
     pub bytes_out: u64,
-    /// Microseconds from the worker's begin to the head of its response.
+    /// Microseconds from the start of the worker to the head of its response.
     pub backend_us: u64,
-    /// What the response cache did; empty: it was not asked.
+    /// What the response cache did; empty if the cache was bypassed.
     pub cache: &'a str,
 }
 
-/// What became of the connection (`%X`).
+/// The state of the connection after the response (`%X`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// The client went before its response was complete.
+    /// The client closed the connection before its response was complete.
     Aborted,
     Kept,
     #[default]
@@ -110,7 +112,7 @@ pub trait Lookup: std::fmt::Debug {
     fn value(&self, name: &str) -> Option<&str>;
 }
 
-/// The access log of the front's thread; share it there with `Rc`.
+/// The access log of the front's thread. Several owners on this thread share the log with `Rc`.
 pub struct AccessLog {
     /// `None`: the log is off.
     spool: Option<Spool>,
@@ -120,7 +122,12 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Opens (and creates) the target for appending and starts the writer. `error_log` hears of lines lost.
+    /// Opens the target for appending, creates it if it is missing, and starts the writer.
+    /// `error_log` gets the counts of lost lines.
+    ///
+    /// # Errors
+    ///
+    /// The error of opening the target or of starting the thread. The message names the file.
     pub fn open(settings: &AccessLogSettings, error_log: &ErrorLog) -> io::Result<AccessLog> {
         let style = match settings.format {
             AccessFormat::Combined | AccessFormat::Custom(_) => Style::Combined,
@@ -144,7 +151,7 @@ impl AccessLog {
         })
     }
 
-    /// Writes the entry's line into memory. Never waits for the disk.
+    /// Appends the entry's line in memory. The call never waits for the disk.
     pub fn record(&self, entry: &Entry<'_>) {
         let Some(spool) = &self.spool else { return };
         if let Some((wanted, name)) = &self.condition {
@@ -162,15 +169,16 @@ impl AccessLog {
         });
     }
 
-    /// Opens the file anew (after a rotation). What was recorded and not yet written goes to the new file.
-    /// When that cannot be opened the old one stays in use and the error log says so.
+    /// Opens the file again after a rotation. Recorded lines that are not yet written go to the new
+    /// file. If the new file cannot be opened, the old file stays in use and the error log says
+    /// why.
     pub fn reopen(&self) {
         if let Some(spool) = &self.spool {
             spool.reopen();
         }
     }
 
-    /// Waits until everything recorded is written. False: the disk took more than `limit`.
+    /// Waits until everything recorded is written. False: the disk took longer than `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         self.spool.as_ref().is_none_or(|spool| spool.flush(limit))
     }

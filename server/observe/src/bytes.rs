@@ -1,6 +1,8 @@
-//! Looking through bytes several at a time: the front reads requests so, and the logs look for what they have to escape.
+//! Checks bytes several at a time. The front reads requests with these functions, and the logs find
+//! the bytes to escape.
 
-/// Whether all bytes are such as `fit`, which is to be made of comparisons: processors make them for sixteen at once.
+/// Whether `fit` holds for all bytes. If `fit` consists of comparisons, the processor compares
+/// sixteen bytes at once.
 #[inline]
 pub fn all(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     match bytes.len() {
@@ -10,7 +12,7 @@ pub fn all(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     }
 }
 
-/// What the words leave at the end lies in the last one, which is looked at anyway.
+/// The bytes behind the last whole word lie in the last N bytes, which are always checked.
 #[inline]
 fn all_words<const N: usize>(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     let (words, _) = bytes.as_chunks::<N>();
@@ -18,13 +20,13 @@ fn all_words<const N: usize>(bytes: &[u8], fit: impl Fn(u8) -> bool) -> bool {
     last.is_some_and(|last| fits(last, &fit)) && words.iter().all(|word| fits(word, &fit))
 }
 
-/// A call for each word would take as long as the word.
+/// Inlined because a call for each word would take as long as the check of the word.
 #[inline(always)]
 fn fits<const N: usize>(word: &[u8; N], fit: &impl Fn(u8) -> bool) -> bool {
     word.iter().fold(true, |all, &byte| all & fit(byte))
 }
 
-/// How many bytes at the beginning fit: four looks into a table are one question.
+/// How many bytes at the beginning fit. Four table lookups make one branch.
 #[inline]
 pub fn leading(bytes: &[u8], fit: impl Fn(u8) -> bool) -> usize {
     let (words, _) = bytes.as_chunks::<4>();

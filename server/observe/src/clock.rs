@@ -1,4 +1,7 @@
-//! Time of day as the logs write it, the part that changes once a second kept as text.
+//! The time of day in the formats of the logs.
+//!
+//! The formatter of a library or strftime(3) would write the whole text for each line. This clock
+//! keeps the text of the current second and rewrites the microseconds only.
 #![allow(unsafe_code)]
 
 use crate::escape::{decimal, padded};
@@ -17,10 +20,10 @@ pub enum Style {
 /// Formats times in one style.
 pub struct Clock {
     style: Style,
-    /// What the text was written for: from where, and up to where it holds.
+    /// The text holds from the first time up to the second.
     second: (SystemTime, SystemTime),
     text: Vec<u8>,
-    /// Where in `text` the six digits of the microseconds stand, if the style has them.
+    /// Where in `text` the six digits of the microseconds begin; `None` for a style without them.
     fraction: Option<usize>,
 }
 
@@ -101,17 +104,17 @@ impl Clock {
     }
 }
 
-/// A time before 1970 is a broken clock; the log then says 1970.
+/// The duration since 1970. A clock before 1970 is broken, and the log then says 1970.
 fn since_1970(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// As strftime(3) writes it in local time; at most 255 bytes.
+/// Formats a local time with strftime(3); at most 255 bytes.
 pub fn formatted(time: SystemTime, format: &str) -> Vec<u8> {
     written(time, format, true)
 }
 
-/// The same in universal time.
+/// Formats a universal time with strftime(3); at most 255 bytes.
 pub fn formatted_universal(time: SystemTime, format: &str) -> Vec<u8> {
     written(time, format, false)
 }
@@ -123,7 +126,7 @@ fn written(time: SystemTime, format: &str, local: bool) -> Vec<u8> {
         return Vec::new();
     };
     let mut text = vec![0u8; 256];
-    // SAFETY: the buffer is as long as is said, the format ends in NUL, `parts` is a whole `tm`.
+    // SAFETY: the buffer has the given length, the format ends in NUL, and `parts` is a whole `tm`.
     let length = unsafe {
         libc::strftime(
             text.as_mut_ptr().cast(),
@@ -152,7 +155,7 @@ fn time_of_day(text: &mut Vec<u8>, parts: &libc::tm) {
     padded(text, parts.tm_sec as u32, 2);
 }
 
-/// `+hhmm`
+/// Appends the offset from UTC as `+hhmm`.
 fn offset(text: &mut Vec<u8>, seconds: libc::c_long) {
     text.push(if seconds < 0 { b'-' } else { b'+' });
     let minutes = (seconds.unsigned_abs() / 60) as u32;
@@ -160,7 +163,8 @@ fn offset(text: &mut Vec<u8>, seconds: libc::c_long) {
 }
 
 fn break_down(second: i64, local: bool) -> libc::tm {
-    // SAFETY: both functions only read `second` and write the `tm` they are given; zeroed is a valid `tm`.
+    // SAFETY: both functions only read `second` and write the given `tm`, and a zeroed `tm` is
+    // valid.
     unsafe {
         let mut parts: libc::tm = std::mem::zeroed();
         let second = second as libc::time_t;
@@ -179,7 +183,8 @@ mod tests {
 
     fn utc(style: Style, at: Duration) -> String {
         let mut clock = Clock::new(style);
-        // The first call fills the cache for another second, the second must not show it.
+        // The first call fills the cache with another second. The second call must not return that
+        // text.
         clock.text(UNIX_EPOCH);
         String::from_utf8(clock.text(UNIX_EPOCH + at).to_vec()).expect("ASCII")
     }

@@ -1,6 +1,7 @@
 //! Totals since the start, for the status page and the metrics.
 //!
-//! Written by the front's thread, read by any: each number is right by itself, the set is not one instant's.
+//! The front's thread writes the totals, and any thread reads them. Each number is exact, but the
+//! numbers together are not a snapshot of one instant.
 
 use crate::latency::Latency;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +11,7 @@ pub struct Counters {
     requests: AtomicU64,
     in_flight: AtomicU64,
     bytes: AtomicU64,
-    /// 1xx to 5xx.
+    /// Responses by class, from 1xx to 5xx.
     classes: [AtomicU64; 5],
     pub latency: Latency,
 }
@@ -20,7 +21,7 @@ impl Counters {
         self.in_flight.fetch_add(1, Relaxed);
     }
 
-    /// One `end` for each `begin`: the response is over, whole or not.
+    /// Counts the end of a response, complete or not. Each `begin` needs exactly one `end`.
     pub fn end(&self, status: u16, bytes: u64, total_us: u64) {
         self.in_flight.fetch_sub(1, Relaxed);
         self.requests.fetch_add(1, Relaxed);
@@ -43,7 +44,7 @@ impl Counters {
         self.in_flight.load(Relaxed)
     }
 
-    /// Body bytes sent.
+    /// Bytes of response bodies sent.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }

@@ -1,7 +1,8 @@
-//! The error log: `[Sat Nov 21 20:25:01.123456 2026] [error] [pid 123] [req 4711] [worker 124] message`.
+//! The error log: `[Sat Nov 21 20:25:01.123456 2026] [error] [pid 123] [req 4711] [worker 124]
+//! message`.
 //!
-//! Any thread may write; none waits for the disk. A message is one line whatever it holds, a message that
-//! comes too often is summarised, and [`ErrorLog::log_at_most_every`] is for warnings worth saying once in a while.
+//! Any thread may write, and no thread waits for the disk. A message is always one line. Repeated
+//! messages are summarised. [`ErrorLog::log_at_most_every`] serves warnings that recur.
 
 use crate::clock::{Clock, Style};
 use crate::escape;
@@ -18,20 +19,20 @@ mod lines;
 
 pub use lines::Lines;
 
-/// A longer message is cut, as Apache cuts it.
+/// A longer message is cut, as Apache does.
 const LONGEST: usize = 8 * 1024;
 
-/// What a message is about. The default is the server itself.
+/// The source of a message. The default is the server itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The process that said it; `None` is this one.
+    /// The process that sent the message; `None` is this process.
     pub pid: Option<u32>,
     pub request: Option<u64>,
-    /// The worker it happened in.
+    /// The worker that ran the request.
     pub worker: Option<u32>,
 }
 
-/// A handle on the error log; clones write to the same place.
+/// A handle on the error log. Clones write to the same target.
 #[derive(Clone)]
 pub struct ErrorLog {
     shared: Arc<Shared>,
@@ -47,7 +48,12 @@ struct Shared {
 }
 
 impl ErrorLog {
-    /// Opens (and creates) the target for appending; messages less grave than `level` are not written.
+    /// Opens the target for appending and creates it if it is missing. Messages less severe than
+    /// `level` are not written.
+    ///
+    /// # Errors
+    ///
+    /// The error of opening the target or of starting the thread. The message names the file.
     pub fn open(target: &LogTarget, level: LogLevel) -> io::Result<ErrorLog> {
         let flood = Arc::new(flood::Guard::new(std::process::id()));
         let spool = match Sink::open(target)? {
@@ -65,7 +71,8 @@ impl ErrorLog {
         })
     }
 
-    /// Whether a message of this level would be written; ask before costly formatting.
+    /// Whether a message of this level would be written. Callers ask before they format a costly
+    /// message.
     pub fn takes(&self, level: LogLevel) -> bool {
         self.shared.spool.is_some() && level <= self.shared.level
     }
@@ -75,12 +82,12 @@ impl ErrorLog {
             return;
         }
         let mut text = Text(Vec::with_capacity(160));
-        // `Text` fails only to cut a message that is too long.
+        // `Text` fails only in order to cut a long message.
         let _ = write!(text, "{message}");
         self.log_bytes(level, origin, &text.0);
     }
 
-    /// For messages that came as bytes: a program's stderr.
+    /// Logs a message that consists of bytes, such as a program's stderr.
     pub fn log_bytes(&self, level: LogLevel, origin: Origin, message: &[u8]) {
         if !self.takes(level) {
             return;
@@ -92,12 +99,13 @@ impl ErrorLog {
         }
         self.write(level, origin, message);
         if level <= LogLevel::Crit {
-            // What is this grave may be the last thing we say.
+            // A message this severe may be the last before the process ends.
             self.write_out(Duration::from_millis(500));
         }
     }
 
-    /// Writes the message unless one with the same `key` was written less than `pause` ago. True: written.
+    /// Writes the message unless a message with the same `key` was written less than `pause` ago.
+    /// True: the message was written.
     pub fn log_at_most_every(
         &self,
         pause: Duration,
@@ -128,14 +136,15 @@ impl ErrorLog {
         self.log(LogLevel::Info, Origin::default(), message);
     }
 
-    /// Opens the file anew; when that fails the old one stays in use and its last line says so.
+    /// Opens the file again. If this fails, the old file stays in use and its last line says why.
     pub fn reopen(&self) {
         if let Some(spool) = &self.shared.spool {
             spool.reopen();
         }
     }
 
-    /// Waits until everything logged is written, counts of repeated messages too. False: it took more than `limit`.
+    /// Waits until everything logged is written, including counts of repeated messages. False: the
+    /// disk took longer than `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         self.shared.flood.end_windows();
         self.write_out(limit)
@@ -199,7 +208,8 @@ fn word(level: LogLevel) -> &'static str {
     }
 }
 
-/// Perl's messages end with a newline; the line's own end is ours.
+/// The message without its newlines at the end. Perl's messages end with a newline, and the log
+/// adds its own.
 fn trimmed(message: &[u8]) -> &[u8] {
     let end = message
         .iter()

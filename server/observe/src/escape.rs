@@ -1,9 +1,9 @@
-//! Writing what others sent so that it stays inside its field and on its line.
+//! Escapes foreign bytes so that they stay inside their field and on their line.
 
 use crate::bytes::{all, leading};
 
-/// Apache's `ap_escape_logitem`: `"` and `\` after a backslash, C's names for the common controls,
-/// `\xhh` for everything else that is not printable ASCII.
+/// Escapes as Apache's `ap_escape_logitem`: a backslash before `"` and `\`, C's names for the
+/// common controls, and `\xhh` for all other bytes outside printable ASCII.
 pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
     if all(bytes, plain) {
         return into.extend_from_slice(bytes);
@@ -11,7 +11,7 @@ pub fn log_item(into: &mut Vec<u8>, bytes: &[u8]) {
     escape_item(into, bytes);
 }
 
-/// Seldom: apart, so that the other way stays short.
+/// The rare path is a function of its own, so that the common path stays short.
 #[cold]
 fn escape_item(into: &mut Vec<u8>, bytes: &[u8]) {
     each_run(into, bytes, |into, rest| {
@@ -23,8 +23,8 @@ fn escape_item(into: &mut Vec<u8>, bytes: &[u8]) {
     });
 }
 
-/// For the error log: as Apache's `ap_escape_errorlog_item` (`"` stays as it is), but well-formed
-/// UTF-8 outside the control characters stays readable.
+/// Escapes for the error log. `"` stays as it is, as in Apache's `ap_escape_errorlog_item`.
+/// Well-formed UTF-8 stays readable, except control characters.
 pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
     each_run(into, bytes, |into, rest| match rest[0] {
         b'"' => {
@@ -48,7 +48,8 @@ pub fn message(into: &mut Vec<u8>, bytes: &[u8]) {
     });
 }
 
-/// A JSON string with its quotes. Bytes that are not UTF-8 become the text `\xhh`.
+/// Appends a JSON string (RFC 8259 section 7) with its quotes. Bytes outside UTF-8 become the text
+/// `\xhh`.
 pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
     into.push(b'"');
     each_run(into, bytes, |into, rest| match rest[0] {
@@ -76,7 +77,7 @@ pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
     into.push(b'"');
 }
 
-/// A number in decimal digits, without going through a formatter or to the heap.
+/// A number in decimal digits, made without a formatter and without the heap.
 pub struct Decimal {
     digits: [u8; 20],
     first: usize,
@@ -106,7 +107,7 @@ impl Decimal {
     }
 }
 
-/// `00` to `99`.
+/// The digits of `00` to `99`.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[b'0'; 2]; 100];
     let mut number = 0;
@@ -117,12 +118,12 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// `number` in decimal digits.
+/// Appends `number` in decimal digits.
 pub fn decimal(into: &mut Vec<u8>, number: u64) {
     into.extend_from_slice(Decimal::new(number).text());
 }
 
-/// A status, which has three digits.
+/// Appends an HTTP status. A status has three digits.
 pub fn status(into: &mut Vec<u8>, status: u16) {
     let [tens, ones] = PAIRS[usize::from(status % 100)];
     match status {
@@ -131,7 +132,7 @@ pub fn status(into: &mut Vec<u8>, status: u16) {
     }
 }
 
-/// `number` with zeros before it, `width` digits; higher digits are cut.
+/// Appends `number` with leading zeros, `width` digits wide. Higher digits are cut.
 pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
     let start = into.len();
     into.resize(start + width, b'0');
@@ -141,7 +142,8 @@ pub fn padded(into: &mut Vec<u8>, mut number: u32, width: usize) {
     }
 }
 
-/// Copies runs of plain bytes whole; `special` writes what is at the start of the rest and says how long it was.
+/// Copies runs of plain bytes whole. `special` writes the escaped form of the first byte or
+/// character behind the run and returns its length in `bytes`.
 fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8]) -> usize) {
     loop {
         let run = leading(bytes, |byte| PLAIN[usize::from(byte)]);
@@ -155,12 +157,12 @@ fn each_run(into: &mut Vec<u8>, mut bytes: &[u8], special: fn(&mut Vec<u8>, &[u8
     }
 }
 
-/// Printable ASCII that no format gives a meaning.
+/// Whether the byte is printable ASCII without a meaning in any format.
 const fn plain(byte: u8) -> bool {
     byte >= b' ' && byte <= b'~' && byte != b'"' && byte != b'\\'
 }
 
-/// The same as a table: for one byte a look takes less than the comparisons.
+/// The results of [`plain`] as a table. One lookup costs less than the comparisons.
 const PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -193,7 +195,8 @@ fn hex(into: &mut Vec<u8>, byte: u8) {
     into.push(DIGITS[usize::from(byte & 15)]);
 }
 
-/// The length of the well-formed multi-byte character `bytes` starts with; C1 controls are none.
+/// The length of the well-formed multi-byte character at the start of `bytes`; `None` for C1
+/// controls.
 fn character(bytes: &[u8]) -> Option<usize> {
     let length = match bytes[0] {
         0xc2..=0xdf => 2,

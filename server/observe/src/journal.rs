@@ -1,4 +1,4 @@
-//! What the front tells the logs. Neither call may wait for a disk.
+//! The interface between the front and the logs. Neither call may wait for a disk.
 
 use crate::{Entry, LogLevel, Origin};
 

@@ -1,9 +1,10 @@
-//! A histogram of microseconds: eight steps an octave, so a quantile is read within 12.5 %.
+//! A histogram of microseconds. Each octave has eight steps, so that a quantile is exact within
+//! 12.5 %.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const STEPS: u64 = 8;
-/// Up to 2^36 µs, nineteen hours; longer counts as that.
+/// Buckets reach up to 2^36 µs, nineteen hours. A longer value counts in the last bucket.
 const OCTAVES: usize = 34;
 const BUCKETS: usize = OCTAVES * STEPS as usize;
 
@@ -29,7 +30,8 @@ impl Latency {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum()
     }
 
-    /// The microseconds that a share `quantile` (0 to 1) of the values do not exceed; `None` without a value.
+    /// The number of microseconds that a share `quantile` (0 to 1) of the values does not exceed;
+    /// `None` without a value.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let total = self.count();
         if total == 0 {
@@ -47,7 +49,8 @@ impl Latency {
     }
 }
 
-/// Values below 8 have a bucket each; above, the three bits after the leading one choose.
+/// The bucket of a value. Each value below 8 has its own bucket. Above, the leading bit and the
+/// three bits after it choose the bucket.
 fn bucket(us: u64) -> usize {
     if us < STEPS {
         return us as usize;
@@ -57,7 +60,7 @@ fn bucket(us: u64) -> usize {
     ((octave * STEPS + step) as usize).min(BUCKETS - 1)
 }
 
-/// The largest value of a bucket.
+/// The largest value of a bucket in microseconds.
 fn highest(bucket: usize) -> u64 {
     let (octave, step) = (bucket as u64 / STEPS, bucket as u64 % STEPS);
     if octave == 0 {

@@ -1,7 +1,7 @@
-//! What the server tells about itself: access log, error log, counters.
+//! What the server reports about itself: access log, error log and counters.
 //!
-//! Filled by the front on its one thread, and by the pool; nothing here knows HTTP or Perl. Whatever
-//! is written goes through a [`spool`]: the caller formats into memory, a thread of its own writes.
+//! The front's thread and the pool call this crate. Nothing here knows HTTP or Perl. All logs go
+//! through a [`spool`]: the caller formats into memory, and a separate thread writes.
 
 mod access;
 pub mod bytes;

@@ -1,4 +1,5 @@
-//! Writing bytes to the end, whatever the descriptor is set to. Programs and files are written so.
+//! Writes bytes completely to blocking and non-blocking descriptors. Program pipes and files use
+//! this function.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// How many bytes were written, and why not more.
+/// The number of bytes written, and the error that stopped the writing.
 pub(crate) fn write_whole(to: &mut impl Write, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
     let mut done = 0;
     while done < bytes.len() {
@@ -15,7 +16,7 @@ pub(crate) fn write_whole(to: &mut impl Write, bytes: &[u8]) -> Result<(), (usiz
             Ok(0) => return Err((done, io::ErrorKind::WriteZero.into())),
             Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Whoever gave us stderr may have made it non-blocking; the writer's thread has time.
+            // The parent process may have made stderr non-blocking. The writer's thread can wait.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 std::thread::sleep(Duration::from_millis(10));
             }

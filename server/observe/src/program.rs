@@ -1,7 +1,8 @@
-//! A program that is given a log's lines on its standard input (`CustomLog "|program"`).
+//! A program that reads a log's lines on its standard input (`CustomLog "|program"`).
 //!
-//! Started with its log, started again when it has ended (once a second at most), and told of the end by
-//! the end of its input. Used by a spool's own thread, so waiting for it holds up nobody else.
+//! The program starts with its log. A program that has ended is started again, at most once a
+//! second. The end of its input tells the program to end. The spool's own thread does all this, so
+//! that its waiting delays no request.
 
 use crate::output::write_whole;
 use mehari_config::LogProgram;
@@ -12,13 +13,14 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const RESTART: Duration = Duration::from_secs(1);
-/// How long a program may take to end once its input has.
+/// How long a program may take to end after its input has ended.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// Whom programs are started as, where it is not who opens the logs.
+/// The user and group of programs, if they differ from those of the process that opens the logs.
 static USER_AND_GROUP: OnceLock<(u32, u32)> = OnceLock::new();
 
-/// Called once, by a server that opens its logs as root and becomes somebody else afterwards.
+/// Sets the user and group of programs. A server calls this once if it opens its logs as root and
+/// gives up root afterwards.
 pub fn start_programs_as(user: u32, group: u32) {
     let _ = USER_AND_GROUP.set((user, group));
 }
@@ -42,7 +44,8 @@ impl Program {
         format!("|{}", self.settings.command)
     }
 
-    /// What a program that has ended did not take goes to the next one.
+    /// Writes the bytes. If the program has ended, a new program gets the bytes that the old
+    /// program did not take.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
         let Err((taken, error)) = self.try_write(bytes) else {
             return Ok(());
@@ -54,7 +57,7 @@ impl Program {
         self.end();
         self.child = spawn(&self.settings).map_err(failed)?;
         self.started = Instant::now();
-        // A line that was taken in part is not sent again from its middle.
+        // A partly taken line is not sent again from its middle.
         let rest = &bytes[taken..];
         let begun = taken > 0 && bytes[taken - 1] != b'\n';
         let skipped = match begun {
@@ -75,7 +78,8 @@ impl Program {
         }
     }
 
-    /// Closes its input and collects it; one that does not end is ended.
+    /// Closes the program's input and waits for its end. A program that does not end in time is
+    /// killed.
     fn end(&mut self) {
         self.child.stdin = None;
         let deadline = Instant::now() + PARTING;

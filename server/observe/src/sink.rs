@@ -1,4 +1,4 @@
-//! Where a log's bytes end: a file opened for appending, or stderr.
+//! The end of a log's way: a file opened for appending, a program, or stderr.
 
 use crate::output::write_whole;
 use crate::program::Program;
@@ -14,7 +14,11 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// `None`: the log is off. An error names the file.
+    /// Opens the target; `None` if the log is off.
+    ///
+    /// # Errors
+    ///
+    /// The error of opening the file or of starting the program. The message names the file.
     pub fn open(target: &LogTarget) -> io::Result<Option<Sink>> {
         Ok(match target {
             LogTarget::Off => None,
@@ -27,7 +31,11 @@ impl Sink {
         })
     }
 
-    /// Opens the path anew; on an error the sink stays as it was.
+    /// Opens the path again.
+    ///
+    /// # Errors
+    ///
+    /// The error of opening the file. The sink then stays as it was.
     pub fn reopen(&mut self) -> io::Result<()> {
         if let Sink::File { path, file } = self {
             *file = append_to(path)?;
@@ -35,10 +43,14 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes all of `bytes` or says how much went out before the error.
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// The number of bytes written before the error, and the error.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
         match self {
-            // The lock keeps lines of two logs on one stderr whole.
+            // The lock keeps the lines of two logs on one stderr whole.
             Sink::Stderr => write_whole(&mut io::stderr().lock(), bytes),
             Sink::File { file, .. } => write_whole(file, bytes),
             Sink::Pipe(program) => program.write(bytes),

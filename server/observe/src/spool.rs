@@ -1,7 +1,9 @@
-//! Lines on their way to a slow place: callers append in memory, a thread of the spool's own writes.
+//! Lines on their way to a slow target. Callers append in memory, and the spool's own thread
+//! writes.
 //!
-//! [`Spool::append`] takes one uncontended lock and no system call, except to wake a writer that slept because there
-//! was nothing to do. Memory is bounded: [`CHUNKS`] chunks wait at most, then lines are dropped and counted.
+//! [`Spool::append`] takes one uncontended lock. It makes a system call only in order to wake a
+//! waiting writer. Memory is bounded: at most [`CHUNKS`] chunks wait, and further lines are dropped
+//! and counted.
 
 use crate::sink::Sink;
 use std::collections::VecDeque;
@@ -11,23 +13,24 @@ use std::time::{Duration, Instant};
 
 mod writer;
 
-/// A chunk is handed over when it holds this many bytes.
+/// Bytes at which a chunk goes to the writer.
 pub const CHUNK: usize = 64 * 1024;
-/// Room for the line that crosses the mark, so that it seldom makes the chunk grow.
+/// Room for the line that crosses [`CHUNK`], so that the chunk seldom grows.
 const SLACK: usize = 8 * 1024;
 /// Chunks that may wait for the disk: 4 MiB.
 pub const CHUNKS: usize = 64;
 
-/// Hears, at most once a second and on the writer's thread, what was lost and why.
+/// Gets a report of lost lines and the reason, at most once a second and on the writer's thread.
 pub type Complaint = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Lines that fall due by time alone.
+/// A source of lines that become due by time alone.
 pub trait Late: Send {
-    /// Appends what is due `now`; answers when to ask again.
+    /// Appends the lines that are due at `now`, and returns when to ask again.
     fn due(&self, now: Instant, into: &mut Vec<u8>) -> Option<Instant>;
 }
 
-/// The callers' end. Dropped: what was appended is written, at most [`PARTING`] is waited for it.
+/// The callers' end of a spool. Dropping the spool waits at most [`PARTING`] until the appended
+/// lines are written.
 pub struct Spool {
     shared: Arc<Shared>,
 }
@@ -44,20 +47,20 @@ struct State {
     active: Vec<u8>,
     full: VecDeque<Vec<u8>>,
     free: Vec<Vec<u8>>,
-    /// Lines dropped since the writer last looked.
+    /// Lines dropped since the writer's last look.
     dropped: u64,
-    /// Appends since the start, and how many of them are written (or lost).
+    /// Lines appended since the start, and the number of them that are written or lost.
     appended: u64,
     done: u64,
     sleep: Sleep,
     reopen: bool,
     hurry: bool,
     closed: bool,
-    /// The writer has written and said everything.
+    /// The writer has written everything and ended.
     ended: bool,
 }
 
-/// What the writer waits for, so that callers wake it only for that.
+/// What the writer waits for. Callers wake the writer only for this event.
 #[derive(PartialEq, Eq)]
 enum Sleep {
     No,
@@ -66,7 +69,11 @@ enum Sleep {
 }
 
 impl Spool {
-    /// `patience`: how long a line may stay in memory.
+    /// Starts the writer's thread. `patience`: how long a line may stay in memory.
+    ///
+    /// # Errors
+    ///
+    /// The error of starting the thread.
     pub fn start(
         name: &str,
         sink: Sink,
@@ -98,7 +105,7 @@ impl Spool {
         Ok(Spool { shared })
     }
 
-    /// `write` appends one line with its newline.
+    /// Appends one line. `write` appends the bytes of the line, including its newline.
     #[inline]
     pub fn append(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.shared.lock();
@@ -124,17 +131,18 @@ impl Spool {
     pub fn reopen(&self) {
         let mut state = self.shared.lock();
         state.reopen = true;
-        // Counted like a line, so that a flush waits for it.
+        // The reopening counts as a line, so that a flush waits for it.
         state.appended += 1;
         drop(state);
         self.shared.work.notify_one();
     }
 
-    /// False: not everything appended so far was written within `limit`.
+    /// Waits until everything appended so far is written. False: the writing took longer than
+    /// `limit`.
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut state = self.shared.lock();
-        // Counted like a line, so that lines due by time alone are waited for as well.
+        // The flush counts as a line, so that it also waits for lines that are due by time alone.
         state.appended += 1;
         let goal = state.appended;
         state.hurry = true;
@@ -165,7 +173,8 @@ impl Drop for Spool {
 }
 
 impl State {
-    /// Queues the active chunk for the writer and puts an empty one in its place. False: the queue is full.
+    /// Queues the active chunk for the writer and makes an empty chunk active. False: the queue is
+    /// full.
     fn hand_over(&mut self) -> bool {
         if self.full.len() >= CHUNKS {
             return false;
@@ -181,7 +190,7 @@ impl State {
 }
 
 impl Shared {
-    /// A panic elsewhere leaves at worst half a line: the log goes on.
+    /// A panic in another thread leaves at worst half a line, so that the log goes on.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

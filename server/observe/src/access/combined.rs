@@ -3,7 +3,7 @@
 use super::Entry;
 use crate::escape::{decimal, log_item, status};
 
-/// `time` is the text between the brackets.
+/// Appends the line. `time` is the text between the brackets.
 pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
     log_item(line, entry.client());
     match entry.user {
@@ -25,7 +25,7 @@ pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
     line.push(b'\n');
 }
 
-/// `%r`; a request whose first line never arrived is `-`, one of HTTP/0.9 has no protocol.
+/// Appends `%r`. A request without a request line is `-`. An HTTP/0.9 request has no protocol.
 pub fn request_line(line: &mut Vec<u8>, entry: &Entry<'_>) {
     if entry.method.is_empty() {
         line.push(b'-');

@@ -1,4 +1,4 @@
-//! A line by a site's own `LogFormat`. What others sent is escaped as in the combined format.
+//! A line in a site's own `LogFormat`. Foreign bytes are escaped as in the combined format.
 
 use super::{combined, Ending, Entry};
 use crate::clock::{self, Clock, Style};
@@ -6,7 +6,7 @@ use crate::escape::{decimal, log_item, padded};
 use mehari_config::{LogField, LogItem, LogTime, TimeStyle, TimeUnit};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// `time` is the text between the brackets of `%t`.
+/// Appends the line. `time` is the text between the brackets of `%t`.
 pub fn write(line: &mut Vec<u8>, items: &[LogItem], entry: &Entry<'_>, time: &[u8]) {
     for item in items {
         match item {
@@ -123,7 +123,7 @@ fn path(target: &[u8]) -> &[u8] {
     &target[..end.unwrap_or(target.len())]
 }
 
-/// With its `?`.
+/// The query with its `?`.
 fn query(target: &[u8]) -> &[u8] {
     &target[path(target).len()..]
 }

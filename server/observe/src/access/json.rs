@@ -1,11 +1,12 @@
-//! One JSON object a line. What a client sent is always inside a string: it cannot forge a field.
+//! One JSON object per line. A client's bytes are always inside a string, so that a client cannot
+//! forge a field.
 //!
-//! A byte that is not UTF-8 stands as the four characters `\xhh`, so that every line is valid JSON.
+//! A byte outside UTF-8 becomes the four characters `\xhh`. Every line is therefore valid JSON.
 
 use super::Entry;
 use crate::escape::{decimal, json_string};
 
-/// `time` is an RFC 3339 date and time in UTC.
+/// Appends the line. `time` is an RFC 3339 date and time in UTC.
 pub fn write(line: &mut Vec<u8>, entry: &Entry<'_>, time: &[u8]) {
     line.extend_from_slice(b"{\"time\":\"");
     line.extend_from_slice(time);

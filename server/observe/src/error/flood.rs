@@ -1,6 +1,8 @@
-//! Keeps one message from filling the log: so many a second are written, the rest is counted.
+//! Keeps a repeated message from filling the log. A few of them are written each second, the others
+//! are counted.
 //!
-//! The counts become a line when the second is over, written by the spool's thread even if nobody logs any more.
+//! The count becomes a line when the second is over. The spool's thread writes this line even if no
+//! further message arrives.
 
 use super::{prefix, word, Origin};
 use crate::clock::{Clock, Style};
@@ -14,10 +16,11 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Times the same message is written within [`WINDOW`].
+/// How often one message is written within [`WINDOW`].
 pub const LIMIT: u64 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Messages told apart within a window; more than these are written without a limit of their own.
+/// Distinct messages that are counted within a window. Further messages are written without a
+/// limit.
 const MOST: usize = 256;
 /// Bytes of a message that its summary shows.
 const SHOWN: usize = 200;
@@ -31,7 +34,7 @@ pub struct Guard {
 struct State {
     seen: HashMap<u64, Seen>,
     keys: HashMap<String, Instant>,
-    /// What the spool's thread has to say about the log itself.
+    /// Messages of the spool's thread about the log itself.
     notes: Vec<String>,
 }
 
@@ -42,7 +45,7 @@ struct Seen {
     shown: Vec<u8>,
 }
 
-/// A spool that writes at once, and the guard's summaries when they are due.
+/// Starts a spool that writes at once, and also writes the guard's summaries when they are due.
 pub fn guarded(guard: &Arc<Guard>, sink: Sink) -> io::Result<Spool> {
     let (late, notes) = (guard.clone(), guard.clone());
     let on_stderr = matches!(sink, Sink::Stderr);
@@ -69,7 +72,7 @@ impl Guard {
         }
     }
 
-    /// Counts the message; false when it came too often within the last second.
+    /// Counts the message. False: the message came too often within the last second.
     pub fn admits(&self, level: LogLevel, message: &[u8], now: Instant) -> bool {
         let mut hasher = DefaultHasher::new();
         (level as u8, message).hash(&mut hasher);
@@ -96,14 +99,14 @@ impl Guard {
         seen.count <= LIMIT
     }
 
-    /// Ends every window: what was counted is due now. For the end of the server.
+    /// Ends every window, so that all summaries are due now. The server calls this at its end.
     pub fn end_windows(&self) {
         for seen in self.lock().seen.values_mut() {
             seen.since = seen.since.checked_sub(WINDOW).unwrap_or(seen.since);
         }
     }
 
-    /// True once within `pause` for a key.
+    /// True once within `pause` for each key.
     pub fn is_due(&self, key: &str, pause: Duration, now: Instant) -> bool {
         let mut state = self.lock();
         let due = state.keys.get(key).is_none_or(|last| now >= *last + pause);

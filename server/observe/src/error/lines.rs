@@ -1,15 +1,15 @@
-//! A program's stderr, cut into lines for the error log.
+//! Cuts a program's stderr into lines for the error log.
 
 use super::{ErrorLog, Origin, LONGEST};
 use mehari_config::LogLevel;
 
-/// Collects bytes as they are read; logs each line as soon as it is whole. Holds one line at most.
+/// Collects bytes, logs each line as soon as it is whole, and holds one line at most.
 pub struct Lines {
     log: ErrorLog,
     level: LogLevel,
     origin: Origin,
     part: Vec<u8>,
-    /// The rest of a line that was too long is thrown away.
+    /// The rest of an overlong line is being discarded.
     skipping: bool,
 }
 
@@ -24,7 +24,7 @@ impl Lines {
         }
     }
 
-    /// What the lines from now on are about.
+    /// Sets the origin of the lines from now on.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }
@@ -39,7 +39,7 @@ impl Lines {
         self.add(bytes);
     }
 
-    /// Logs a last line that had no newline.
+    /// Logs a last line without a newline.
     pub fn finish(&mut self) {
         if !self.part.is_empty() {
             self.log.log_bytes(self.level, self.origin, &self.part);

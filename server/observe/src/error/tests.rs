@@ -76,7 +76,7 @@ fn a_flood_of_one_message_is_summarised_and_others_pass() {
     assert!(summary.ends_with(&expected), "{summary}");
 }
 
-/// The lines once a summary is among them, which nobody asked for.
+/// Waits for a summary, which the log writes by itself, and returns all lines.
 fn summarised(folder: &tempfile::TempDir, log: &ErrorLog) -> Vec<String> {
     let begun = Instant::now();
     loop {

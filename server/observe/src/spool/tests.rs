@@ -7,7 +7,7 @@ fn quiet() -> Complaint {
     Arc::new(|_| {})
 }
 
-/// A pipe in the place of a disk: as slow as its reader.
+/// Makes a pipe in place of a disk: as slow as its reader.
 fn fifo(folder: &std::path::Path) -> std::path::PathBuf {
     let path = folder.join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
@@ -19,7 +19,8 @@ fn fifo(folder: &std::path::Path) -> std::path::PathBuf {
 fn a_stuck_disk_costs_lines_but_neither_time_nor_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = fifo(folder.path());
-    // Opened for both, so that opening waits for nobody.
+    // The reader opens the pipe for reading and writing, so that opening does not wait for a
+    // writer.
     let mut reader = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -46,7 +47,8 @@ fn a_stuck_disk_costs_lines_but_neither_time_nor_memory() {
     let append =
         |count| (0..count).for_each(|_| spool.append(|into| into.extend_from_slice(&line)));
     append(1024);
-    // The first chunk fills the pipe, the second holds the writer: from here on it takes nothing.
+    // The first chunk fills the pipe, and the second blocks the writer. The writer then takes no
+    // further chunk.
     while spool.shared.lock().full.len() > 1024 * 1024 / CHUNK - 2 {
         std::thread::sleep(Duration::from_millis(1));
     }

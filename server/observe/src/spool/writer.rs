@@ -1,4 +1,4 @@
-//! The thread that writes a spool's chunks and reports what it could not write.
+//! The thread that writes a spool's chunks and reports lost lines.
 
 use super::{Complaint, Late, Shared, Sink, Sleep, State, CHUNK, SLACK};
 use std::sync::{Arc, MutexGuard};
@@ -14,7 +14,7 @@ pub struct Writer {
     patience: Duration,
     late: Option<Box<dyn Late>>,
     complaint: Complaint,
-    /// Lines lost since the last complaint, and why.
+    /// Lines lost since the last complaint, and the reason.
     lost: u64,
     why: String,
     complained: Option<Instant>,
@@ -22,10 +22,10 @@ pub struct Writer {
     torn: bool,
 }
 
-/// What the writer took out of the lock.
+/// What the writer takes out of the lock at a time.
 struct Load {
     bytes: Vec<u8>,
-    /// `appended` counts up to the end of `bytes`, when nothing is left behind it.
+    /// The count of appends up to the end of `bytes`; `None` while further bytes wait.
     covers: Option<u64>,
     dropped: u64,
     reopen: bool,
@@ -99,7 +99,8 @@ impl Writer {
         }
     }
 
-    /// Waits for a full chunk, for the patience with a started one to end, or for a caller that asks.
+    /// Waits for a full chunk, for the end of `patience` with a started chunk, or for a caller's
+    /// request.
     fn wait_for_work(&self) -> MutexGuard<'_, State> {
         let mut state = self.shared.lock();
         let mut since = None;
