@@ -1,6 +1,6 @@
 //! The names of `lighty.env` and `lighty.r.req_attr`.
 
-/// One of them; the table below says how it is written.
+/// One attribute of a request; [`NAMES`] gives its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Attribute {
@@ -27,7 +27,7 @@ pub enum Attribute {
 
 pub const COUNT: usize = 19;
 
-/// Name, what it stands for, and whether a script may change it.
+/// Each attribute's name, the attribute, and whether a script may change it.
 pub const NAMES: &[(&str, Attribute, bool)] = &[
     ("physical.path", Attribute::PhysicalPath, true),
     ("physical.rel-path", Attribute::PhysicalRelPath, true),
@@ -52,7 +52,7 @@ pub const NAMES: &[(&str, Attribute, bool)] = &[
 ];
 
 impl Attribute {
-    /// What a name stands for, and whether it may be set.
+    /// The attribute of a name, and whether a script may set it.
     pub fn named(name: &[u8]) -> Option<(Attribute, bool)> {
         let mut names = NAMES.iter();
         let known = names.find(|(known, ..)| known.as_bytes() == name);

@@ -1,4 +1,4 @@
-//! The request of the slice that runs, and what all requests share.
+//! The request of the running slice, and the state that all requests share.
 #![allow(unsafe_code)] // functions that Lua calls are given nothing but where to look
 
 use crate::refusal::Refusal;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::mem::transmute;
 use std::rc::Rc;
 
-/// What a slice is about. It may be used by one function at a time.
+/// The request of a slice. One function at a time may use it.
 #[derive(Clone, Copy)]
 pub struct Lent {
     pub visit: *mut Visit,
@@ -16,7 +16,7 @@ pub struct Lent {
 }
 
 pub struct Current {
-    /// Between slices there is none.
+    /// `None` between slices.
     lent: Cell<Option<Lent>>,
     pub world: Rc<dyn World>,
     /// `lighty.status`: numbers that outlive requests.
@@ -24,12 +24,12 @@ pub struct Current {
     end: Cell<End>,
 }
 
-/// How the run that ended just now did so.
+/// How the last run ended.
 #[derive(Clone, Copy, Default)]
 pub struct End {
-    /// The number its script returned.
+    /// The number that the script returned.
     pub code: Option<i64>,
-    /// What the script was given is as new again.
+    /// The objects given to the script are in their initial state again.
     pub is_clean: bool,
 }
 
@@ -51,7 +51,8 @@ impl Current {
         slice: impl FnOnce() -> R,
     ) -> R {
         self.end.set(End::default());
-        // SAFETY: only the lifetime is changed, which is that of this call: it is forgotten below.
+        // SAFETY: the call changes only the lifetime. The pointer lives as long as this function,
+        // which clears it below.
         let source =
             source.map(|source| unsafe { transmute::<&dyn Source, *const dyn Source>(source) });
         self.lent.set(Some(Lent { visit, source }));
@@ -64,9 +65,10 @@ impl Current {
         self.lent.get()
     }
 
-    /// Calls `what` with the request; `None` outside of slices. `what` calls no script.
+    /// Calls `what` with the request; `None` outside of slices. `what` must not call a script.
     pub fn with<R>(&self, what: impl FnOnce(&mut Visit, Option<&dyn Source>) -> R) -> Option<R> {
-        // SAFETY: `lend` holds the only other references, and waits; nothing that is called meanwhile gets here.
+        // SAFETY: `lend` holds the only other references and waits. Nothing that `what` calls comes
+        // here again.
         self.lent()
             .map(|lent| unsafe { what(&mut *lent.visit, lent.source.map(|source| &*source)) })
     }
@@ -81,7 +83,11 @@ impl Current {
 }
 
 impl Visit {
-    /// Calls `what` where a script adds so many bytes.
+    /// Calls `what`, by which a script adds `bytes` bytes to the visit.
+    ///
+    /// # Errors
+    ///
+    /// `NoMemory` if the visit has no room for the bytes.
     pub fn adding<R>(
         &mut self,
         bytes: usize,

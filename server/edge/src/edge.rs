@@ -1,4 +1,4 @@
-//! Starting scripts and stepping them to their end.
+//! Starts scripts and steps them to their end.
 
 use crate::current::Current;
 use crate::faces;
@@ -12,43 +12,43 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What one script may take.
+/// The limits of one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub instructions: u64,
-    /// Bytes, in Lua and of what it wants sent.
+    /// Bytes: Lua's memory and the body that the script wants sent.
     pub memory: usize,
 }
 
-/// What a script decided.
+/// The decision of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Nothing about the request's end: it goes on, with what was changed.
+    /// The request goes on with the script's changes.
     GoOn,
-    /// An interim response (1xx), and on.
+    /// The server sends an interim response (1xx) and goes on.
     Interim(u16),
     /// The request is answered with this status.
     Answer(u16),
-    /// The request begins again, with what was changed.
+    /// The request starts again with the script's changes.
     Restart,
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug)]
 pub enum Step {
-    /// Others may have their turn; then step again.
+    /// The slice is over. Other work may run before the next step.
     Again,
     Done(Result<Ended, Failure>),
 }
 
-/// One interpreter with its scripts: one a thread.
+/// An interpreter with its compiled scripts: one per thread.
 pub struct Edge(Rc<Core>);
 
 struct Core {
     interpreter: Rc<Interpreter>,
     scripts: Scripts,
     current: Rc<Current>,
-    /// Makes what runs a script's function, in an environment of its own.
+    /// Makes the function that runs a script's function in an environment of its own.
     make: Function,
 }
 
@@ -56,20 +56,29 @@ struct Core {
 pub struct Run {
     core: Rc<Core>,
     script: Rc<Script>,
-    /// `None`: it is over.
+    /// `None` after the end of the run.
     runner: Option<Box<Runner>>,
     visit: Box<Visit>,
     allowance: Allowance,
 }
 
 impl Edge {
-    /// For scripts that run between other work: fenced in, and interrupted.
+    /// Makes an interpreter for scripts that run between other work. The scripts are limited and
+    /// interrupted.
+    ///
+    /// # Errors
+    ///
+    /// The error of starting the Lua interpreter.
     pub fn new(world: Rc<dyn World>) -> Result<Edge, Failure> {
         Edge::with(Interpreter::fenced(), world)
     }
 
-    /// For scripts that have a process for themselves: all of Lua, compiled, and globals that stay. Limits do not
-    /// hold here.
+    /// Makes an interpreter for scripts that have a process for themselves. It has all Lua
+    /// libraries, the compiler, and lasting globals. Limits do not apply.
+    ///
+    /// # Errors
+    ///
+    /// The error of starting the Lua interpreter.
     pub fn unfenced(world: Rc<dyn World>) -> Result<Edge, Failure> {
         Edge::with(Interpreter::unfenced(), world)
     }
@@ -89,7 +98,12 @@ impl Edge {
         made().map(|core| Edge(Rc::new(core))).map_err(internal)
     }
 
-    /// Starts the script of a file. `now` is a clock that may be coarse: a changed file is noticed a second later.
+    /// Starts the script of a file. `now` may come from a coarse clock, because a changed file is
+    /// noticed within a second only.
+    ///
+    /// # Errors
+    ///
+    /// The failure to read or compile the script.
     pub fn start(
         &self,
         file: &Path,
@@ -110,15 +124,15 @@ impl Edge {
         })
     }
 
-    /// Forgets compiled scripts, as after a reload.
+    /// Forgets the compiled scripts, for example after a reload.
     pub fn forget(&self) {
         self.0.scripts.clear();
     }
 }
 
 impl Run {
-    /// Lets the script work for a slice. `source` is asked for what the visit has not been told, and for all of that
-    /// before the slice is over without the script being so.
+    /// Runs the script for one slice. Functions ask `source` for what the visit does not know yet.
+    /// If the script goes on after this slice, the visit first copies everything from `source`.
     pub fn step(&mut self, source: Option<&dyn Source>) -> Step {
         let Some(mut runner) = self.runner.take() else {
             return Step::Done(Err(self.failure(500, "is over")));
@@ -158,7 +172,7 @@ impl Run {
         }
     }
 
-    /// The request with what the script has made of it.
+    /// The request with the script's changes.
     pub fn into_visit(self) -> Box<Visit> {
         self.visit
     }
@@ -186,11 +200,11 @@ impl Run {
 }
 
 impl Core {
-    /// After a script that died: what it left is collected before the next one can add to it.
+    /// Collects the garbage of a failed script before the next script adds to it.
     fn tidy(&self) {
         const PLENTY: isize = 64 * 1024 * 1024;
         if self.interpreter.used() > PLENTY {
-            // What cannot be collected is in use.
+            // Memory that remains after the collection is in use.
             let _ = self.interpreter.lua().gc_collect();
         }
     }

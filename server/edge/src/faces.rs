@@ -1,6 +1,6 @@
-//! What scripts see: functions here, put together by `faces/world.lua`.
+//! The interface for scripts: Rust functions, put together by `faces/world.lua`.
 //!
-//! The functions are shared by all scripts; which request they are about is in [`Current`] while a slice runs.
+//! All scripts share the functions. [`Current`] holds the request while a slice runs.
 
 mod attributes;
 mod body;
@@ -18,13 +18,13 @@ use crate::interpreter::Interpreter;
 use mlua::{Error, Function, Lua, Result, String as LuaString, Table};
 use std::rc::Rc;
 
-/// Statistics counters of scripts, at most.
+/// The most statistics counters that scripts may make.
 const COUNTERS: usize = 1024;
 
-/// The functions of one area, by their names in `host`.
+/// Installs the functions of one area under their names in `host`.
 type Area = fn(&Lua, &Table, &Rc<Current>) -> Result<()>;
 
-/// Makes what scripts see. The function that makes of one what runs it.
+/// Installs the interface. Returns the function that turns a script into its runner.
 pub fn install(interpreter: &Rc<Interpreter>, current: &Rc<Current>) -> Result<Function> {
     const AREAS: [Area; 6] = [
         attributes::install,
@@ -81,7 +81,7 @@ fn counters(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     host.set("counters", names)
 }
 
-/// An error of the script's own making.
+/// An error caused by the script.
 fn refused(text: impl Into<String>) -> Error {
     Error::RuntimeError(text.into())
 }

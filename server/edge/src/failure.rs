@@ -1,10 +1,10 @@
-//! What is said of a script that came to nothing.
+//! The report of a failed script.
 
 use crate::native::NO_MEMORY;
 use mlua::Error;
 use std::path::Path;
 
-/// Why a script came to nothing: a status and a line for the log.
+/// The failure of a script: a status for the client and a line for the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
@@ -13,7 +13,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What Lua says of a script, on one line that names file and line.
+    /// Lua's message on one line that names the file and the line.
     pub(crate) fn of_script(error: &Error, file: &Path) -> Failure {
         let file = file.display().to_string();
         let text = match error {
@@ -40,7 +40,7 @@ impl Failure {
     }
 }
 
-/// What was thrown, below what mlua says about where.
+/// The original error below mlua's context.
 fn root(error: &Error) -> &Error {
     match error {
         Error::CallbackError { cause, .. } | Error::WithContext { cause, .. } => root(cause),
@@ -56,7 +56,7 @@ fn last_part(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The first place in a traceback that is in this file: `FILE:LINE`.
+/// The first place of a traceback in this file: `FILE:LINE`.
 fn place(traceback: &str, file: &str) -> Option<String> {
     let mut lines = traceback.lines().map(str::trim);
     let line = lines.find(|line| line.contains(last_part(file)))?;
@@ -77,7 +77,7 @@ pub(crate) fn internal(error: Error) -> Failure {
     Failure { status: 503, text }
 }
 
-/// There was no memory for what the script wanted.
+/// Whether the script ran out of memory.
 pub(crate) fn is_of_memory(error: &Error) -> bool {
     match root(error) {
         Error::MemoryError(_) => true,

@@ -1,8 +1,9 @@
-//! Names and values in one piece of memory: header fields, or the variables of a request.
+//! Names and values in one block of memory: header fields, or the variables of a request.
 //!
-//! A request is copied into it once, whatever the number of its fields; what a script sets is appended.
+//! A request is copied into the block once, regardless of the number of its fields. Values that a
+//! script sets are appended.
 
-/// Where one pair is: its name, then its value.
+/// The place of one pair: its name, then its value.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: usize,
@@ -18,7 +19,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// One more, as it came.
+    /// Appends a pair of the request.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(name);
@@ -41,14 +42,14 @@ impl Fields {
         })
     }
 
-    /// The first of this name, whatever its case.
+    /// The value of the first pair of this name. Names are compared without case.
     pub fn get(&self, name: &[u8]) -> Option<&[u8]> {
         let mut all = self.iter();
         all.find(|(known, _)| known.eq_ignore_ascii_case(name))
             .map(|(_, value)| value)
     }
 
-    /// The only one of its name from now on.
+    /// Replaces all pairs of this name by one pair.
     pub fn set(&mut self, name: &[u8], value: &[u8]) {
         self.unset(name);
         self.push(name, value);
@@ -61,20 +62,20 @@ impl Fields {
         self.changed = true;
     }
 
-    /// One more beside those of its name.
+    /// Appends a pair and keeps the other pairs of this name.
     pub fn add(&mut self, name: &[u8], value: &[u8]) {
         self.push(name, value);
         self.changed = true;
     }
 
-    /// As new, with the memory it has.
+    /// Removes all pairs and keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
         self.changed = false;
     }
 
-    /// A script has had its say.
+    /// Whether a script has changed the pairs.
     pub fn is_changed(&self) -> bool {
         self.changed
     }
@@ -87,7 +88,7 @@ impl Fields {
         self.spans.len()
     }
 
-    /// Bytes, with what was replaced.
+    /// Bytes in use, including replaced values.
     pub fn size(&self) -> usize {
         self.text.len()
     }

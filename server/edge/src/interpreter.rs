@@ -1,10 +1,13 @@
-//! The Lua state and its fence: how many instructions and how much memory a slice of a script may take.
+//! The Lua state and its limits: how many instructions and how much memory a slice of a script may
+//! take.
 //!
-//! A hook counts instructions and yields from within the running coroutine, so that the thread has something else
-//! to do between two slices; the allocator counts bytes, and calls the hook early when many are moved, for a few
-//! instructions can copy megabytes. Where instructions take long all the same, `pace` has the hook called sooner. What a
-//! script holds is counted without what nobody holds any more: beyond its limit the hook collects that first.
-//! LuaJIT's compiler is off: compiled loops call no hooks.
+//! A hook counts instructions and yields from the running coroutine, so that the thread can do
+//! other work between two slices. The allocator counts bytes. It calls the hook early when a script
+//! moves many bytes, because a few instructions can copy megabytes. Where instructions take long
+//! all the same, `pace` calls the hook sooner.
+//!
+//! A script is charged for reachable memory only: above the limit, the hook first collects garbage.
+//! LuaJIT's compiler is off, because compiled loops call no hooks.
 #![allow(unsafe_code)] // the hook and the allocator are C's; mlua has no yield from a hook of LuaJIT
 
 use crate::native::NO_MEMORY;
@@ -14,28 +17,29 @@ use mlua::{Lua, Result, Table};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// Instructions after which others have their turn.
+/// Instructions of a slice.
 const SLICE: i64 = 10_000;
-/// Instructions until the hook is called for the first time. Most scripts are done by then.
+/// Instructions until the first call of the hook. Most scripts end before that.
 const BEGINNING: i64 = 150;
-/// Bytes that may be allocated, whatever is freed meanwhile, before others have their turn.
+/// Bytes of a slice that may be allocated, regardless of freed bytes.
 const SLICE_BYTES: usize = 1024 * 1024;
-/// Bytes that are few for a run.
+/// A run that allocates fewer bytes is small.
 const SMALL: usize = 64 * 1024;
-/// KiB of garbage looked for after such a slice.
+/// KiB of garbage to collect after a slice that allocates [`SLICE_BYTES`].
 const COLLECTED: c_int = 1024;
 
 extern "C-unwind" {
-    /// LuaJIT has it; mlua's list of LuaJIT's functions has not.
+    /// LuaJIT has this function; mlua's bindings of LuaJIT lack it.
     fn lua_isyieldable(state: *mut lua_State) -> c_int;
 }
 
-/// What a run has left.
+/// The instructions and bytes that a run has left.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
     instructions: i64,
     bytes: isize,
-    /// Bytes it began with: what others left behind is collected to nobody's credit.
+    /// The bytes at the start of the run. Collecting the garbage of other runs does not raise
+    /// `bytes` above this value.
     most: isize,
     begun: bool,
     tempo: Tempo,
@@ -59,34 +63,34 @@ impl Allowance {
     }
 }
 
-/// How a slice came to its end, beside what the coroutine says.
+/// Why a slice ended, beside the state of the coroutine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// The script's own doing.
+    /// The script ended or yielded by itself.
     None,
-    /// Others have their turn now.
+    /// The slice was used up.
     Slice,
-    /// It has used its instructions up.
+    /// The script has used up its instructions.
     Exhausted,
 }
 
 struct Meter {
     inner: ffi::lua_Alloc,
     data: *mut c_void,
-    /// Bytes the state holds.
+    /// Bytes that the state holds.
     used: isize,
-    /// Beyond this, garbage is collected; and if it is still more, that is too much.
+    /// Above this many bytes the hook collects garbage. The script fails if it still holds more.
     enough: isize,
-    /// Beyond this there is no memory.
+    /// Above this many bytes the allocator fails.
     most: isize,
-    /// It was more than enough.
+    /// The state has exceeded `enough`.
     overflows: bool,
-    /// Instructions left, those left in the slice, and those until the hook is called.
+    /// Instructions left for the run, left in the slice, and left until the hook's next call.
     left: i64,
     slice: i64,
     step: i64,
     pace: Pace,
-    /// Bytes until the hook is called early; 0: that is why it is.
+    /// Bytes until the allocator calls the hook early; 0 if the allocator has just done so.
     until_hook: usize,
     broke: Break,
     /// The run is in its first slice.
@@ -94,7 +98,7 @@ struct Meter {
     state: *mut lua_State,
 }
 
-/// Lives as long as the process.
+/// The Lua state with its meter. Both live as long as the process.
 pub struct Interpreter {
     lua: Lua,
     meter: *mut Meter,
@@ -102,7 +106,7 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// A state whose slices come to an end.
+    /// Makes a state whose scripts are limited and interrupted.
     pub fn fenced() -> Result<Interpreter> {
         let interpreter = Interpreter::unfenced()?;
         let jit: Table = interpreter.lua.globals().get("jit")?;
@@ -113,10 +117,11 @@ impl Interpreter {
         })
     }
 
-    /// A state with all of Lua's libraries, which nothing interrupts.
+    /// Makes a state with all Lua libraries and without interruptions.
     pub fn unfenced() -> Result<Interpreter> {
-        // SAFETY: a fresh state from LuaJIT, with its own allocator behind ours. State and meter are never freed:
-        // handles of scripts may outlive `self`, and a front has one interpreter for its life.
+        // SAFETY: this is a fresh state from LuaJIT, and its own allocator works behind `allocate`.
+        // State and meter are never freed, because handles of scripts may outlive `self`, and a
+        // front has one interpreter for its life.
         let (lua, meter) = unsafe {
             let state = ffi::luaL_newstate();
             if state.is_null() {
@@ -155,15 +160,16 @@ impl Interpreter {
         self.is_fenced
     }
 
-    /// Whether the running slice has come to its end, for what lies between the script and its coroutine.
+    /// Whether the running slice has ended. The code between the script and its coroutine asks
+    /// this.
     pub fn is_broken(&self) -> bool {
-        // SAFETY: the meter lives for ever, and no reference to it is held.
+        // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).broke != Break::None }
     }
 
-    /// The run that goes on has taken one slice and little memory so far.
+    /// Whether the current run is in its first slice and has allocated little memory.
     pub fn is_first_and_small(&self) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).is_first && (*self.meter).until_hook > SLICE_BYTES - SMALL }
     }
 
@@ -171,19 +177,20 @@ impl Interpreter {
         &self.lua
     }
 
-    /// Bytes the state holds.
+    /// Bytes that the state holds.
     pub fn used(&self) -> isize {
-        // SAFETY: the meter lives for ever, and no reference to it is held.
+        // SAFETY: the meter lives forever, and no reference to it is held.
         unsafe { (*self.meter).used }
     }
 
-    /// Counts work that no instruction stands for; much of it ends the slice.
+    /// Charges for work that the instruction count does not show. A large charge ends the slice.
     pub fn charge(&self, instructions: usize) {
         const MUCH: usize = 1000;
         if !self.is_fenced || instructions == 0 {
             return;
         }
-        // SAFETY: the meter lives for ever, and no reference to it is held; LuaJIT lets the hook be set at any time.
+        // SAFETY: the meter lives forever, and no reference to it is held. LuaJIT lets the hook be
+        // set at any time.
         unsafe {
             let meter = &mut *self.meter;
             meter.left = meter.left.saturating_sub(instructions as i64);
@@ -196,15 +203,15 @@ impl Interpreter {
         }
     }
 
-    /// Resumes something within an allowance, which is charged for it.
+    /// Runs `resume` within an allowance and charges the allowance for it.
     pub fn slice<R>(&self, allowance: &mut Allowance, resume: impl FnOnce() -> R) -> (R, Break) {
         if !self.is_fenced {
             return (resume(), Break::None);
         }
         let pace = Pace::new(allowance.tempo);
         let step = pace.step().min(allowance.instructions.max(1));
-        // SAFETY: the meter lives for ever; what runs in `resume` reaches it by the same pointer only, and
-        // no reference is held across it.
+        // SAFETY: the meter lives forever. The code in `resume` reaches it by the same pointer
+        // only, and no reference is held across the call.
         let before = unsafe {
             let meter = &mut *self.meter;
             meter.left = allowance.instructions;
@@ -221,15 +228,15 @@ impl Interpreter {
             meter.used
         };
         let result = resume();
-        // SAFETY: as above.
+        // SAFETY: the meter lives forever, and `resume` has returned.
         let broke = unsafe {
             let meter = &mut *self.meter;
-            // The hook stays, as taking it away and back costs more than a call of it; it finds nothing to do.
+            // The hook stays set, because removing and setting it costs more than one idle call.
             (meter.enough, meter.most) = (isize::MAX, isize::MAX);
             allowance.instructions = std::mem::replace(&mut meter.left, i64::MAX);
             allowance.tempo = meter.pace.tempo();
             if meter.until_hook == 0 {
-                // LuaJIT collects by the number of allocations, not by their size.
+                // LuaJIT starts its collections by the number of allocations, not by their size.
                 ffi::lua_gc(meter.state, ffi::LUA_GCSTEP, COLLECTED);
             }
             meter.until_hook = usize::MAX;
@@ -240,15 +247,15 @@ impl Interpreter {
     }
 }
 
-/// The allocator of the state: LuaJIT's own, counted.
+/// The allocator of the state: LuaJIT's own allocator with counting.
 unsafe extern "C" fn allocate(
     data: *mut c_void,
     block: *mut c_void,
     old: usize,
     new: usize,
 ) -> *mut c_void {
-    // SAFETY: `data` is the meter that was given with this function; Lua calls neither it nor the hook within the
-    // other.
+    // SAFETY: `data` is the meter that was registered with this function. Lua calls neither this
+    // function nor the hook within the other.
     let meter = unsafe { &mut *data.cast::<Meter>() };
     let after = meter.used + new as isize - old as isize;
     if new > old {
@@ -263,11 +270,11 @@ unsafe extern "C" fn allocate(
         if (rest > 0 && meter.until_hook == 0) || overflows {
             meter.slice = 0;
             meter.overflows |= overflows;
-            // SAFETY: LuaJIT lets the hook be set at any time, from signal handlers even.
+            // SAFETY: LuaJIT lets the hook be set at any time, even from signal handlers.
             unsafe { ffi::lua_sethook(meter.state, Some(hook), ffi::LUA_MASKCOUNT, 1) };
         }
     }
-    // SAFETY: Lua's own arguments for its own allocator.
+    // SAFETY: these are Lua's own arguments for its own allocator.
     let given = unsafe { (meter.inner)(meter.data, block, old, new) };
     if new == 0 || !given.is_null() {
         meter.used = after;
@@ -275,11 +282,11 @@ unsafe extern "C" fn allocate(
     given
 }
 
-/// Called by LuaJIT when a script has run so many instructions.
+/// LuaJIT calls this hook each time a script has run the set number of instructions.
 unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
     let mut data = ptr::null_mut();
-    // SAFETY: the allocator's data is the meter; nothing of it is borrowed when LuaJIT leaves this function by
-    // unwinding.
+    // SAFETY: the allocator's data is the meter. No reference to the meter is held when LuaJIT
+    // leaves this function by unwinding.
     unsafe {
         ffi::lua_getallocf(state, &mut data);
         let meter = data.cast::<Meter>();
@@ -289,7 +296,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
         let exhausted = (*meter).left <= 0;
         let may_yield = lua_isyieldable(state) != 0;
         if exhausted {
-            // From here on each instruction ends here, so that no pcall can go on.
+            // From here on each instruction calls the hook, so that no pcall can go on.
             (*meter).step = 1;
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, 1);
             (*meter).broke = Break::Exhausted;
@@ -308,7 +315,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
             }
         }
         if is_refused && !exhausted {
-            // At the next instruction the script goes on with what catches this, if it has that.
+            // The script may catch this error with pcall and go on.
             ffi::lua_pushlstring_(state, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len());
             ffi::lua_error(state);
         }
@@ -328,9 +335,10 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut lua_Debug) {
     }
 }
 
-/// Collects what nobody holds any more, at the running script's cost. False: what is held is too much.
+/// Collects garbage at the cost of the running script. False: the script holds too much.
 unsafe fn make_room(state: *mut lua_State, meter: *mut Meter) -> bool {
-    // SAFETY: as in the hook, which calls this. Collecting calls the allocator.
+    // SAFETY: the hook calls this function under its own conditions. The collection calls the
+    // allocator.
     unsafe {
         let cost = pace::cost(|| ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0));
         (*meter).left -= cost;

@@ -1,8 +1,9 @@
-//! Edge Lua: scripts that decide about a request in the server itself, with the names of lighttpd's mod_magnet.
+//! Edge Lua: scripts that decide about a request in the server itself, with the names of lighttpd's
+//! mod_magnet.
 //!
-//! The front makes a [`Visit`] of a request, starts a script on it ([`Edge::start`]) and steps the [`Run`] until it
-//! is done: then the visit holds what the script changed, and [`Ended`] what is to become of the request. Knows
-//! nothing of sockets, configuration or HTTP's syntax.
+//! The front makes a [`Visit`] of a request, starts a script on it ([`Edge::start`]), and steps the
+//! [`Run`] until the script ends. The visit then holds the script's changes, and [`Ended`] the
+//! script's decision. This crate knows nothing of sockets, configuration or HTTP syntax.
 
 mod attribute;
 mod current;

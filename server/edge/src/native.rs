@@ -1,7 +1,8 @@
-//! Functions of ours as Lua calls them, with nothing in between: what they are given is looked at where it lies, what
-//! they say is put there, and what they refuse is raised as an error of the script's line.
+//! Rust functions that Lua calls directly, without mlua's conversions. Arguments are read from
+//! Lua's stack, and results are pushed there. A refusal becomes an error at the script's line.
 //!
-//! Each is about the visit of the slice that runs. None of them calls Lua, so none is entered twice.
+//! Each function works on the visit of the running slice. No function calls Lua, so that none is
+//! entered twice.
 #![allow(unsafe_code)] // Lua's C interface
 
 mod item;
@@ -16,7 +17,7 @@ use mlua::{Function, Lua, Result};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// What a function says.
+/// The result of a function.
 pub enum Answer<'v> {
     Nil,
     Number(f64),
@@ -24,34 +25,35 @@ pub enum Answer<'v> {
     Made(Vec<u8>),
 }
 
-/// As LuaJIT says it.
+/// LuaJIT's own message.
 pub const NO_MEMORY: &str = "not enough memory";
 
 pub type Outcome<'v> = std::result::Result<Answer<'v>, Refusal>;
 
 type Body = dyn for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v>;
 
-/// What a function was given.
+/// The arguments of a call.
 pub struct Arguments<'v> {
     state: *mut lua_State,
     source: Option<&'v dyn Source>,
 }
 
 impl<'v> Arguments<'v> {
-    /// The first is 1; one that was not given is nil.
+    /// The argument of this number, counted from 1. A missing argument is nil.
     pub fn at(&self, index: u8) -> Item<'v> {
-        // SAFETY: the arguments lie on the stack of `state` as long as the function runs, which is 'v.
+        // SAFETY: the arguments lie on the stack of `state` as long as the function runs, which is
+        // 'v.
         unsafe { Item::new(self.state, c_int::from(index)) }
     }
 
-    /// One of the texts it was made with; the first is 1.
+    /// One of the texts that the function was made with, counted from 1.
     pub fn text(&self, number: u8) -> Item<'v> {
         let upvalue = ffi::lua_upvalueindex(c_int::from(number) + 1);
-        // SAFETY: upvalues stay where they are; one that is not there is nil.
+        // SAFETY: upvalues stay in place, and a missing upvalue is nil.
         unsafe { Item::new(self.state, upvalue) }
     }
 
-    /// Who knows what the visit has not been told.
+    /// The source of values that the visit does not know yet.
     pub fn source(&self) -> Option<&'v dyn Source> {
         self.source
     }
@@ -62,7 +64,11 @@ struct Bound {
     body: Box<Body>,
 }
 
-/// A function for Lua. It lives as long as the process, as the interpreter does.
+/// Makes a function for Lua. The function lives as long as the process, like the interpreter.
+///
+/// # Errors
+///
+/// Lua's error if there is no memory.
 pub fn function<F>(lua: &Lua, current: &Rc<Current>, body: F) -> Result<Function>
 where
     F: for<'v> Fn(&'v mut Visit, &Arguments<'v>) -> Outcome<'v> + 'static,
@@ -70,7 +76,12 @@ where
     function_with(lua, current, &[], body)
 }
 
-/// The same with texts that it looks for in tables: Lua has to find those that it is told of anew.
+/// Makes a function with texts for lookups in tables. Lua would have to look up a Rust text in its
+/// string table at each use.
+///
+/// # Errors
+///
+/// Lua's error if there is no memory.
 pub fn function_with<F>(
     lua: &Lua,
     current: &Rc<Current>,
@@ -85,7 +96,8 @@ where
         body: Box::new(body),
     });
     let bound: *mut Bound = Box::leak(bound);
-    // SAFETY: called in protected mode; one value is left on the stack, which has room for a few.
+    // SAFETY: the code runs in protected mode and leaves one value on the stack, which has room for
+    // a few.
     unsafe {
         lua.exec_raw((), |state| {
             ffi::lua_pushlightuserdata(state, bound.cast());
@@ -97,10 +109,11 @@ where
     }
 }
 
-/// All of them, as Lua sees them.
+/// The entry point of all functions for Lua.
 unsafe extern "C-unwind" fn call(state: *mut lua_State) -> c_int {
-    // SAFETY: the first upvalue is what `function_with` leaked, and it is never written. The visit is lent for as long as
-    // its slice runs, and to one function at a time, as none calls Lua. What Lua raises unwinds through this frame.
+    // SAFETY: the first upvalue is what `function_with` leaked, and nothing writes it. The visit is
+    // lent as long as its slice runs, and to one function at a time, because no function calls Lua.
+    // Lua's errors unwind through this frame.
     unsafe {
         let bound = ffi::lua_touserdata(state, ffi::lua_upvalueindex(1)).cast::<Bound>();
         let outcome = match (*bound).current.lent() {
@@ -136,7 +149,8 @@ unsafe fn push_text(state: *mut lua_State, text: &[u8]) {
 }
 
 unsafe fn raise(state: *mut lua_State, refusal: Refusal) -> ! {
-    // SAFETY: as above. The text is given back before Lua leaves this frame.
+    // SAFETY: a C function has room for twenty values. The text is freed before Lua leaves this
+    // frame.
     unsafe {
         match &refusal {
             Refusal::NoMemory => push_text(state, NO_MEMORY.as_bytes()),

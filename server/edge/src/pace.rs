@@ -1,18 +1,20 @@
-//! How often the hook is to look, by how long instructions take: most take nanoseconds, but comparing two long texts,
-//! or finding the next member of a large table that was emptied, may take a thousand times as long.
+//! How often the hook is called, by how long instructions take. Most instructions take nanoseconds.
+//! A comparison of two long texts may take a thousand times as long, and so may a search for the
+//! next member of a large emptied table.
 
 #![allow(unsafe_code)] // the processor's time
 
 use std::time::{Duration, Instant};
 
-/// Others have their turn after this long, whatever was done meanwhile.
+/// The longest time of a slice.
 const SLICE: Duration = Duration::from_millis(1);
-/// Instructions between two looks, at most.
+/// The most instructions between two calls of the hook.
 const MOST: i64 = 1000;
-/// What takes longer than an instruction should counts as several: by this time of the processor.
+/// The processor time of one charged instruction. An instruction that takes longer is charged as
+/// several.
 const INSTRUCTION: Duration = Duration::from_nanos(100);
 
-/// What is known from one slice to the next.
+/// What one slice hands to the next.
 #[derive(Debug, Clone, Copy)]
 pub struct Tempo {
     step: i64,
@@ -21,7 +23,7 @@ pub struct Tempo {
 }
 
 impl Tempo {
-    /// `step`: instructions until the first look.
+    /// `step`: instructions until the first call of the hook.
     pub fn new(step: i64) -> Tempo {
         Tempo {
             step,
@@ -30,19 +32,19 @@ impl Tempo {
     }
 }
 
-/// Of a slice.
+/// The pace of one slice.
 #[derive(Debug)]
 pub struct Pace {
     tempo: Tempo,
-    /// When it was looked at for the first time, and for the last.
+    /// The times of the hook's first and last calls.
     first: Option<Instant>,
     last: Option<Instant>,
-    /// Where instructions take long, the processor's time at the last look.
+    /// The processor time at the hook's last call, while instructions take long.
     worked: Option<Duration>,
 }
 
 impl Pace {
-    /// Of a slice that begins.
+    /// The pace of a slice that begins.
     pub fn new(tempo: Tempo) -> Pace {
         Pace {
             tempo,
@@ -56,12 +58,13 @@ impl Pace {
         self.tempo
     }
 
-    /// Instructions until the next look.
+    /// Instructions until the hook's next call.
     pub fn step(&self) -> i64 {
         self.tempo.step
     }
 
-    /// A look, so many instructions after the last: what they count as.
+    /// Notes a call of the hook, `count` instructions after the last call. Returns the instructions
+    /// to charge.
     pub fn charge(&mut self, count: i64) -> i64 {
         let now = Instant::now();
         let took = self.last.replace(now).map(|last| now - last);
@@ -71,7 +74,7 @@ impl Pace {
             None => {}
             Some(took) if took < SLICE / 4 => {
                 tempo.step = (tempo.step * 4).min(MOST);
-                // A few that are slow take little time, too.
+                // A few slow instructions take little time as well, so that the average decides.
                 let each = took.as_nanos() / u128::from(count.unsigned_abs().max(1));
                 tempo.is_slow = tempo.is_slow && each > 10 * INSTRUCTION.as_nanos();
             }
@@ -80,7 +83,7 @@ impl Pace {
                 tempo.is_slow = true;
             }
         }
-        // The machine may have been doing something else: only the processor's time counts.
+        // The thread may have been waiting for the processor. Only the processor time counts.
         let worked = tempo.is_slow.then(work);
         let before = std::mem::replace(&mut self.worked, worked);
         let (Some(before), Some(worked)) = (before, worked) else {
@@ -89,7 +92,7 @@ impl Pace {
         count.max(instructions(worked.saturating_sub(before)))
     }
 
-    /// The slice has taken its time.
+    /// Whether the slice has used up its time.
     pub fn is_over(&self) -> bool {
         match (self.first, self.last) {
             (Some(first), Some(last)) => last - first >= SLICE,
@@ -98,7 +101,7 @@ impl Pace {
     }
 }
 
-/// Does something else, and says how many instructions that is worth.
+/// Runs `what` and returns the instructions that its processor time is worth.
 pub fn cost<R>(what: impl FnOnce() -> R) -> i64 {
     let before = work();
     what();
@@ -109,13 +112,13 @@ fn instructions(time: Duration) -> i64 {
     i64::try_from(time.as_nanos() / INSTRUCTION.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The processor's time this thread has had.
+/// The processor time of this thread so far.
 fn work() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the kernel writes what it is given room for. Every thread has this clock.
+    // SAFETY: the kernel writes into a valid `timespec`, and every thread has this clock.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     Duration::new(
         time.tv_sec.unsigned_abs(),

@@ -1,30 +1,30 @@
-//! Lua's patterns (reference manual 5.1 section 5.4.1), matched within a bounded number of steps: the library's own
-//! matcher can take for ever over a short text, and nothing interrupts it.
+//! Lua's patterns (reference manual 5.1 section 5.4.1), matched within a bounded number of steps.
+//! LuaJIT's own matcher can take exponential time on a short text, and nothing can interrupt it.
 
 mod class;
 
 use std::ops::Range;
 
-/// Captures a pattern may have, and how deep its parts may nest, as in Lua.
+/// The most captures of a pattern and the deepest nesting of its parts, as in Lua.
 const CAPTURES: usize = 32;
 const DEPTH: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The pattern itself is wrong, and why.
+    /// The pattern is malformed; the text says why.
     Malformed(&'static str),
-    /// It took more steps than it was allowed.
+    /// The match took more steps than allowed.
     TooLong,
 }
 
-/// What a capture holds.
+/// The value of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capture {
     Text {
         start: usize,
         end: usize,
     },
-    /// `()`: an offset.
+    /// `()`: an offset in the text.
     Position(usize),
 }
 
@@ -34,7 +34,12 @@ pub struct Match {
     pub captures: Vec<Capture>,
 }
 
-/// The first match from `from` on; `steps` is what is left of those allowed.
+/// The first match at or after `from`. `steps` holds the steps that are left, and the search
+/// reduces it.
+///
+/// # Errors
+///
+/// A malformed pattern, or more steps than allowed.
 pub fn find(
     text: &[u8],
     pattern: &[u8],
@@ -69,7 +74,7 @@ pub fn find(
 
 #[derive(Clone, Copy)]
 enum Open {
-    /// Begun at, and not closed yet.
+    /// Where the capture begins; its end is not known yet.
     Begun(usize),
     Done(Capture),
 }
@@ -85,7 +90,8 @@ struct Matcher<'a> {
 type Matched = Result<Option<usize>, Fault>;
 
 impl Matcher<'_> {
-    /// The end of a match of what is left of the pattern, from `p` on, at `s`.
+    /// Matches the rest of the pattern from `p` on against the text at `s`. Returns the end of the
+    /// match.
     fn at(&mut self, s: usize, p: usize) -> Matched {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -153,7 +159,7 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    /// As many as there are, then fewer.
+    /// Matches `*`: as many characters as possible, then fewer.
     fn most(&mut self, s: usize, p: usize, next: usize) -> Matched {
         let mut count = 0;
         while self.is_one(s + count, p, next) {
@@ -171,7 +177,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// As few as will do.
+    /// Matches `-`: as few characters as possible.
     fn least(&mut self, mut s: usize, p: usize, next: usize) -> Matched {
         loop {
             if let Some(end) = self.at(s, next + 1)? {
@@ -221,7 +227,7 @@ impl Matcher<'_> {
         captures.collect()
     }
 
-    /// `%1`: the same text again.
+    /// Matches `%1` and its like: the text of an earlier capture.
     fn again(&mut self, s: usize, digit: u8) -> Matched {
         let capture = digit
             .checked_sub(b'1')
@@ -234,7 +240,7 @@ impl Matcher<'_> {
         Ok(same.then_some(behind))
     }
 
-    /// `%bxy`.
+    /// Matches `%bxy`: balanced text.
     fn balanced(&mut self, s: usize, p: usize) -> Matched {
         let Some(&[open, close]) = self.pattern.get(p..p + 2) else {
             return Err(Fault::Malformed("unbalanced pattern"));
@@ -258,7 +264,7 @@ impl Matcher<'_> {
         Ok(None)
     }
 
-    /// `%f[set]`: the pattern behind it, if the set begins here.
+    /// Matches `%f[set]`: the rest of the pattern if the set begins at `s`.
     fn frontier(&mut self, s: usize, p: usize) -> Matched {
         if self.pattern.get(p) != Some(&b'[') {
             return Err(Fault::Malformed("missing '[' after '%f' in pattern"));

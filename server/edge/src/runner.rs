@@ -1,4 +1,5 @@
-//! A coroutine that runs one script in an environment of its own, and can run it again once it has come to its end.
+//! A coroutine that runs one script in an environment of its own. The coroutine can run again after
+//! its end.
 #![allow(unsafe_code)] // coroutines that begin again are beyond mlua
 
 use mlua::ffi::{self, lua_State};
@@ -6,11 +7,11 @@ use mlua::{Error, Function, Lua, Result, Thread, Value};
 use std::ffi::c_int;
 use std::ptr;
 
-/// What a slice of it came to.
+/// Why a coroutine stopped.
 pub enum Stop {
-    /// It can go on.
+    /// The slice is over, and the coroutine can go on.
     Yielded,
-    /// It came to its end.
+    /// The script has ended.
     Returned,
     Failed(Error),
 }
@@ -22,14 +23,14 @@ pub struct Runner {
     began: bool,
 }
 
-/// The bottom of the coroutine's stack has what it begins with.
+/// The index of the coroutine's body at the bottom of its stack.
 const BODY: c_int = 1;
 
 impl Runner {
     pub fn new(lua: &Lua, body: Function) -> Result<Runner> {
         let mut coroutine = ptr::null_mut();
-        // SAFETY: called in protected mode, with the function on the stack; it goes to the coroutine's, and the
-        // coroutine is left.
+        // SAFETY: the code runs in protected mode with the function on the stack. The function
+        // moves to the coroutine's stack, and the coroutine is left.
         let thread = unsafe {
             lua.exec_raw(body, |state| {
                 coroutine = ffi::lua_newthread(state);
@@ -44,10 +45,10 @@ impl Runner {
         })
     }
 
-    /// Lets it work until it stops, from the beginning or where it yielded.
+    /// Resumes the coroutine from its beginning or its last yield, until it stops.
     pub fn resume(&mut self, lua: &Lua) -> Stop {
-        // SAFETY: the coroutine lives as long as `self`. Its stack has more room than is used here, what it runs is
-        // called in protected mode, and what it returned is taken off.
+        // SAFETY: the coroutine lives as long as `self`. Its stack has enough room, its body runs
+        // in protected mode, and its results are taken off the stack.
         unsafe {
             if !std::mem::replace(&mut self.began, true) {
                 ffi::lua_pushvalue(self.state, BODY);
@@ -65,10 +66,10 @@ impl Runner {
         }
     }
 
-    /// What it raised.
+    /// The error that the coroutine raised.
     fn error(&self, lua: &Lua) -> Error {
         let state = self.state;
-        // SAFETY: an error lies on the top of a coroutine that has died of it.
+        // SAFETY: the error lies on the top of the failed coroutine's stack.
         let raised = unsafe { lua.exec_raw::<Value>((), |main| ffi::lua_xmove(state, main, 1)) };
         match raised {
             Ok(Value::Error(error)) => *error,

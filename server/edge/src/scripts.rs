@@ -1,5 +1,5 @@
-//! The scripts that have been compiled, by file. A file is looked at again when a second has gone by since the last
-//! look, and read again when it has changed.
+//! The compiled scripts by file. A file is checked again a second after the last check, and read
+//! again if it has changed.
 
 use crate::failure::Failure;
 use crate::runner::Runner;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// How long a change may go unnoticed.
 const LIFE: Duration = Duration::from_secs(1);
-/// A longer file is no script.
+/// A longer file is refused.
 const LONGEST: u64 = 1024 * 1024;
-/// Coroutines kept for requests that run at the same time.
+/// Idle coroutines kept for each script.
 const KEPT: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,22 +33,27 @@ pub struct Script {
     looked: Cell<Duration>,
     name: String,
     code: Vec<u8>,
-    /// Whether it reaches its globals, once that has been looked for: in all of its code, so not for each run.
+    /// Whether the script's code uses global variables; `None` before the first analysis. The
+    /// analysis reads the whole code, so that its result is kept.
     reaches: Cell<Option<bool>>,
-    /// A function has one environment, so each run has one of its own.
-    /// They go to runs and come back by their boxes.
+    /// Idle coroutines. A function has one environment, so that each run needs its own coroutine.
+    /// Coroutines move between this list and the runs as boxes.
     #[allow(clippy::vec_box)]
     free: RefCell<Vec<Box<Runner>>>,
 }
 
 #[derive(Default)]
 pub struct Scripts {
-    /// What is asked for often comes first.
+    /// Frequently used scripts come first.
     known: RefCell<Vec<(PathBuf, Rc<Script>)>>,
 }
 
 impl Scripts {
-    /// The script of a file as it is, give or take a second; `now` is the caller's clock.
+    /// The script of a file, at most a second old. `now` is the caller's clock.
+    ///
+    /// # Errors
+    ///
+    /// The failure to read or compile the script.
     pub fn script(&self, lua: &Lua, file: &Path, now: Duration) -> Result<Rc<Script>, Failure> {
         let known = self.known(file);
         if let Some(known) = &known {
@@ -89,7 +94,11 @@ impl Scripts {
 }
 
 impl Script {
-    /// A coroutine nobody else is using; `make` makes what it runs.
+    /// An idle coroutine, or a new one that `make` prepares.
+    ///
+    /// # Errors
+    ///
+    /// Lua's error if there is no memory.
     pub fn take(&self, lua: &Lua, make: &Function) -> mlua::Result<Box<Runner>> {
         if let Some(runner) = self.free.borrow_mut().pop() {
             return Ok(runner);
@@ -104,7 +113,7 @@ impl Script {
         &self.name[1..]
     }
 
-    /// One whose run has come to its end and left nothing.
+    /// Takes back a coroutine whose run has ended cleanly.
     pub fn give_back(&self, runner: Box<Runner>) {
         let mut free = self.free.borrow_mut();
         if free.len() < KEPT {
@@ -113,7 +122,7 @@ impl Script {
     }
 }
 
-/// Neither a pipe nor a terminal can hold the loop up here.
+/// Opens without blocking, so that a pipe or a terminal cannot delay the event loop.
 fn open(path: &Path) -> io::Result<(File, Identity)> {
     let mut options = OpenOptions::new();
     let file = options

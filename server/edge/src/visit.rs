@@ -1,6 +1,7 @@
-//! A request as a script sees it, and what it makes of it.
+//! A request as a script sees it, with the script's changes.
 //!
-//! The front fills a visit, the run lends it to the script's functions, and the front reads from it what changed.
+//! The front fills a visit. The run lends the visit to the script's functions. The front then reads
+//! the changes from it.
 
 use crate::attribute::{Attribute, COUNT, NAMES};
 use crate::fields::Fields;
@@ -11,39 +12,39 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// When a script is asked.
+/// The point in the request's way at which a script runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stage {
-    /// Before the URL is mapped to anything.
+    /// Before the URL is mapped to a file.
     #[default]
     RawUrl,
-    /// Once it is known which file the URL stands for.
+    /// After the URL is mapped to a file.
     PhysicalPath,
-    /// Once there is a response, before its head is sent.
+    /// After the response is made and before its head is sent.
     ResponseStart,
 }
 
-/// What a script wants known of the world.
+/// The world outside of the request, for scripts.
 pub trait World {
-    /// What `stat` says of a path, as far as it is known lately; `None`: there is nothing.
+    /// The status of a path, possibly a little old; `None` if the path does not exist.
     fn stat(&self, path: &Path) -> Option<Status>;
 }
 
-/// A request as its server has it, for as long as it is looked at: a script is told what it asks for.
+/// A request in the server's own form. A visit asks the source only for what a script uses.
 pub trait Source {
     fn attribute(&self, attribute: Attribute) -> Option<Cow<'_, [u8]>>;
-    /// The request's fields, each by name and value.
+    /// Calls `tell` with the name and value of each header field of the request.
     fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
-    /// Variables that programs would be told.
+    /// Calls `tell` with the name and value of each variable for programs.
     fn variables(&self, tell: &mut dyn FnMut(&[u8], &[u8]));
-    /// The request's body, empty if it has none; `None`: it is not at hand.
+    /// The request's body, empty if the request has none; `None` if the body is not at hand.
     fn body(&self) -> Option<&[u8]>;
 }
 
-/// What is said of a file.
+/// The status of a file.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Kind and permissions, as `st_mode` has them.
+    /// Kind and permissions, as in `st_mode`.
     pub mode: u32,
     pub size: u64,
     /// Seconds since the epoch.
@@ -53,14 +54,14 @@ pub struct Status {
     pub user: u32,
     pub group: u32,
     pub inode: u64,
-    /// Quoted, as the header field has it.
+    /// The entity tag with its quotes.
     pub etag: String,
-    /// Empty: unknown.
+    /// Empty if the type is not known.
     pub media_type: String,
 }
 
 impl Status {
-    /// `etag` and `media_type`: as the server at hand has them.
+    /// Makes a status. `etag` and `media_type` are the server's values.
     pub fn of(metadata: &Metadata, etag: String, media_type: String) -> Status {
         Status {
             mode: metadata.mode(),
@@ -77,11 +78,11 @@ impl Status {
     }
 }
 
-/// A piece of a body that a script made.
+/// A piece of a body that a script makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// A part of a file; without `end` all behind `start`.
+    /// A part of a file. Without `end` the part reaches to the end of the file.
     File {
         path: Vec<u8>,
         start: u64,
@@ -89,37 +90,38 @@ pub enum Piece {
     },
 }
 
-/// Most bodies are of one.
+/// Most bodies have one piece.
 pub type Pieces = SmallVec<[Piece; 1]>;
 
 #[derive(Debug, Default)]
 pub struct Visit {
     pub stage: Stage,
     texts: Vec<u8>,
-    /// Where each is: start and end, plus one, so that 0 is nowhere.
+    /// The place of each attribute's text: start and end, plus one, so that 0 means no text.
     spans: [(u32, u32); COUNT],
     changed: u32,
-    /// Attributes it has been told, or that there are none; and whether fields and variables were.
+    /// A bit for each attribute that the visit has asked for. The flags below say so of fields and
+    /// body.
     told: u32,
     knows_fields: bool,
     knows_body: bool,
     pub request: Fields,
-    /// What programs are told in their environment, beside what the request says itself.
+    /// Environment variables for programs, beside those of the request itself.
     pub environment: Fields,
-    /// Of the response: what there is already, and what is to be said in any case.
+    /// Response fields: those of the existing response, and those that the script sets.
     pub response: Fields,
-    /// The response's, once there is one.
+    /// The status of the response at [`Stage::ResponseStart`].
     pub status: u16,
-    /// What the script wants sent instead of anything else.
+    /// The body that the script wants sent instead of any other response.
     pub body: Option<Pieces>,
     request_body: Option<Vec<u8>>,
-    /// What it printed: lines of the error log.
+    /// The script's printed lines, for the error log.
     pub printed: Vec<Vec<u8>>,
-    /// Bytes that may still be added to it.
+    /// Bytes that the script may still add to the visit.
     pub(crate) room: usize,
     /// Requests on this connection before this one.
     pub request_count: u64,
-    /// When the request came.
+    /// When the request arrived.
     pub began: Option<SystemTime>,
 }
 
@@ -131,7 +133,7 @@ impl Visit {
         }
     }
 
-    /// As new, with the memory it has.
+    /// Prepares the visit for another request and keeps its memory.
     pub fn reset(&mut self, stage: Stage) {
         self.stage = stage;
         self.texts.clear();
@@ -153,7 +155,7 @@ impl Visit {
             .get(start.checked_sub(1)? as usize..end as usize - 1)
     }
 
-    /// Says what the request has.
+    /// Sets an attribute of the request.
     pub fn tell(&mut self, attribute: Attribute, text: &[u8]) {
         let start = self.texts.len();
         self.texts.extend_from_slice(text);
@@ -162,7 +164,7 @@ impl Visit {
         self.told |= 1 << attribute as u32;
     }
 
-    /// Has a source tell one attribute, unless that is known.
+    /// Asks the source for one attribute, unless the attribute is known.
     pub(crate) fn learn(&mut self, attribute: Attribute, source: Option<&dyn Source>) {
         if self.told & (1 << attribute as u32) != 0 {
             return;
@@ -173,14 +175,14 @@ impl Visit {
         }
     }
 
-    /// The same for all attributes.
+    /// Asks the source for all attributes that are not known.
     pub(crate) fn learn_attributes(&mut self, source: Option<&dyn Source>) {
         for (_, attribute, _) in NAMES {
             self.learn(*attribute, source);
         }
     }
 
-    /// The same for fields and variables.
+    /// Asks the source for fields and variables, unless they are known.
     pub(crate) fn learn_fields(&mut self, source: Option<&dyn Source>) {
         if std::mem::replace(&mut self.knows_fields, true) {
             return;
@@ -191,13 +193,13 @@ impl Visit {
         }
     }
 
-    /// Says what the request's body is.
+    /// Sets the request's body.
     pub fn tell_body(&mut self, body: Vec<u8>) {
         self.knows_body = true;
         self.request_body = Some(body);
     }
 
-    /// The same for the request's body.
+    /// Asks the source for the request's body, unless the body is known.
     pub(crate) fn learn_body(&mut self, source: Option<&dyn Source>) {
         if std::mem::replace(&mut self.knows_body, true) {
             return;
@@ -210,13 +212,13 @@ impl Visit {
         self.request_body.as_deref()
     }
 
-    /// What a script sets.
+    /// Sets an attribute on behalf of the script.
     pub fn change(&mut self, attribute: Attribute, text: &[u8]) {
         self.tell(attribute, text);
         self.changed |= 1 << attribute as u32;
     }
 
-    /// What a script has set an attribute to; `None`: it has not.
+    /// The value that a script has set; `None` if the script has not set the attribute.
     pub fn changed(&self, attribute: Attribute) -> Option<&[u8]> {
         match self.changed & (1 << attribute as u32) {
             0 => None,
@@ -224,7 +226,7 @@ impl Visit {
         }
     }
 
-    /// Counts bytes that the script makes the visit hold. False: there is no room for them.
+    /// Charges for bytes that the script adds to the visit. False: the visit has no room for them.
     pub(crate) fn holds(&mut self, bytes: usize) -> bool {
         match self.room.checked_sub(bytes) {
             Some(rest) => {

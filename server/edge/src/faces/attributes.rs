@@ -1,4 +1,4 @@
-//! `lighty.env` and `lighty.r.req_item`: what is known of a request beside its fields.
+//! `lighty.env` and `lighty.r.req_item`: the attributes of a request besides its header fields.
 
 use crate::attribute::{Attribute, NAMES};
 use crate::current::Current;
@@ -28,7 +28,8 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
         let shown = || String::from_utf8_lossy(name);
         match Attribute::named(name) {
             Some((attribute, true)) => {
-                // Where the request leads depends on the others.
+                // The source computes the other attributes before this one changes, because a
+                // change affects where the request leads.
                 visit.learn_attributes(arguments.source());
                 visit.adding(text.len(), |visit| visit.change(attribute, text))?;
                 Ok(Answer::Nil)

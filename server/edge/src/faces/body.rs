@@ -1,4 +1,4 @@
-//! Bodies: the request's, and what is sent instead of any other response. What is printed.
+//! The request's body, the response body that a script makes, and the text that a script prints.
 
 use super::fields::ENTRY;
 use crate::current::Current;
@@ -8,11 +8,11 @@ use mlua::{Lua, Result, Table};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// Pieces a body may have.
+/// The most pieces of a body.
 const PIECES: usize = 10_000;
-/// What a table of a file has, beside `offset` and `length`.
+/// The member of a file's table that names the file, beside `offset` and `length`.
 pub const FILE_NAME: &str = "filename";
-/// Entries of a list that are looked at, at most.
+/// The most list entries that are read.
 const ENTRIES: usize = 100_000;
 
 type Done = std::result::Result<(), Refusal>;
@@ -58,7 +58,7 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     host.set("request_length", request_length)
 }
 
-/// Of the request's body; of one that is not at hand what is said of it.
+/// The length of the request's body; the value of `Content-Length` if the body is not at hand.
 fn request_length(visit: &Visit) -> f64 {
     match visit.request_body() {
         Some(body) => body.len() as f64,
@@ -70,7 +70,8 @@ fn request_length(visit: &Visit) -> f64 {
     }
 }
 
-/// A body: one piece, or a list of them, or nil for none. `filename`: the text of that name, as Lua has it.
+/// Adds a body: one piece, a list of pieces, or nothing for nil. `filename` is the text
+/// [`FILE_NAME`] as a Lua value.
 pub fn add_all(visit: &mut Visit, body: Item<'_>, filename: Item<'_>) -> Done {
     match body.kind() {
         Kind::Nil => return Ok(()),
@@ -137,7 +138,7 @@ fn add_file(visit: &mut Visit, table: Item<'_>) -> Done {
     few(pieces)
 }
 
-/// A number of bytes.
+/// A number of bytes; `None` for nil.
 fn size(item: Item<'_>) -> std::result::Result<Option<u64>, Refusal> {
     match (item.kind(), item.number()) {
         (Kind::Nil, _) => Ok(None),
@@ -159,7 +160,7 @@ fn few(pieces: usize) -> Done {
     }
 }
 
-/// The body so far; nil where a file is in it.
+/// The body so far; nil if the body contains a file.
 fn whole(visit: &Visit) -> Answer<'_> {
     let pieces = visit.body.as_deref().unwrap_or_default();
     let mut whole = Vec::new();

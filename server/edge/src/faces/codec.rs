@@ -1,4 +1,4 @@
-//! `lighty.c.b64enc`, `hexenc` and their relatives. A text that cannot be decoded is nil.
+//! `lighty.c.b64enc`, `hexenc` and their relatives. A text that cannot be decoded gives nil.
 
 use super::Current;
 use base64::alphabet;
@@ -43,7 +43,7 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     )
 }
 
-/// In capitals, as lighttpd has it.
+/// Upper-case hexadecimal digits, as in lighttpd.
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let pairs = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);

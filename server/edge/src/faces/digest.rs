@@ -1,4 +1,4 @@
-//! `lighty.c.md`, `hmac`, and comparisons whose time says nothing.
+//! `lighty.c.md`, `hmac`, and comparisons in constant time.
 
 use super::refused;
 use crate::interpreter::Interpreter;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 const KNOWN: &str = "md5, sha1, sha224, sha256, sha384 or sha512";
 
-/// Bytes that take as long as an instruction does.
+/// Bytes that take as long as one instruction.
 const BYTES_AN_INSTRUCTION: usize = 4;
 
 pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {
@@ -100,7 +100,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// Takes as long wherever they differ.
+/// Compares two texts in a time that does not depend on where they differ.
 fn same(one: &[u8], other: &[u8]) -> bool {
     let pairs = one.iter().zip(other);
     one.len() == other.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0

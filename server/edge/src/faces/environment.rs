@@ -1,10 +1,10 @@
-//! `lighty.req_env`: variables for programs, beside those that the request itself says.
+//! `lighty.req_env`: environment variables for programs, beside those of the request itself.
 
 use crate::attribute::Attribute;
 use crate::native::{said, Refusal};
 use crate::visit::{Source, Visit};
 
-/// A variable that was set, else what CGI calls what the request says.
+/// The variable of this name: a set variable first, otherwise the CGI variable of the request.
 pub fn variable<'v>(
     visit: &'v mut Visit,
     name: &[u8],

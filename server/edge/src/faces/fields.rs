@@ -8,12 +8,12 @@ use crate::visit::{Source, Visit};
 use mlua::{Lua, Result, Table};
 use std::rc::Rc;
 
-/// What an entry costs beside its bytes.
+/// The cost of an entry beside its bytes.
 pub const ENTRY: usize = 64;
-/// Fields of one kind a script may make.
+/// The most fields of one kind that a script may make.
 const FIELDS: usize = 512;
 
-/// A script does not decide how a message is framed, nor about the connection.
+/// Fields that a script may not set: they frame the message or control the connection.
 const FRAMING: &[&str] = &[
     "connection",
     "content-length",
@@ -58,7 +58,8 @@ pub fn install(lua: &Lua, host: &Table, current: &Rc<Current>) -> Result<()> {
     Ok(())
 }
 
-/// Getter, setter and names of one kind of fields: `request`, `set_request`, `requests`.
+/// Makes getter, setter and list of one kind of fields, such as `request`, `set_request` and
+/// `requests`.
 fn accessors(
     lua: &Lua,
     host: &Table,
@@ -97,7 +98,7 @@ fn accessors(
     host.set(format!("{name}s"), names)
 }
 
-/// What a script says of one field; nothing takes it away.
+/// Sets one field to the script's value; `None` removes the field.
 pub fn set(
     visit: &mut Visit,
     which: Which,
@@ -124,12 +125,12 @@ pub fn set(
     }
 }
 
-/// Each of them is a line of its own.
+/// Each `Set-Cookie` value is a line of its own.
 fn is_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
 
-/// Which bytes names are made of.
+/// Which bytes a field name may contain.
 const IN_NAMES: [bool; 256] = {
     let (mut is_in, mut byte) = ([false; 256], 0);
     while byte < 128 {

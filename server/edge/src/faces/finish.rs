@@ -1,4 +1,5 @@
-//! The end of a script: what it left is taken. `world.lua` has made its environment as new for the next one before.
+//! The end of a script: the visit takes over the script's result. Before that, `world.lua` resets
+//! the script's environment for the next run.
 
 use super::body::{add_all, FILE_NAME};
 use super::fields::{self, Which};
@@ -11,8 +12,9 @@ use std::rc::Rc;
 
 type Done = std::result::Result<(), Refusal>;
 
-/// `finish(result, fields, content, header)`. `fields` is `lighty.header` as the script has left it, `header` what it was
-/// given; nil: of what else it was given not everything is as new.
+/// Installs `finish(result, fields, content, header)`. `fields` is `lighty.header` as the script
+/// leaves it. `header` is the table that the script was given; nil if another given object could
+/// not be reset.
 pub fn install(
     lua: &Lua,
     host: &Table,
@@ -32,7 +34,7 @@ pub fn install(
     host.set("finish", finish)
 }
 
-/// True: what the script was given is as new now, and few enough for the next run.
+/// True: the given objects are reset, and the table is small enough for the next run.
 fn take_header(
     visit: &mut Visit,
     arguments: &Arguments<'_>,
@@ -55,7 +57,8 @@ fn take_header(
     }
 }
 
-/// `lighty.header`, as the script leaves it; and takes it out of there, if it is to be empty.
+/// Takes over `lighty.header` as the script leaves it. `empties`: the function also clears the
+/// table.
 fn take_fields(visit: &mut Visit, header: Item<'_>, empties: bool) -> Done {
     header.each(|name, value| {
         match (name.as_text(), value.bytes()) {

@@ -1,4 +1,4 @@
-//! `string.find` and its relatives for scripts that are fenced in; `world.lua` makes them of one function.
+//! `string.find` and its relatives for limited scripts. `world.lua` builds them on one function.
 
 use super::refused;
 use crate::interpreter::Interpreter;
@@ -6,13 +6,14 @@ use crate::patterns::{self, Capture, Fault, Match};
 use mlua::{Error, Lua, MultiValue, Result, String as LuaString, Table, Value};
 use std::rc::Rc;
 
-/// Steps one search may take, and how many count as an instruction.
+/// The most steps of one search, and the steps that count as one instruction.
 const STEPS: usize = 1_000_000;
 const STEPS_AN_INSTRUCTION: usize = 8;
-/// Bytes looked through for a text, as long as an instruction takes.
+/// Bytes that a plain search reads in the time of one instruction.
 const BYTES_AN_INSTRUCTION: usize = 64;
 
-/// `search(text, pattern, from)`: the offsets of the first match behind `from`, and its captures.
+/// Installs `search(text, pattern, from)`. The function returns the offsets of the first match
+/// after `from`, and its captures.
 pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result<()> {
     let charged = interpreter.clone();
     host.set(

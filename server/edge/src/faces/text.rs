@@ -1,4 +1,4 @@
-//! How texts are written elsewhere: in URLs, in XML, in quotes, in fields of a header.
+//! Encodings of texts in URLs, in XML, in quoted strings, and in header fields.
 
 use super::Current;
 use mlua::{Lua, Result, String as LuaString, Table};
@@ -68,7 +68,7 @@ fn percent(text: &[u8], kept: &[u8]) -> Vec<u8> {
     for &byte in text {
         match byte.is_ascii_alphanumeric() || kept.contains(&byte) {
             true => encoded.push(byte as char),
-            // A string takes everything.
+            // Writing into a string cannot fail.
             false => drop(write!(encoded, "%{byte:02X}")),
         }
     }
@@ -97,7 +97,7 @@ fn unpercent(text: &[u8], plus_is_space: bool) -> Vec<u8> {
     decoded
 }
 
-/// One way to write a path and its query: what need not be encoded is not, the rest is, in capitals.
+/// Normalizes a path and its query: only necessary bytes stay encoded, with upper-case digits.
 fn normalize(text: &[u8]) -> Vec<u8> {
     let (path, query) = match memchr::memchr(b'?', text) {
         Some(at) => text.split_at(at),
@@ -132,7 +132,7 @@ fn normalize(text: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Without `//`, `/./` and `/../`; never above the root.
+/// The path without `//`, `/./` and `/../`. The result never leads above the root.
 fn simplify(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut ends_in_folder = false;
@@ -263,7 +263,8 @@ fn unbackslash(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// A list of tokens and separators, as lighttpd takes a field apart: words, quoted strings, and each of `,;=`.
+/// Splits a field into tokens and separators as lighttpd does: words, quoted strings, and each of
+/// `,;=`.
 fn tokens(text: &[u8]) -> Vec<Vec<u8>> {
     let mut tokens = Vec::new();
     let mut at = 0;

@@ -19,7 +19,7 @@ pub enum Kind {
     Other,
 }
 
-/// It stays where it is as long as 'i.
+/// A value on Lua's stack that stays in place as long as 'i.
 #[derive(Clone, Copy)]
 pub struct Item<'i> {
     state: *mut lua_State,
@@ -28,9 +28,12 @@ pub struct Item<'i> {
 }
 
 impl<'i> Item<'i> {
+    /// The value at this place, counted from the bottom of the stack.
+    ///
     /// # Safety
-    /// The value at this place, counted from the bottom, must stay there for 'i, and the caller must be a function
-    /// that Lua has called, which what Lua raises may leave.
+    ///
+    /// The value must stay at this place for 'i. The caller must be a function that Lua has called,
+    /// and Lua's errors may leave this function.
     pub unsafe fn new(state: *mut lua_State, index: c_int) -> Item<'i> {
         Item {
             state,
@@ -41,7 +44,7 @@ impl<'i> Item<'i> {
 
     #[inline]
     pub fn kind(&self) -> Kind {
-        // SAFETY: an index that holds nothing is a kind, too.
+        // SAFETY: an index without a value has a type, too.
         match unsafe { ffi::lua_type(self.state, self.index) } {
             ffi::LUA_TNONE | ffi::LUA_TNIL => Kind::Nil,
             ffi::LUA_TBOOLEAN => Kind::Boolean,
@@ -53,12 +56,12 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The bytes of a string or a number; `None`: it is neither.
+    /// The bytes of a string or a number; `None` for other values.
     #[inline]
     pub fn bytes(&self) -> Option<&'i [u8]> {
         let mut length = 0;
-        // SAFETY: Lua gives a string of that length, or null; the string stays while it is on the stack. A number
-        // becomes a string in its place.
+        // SAFETY: Lua returns null or a string of that length, and the string stays while it is on
+        // the stack. A number becomes a string in its place.
         unsafe {
             let start = ffi::lua_tolstring(self.state, self.index, &mut length);
             match start.is_null() {
@@ -68,7 +71,7 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The bytes of a string; `None`: it is none.
+    /// The bytes of a string; `None` for other values.
     #[inline]
     pub fn as_text(&self) -> Option<&'i [u8]> {
         match self.kind() {
@@ -77,13 +80,21 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The bytes, where nothing else will do.
+    /// The bytes of a string or a number.
+    ///
+    /// # Errors
+    ///
+    /// A refusal for other values.
     pub fn text(&self) -> Result<&'i [u8], Refusal> {
         self.bytes()
             .ok_or_else(|| said(format!("expected a string, not {}", self.described())))
     }
 
-    /// The same, where nil will do as well.
+    /// The bytes of a string or a number; `None` for nil.
+    ///
+    /// # Errors
+    ///
+    /// A refusal for other values.
     pub fn text_or_nil(&self) -> Result<Option<&'i [u8]>, Refusal> {
         match self.kind() {
             Kind::Nil => Ok(None),
@@ -94,13 +105,13 @@ impl<'i> Item<'i> {
     #[inline]
     pub fn number(&self) -> Option<f64> {
         match self.kind() {
-            // SAFETY: it is a number.
+            // SAFETY: the value is a number.
             Kind::Number => Some(unsafe { ffi::lua_tonumber(self.state, self.index) }),
             _ => None,
         }
     }
 
-    /// Its kind with an article, for a message.
+    /// The value's kind with an article, for a message.
     pub fn described(&self) -> &'static str {
         match self.kind() {
             Kind::Nil => "nil",
@@ -113,16 +124,16 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// The very same value.
+    /// Whether both items are the same value, without metamethods.
     #[inline]
     pub fn is(&self, other: &Item<'_>) -> bool {
-        // SAFETY: indexes that hold nothing are equal to nothing. No method is called.
+        // SAFETY: an index without a value equals nothing, and the call runs no metamethod.
         unsafe { ffi::lua_rawequal(self.state, self.index, other.index) != 0 }
     }
 
     #[inline]
     pub fn has_metatable(&self) -> bool {
-        // SAFETY: what is found is taken from the stack again.
+        // SAFETY: a found metatable is taken from the stack again.
         unsafe {
             let has = ffi::lua_getmetatable(self.state, self.index) != 0;
             if has {
@@ -132,27 +143,27 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// Entries of a table's list.
+    /// The length of a table's list.
     #[inline]
     pub fn length(&self) -> usize {
-        // SAFETY: any value has a length, or none.
+        // SAFETY: lua_objlen accepts any value.
         unsafe { ffi::lua_objlen(self.state, self.index) }
     }
 
-    /// Looks at a table's entry of this number.
+    /// Calls `look` with the table's entry of this number.
     pub fn entry<R>(&self, number: c_int, look: impl FnOnce(Item<'_>) -> R) -> R {
         debug_assert_eq!(self.kind(), Kind::Table);
-        // SAFETY: it is a table; what is found lies on the top while it is looked at.
+        // SAFETY: the value is a table, and the entry lies on the top of the stack during `look`.
         unsafe {
             ffi::lua_rawgeti_(self.state, self.index, number);
             self.top(look)
         }
     }
 
-    /// Looks at a table's member of the name that another item is.
+    /// Calls `look` with the table's member whose key is another item.
     pub fn member_named<R>(&self, name: &Item<'_>, look: impl FnOnce(Item<'_>) -> R) -> R {
         debug_assert_eq!(self.kind(), Kind::Table);
-        // SAFETY: as above.
+        // SAFETY: the value is a table, and the member lies on the top of the stack during `look`.
         unsafe {
             ffi::lua_pushvalue(self.state, name.index);
             ffi::lua_rawget_(self.state, self.index);
@@ -160,10 +171,10 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// Looks at a table's member of this name.
+    /// Calls `look` with the table's member of this name.
     pub fn member<R>(&self, name: &str, look: impl FnOnce(Item<'_>) -> R) -> R {
         debug_assert_eq!(self.kind(), Kind::Table);
-        // SAFETY: as above.
+        // SAFETY: the value is a table, and the member lies on the top of the stack during `look`.
         unsafe {
             ffi::lua_pushlstring_(self.state, name.as_ptr().cast(), name.len());
             ffi::lua_rawget_(self.state, self.index);
@@ -171,14 +182,18 @@ impl<'i> Item<'i> {
         }
     }
 
-    /// Looks at the members of a table, by key and value.
+    /// Calls `look` with each key and value of a table.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `look`.
     pub fn each<E>(
         &self,
         mut look: impl FnMut(Item<'_>, Item<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         debug_assert_eq!(self.kind(), Kind::Table);
-        // SAFETY: it is a table, and keys are looked at only where that leaves them as they are: `bytes` is for
-        // strings.
+        // SAFETY: the value is a table. No key changes during the iteration, because `bytes` is
+        // called for string keys only.
         unsafe {
             let below = ffi::lua_gettop(self.state);
             ffi::lua_pushnil(self.state);
@@ -195,10 +210,10 @@ impl<'i> Item<'i> {
         Ok(())
     }
 
-    /// Sets a member of a table.
+    /// Sets a member of a table; `None` removes the member.
     pub fn set(&self, key: Item<'_>, value: Option<Item<'_>>) {
         debug_assert_eq!(self.kind(), Kind::Table);
-        // SAFETY: it is a table; the key is one already, or no NaN nor nil.
+        // SAFETY: the value is a table. The key is an existing key, or neither NaN nor nil.
         unsafe {
             ffi::lua_pushvalue(self.state, key.index);
             match value {
@@ -211,7 +226,7 @@ impl<'i> Item<'i> {
 
     #[inline]
     unsafe fn top<R>(&self, look: impl FnOnce(Item<'_>) -> R) -> R {
-        // SAFETY: what is on the top stays there meanwhile.
+        // SAFETY: the value on the top stays there during `look`.
         unsafe {
             let top = ffi::lua_gettop(self.state);
             let looked = look(Item::new(self.state, top));

@@ -3,7 +3,7 @@
 use super::{Fault, Matcher};
 
 impl Matcher<'_> {
-    /// Where the single-character class at `p` ends.
+    /// The end of the single-character class at `p`.
     pub(super) fn class_end(&self, p: usize) -> Result<usize, Fault> {
         match self.pattern[p] {
             b'%' if p + 1 < self.pattern.len() => Ok(p + 2),
@@ -36,7 +36,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// `set` from its bracket at `p` to behind the closing one at `next`.
+    /// Whether the set from its bracket at `p` up to `next` contains the byte.
     pub(super) fn is_in_set(&self, byte: u8, p: usize, next: usize) -> bool {
         let set = &self.pattern[p + 1..next - 1];
         let (negated, set) = match set.split_first() {
@@ -65,7 +65,7 @@ impl Matcher<'_> {
     }
 }
 
-/// `%a` and its like; a capital is everything else.
+/// Whether the byte is in `%a` or a similar class. An upper-case letter negates the class.
 fn is_of(byte: u8, class: u8) -> bool {
     let is = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),

@@ -1,4 +1,4 @@
-//! What scripts see of a request, and what becomes of it.
+//! What scripts see of a request, and how they decide about it.
 
 use crate::bench::{body, expression, Bench, LIMITS};
 use mehari_edge::{Attribute, Ended, Piece, Step};

@@ -50,7 +50,7 @@ impl Bench {
         visit
     }
 
-    /// Runs a file; the steps it took.
+    /// Runs a file. Returns the result, the visit, and the number of steps.
     pub fn run_file(&mut self, name: &str) -> (Result<Ended, Failure>, Box<Visit>, usize) {
         self.now += Duration::from_secs(2);
         let file = self.file(name);
@@ -71,7 +71,7 @@ impl Bench {
         self.run_file("script.lua")
     }
 
-    /// What a script that answers with text says.
+    /// The text of a script's answer.
     pub fn text(&mut self, source: &str) -> String {
         let (done, visit, _) = self.run(source);
         assert_eq!(done, Ok(Ended::Answer(200)), "{source}");
@@ -93,7 +93,7 @@ pub fn body(visit: &Visit) -> String {
     }
 }
 
-/// The text of an expression, as an answer.
+/// A script that answers with the text of an expression.
 pub fn expression(text: &str) -> String {
     format!("lighty.content = {{ tostring({text}) }} return 200")
 }

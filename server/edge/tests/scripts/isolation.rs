@@ -1,4 +1,4 @@
-//! What one script does is nothing to the next.
+//! One script does not affect the next.
 
 use crate::bench::{body, expression, Bench, LIMITS};
 use mehari_edge::{Attribute, Ended, Step};
@@ -113,7 +113,8 @@ fn counters_outlive_requests() {
     }
 }
 
-/// Each is asked about a request, and then others are whose coroutine and environment may be the same.
+/// Each script runs on one request, and then other scripts run, possibly with the same coroutine
+/// and environment.
 #[test]
 fn an_environment_that_is_used_again_is_as_new() {
     let mut bench = Bench::new();
@@ -180,7 +181,7 @@ fn an_environment_that_is_used_again_is_as_new() {
     }
 }
 
-/// The same for scripts that do not so much as look at the table of globals, each run again by itself.
+/// Scripts that do not use the table of globals, each run again by itself.
 #[test]
 fn a_global_is_gone_for_the_next_run_however_it_was_set() {
     let mut bench = Bench::new();
@@ -225,7 +226,7 @@ fn a_global_is_gone_for_the_next_run_however_it_was_set() {
     }
 }
 
-/// What is borrowed from the request of one run is not there in the next.
+/// Values borrowed from the request of one run are absent in the next run.
 #[test]
 fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
     use mehari_edge::{Source, Visit};
@@ -272,7 +273,7 @@ fn what_a_script_was_not_told_of_one_request_it_is_told_of_the_next() {
         let mut run = run.expect("started");
         let mut step = run.step(Some(&Seen(name)));
         while matches!(step, Step::Again) {
-            // Whoever brought the request may be elsewhere now.
+            // The source may be gone after the first step.
             step = run.step(None);
         }
         assert!(

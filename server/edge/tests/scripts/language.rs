@@ -1,4 +1,4 @@
-//! Tools and libraries say what they say elsewhere.
+//! Tools and libraries give the results that they give elsewhere.
 
 use crate::bench::{expression, Bench};
 

@@ -1,4 +1,4 @@
-//! What scripts may take, and what happens to those that want more.
+//! The limits of scripts, and the end of scripts that exceed them.
 
 use crate::bench::{body, expression, Bench};
 use mehari_edge::Ended;
@@ -51,7 +51,7 @@ fn memory_is_bounded_and_given_back() {
     assert_eq!(bench.text(&expression("#('x'):rep(2e6)")), "2000000");
 }
 
-/// What a script does not hold any more is not counted, however large its pieces are.
+/// Unreachable memory is not counted, regardless of the size of its pieces.
 #[test]
 fn garbage_is_collected_before_a_script_is_refused() {
     let mut bench = Bench::new();
@@ -63,7 +63,7 @@ fn garbage_is_collected_before_a_script_is_refused() {
         ("local c = coroutine.wrap(function() for i = 1, 50 do coroutine.yield(#(('x'):rep(1e6) .. i)) end end)
           for i = 1, 50 do said = c() end", "1000002"),
         ("table.sort({ 3, 2, 1, 4 }, function(a, b) said = #(('x'):rep(1e6) .. a); return a < b end)", "1000001"),
-        // A refused piece costs the script that piece.
+        // A refused allocation costs the script that allocation only.
         ("said = tostring(pcall(string.rep, 'x', 1e8)) .. #('x'):rep(2e6)", "false2000000"),
     ] {
         let source = format!("{source} lighty.content = {{ tostring(said or '') }} return 200");
@@ -118,16 +118,16 @@ fn a_pattern_that_takes_for_ever_is_refused() {
     assert_eq!(bench.failure(insert).0, 503);
 }
 
-/// Few instructions that take long: others have their turn all the same, and it counts.
+/// A few slow instructions end a slice and are charged by their time.
 #[test]
 fn slow_instructions_end_a_slice_sooner() {
     let mut bench = Bench::new();
     for source in [
-        // Two long texts that differ in the end.
+        // Two long texts that differ at the end.
         "local a, b = ('x'):rep(1e6) .. 'a', ('x'):rep(1e6) .. 'b' while a < b do end",
         // A long text that might be a number.
         "local a = (' '):rep(2e6) while true do tonumber(a) end",
-        // A large table that is empty.
+        // A large emptied table.
         "local t = {} for i = 1, 1e4 do t[i .. ''] = i end for n in pairs(t) do t[n] = nil end while true do next(t) end",
         "local a = ('x'):rep(2e6) while true do lighty.c.md('sha512', a) end",
         "local a = ('x'):rep(2e6) while true do a:find('y', 1, true) end",
@@ -176,14 +176,14 @@ fn tricks_around_the_limits_cost_their_own_request_only() {
 #[test]
 fn where_the_stack_is_full_instructions_count_as_well() {
     let mut bench = Bench::new();
-    // Where in a call the stack ends depends on what each call takes of it.
+    // The local variables decide where in a call the stack ends.
     for locals in ["a", "a, b", "a, b, c"] {
         for catch in ["pcall(f)", "xpcall(f, type)"] {
             let source = format!("local function f() local {locals} = {catch} return f() end f()");
             assert_eq!(bench.failure(&source).0, 503, "{source}");
         }
     }
-    // This ends by the limit, or of an error that nothing can catch.
+    // This script ends by the limit or by an error that nothing can catch.
     let resumed = "local function f() coroutine.resume(coroutine.create(f)) return f() end f()";
     assert!(matches!(bench.failure(resumed).0, 500 | 503));
 }
