@@ -69,6 +69,12 @@ async fn line(socket: &mut TcpStream, start: &[u8]) -> io::Result<Option<Ends>> 
     parse_line(&line).ok_or_else(wrong)
 }
 
+/// Decimal digits and nothing else.
+fn port(text: &str) -> Option<u16> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
 fn parse_line(line: &[u8]) -> Option<Option<Ends>> {
     let text = std::str::from_utf8(line).ok()?.strip_suffix("\r\n")?;
     let mut words = text.split(' ');
@@ -81,7 +87,7 @@ fn parse_line(line: &[u8]) -> Option<Option<Ends>> {
     };
     let source: IpAddr = words.next()?.parse().ok()?;
     let destination: IpAddr = words.next()?.parse().ok()?;
-    let ports: (u16, u16) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let ports = (port(words.next()?)?, port(words.next()?)?);
     let whole =
         words.next().is_none() && source.is_ipv4() == is_v4 && destination.is_ipv4() == is_v4;
     whole.then_some(Some((
@@ -192,6 +198,9 @@ mod tests {
         for wrong in [
             "PROXY TCP4 192.0.2.1 198.51.100.1 56324\r\n",
             "PROXY TCP4 192.0.2.1 198.51.100.1 56324 70000\r\n",
+            "PROXY TCP4 192.0.2.1 198.51.100.1 +1 2\r\n",
+            "PROXY TCP4 192.0.2.1 198.51.100.1 1 -2\r\n",
+            "PROXY TCP4 192.0.2.1 198.51.100.1 1 0x2\r\n",
             "PROXY TCP4 2001:db8::1 198.51.100.1 1 2\r\n",
             "PROXY TCP6 192.0.2.1 198.51.100.1 1 2\r\n",
             "PROXY TCP4 192.0.2.1  198.51.100.1 1 2\r\n",
