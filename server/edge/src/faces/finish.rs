@@ -23,7 +23,7 @@ pub fn install(
 ) -> Result<()> {
     let (interpreter, shared) = (interpreter.clone(), current.clone());
     let finish = function_with(lua, current, &[FILE_NAME], move |visit, arguments| {
-        let code = arguments.at(1).number().map(|number| number as i64);
+        let code = status(arguments.at(1))?;
         let is_clean = take_header(visit, arguments, &interpreter)?;
         if !interpreter.is_fenced() || code.is_some_and(|code| code >= 200) {
             add_all(visit, arguments.at(3), arguments.text(1))?;
@@ -32,6 +32,34 @@ pub fn install(
         Ok(Answer::Nil)
     })?;
     host.set("finish", finish)
+}
+
+/// What the script returned, as lighttpd takes it: a text that is a number is one. What is no status is an error, so that
+/// a script that means to refuse a request never lets it pass.
+fn status(returned: Item<'_>) -> std::result::Result<Option<i64>, Refusal> {
+    let number = match returned.kind() {
+        Kind::Nil => return Ok(None),
+        Kind::Number => returned.number(),
+        Kind::Text => returned.bytes().and_then(as_number),
+        _ => None,
+    };
+    match number {
+        Some(number) if number == 0.0 || (99.0..1000.0).contains(&number) => {
+            Ok(Some(number as i64))
+        }
+        _ => {
+            let shown = match number {
+                Some(number) => number.to_string(),
+                None => returned.described().to_string(),
+            };
+            let text = format!("the script returned {shown}; expected nothing, 0, a status from 100 to 999 or lighty.RESTART_REQUEST");
+            Err(Refusal::SaidOfAll(text))
+        }
+    }
+}
+
+fn as_number(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
 /// True: the given objects are reset, and the table is small enough for the next run.

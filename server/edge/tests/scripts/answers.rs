@@ -33,12 +33,25 @@ fn return_codes_say_what_becomes_of_the_request() {
         ("", Ended::GoOn),
         ("return", Ended::GoOn),
         ("return 0", Ended::GoOn),
-        ("return 'x'", Ended::GoOn),
         ("return lighty.RESTART_REQUEST", Ended::Restart),
         ("return 103", Ended::Interim(103)),
         ("return 404", Ended::Answer(404)),
+        ("return '403'", Ended::Answer(403)),
+        ("return nil", Ended::GoOn),
     ] {
         assert_eq!(bench.run(code).0, Ok(expected), "{code}");
+    }
+    for code in [
+        "'x'", "''", "1000", "-1", "1", "98", "0/0", "1/0", "true", "false", "{}", "print",
+    ] {
+        let (done, ..) = bench.run(&format!("return {code}"));
+        let failure = done.expect_err(code);
+        assert_eq!(failure.status, 500, "{code}");
+        assert!(
+            failure.text.contains("the script returned"),
+            "{code}: {}",
+            failure.text
+        );
     }
 }
 
