@@ -16,6 +16,7 @@ mod variables;
 use crate::answer::Answer;
 use crate::facts::RequestFacts;
 use crate::header_rules;
+use crate::hop;
 use crate::names::Question;
 use crate::notes::{Checked, Destination, Notes};
 use crate::passwords::Credentials;
@@ -350,7 +351,8 @@ impl AccessPhase<'_> {
         if rules.is_empty() {
             return;
         }
-        let own = self.request.fields.iter();
+        let kept = hop::without_named(self.request.fields);
+        let own = kept.as_deref().unwrap_or(self.request.fields).iter();
         let mut fields: Vec<_> = own
             .map(|(name, value)| (name.to_vec(), value.to_vec()))
             .collect();

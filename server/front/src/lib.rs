@@ -21,6 +21,7 @@ mod handed_back;
 pub mod handler;
 mod handling;
 mod header_rules;
+mod hop;
 mod includes;
 mod meters;
 mod notes;

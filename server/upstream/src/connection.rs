@@ -110,8 +110,11 @@ impl Connection {
     }
 
     pub fn poll_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let timer = self.timer.as_mut();
-        timer.is_some_and(|timer| timer.as_mut().poll(cx).is_ready())
+        let Some(timer) = &mut self.timer else {
+            return false;
+        };
+        // A timer is not ready for a task that has done much in this turn of the loop.
+        timer.as_mut().poll(cx).is_ready() || Instant::now() >= timer.deadline()
     }
 
     /// Ready for the pool: whoever used it last is not woken by it any more.

@@ -66,7 +66,7 @@ fn judge(group: &Rc<Group>, member: &Member, health: &HealthCheck, verdict: Resu
     let name = format!("{}: {}", group.name, member.name);
     match verdict {
         Ok(()) => {
-            member.unwell.set(false);
+            member.became_well();
             (group.report)(
                 LogLevel::Notice,
                 &format!("{name}: passes its health check again"),

@@ -160,10 +160,22 @@ impl Member {
     /// It works. True: it did not before.
     pub(crate) fn came_back(&self) -> bool {
         let came = self.failures.replace(0) > 0;
-        if came && !self.settings.borrow().slow_start.is_zero() {
-            self.back_since.set(Some(Instant::now()));
+        if came {
+            self.start_slowly();
         }
         came
+    }
+
+    /// It passes its health check again, or for the first time after it has failed it.
+    pub(crate) fn became_well(&self) {
+        self.unwell.set(false);
+        self.start_slowly();
+    }
+
+    fn start_slowly(&self) {
+        if !self.settings.borrow().slow_start.is_zero() {
+            self.back_since.set(Some(Instant::now()));
+        }
     }
 
     /// Leaves it alone for a while. `Some`: how long; many requests that fail together are one failure.
@@ -263,6 +275,16 @@ mod tests {
         member.down_until.set(Instant::now());
         member.probing.set(true);
         assert!(!member.is_up(Instant::now()));
+    }
+
+    #[test]
+    fn a_member_that_was_unwell_from_the_start_starts_slowly() {
+        let member = member(|settings| settings.slow_start = Duration::from_secs(10));
+        member.unwell.set(true);
+        member.became_well();
+        let back = member.back_since.get().expect("it starts slowly");
+        assert!(member.weight(back + Duration::from_secs(5)) < 1.0);
+        assert!(member.is_up(back));
     }
 
     #[test]

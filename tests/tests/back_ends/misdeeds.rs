@@ -303,3 +303,50 @@ fn records_that_are_no_part_of_an_answer_are_refused() {
         ask(&server, Speech::Fcgi, number, (name, *then, ""));
     }
 }
+
+/// Time limits are for the answer: what comes beside it is none, however much of it comes.
+#[test]
+fn a_program_that_says_everything_but_an_answer_is_out_of_time() {
+    let padded = [record(7, 1, b"", 255), vec![0; 255]].concat();
+    let deeds: [(&str, Vec<u8>, Vec<u8>); 4] = [
+        ("errors", Vec::new(), record(7, 1, b"oh no\n", 0)),
+        ("empty records", Vec::new(), record(7, 1, b"", 0)),
+        ("padding", Vec::new(), padded),
+        (
+            "errors amid the body",
+            record(6, 1, b"Content-Type: text/plain\r\n\r\nabc", 0),
+            record(7, 1, b"oh no\n", 0),
+        ),
+    ];
+    let names = deeds.clone().map(|(name, ..)| name);
+    let (programs, server) = behind("timeout=1", move |_, number, stream| {
+        let (_, first, more) = &deeds[number];
+        let _ = stream.write_all(first);
+        let more = more.repeat(100);
+        while stream.write_all(&more).is_ok() {}
+        false
+    });
+    for (number, name) in names.into_iter().enumerate() {
+        let answer = server.get(&format!("/fcgi/deed/{number}"));
+        match number {
+            3 => assert!(!answer.complete, "{name}"),
+            _ => assert_eq!(answer.status, 504, "{name}"),
+        }
+        assert_eq!(server.get("/well").expect(200), "well", "{name}");
+    }
+    assert!(programs.iter().all(Program::is_left));
+    server.log.expect("more errors, which are not logged");
+}
+
+#[test]
+fn a_back_end_that_does_not_finish_its_handshake_is_out_of_time() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("its address");
+    let server = builder(&format!(
+        "SSLProxyVerify none\nProxyTimeout 1\n\
+         ProxyPass /silent https://{address}/ connectiontimeout=300 retry=0\n"
+    ))
+    .start();
+    assert!(matches!(server.get("/silent").status, 503 | 504));
+    drop(silent);
+}

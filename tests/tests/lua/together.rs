@@ -122,9 +122,9 @@ fn kept_pages_are_seen_by_scripts_each_time_and_kept_as_the_program_made_them() 
     }
     for protocol in PROTOCOLS {
         for (path, more, body) in [
-            (page, "X-Other: 1", format!("run 1 for x {word}")),
+            (page, "X-Request-ID: 1", format!("run 1 for x {word}")),
             (page, "X-Instead: 1", "instead ".repeat(200)),
-            ("/edge", "X-Other: 1", "edge ".repeat(200)),
+            ("/edge", "X-Request-ID: 1", "edge ".repeat(200)),
         ] {
             let said = curl(&server, protocol, path, &["--compressed", "-H", more]);
             let (head, sent) = said.split_once("\n\n").expect("head and body");

@@ -15,6 +15,7 @@ fn a_back_end_is_asked_for_its_own_path_and_told_of_the_client() {
     let server = builder(&format!(
         "ProxyPass /app/no !\nProxyPass /app/ {url}/inner/\n\
          <Location /kept>\nProxyPass {url}\nProxyPreserveHost On\nProxyForwarded replace\n</Location>\n\
+         <Location /ruled>\nRequestHeader set X-Role guest\nProxyPass {url}\n</Location>\n\
          ProxyPassMatch ^/old/(\\w+)$ {url}/new/$1\n"
     ))
     .file("htdocs/app/no", "a file")
@@ -29,6 +30,11 @@ fn a_back_end_is_asked_for_its_own_path_and_told_of_the_client() {
                 .field("Hop", "gone too")
                 .field("Connection", "close, Second")
                 .field("Second", "gone as well")
+                .field("Connection", "X-Named, Cookie,authorization , content-type")
+                .field("X-Named", "gone")
+                .field("Cookie", "gone=1")
+                .field("Authorization", "Basic YTph")
+                .field("Content-Type", "text/gone")
                 .field("Proxy", "http://evil/"),
         )
         .expect(200);
@@ -43,7 +49,17 @@ fn a_back_end_is_asked_for_its_own_path_and_told_of_the_client() {
         "{said}"
     );
     assert!(said.contains("X-Forwarded-Proto: http\r\n"), "{said}");
-    for gone in ["Keep-Alive", "\nHop", "\nSecond", "Proxy:", "Connection"] {
+    for gone in [
+        "Keep-Alive",
+        "\nHop",
+        "\nSecond",
+        "\nX-Named",
+        "\nCookie",
+        "\nAuthorization",
+        "\nContent-Type",
+        "Proxy:",
+        "Connection",
+    ] {
         assert!(!said.contains(gone), "{gone}: {said}");
     }
     let said = server
@@ -54,6 +70,13 @@ fn a_back_end_is_asked_for_its_own_path_and_told_of_the_client() {
         said.contains(&format!("Host: {}\r\n", server.address)),
         "{said}"
     );
+    assert!(said.contains("X-Forwarded-For: 127.0.0.1\r\n"), "{said}");
+    // A client has nothing taken away that the configuration sets.
+    let role = Request::get("/ruled/x")
+        .field("X-Role", "admin")
+        .field("Connection", "X-Role, X-Forwarded-For");
+    let said = server.send(&role).expect(200);
+    assert!(said.contains("X-Role: guest\r\n"), "{said}");
     assert!(said.contains("X-Forwarded-For: 127.0.0.1\r\n"), "{said}");
     assert!(server
         .get("/old/page")

@@ -21,6 +21,7 @@ pub use reader::{Reader, Step};
 pub use reply::Http;
 
 use crate::handler::{fastcgi, gateway};
+use crate::hop;
 use crate::problem::Problem;
 use crate::request::Request;
 use crate::route::Route;
@@ -52,6 +53,11 @@ pub fn start(
 ) -> Result<Exchange, Problem> {
     let Handler::Proxy(proxied) = &route.handler else {
         return Err(UNKNOWN);
+    };
+    let fields = hop::without_named(request.fields);
+    let request = &Request {
+        fields: fields.as_deref().unwrap_or(request.fields),
+        ..*request
     };
     let asked = Asked::new(shared, request, route);
     let group = match proxied.upstream == FCGID {

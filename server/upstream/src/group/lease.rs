@@ -6,6 +6,7 @@ use crate::member::Member;
 use crate::Fault;
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::time::Instant;
 
 pub struct Lease {
@@ -42,12 +43,12 @@ impl Lease {
         self.member.take_idle()
     }
 
-    /// A new connection.
-    pub fn connect(&self) -> Connecting {
+    /// A new connection, with TLS where there is any. `patience`: how long its answer may take.
+    pub fn connect(&self, patience: Duration) -> Connecting {
         self.member
             .connections
             .set(self.member.connections.get() + 1);
-        let limit = self.member.settings().connect_timeout;
+        let limit = self.member.settings().connect_timeout.min(patience);
         let address = self.member.address.borrow().clone();
         Connecting::new(address, self.member.greeting(), limit)
     }

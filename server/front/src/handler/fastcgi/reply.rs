@@ -33,6 +33,8 @@ pub struct Reply {
     promised: u64,
     errors: Vec<u8>,
     logged: usize,
+    /// Bytes of its errors beyond that.
+    unlogged: u64,
     /// Of END_REQUEST, and how much of it has come.
     end: [u8; END],
     end_known: usize,
@@ -43,6 +45,10 @@ pub struct Reply {
 impl Reply {
     pub fn is_untouched(&self) -> bool {
         !self.touched
+    }
+
+    pub fn head_length(&self) -> usize {
+        self.head.len()
     }
 
     pub fn head(&mut self, input: &mut Input, asked: &Asked) -> Result<Option<Said>, Fault> {
@@ -202,11 +208,26 @@ impl Reply {
         };
         for line in self.errors[..whole].split(|&byte| byte == b'\n') {
             let line = line.trim_ascii();
-            if line.is_empty() || self.logged >= MOST_ERRORS {
+            if line.is_empty() {
+                continue;
+            }
+            if self.logged >= MOST_ERRORS {
+                if self.unlogged == 0 {
+                    let text = "the FastCGI program says more errors, which are not logged";
+                    asked.log(LogLevel::Error, text);
+                }
+                self.unlogged += line.len() as u64;
                 continue;
             }
             self.logged += line.len();
             asked.log(LogLevel::Error, &String::from_utf8_lossy(line));
+        }
+        if last && self.unlogged > 0 {
+            let text = format!(
+                "{} bytes of the FastCGI program's errors were not logged",
+                self.unlogged
+            );
+            asked.log(LogLevel::Error, &text);
         }
         self.errors.drain(..whole);
     }

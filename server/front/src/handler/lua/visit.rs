@@ -2,6 +2,7 @@
 
 use crate::canonical;
 use crate::handler::perl::scheme;
+use crate::hop;
 use crate::path::Path;
 use crate::request::Request;
 use crate::route::Route;
@@ -52,7 +53,9 @@ impl Source for Seen<'_, '_> {
     }
 
     fn fields(&self, tell: &mut dyn FnMut(&[u8], &[u8])) {
-        for (name, value) in (self.request)().fields {
+        let fields = (self.request)().fields;
+        let kept = hop::without_named(fields);
+        for (name, value) in kept.as_deref().unwrap_or(fields) {
             tell(name, value);
         }
     }

@@ -9,7 +9,7 @@ mod recovery;
 use super::asked::Asked;
 use super::outgoing::Outgoing;
 use super::reader::{Reader, Step};
-use super::talk::Talk;
+use super::talk::{Talk, READS};
 use crate::handler::{Fault, Said};
 use crate::spare::Buffer;
 use mehari_pool::Head;
@@ -192,10 +192,16 @@ impl Exchange {
                 self.talk(lease, connection, since)
             }
             _ => {
-                let connecting = lease.connect();
+                let connecting = lease.connect(self.patience(&lease));
                 self.stage = Stage::Connecting(lease, connecting);
             }
         }
+    }
+
+    /// How long the member may be silent.
+    fn patience(&self, lease: &Lease) -> Duration {
+        let timeout = lease.member().settings().timeout;
+        timeout.unwrap_or(self.asked.timeout)
     }
 
     fn connected(&mut self, connection: Connection) {
@@ -211,7 +217,7 @@ impl Exchange {
         self.reader.reset();
         self.begun = true;
         self.stage = Stage::Talking(Talk {
-            limit: member.timeout.unwrap_or(self.asked.timeout),
+            limit: self.patience(&lease),
             lease,
             connection,
             member,
@@ -229,11 +235,14 @@ impl Exchange {
             Poll::Ready(Err(trouble)) => Some(trouble),
             _ => None,
         };
-        loop {
+        for _ in 0..READS {
             let input = &mut talk.connection.input;
             if !input.bytes().is_empty() {
                 let (asked, member) = (&self.asked, &talk.member);
+                let before = self.reader.head_length();
                 let said = self.reader.head(input, asked, member, &mut self.interim)?;
+                // What is no part of the answer is no answer.
+                talk.armed &= self.reader.head_length() == before;
                 if let Some(said) = said {
                     return Poll::Ready(Ok(said));
                 }
@@ -248,7 +257,7 @@ impl Exchange {
                     };
                     return Poll::Ready(Err(broken.unwrap_or(ended)));
                 }
-                Poll::Ready(Ok(_)) => talk.armed = false,
+                Poll::Ready(Ok(_)) => talk.armed &= self.reader.head_length().is_some(),
                 Poll::Ready(Err(error)) => {
                     let trouble = broken.unwrap_or(Trouble::Broken(error.kind()));
                     return Poll::Ready(Err(trouble));
@@ -261,6 +270,8 @@ impl Exchange {
                 }
             }
         }
+        cx.waker().wake_by_ref();
+        talk.poll_late(cx).map(Err)
     }
 
     /// A head has come: the member works.

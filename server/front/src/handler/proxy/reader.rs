@@ -84,6 +84,14 @@ impl Reader {
         }
     }
 
+    /// Bytes of the head that have come, where other things come between; `None`: all that comes is the head's.
+    pub fn head_length(&self) -> Option<usize> {
+        match self {
+            Reader::FastCgi(reply) => Some(reply.head_length()),
+            Reader::Http(_) | Reader::Gateway(_) => None,
+        }
+    }
+
     /// Nothing of an answer has come.
     pub fn is_untouched(&self) -> bool {
         match self {

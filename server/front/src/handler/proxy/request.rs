@@ -31,9 +31,8 @@ pub fn head(
         },
         &mut lines,
     );
-    let options = options(request);
     let mut said = false;
-    for (name, value) in visible_fields(request).filter(|field| goes_on(field, &options)) {
+    for (name, value) in visible_fields(request).filter(goes_on) {
         if forwarded::is_ours(name, settings) {
             said = true;
             continue;
@@ -54,9 +53,8 @@ pub fn head(
     (opening, lines)
 }
 
-/// Host and the body's length are written anew; Expect was answered here, and what `Connection` names
-/// was for us alone. That cannot take away what says who the client is.
-fn goes_on(field: &Field<'_>, options: &[&[u8]]) -> bool {
+/// Host and the body's length are written anew; Expect was answered here.
+fn goes_on(field: &Field<'_>) -> bool {
     let is = |known: &str| field.0.eq_ignore_ascii_case(known.as_bytes());
     let ours = match field.0.len() {
         4 => is("host"),
@@ -65,24 +63,7 @@ fn goes_on(field: &Field<'_>, options: &[&[u8]]) -> bool {
         19 => is("proxy-authorization"),
         _ => false,
     };
-    !ours && !is_named(field.0, options)
-}
-
-/// The Connection fields, of which there may be several, that may name another field.
-fn options<'a>(request: &Request<'a>) -> Vec<&'a [u8]> {
-    let usual = |value: &[u8]| [&b"keep-alive"[..], b"close"].contains(&value);
-    let all = request.fields.iter();
-    all.filter(|(name, value)| name.eq_ignore_ascii_case(b"connection") && !usual(value))
-        .map(|(_, value)| *value)
-        .collect()
-}
-
-fn is_named(name: &[u8], options: &[&[u8]]) -> bool {
-    const KEPT: [&str; 4] = ["cookie", "authorization", "content-type", "forwarded"];
-    let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-    let about_client = name.len() > 2 && name[..2].eq_ignore_ascii_case(b"x-");
-    let named = options.iter().any(|options| names(options, name));
-    named && !about_client && !KEPT.into_iter().any(is)
+    !ours
 }
 
 /// Whether a field is among the options of a Connection field.

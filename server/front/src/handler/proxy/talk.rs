@@ -10,6 +10,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// Reads of what is no part of the answer (framing, errors of a program) before others have their turn.
+pub const READS: usize = 16;
+
 /// A member at work on the request.
 pub struct Talk {
     pub lease: Lease,
@@ -57,12 +60,16 @@ impl Talk {
         room: usize,
     ) -> Poll<Result<Step, Trouble>> {
         let before = into.len();
-        loop {
+        // As many reads as leave the loop time to see that the client has gone or the time is up.
+        for _ in 0..READS {
             let left = room.saturating_sub(into.len() - before).max(1);
             let step = reader.body(&mut self.connection.input, asked, into, left)?;
             match step {
                 Step::Done(_) => return Poll::Ready(Ok(step)),
-                _ if into.len() > before => return Poll::Ready(Ok(step)),
+                _ if into.len() > before => {
+                    self.armed = false;
+                    return Poll::Ready(Ok(step));
+                }
                 // Framing alone filled the room.
                 Step::Full => continue,
                 Step::More => {}
@@ -77,8 +84,8 @@ impl Talk {
                     return Poll::Ready(reader.ended().map(|()| Step::Done(false)))
                 }
                 Poll::Ready(Ok(count)) => {
-                    self.armed = false;
                     if direct.is_some() {
+                        self.armed = false;
                         return Poll::Ready(Ok(reader.read_directly(count)));
                     }
                 }
@@ -86,5 +93,7 @@ impl Talk {
                 Poll::Pending => return self.poll_late(cx).map(Err),
             }
         }
+        cx.waker().wake_by_ref();
+        self.poll_late(cx).map(Err)
     }
 }

@@ -53,7 +53,7 @@ impl Exchange {
             return Some(self.told(trouble, Some(&talk.member)));
         }
         if reused && trouble != Trouble::Overloaded {
-            let connecting = talk.lease.connect();
+            let connecting = talk.lease.connect(talk.limit);
             self.stage = Stage::Connecting(talk.lease, connecting);
             return None;
         }

@@ -1,0 +1,82 @@
+//! Fields of a request that are for the next hop only, because a Connection field names them (RFC 9110 section 7.6.1).
+//!
+//! They are taken away before the configuration's rules and scripts change fields, so that a client cannot have what
+//! those set taken away, and from what back ends get.
+
+use crate::request::Field;
+
+/// Options that are no names of fields to be taken away: they are about the connection itself, and the fields they name are
+/// answered where they are understood.
+const OWN: [&str; 5] = ["", "close", "keep-alive", "upgrade", "te"];
+
+/// The fields without those that are named, and Connection without their names. `None`: none is named.
+pub fn without_named<'a>(fields: &[Field<'a>]) -> Option<Vec<Field<'a>>> {
+    let connections = fields.iter().filter(|(name, _)| is_connection(name));
+    let named: Vec<&[u8]> = connections
+        .flat_map(|(_, value)| value.split(|&byte| byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|option| !OWN.into_iter().any(|own| is(option, own)))
+        .collect();
+    if named.is_empty() {
+        return None;
+    }
+    let is_named = |name: &[u8]| named.iter().any(|option| option.eq_ignore_ascii_case(name));
+    let all = fields.iter().copied();
+    let kept = all.filter_map(|(name, value)| match is_connection(name) {
+        true => Some((name, own_option(value)?)),
+        false if is_framing(name) => Some((name, value)),
+        false => (!is_named(name)).then_some((name, value)),
+    });
+    Some(kept.collect())
+}
+
+fn is(option: &[u8], known: &str) -> bool {
+    option.eq_ignore_ascii_case(known.as_bytes())
+}
+
+fn is_connection(name: &[u8]) -> bool {
+    is(name, "connection")
+}
+
+/// Without these it would be another request.
+fn is_framing(name: &[u8]) -> bool {
+    ["host", "content-length", "transfer-encoding"]
+        .into_iter()
+        .any(|known| is(name, known))
+}
+
+/// The one option of a field that anybody behind looks for.
+fn own_option(value: &[u8]) -> Option<&[u8]> {
+    let mut options = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+    options.find(|option| is(option, "upgrade"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_fields_go_and_what_the_connection_needs_stays() {
+        let fields: [Field; 8] = [
+            (b"Host", b"a"),
+            (b"Connection", b"close, X-One"),
+            (b"x-one", b"1"),
+            (b"connection", b"Host, content-length,Cookie , Upgrade"),
+            (b"Upgrade", b"websocket"),
+            (b"Content-Length", b"0"),
+            (b"Cookie", b"a=b"),
+            (b"X-Two", b"2"),
+        ];
+        let kept: [Field; 5] = [
+            (b"Host", b"a"),
+            (b"connection", b"Upgrade"),
+            (b"Upgrade", b"websocket"),
+            (b"Content-Length", b"0"),
+            (b"X-Two", b"2"),
+        ];
+        assert_eq!(without_named(&fields).as_deref(), Some(&kept[..]));
+        for usual in ["keep-alive", "close", "Keep-Alive, Upgrade", "TE", ""] {
+            assert_eq!(without_named(&[(b"Connection", usual.as_bytes())]), None);
+        }
+    }
+}
