@@ -18,6 +18,12 @@ pub struct Clock {
 /// `Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n`
 const DATE_LINE: usize = 37;
 
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock::new()
+    }
+}
+
 impl Clock {
     pub fn new() -> Clock {
         Clock {

@@ -155,7 +155,7 @@ fn tricks_around_the_limits_cost_their_own_request_only() {
         ("local t = {} for i = 1, 2e4 do t[i] = i end while true do table.sort(t) end", 503),
         ("return ('x'):rep(1e5):rep(1e5)", 503),
         ("return ('%s'):rep(1e5):format(1)", 500),
-        ("return (('a?'):rep(2e4) .. ('a'):rep(2e4)):match(('a?'):rep(2e4))", 0),
+        ("local _ = (('a?'):rep(2e4) .. ('a'):rep(2e4)):match(('a?'):rep(2e4))", 0),
         ("return string.char(27, 76, 74) .. load(string.char(27, 76, 74))", 500),
         ("getmetatable('').__index = nil", 500),
         ("string.find = nil", 500),
