@@ -5,6 +5,8 @@
 
 use crate::directive::Group;
 
+pub use refused::{Refused, REFUSED};
+
 mod access;
 mod cache;
 mod digest;
@@ -24,6 +26,7 @@ mod phases;
 mod providers;
 mod proxy;
 mod proxy_tls;
+pub(crate) mod refused;
 mod remote;
 mod rewriting;
 mod server;

@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 
-use crate::{Directive, Place, Shape, DIRECTIVES, SECTIONS};
+use crate::{Directive, Place, Shape, DIRECTIVES, REFUSED, SECTIONS};
 
 /// Every directive with all that is known of it; a part that does not apply is null.
 pub fn directives_json() -> Value {
@@ -71,6 +71,18 @@ pub fn markdown() -> String {
                 None => described(directive),
             });
         }
+    }
+    page.push_str(
+        "\n## Apache's, not done here\n\nA line with one of these directives is a problem, and the \
+         message says why.\n\n| Module | Directives | Reason |\n|---|---|---|\n",
+    );
+    for refused in REFUSED {
+        let names: Vec<String> = refused.directives.iter().map(|name| code(name)).collect();
+        page.push_str(&row(&[
+            &code(refused.module),
+            &names.join(", "),
+            refused.why,
+        ]));
     }
     page
 }

@@ -66,7 +66,7 @@ pub use change::{AuthWord, Change, HandlerName};
 pub use connection::*;
 pub use custom::{CustomDirective, CustomUse, Takes};
 pub use directive::{Directive, Group, Place, Shape};
-pub use directives::DIRECTIVES;
+pub use directives::{Refused, DIRECTIVES, REFUSED};
 pub use document::{directives_json, markdown};
 pub use environment::stood_in_for;
 pub use expression::Expression;

@@ -1,6 +1,8 @@
 //! The directive table, row by row.
 
-use mehari_config::{Directive, Errand, Ground, Interpreter, Made, Place, Shape, Site, DIRECTIVES};
+use mehari_config::{
+    Directive, Errand, Ground, Interpreter, Made, Place, Shape, Site, DIRECTIVES, REFUSED, SECTIONS,
+};
 
 fn load(text: &str) -> Result<Site, mehari_config::Problems> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -212,4 +214,57 @@ fn the_documentation_is_what_the_table_says() {
             assert!(table.contains(row.name), "{}", row.name);
         }
     }
+}
+
+/// The list is what Apache's server-info page names with every module of Debian 12 loaded.
+#[test]
+fn every_directive_of_apache_is_a_row_a_section_or_refused_with_its_reason() {
+    let list = include_str!("golden/apache-directives.txt");
+    let names = list
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, names)| names.split(' '));
+    let mut unknown = Vec::new();
+    let mut count = 0;
+    for name in names {
+        count += 1;
+        let known = match name
+            .strip_prefix('<')
+            .and_then(|name| name.strip_suffix('>'))
+        {
+            Some(name) => {
+                let mut sections = SECTIONS.iter();
+                sections.any(|kind| kind.name.eq_ignore_ascii_case(name))
+                    || name.eq_ignore_ascii_case("perl")
+                    || is_refused(name)
+            }
+            // `Error` is a problem wherever it is read: its text is the message.
+            None if name == "Error" => true,
+            None => Directive::named(name).is_some() != is_refused(name),
+        };
+        if !known {
+            unknown.push(name);
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:?}");
+    assert!(count > 800, "{count} names");
+}
+
+fn is_refused(name: &str) -> bool {
+    REFUSED.iter().any(|module| {
+        let mut known = module.directives.iter();
+        known.any(|known| known.eq_ignore_ascii_case(name))
+    })
+}
+
+#[test]
+fn a_refused_directive_says_whose_it_is_and_why() {
+    let problems = load("AuthLDAPURL ldap://x/\n").expect_err("a problem");
+    let text = problems.problems[0].to_string();
+    assert!(
+        text.contains("1:1: `AuthLDAPURL` is a directive of mod_authnz_ldap.c"),
+        "{text}"
+    );
+    assert!(text.contains("Net::LDAP"), "{text}");
 }

@@ -101,5 +101,217 @@ pub const GROUP: Group = Group {
             "a reload always begins with a fresh perl",
         ),
         Directive::ignored("PerlTrace", "mod_perl's own tracing"),
+        Directive::ignored("ReadBufferSize", "buffers are sized by the server itself"),
+        Directive::ignored(
+            "FlushMaxThreshold",
+            "buffers are sized by the server itself",
+        ),
+        Directive::ignored(
+            "FlushMaxPipelined",
+            "buffers are sized by the server itself",
+        ),
+        Directive::ignored(
+            "ProxyIOBufferSize",
+            "buffers are sized by the server itself",
+        ),
+        Directive::ignored(
+            "ProxyReceiveBufferSize",
+            "buffers are sized by the server itself",
+        ),
+        Directive::ignored("LimitXMLRequestBody", "nothing here parses XML bodies"),
+        Directive::ignored("RegisterHttpMethod", "a method needs no registration"),
+        Directive::ignored(
+            "BufferedLogs",
+            "log lines always collect in memory for a moment",
+        ),
+        Directive::ignored(
+            "ScriptLog",
+            "the error log holds what programs say on standard error",
+        ),
+        Directive::ignored(
+            "ScriptLogLength",
+            "the error log holds what programs say on standard error",
+        ),
+        Directive::ignored(
+            "ScriptLogBuffer",
+            "the error log holds what programs say on standard error",
+        ),
+        Directive::ignored(
+            "H2MaxSessionStreams",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2WindowSize",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2MinWorkers",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2MaxWorkers",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2MaxWorkerIdleSeconds",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2StreamMaxMemSize",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2SerializeHeaders",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2SessionExtraFiles",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2TLSWarmUpSize",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2TLSCoolDownSecs",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2CopyFiles",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2Padding",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2OutputBuffering",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2StreamTimeout",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2MaxDataFrameLen",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2MaxHeaderBlockLen",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2MaxStreamErrors",
+            "HTTP/2's windows, frames and workers are the server's own",
+        ),
+        Directive::ignored(
+            "H2Push",
+            "browsers no longer take pushed responses, and none are sent",
+        ),
+        Directive::ignored(
+            "H2PushPriority",
+            "browsers no longer take pushed responses, and none are sent",
+        ),
+        Directive::ignored(
+            "H2PushDiarySize",
+            "browsers no longer take pushed responses, and none are sent",
+        ),
+        Directive::ignored(
+            "H2PushResource",
+            "browsers no longer take pushed responses, and none are sent",
+        ),
+        Directive::ignored(
+            "CacheSocache",
+            "CacheSize and CacheMaxFileSize bound the one store",
+        ),
+        Directive::ignored(
+            "CacheSocacheMaxTime",
+            "CacheSize and CacheMaxFileSize bound the one store",
+        ),
+        Directive::ignored(
+            "CacheSocacheMinTime",
+            "CacheSize and CacheMaxFileSize bound the one store",
+        ),
+        Directive::ignored(
+            "CacheSocacheMaxSize",
+            "CacheSize and CacheMaxFileSize bound the one store",
+        ),
+        Directive::ignored(
+            "CacheSocacheReadSize",
+            "CacheSize and CacheMaxFileSize bound the one store",
+        ),
+        Directive::ignored(
+            "CacheSocacheReadTime",
+            "CacheSize and CacheMaxFileSize bound the one store",
+        ),
+        Directive::ignored(
+            "AddAlt",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "AddAltByType",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "AddAltByEncoding",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "IndexIgnoreReset",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "FancyIndexing",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "IndexStyleSheet",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "IndexHeadInsert",
+            "folders are listed plainly: names, dates and sizes, by name",
+        ),
+        Directive::ignored(
+            "SeeRequestTail",
+            "`mehari status` shows whole request lines",
+        ),
+        Directive::ignored(
+            "ListenTCPDeferAccept",
+            "connections are accepted with their first bytes anyway",
+        ),
+        Directive::ignored(
+            "MacroIgnoreEmptyArgs",
+            "arguments of macros are checked in any case",
+        ),
+        Directive::ignored(
+            "MacroIgnoreBadNesting",
+            "arguments of macros are checked in any case",
+        ),
+        Directive::ignored("WatchdogInterval", "no module needs a watchdog"),
+        Directive::ignored(
+            "FcgidBusyScanInterval",
+            "the server decides how many processes of a program run, and when they end",
+        ),
+        Directive::ignored(
+            "FcgidErrorScanInterval",
+            "the server decides how many processes of a program run, and when they end",
+        ),
+        Directive::ignored(
+            "FcgidSpawnScore",
+            "the server decides how many processes of a program run, and when they end",
+        ),
+        Directive::ignored(
+            "FcgidSpawnScoreUpLimit",
+            "the server decides how many processes of a program run, and when they end",
+        ),
+        Directive::ignored(
+            "FcgidTerminationScore",
+            "the server decides how many processes of a program run, and when they end",
+        ),
+        Directive::ignored(
+            "FcgidTimeScore",
+            "the server decides how many processes of a program run, and when they end",
+        ),
     ],
 };

@@ -1,44 +1,34 @@
-//! A name that is in no row: what was meant, or what it belongs to.
+//! A name that is in no row of the table: a directive of Apache that is refused, or a misspelt name.
 
 use std::sync::Arc;
 
-use crate::line::Word;
+use crate::directives::refused;
+use crate::line::{self, Character, Word};
 use crate::problem::Fault;
 use crate::{CustomDirective, Directive};
 
-/// An unknown name: what it would have belonged to, or the nearest name.
-pub(super) fn fault(name: &Word, custom: &[Arc<CustomDirective>]) -> Fault {
-    let lower = name.text.to_ascii_lowercase();
+/// An unknown name: why Mehari refuses the directive, or the nearest name.
+pub(super) fn fault(name: &Word, content: &[Character], custom: &[Arc<CustomDirective>]) -> Fault {
+    if name.text.eq_ignore_ascii_case("Error") {
+        return stopped_by_its_writer(name, content);
+    }
+    if let Some(refused) = refused::named(&name.text) {
+        let message = format!(
+            "`{}` is a directive of {} that Mehari does not do: {}",
+            name.text, refused.module, refused.why
+        );
+        return Fault::new(name.at, message);
+    }
     let fault = Fault::new(name.at, format!("there is no directive `{}`", name.text));
     let own = custom.iter().map(|directive| directive.name.as_str());
     let all = own.chain(Directive::all().flat_map(|row| row.names().map(|name| -> &str { name })));
-    let nearer = fault.clone().or_nearest(&name.text, all);
-    if nearer != fault {
-        return nearer;
-    }
-    let begins = |starts: &[&str]| starts.iter().any(|start| lower.starts_with(start));
-    let belongs_to = match () {
-        _ if begins(&["ssl"]) => "another part of mod_ssl",
-        _ if begins(&["auth"]) => "authentication",
-        _ if begins(&["rewrite", "redirect"]) => "rewriting and redirects",
-        _ if begins(&["proxy", "balancer"]) => "proxying",
-        _ if begins(&["header", "requestheader", "expires"]) => "response headers",
-        _ if begins(&[
-            "addoutputfilter",
-            "setoutputfilter",
-            "deflate",
-            "perlsetoutput",
-        ]) =>
-        {
-            "filters"
-        }
-        _ => return fault,
-    };
-    Fault::new(
-        name.at,
-        format!(
-            "`{}` belongs to {belongs_to}, which Mehari does not do yet",
-            name.text
-        ),
-    )
+    fault.or_nearest(&name.text, all)
+}
+
+/// `Error "TEXT"`: the configuration itself says that it must not be used as it is.
+fn stopped_by_its_writer(name: &Word, content: &[Character]) -> Fault {
+    let words = line::words(content).unwrap_or_default();
+    let text: Vec<&str> = words.iter().skip(1).map(|word| &*word.text).collect();
+    let message = format!("the configuration stops here: {}", text.join(" "));
+    Fault::new(name.at, message)
 }

@@ -27,7 +27,7 @@ fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
 fn a_loaded_module_is_found_unless_a_site_can_do_without_it() {
     let found = problems("LoadModule dav_module x.so\n<IfModule mod_dav.c>\nDav On\n</IfModule>\n");
     assert!(
-        found[0].starts_with("3:1: there is no directive `Dav`"),
+        found[0].starts_with("3:1: `Dav` is a directive of mod_dav.c"),
         "{found:?}"
     );
     site("LoadModule autoindex_module x.so\n<IfModule mod_autoindex.c>\nIndexOptions FancyIndexing\n</IfModule>\n");
@@ -244,4 +244,13 @@ fn a_proxy_match_is_about_the_urls_that_requests_are_proxied_to() {
     assert!(at(&site, "/a/x").denied);
     assert!(!at(&site, "/b/x").denied);
     assert_eq!(problems("<ProxyMatch \"(\">\n</ProxyMatch>\n").len(), 1);
+}
+
+#[test]
+fn error_is_a_problem_with_the_writers_own_words() {
+    let found = problems("<IfModule !dav_module>\n  Error \"load mod_dav first\"\n</IfModule>\n");
+    assert_eq!(
+        found,
+        ["2:3: the configuration stops here: load mod_dav first"]
+    );
 }

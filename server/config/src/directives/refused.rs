@@ -1,0 +1,408 @@
+//! Apache's directives that Mehari refuses, by module, each with the reason.
+//!
+//! A configuration that uses one gets the reason instead of a guess at a misspelt name. The page of
+//! directives lists them. The names are those that Apache 2.4 and its modules in Debian register.
+
+/// The directives of one module that are refused.
+pub struct Refused {
+    /// Its source file, as `<IfModule>` names it.
+    pub module: &'static str,
+    pub why: &'static str,
+    pub directives: &'static [&'static str],
+}
+
+/// The refused directive of this name, whatever its case, with what is said of its module.
+pub(crate) fn named(name: &str) -> Option<&'static Refused> {
+    let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
+    REFUSED
+        .iter()
+        .find(|module| module.directives.iter().any(is_it))
+}
+
+pub const REFUSED: &[Refused] = &[
+    Refused {
+        module: "core.c",
+        why: "it is not built yet",
+        directives: &["FileETag", "Protocol", "ServerPath", "ContentDigest", "MaxRanges", "MaxRangeOverlaps", "MaxRangeReversals", "RLimitCPU", "RLimitMEM", "RLimitNPROC", "RegexDefaultOptions", "LimitInternalRecursion", "CGIVar", "QualifyRedirectURL", "StrictHostCheck", "MergeTrailers", "HttpProtocolOptions", "MergeSlashes"],
+    },
+    Refused {
+        module: "mod_actions.c",
+        why: "Action gives a handler's name to a program; a program for a whole method is not built yet",
+        directives: &["Script"],
+    },
+    Refused {
+        module: "mod_alias.c",
+        why: "redirects are sent with absolute URLs",
+        directives: &["RedirectRelative", "AliasPreservePath"],
+    },
+    Refused {
+        module: "mod_allowmethods.c",
+        why: "<Limit> and `Require method` say which methods may be used",
+        directives: &["AllowMethods"],
+    },
+    Refused {
+        module: "mod_auth_basic.c",
+        why: "passwords are compared as AuthUserFile holds them",
+        directives: &["AuthBasicFake", "AuthBasicUseDigestAlgorithm"],
+    },
+    Refused {
+        module: "mod_auth_form.c",
+        why: "a login form belongs to the application: PerlAuthenHandler, or the application itself",
+        directives: &["AuthFormProvider", "AuthFormUsername", "AuthFormPassword", "AuthFormLocation", "AuthFormMethod", "AuthFormMimetype", "AuthFormBody", "AuthFormSize", "AuthFormLoginRequiredLocation", "AuthFormLoginSuccessLocation", "AuthFormLogoutLocation", "AuthFormSitePassphrase", "AuthFormAuthoritative", "AuthFormFakeBasicAuth", "AuthFormDisableNoStore"],
+    },
+    Refused {
+        module: "mod_authn_anon.c",
+        why: "a PerlAuthenHandler of three lines lets guests in",
+        directives: &["Anonymous", "Anonymous_MustGiveEmail", "Anonymous_NoUserId", "Anonymous_VerifyEmail", "Anonymous_LogEmail"],
+    },
+    Refused {
+        module: "mod_authn_core.c",
+        why: "name the provider at each place",
+        directives: &["AuthnProviderAlias"],
+    },
+    Refused {
+        module: "mod_authn_dbd.c",
+        why: "a PerlAuthenHandler asks databases through DBI",
+        directives: &["AuthDBDUserPWQuery", "AuthDBDUserRealmQuery"],
+    },
+    Refused {
+        module: "mod_authn_dbm.c",
+        why: "a PerlAuthenHandler reads DBM files",
+        directives: &["AuthDBMUserFile", "AuthDBMType"],
+    },
+    Refused {
+        module: "mod_authn_socache.c",
+        why: "right passwords are remembered for five minutes anyway",
+        directives: &["AuthnCacheSOCache", "AuthnCacheEnable", "AuthnCacheProvideFor", "AuthnCacheTimeout", "AuthnCacheContext"],
+    },
+    Refused {
+        module: "mod_authnz_fcgi.c",
+        why: "a PerlAuthenHandler may ask another program",
+        directives: &["AuthnzFcgiDefineProvider", "AuthnzFcgiCheckAuthnProvider"],
+    },
+    Refused {
+        module: "mod_authnz_ldap.c",
+        why: "there is no LDAP client in the server: a PerlAuthenHandler with Net::LDAP asks the directory",
+        directives: &["AuthLDAPURL", "AuthLDAPBindDN", "AuthLDAPBindPassword", "AuthLDAPBindAuthoritative", "AuthLDAPRemoteUserIsDN", "AuthLDAPRemoteUserAttribute", "AuthLDAPCompareDNOnServer", "AuthLDAPSubGroupAttribute", "AuthLDAPSubGroupClass", "AuthLDAPMaxSubGroupDepth", "AuthLDAPGroupAttribute", "AuthLDAPGroupAttributeIsDN", "AuthLDAPDereferenceAliases", "AuthLDAPCharsetConfig", "AuthLDAPAuthorizePrefix", "AuthLDAPInitialBindAsUser", "AuthLDAPInitialBindPattern", "AuthLDAPSearchAsUser", "AuthLDAPCompareAsUser"],
+    },
+    Refused {
+        module: "mod_authz_core.c",
+        why: "name the requirement at each place",
+        directives: &["AuthzProviderAlias", "AuthzSendForbiddenOnFailure"],
+    },
+    Refused {
+        module: "mod_authz_dbd.c",
+        why: "a PerlAuthzHandler asks databases through DBI",
+        directives: &["AuthzDBDLoginToReferer", "AuthzDBDQuery", "AuthzDBDRedirectQuery"],
+    },
+    Refused {
+        module: "mod_authz_dbm.c",
+        why: "a PerlAuthzHandler reads DBM files",
+        directives: &["AuthDBMGroupFile", "AuthzDBMType"],
+    },
+    Refused {
+        module: "mod_buffer.c",
+        why: "bodies are read whole before a program runs",
+        directives: &["BufferSize"],
+    },
+    Refused {
+        module: "mod_case_filter.c",
+        why: "it is Apache's example of a filter",
+        directives: &["CaseFilter"],
+    },
+    Refused {
+        module: "mod_case_filter_in.c",
+        why: "it is Apache's example of a filter",
+        directives: &["CaseFilterIn"],
+    },
+    Refused {
+        module: "mod_cern_meta.c",
+        why: "Header says which fields a file has",
+        directives: &["MetaFiles", "MetaDir", "MetaSuffix"],
+    },
+    Refused {
+        module: "mod_charset_lite.c",
+        why: "pages are not translated between character sets",
+        directives: &["CharsetSourceEnc", "CharsetDefault", "CharsetOptions"],
+    },
+    Refused {
+        module: "mod_dav.c",
+        why: "WebDAV is not served",
+        directives: &["DAV", "DAVBasePath", "DAVMinTimeout", "DAVDepthInfinity", "DAVLockDiscovery"],
+    },
+    Refused {
+        module: "mod_dav_fs.c",
+        why: "WebDAV is not served",
+        directives: &["DAVLockDB"],
+    },
+    Refused {
+        module: "mod_dav_lock.c",
+        why: "WebDAV is not served",
+        directives: &["DAVGenericLockDB"],
+    },
+    Refused {
+        module: "mod_dbd.c",
+        why: "Perl reaches databases through DBI; Apache::DBI keeps connections",
+        directives: &["DBDriver", "DBDParams", "DBDPersist", "DBDPrepareSQL", "DBDInitSQL", "DBDMin", "DBDKeep", "DBDMax", "DBDExptime"],
+    },
+    Refused {
+        module: "mod_deflate.c",
+        why: "request bodies are not inflated",
+        directives: &["DeflateInflateLimitRequestBody", "DeflateInflateRatioLimit", "DeflateInflateRatioBurst"],
+    },
+    Refused {
+        module: "mod_dialup.c",
+        why: "it is Apache's example of a slow modem",
+        directives: &["ModemStandard"],
+    },
+    Refused {
+        module: "mod_dir.c",
+        why: "it is not built yet",
+        directives: &["DirectoryCheckHandler", "DirectoryIndexRedirect"],
+    },
+    Refused {
+        module: "mod_dumpio.c",
+        why: "`mehari record` shows what clients and servers send",
+        directives: &["DumpIOInput", "DumpIOOutput"],
+    },
+    Refused {
+        module: "mod_echo.c",
+        why: "the server speaks HTTP only",
+        directives: &["ProtocolEcho"],
+    },
+    Refused {
+        module: "mod_ext_filter.c",
+        why: "a PerlOutputFilterHandler may run another program",
+        directives: &["ExtFilterOptions", "ExtFilterDefine"],
+    },
+    Refused {
+        module: "mod_fcgid.c",
+        why: "FastCgiServer and SetHandler fcgid-script start FastCGI programs",
+        directives: &["FcgidAccessChecker", "FcgidAccessCheckerAuthoritative", "FcgidAuthenticator", "FcgidAuthenticatorAuthoritative", "FcgidAuthorizer", "FcgidAuthorizerAuthoritative", "FcgidCmdOptions", "FcgidMaxRequestsPerProcess", "FcgidPassHeader", "FcgidWrapper", "BusyScanInterval", "BusyTimeout", "DefaultInitEnv", "DefaultMaxClassProcessCount", "DefaultMinClassProcessCount", "ErrorScanInterval", "FastCgiAccessChecker", "FastCgiAccessCheckerAuthoritative", "FastCgiAuthenticator", "FastCgiAuthenticatorAuthoritative", "FastCgiAuthorizer", "FastCgiAuthorizerAuthoritative", "FCGIWrapper", "IdleScanInterval", "IdleTimeout", "IPCCommTimeout", "IPCConnectTimeout", "MaxProcessCount", "MaxRequestInMem", "MaxRequestLen", "MaxRequestsPerProcess", "OutputBufferSize", "PassHeader", "PHP_Fix_Pathinfo_Enable", "ProcessLifeTime", "SharememPath", "SocketPath", "SpawnScore", "SpawnScoreUpLimit", "TerminationScore", "TimeScore", "ZombieScanInterval"],
+    },
+    Refused {
+        module: "mod_file_cache.c",
+        why: "files in use are kept in memory anyway",
+        directives: &["cachefile", "mmapfile"],
+    },
+    Refused {
+        module: "mod_heartbeat.c",
+        why: "BalancerMember and health checks say which back ends answer",
+        directives: &["HeartbeatAddress"],
+    },
+    Refused {
+        module: "mod_heartmonitor.c",
+        why: "BalancerMember and health checks say which back ends answer",
+        directives: &["HeartbeatListen", "HeartbeatStorage", "HeartbeatMaxServers"],
+    },
+    Refused {
+        module: "mod_http2.c",
+        why: "it is not built yet",
+        directives: &["H2ModernTLSOnly", "H2Upgrade", "H2Direct", "H2EarlyHints", "H2EarlyHint", "H2ProxyRequests", "H2WebSockets"],
+    },
+    Refused {
+        module: "mod_ident.c",
+        why: "no client answers ident any more",
+        directives: &["IdentityCheck", "IdentityCheckTimeout"],
+    },
+    Refused {
+        module: "mod_imagemap.c",
+        why: "browsers follow image maps themselves",
+        directives: &["ImapMenu", "ImapDefault", "ImapBase"],
+    },
+    Refused {
+        module: "mod_include.c",
+        why: "elements begin with <!--# and end with -->",
+        directives: &["SSIStartTag", "SSIEndTag"],
+    },
+    Refused {
+        module: "mod_info.c",
+        why: "server-info shows the configuration alone",
+        directives: &["AddModuleInfo"],
+    },
+    Refused {
+        module: "mod_log_config.c",
+        why: "write CustomLog in the main server and in each host",
+        directives: &["GlobalLog"],
+    },
+    Refused {
+        module: "mod_log_debug.c",
+        why: "a PerlLogHandler writes to the error log",
+        directives: &["LogMessage"],
+    },
+    Refused {
+        module: "mod_log_forensic.c",
+        why: "each request has one line, also one that the end of the server cuts off",
+        directives: &["ForensicLog"],
+    },
+    Refused {
+        module: "mod_logio.c",
+        why: "%{backend}Q is the time to the first byte",
+        directives: &["LogIOTrackTTFB"],
+    },
+    Refused {
+        module: "mod_lua.c",
+        why: "LuaAttractRawURL and its relatives run Lua, with the interface of lighttpd",
+        directives: &["LuaRoot", "LuaPackagePath", "LuaPackageCPath", "LuaAuthzProvider", "LuaHookPreTranslateName", "LuaHookTranslateName", "LuaHookFixups", "LuaHookMapToStorage", "LuaHookCheckUserID", "LuaHookTypeChecker", "LuaHookAccessChecker", "LuaHookAuthChecker", "LuaHookInsertFilter", "LuaHookLog", "LuaScope", "LuaInherit", "LuaCodeCache", "LuaQuickHandler", "Lua_____ByteCodeHack", "LuaMapHandler", "LuaOutputFilter", "LuaInputFilter"],
+    },
+    Refused {
+        module: "mod_md.c",
+        why: "certificates are not fetched by the server yet: another ACME client writes the files, which are read again by themselves",
+        directives: &["MDCertificateAuthority", "MDCertificateAgreement", "MDCAChallenges", "MDCertificateProtocol", "MDContactEmail", "MDDriveMode", "MDRenewMode", "MDomain", "MDomainSet", "MDMember", "MDMembers", "MDMustStaple", "MDPortMap", "MDPrivateKeys", "MDHttpProxy", "MDStoreDir", "MDRenewWindow", "MDRequireHttps", "MDNotifyCmd", "MDBaseServer", "MDChallengeDns01", "MDChallengeDns01Version", "MDCertificateFile", "MDCertificateKeyFile", "MDServerStatus", "MDCertificateStatus", "MDWarnWindow", "MDMessageCmd", "MDStapling", "MDStapleOthers", "MDStaplingKeepResponse", "MDStaplingRenewWindow", "MDCertificateCheck", "MDActivationDelay", "MDCACertificateFile", "MDHttpProxyCACertificateFile", "MDExternalAccountBinding", "MDRetryDelay", "MDRetryFailover", "MDStoreLocks", "MDMatchNames", "MDInitialDelay", "MDCheckInterval", "MDProfile", "MDProfileMandatory", "MDRenewViaARI"],
+    },
+    Refused {
+        module: "mod_mime.c",
+        why: "MultiViews takes the first file of a name",
+        directives: &["MultiviewsMatch", "RemoveLanguage", "ModMimeUsePathInfo"],
+    },
+    Refused {
+        module: "mod_negotiation.c",
+        why: "MultiViews takes the first file of a name",
+        directives: &["CacheNegotiatedDocs"],
+    },
+    Refused {
+        module: "mod_proxy.c",
+        why: "it is not built yet",
+        directives: &["ProxyRemote", "ProxyRemoteMatch", "ProxyPassInterpolateEnv", "ProxyBlock", "ProxyMaxForwards", "NoProxy", "ProxyDomain", "ProxyVia", "ProxyBadHeader", "BalancerGrowth", "BalancerPersist", "BalancerInherit", "ProxyPassInherit", "ProxySourceAddress", "Proxy100Continue"],
+    },
+    Refused {
+        module: "mod_proxy_connect.c",
+        why: "this is no forward proxy",
+        directives: &["AllowCONNECT"],
+    },
+    Refused {
+        module: "mod_proxy_express.c",
+        why: "RewriteMap and [P] send hosts to back ends",
+        directives: &["ProxyExpressEnable", "ProxyExpressDBMFile", "ProxyExpressDBMType"],
+    },
+    Refused {
+        module: "mod_proxy_fcgi.c",
+        why: "it is not built yet",
+        directives: &["ProxyFCGIBackendType", "ProxyFCGISetEnvIf"],
+    },
+    Refused {
+        module: "mod_proxy_ftp.c",
+        why: "back ends speak HTTP and FastCGI",
+        directives: &["ProxyFtpListOnWildcard", "ProxyFtpEscapeWildcards", "ProxyFtpDirCharset"],
+    },
+    Refused {
+        module: "mod_proxy_hcheck.c",
+        why: "the members' own parameters say how health is checked",
+        directives: &["ProxyHCTemplate", "ProxyHCExpr", "ProxyHCTPsize"],
+    },
+    Refused {
+        module: "mod_proxy_html.c",
+        why: "links within pages are not rewritten",
+        directives: &["ProxyHTMLEvents", "ProxyHTMLLinks", "ProxyHTMLURLMap", "ProxyHTMLDoctype", "ProxyHTMLFixups", "ProxyHTMLMeta", "ProxyHTMLInterp", "ProxyHTMLExtended", "ProxyHTMLStripComments", "ProxyHTMLBufSize", "ProxyHTMLCharsetOut", "ProxyHTMLEnable"],
+    },
+    Refused {
+        module: "mod_proxy_scgi.c",
+        why: "back ends speak HTTP and FastCGI",
+        directives: &["ProxySCGISendfile", "ProxySCGIInternalRedirect"],
+    },
+    Refused {
+        module: "mod_proxy_wstunnel.c",
+        why: "an upgrade that a back end accepts is passed on anyway",
+        directives: &["ProxyWebsocketFallbackToProxyHttp"],
+    },
+    Refused {
+        module: "mod_reflector.c",
+        why: "it is Apache's tool for testing filters",
+        directives: &["ReflectorHeader"],
+    },
+    Refused {
+        module: "mod_remoteip.c",
+        why: "write the addresses in RemoteIPTrustedProxy and RemoteIPInternalProxy",
+        directives: &["RemoteIPTrustedProxyList", "RemoteIPInternalProxyList", "RemoteIPProxyProtocolExceptions"],
+    },
+    Refused {
+        module: "mod_request.c",
+        why: "bodies are kept for as long as their request anyway",
+        directives: &["KeptBodySize"],
+    },
+    Refused {
+        module: "mod_sed.c",
+        why: "a PerlOutputFilterHandler edits pages",
+        directives: &["OutputSed", "InputSed"],
+    },
+    Refused {
+        module: "mod_session.c",
+        why: "sessions belong to the application: Apache::Session, Mehari::State",
+        directives: &["Session", "SessionMaxAge", "SessionHeader", "SessionEnv", "SessionInclude", "SessionExclude", "SessionExpiryUpdateInterval"],
+    },
+    Refused {
+        module: "mod_session_cookie.c",
+        why: "sessions belong to the application: Apache::Session, Mehari::State",
+        directives: &["SessionCookieName", "SessionCookieName2", "SessionCookieRemove"],
+    },
+    Refused {
+        module: "mod_session_crypto.c",
+        why: "sessions belong to the application: Apache::Session, Mehari::State",
+        directives: &["SessionCryptoPassphrase", "SessionCryptoPassphraseFile", "SessionCryptoCipher", "SessionCryptoDriver"],
+    },
+    Refused {
+        module: "mod_session_dbd.c",
+        why: "sessions belong to the application: Apache::Session, Mehari::State",
+        directives: &["SessionDBDSelectLabel", "SessionDBDInsertLabel", "SessionDBDUpdateLabel", "SessionDBDDeleteLabel", "SessionDBDPerUser", "SessionDBDCookieRemove", "SessionDBDCookieName", "SessionDBDCookieName2"],
+    },
+    Refused {
+        module: "mod_so.c",
+        why: "no library of Apache's is loaded",
+        directives: &["LoadFile"],
+    },
+    Refused {
+        module: "mod_socache_memcache.c",
+        why: "the cache of pages is in memory, on disk or in Redis",
+        directives: &["MemcacheConnTTL"],
+    },
+    Refused {
+        module: "mod_socache_redis.c",
+        why: "the cache's own line says how Redis is reached",
+        directives: &["RedisConnPoolTTL", "RedisTimeout"],
+    },
+    Refused {
+        module: "mod_speling.c",
+        why: "a misspelt URL is answered 404",
+        directives: &["CheckSpelling", "CheckCaseOnly", "CheckBasenameMatch"],
+    },
+    Refused {
+        module: "mod_ssl.c",
+        why: "it is not built yet",
+        directives: &["SSLVHostSNIPolicy", "SSLFIPS", "SSLCACertificatePath", "SSLCADNRequestPath", "SSLCARevocationPath", "SSLUserName", "SSLSRPVerifierFile", "SSLSRPUnknownUserSeed", "SSLProxyCACertificatePath", "SSLProxyCARevocationPath", "SSLProxyCARevocationFile", "SSLProxyCARevocationCheck", "SSLProxyMachineCertificatePath", "SSLProxyMachineCertificateChainFile", "SSLRequire", "SSLOCSPEnable", "SSLOCSPDefaultResponder", "SSLOCSPOverrideResponder", "SSLOCSPResponseTimeSkew", "SSLOCSPResponseMaxAge", "SSLOCSPResponderTimeout", "SSLOCSPUseRequestNonce", "SSLOCSPProxyURL", "SSLOCSPNoVerify", "SSLOCSPResponderCertificateFile", "SSLStaplingResponseTimeSkew", "SSLStaplingResponseMaxAge", "SSLStaplingStandardCacheTimeout", "SSLStaplingFakeTryLater", "SSLStaplingErrorCacheTimeout", "SSLStaplingForceURL", "SSLLog", "SSLLogLevel"],
+    },
+    Refused {
+        module: "mod_substitute.c",
+        why: "a PerlOutputFilterHandler edits pages",
+        directives: &["Substitute", "SubstituteMaxLineLength", "SubstituteInheritBefore"],
+    },
+    Refused {
+        module: "mod_suexec.c",
+        why: "another user needs a server of its own: scripts run as the server's user",
+        directives: &["SuexecUserGroup"],
+    },
+    Refused {
+        module: "mod_unixd.c",
+        why: "containers and systemd's RootDirectory confine a service",
+        directives: &["ChrootDir", "Suexec"],
+    },
+    Refused {
+        module: "mod_usertrack.c",
+        why: "a PerlFixupHandler sets a tracking cookie",
+        directives: &["CookieExpires", "CookieDomain", "CookieStyle", "CookieTracking", "CookieName", "CookieSameSite", "CookieSecure", "CookieHttpOnly"],
+    },
+    Refused {
+        module: "mod_vhost_alias.c",
+        why: "a RewriteRule with %{HTTP_HOST} leads hosts to folders",
+        directives: &["VirtualScriptAlias", "VirtualDocumentRoot", "VirtualScriptAliasIP", "VirtualDocumentRootIP"],
+    },
+    Refused {
+        module: "mod_xml2enc.c",
+        why: "pages are not translated between character sets",
+        directives: &["xml2EncDefault", "xml2EncAlias", "xml2StartParse"],
+    },
+    Refused {
+        module: "util_ldap.c",
+        why: "there is no LDAP client in the server: a PerlAuthenHandler with Net::LDAP asks the directory",
+        directives: &["LDAPSharedCacheSize", "LDAPSharedCacheFile", "LDAPCacheEntries", "LDAPCacheTTL", "LDAPOpCacheEntries", "LDAPOpCacheTTL", "LDAPTrustedGlobalCert", "LDAPTrustedClientCert", "LDAPTrustedMode", "LDAPVerifyServerCert", "LDAPConnectionTimeout", "LDAPReferrals", "LDAPReferralHopLimit", "LDAPLibraryDebug", "LDAPTimeout", "LDAPConnectionPoolTTL", "LDAPRetries", "LDAPRetryDelay"],
+    },
+];
