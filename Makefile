@@ -13,7 +13,7 @@ RELEASE   := $(TARGET)/release/mehari
 DEBUG     := $(TARGET)/debug/mehari
 
 .DEFAULT_GOAL := build
-.PHONY: build serve test fresh programs check peers fuzz soak install clean help perl debug rust
+.PHONY: build serve test fresh sanitize programs check peers fuzz soak install clean help perl debug rust
 
 build: rust ## build target/release/mehari and the Perl side of a worker
 	@packaging/install-needs build
@@ -33,6 +33,11 @@ test: ## run everything that must hold; the last line is `N passed, N failed, N 
 fresh: rust ## the two commands of README.md in new minimal Debian roots (SUITES="bookworm trixie")
 	@packaging/install-needs fresh
 	$(PERL) tests/fresh $(or $(SUITES),bookworm trixie)
+
+sanitize: ## run what finds undefined behaviour: the XS under sanitizers and a debugging perl (SUITES="asan debugging miri tsan")
+	@packaging/install-needs build test sanitize
+	@$(MAKE) --no-print-directory debug
+	MEHARI_BIN="$${MEHARI_BIN:-$(DEBUG)}" CARGO="$(CARGO)" CARGO_FLAGS="$(CARGO_FLAGS)" tests/sanitize/run $(SUITES)
 
 programs: ## run the real programs, those too that need a database server (minutes): Apache + mod_perl is what they are compared with
 	@packaging/install-needs build programs

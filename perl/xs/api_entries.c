@@ -27,8 +27,8 @@ static mehari_entry make_entry(mehari_text name, mehari_text value)
 {
   mehari_entry entry = {safemalloc(name.length + value.length + 2), NULL, name.length, value.length};
   entry.value = entry.name + name.length + 1;
-  memcpy(entry.name, name.at, name.length);
-  memcpy(entry.value, value.at, value.length);
+  mehari_bytes(entry.name, name.at, name.length);
+  mehari_bytes(entry.value, value.at, value.length);
   entry.name[name.length] = entry.value[value.length] = '\0';
   return entry;
 }
@@ -91,9 +91,9 @@ void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value
   const mehari_entry *old = &table->entries[at];
   STRLEN length = old->value_length + 2 + value.length;
   char *joined = safemalloc(length);
-  memcpy(joined, old->value, old->value_length);
-  memcpy(joined + old->value_length, separator, 2);
-  memcpy(joined + old->value_length + 2, value.at, value.length);
+  mehari_bytes(joined, old->value, old->value_length);
+  mehari_bytes(joined + old->value_length, separator, 2);
+  mehari_bytes(joined + old->value_length + 2, value.at, value.length);
   replace(table, at, (mehari_text){joined, length});
   Safefree(joined);
 }

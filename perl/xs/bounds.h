@@ -24,6 +24,13 @@ static inline bool mehari_copy(char *into, size_t room, mehari_text text)
 }
 #define MEHARI_COPY(array, text) mehari_copy(array, MEHARI_ROOM(array), text)
 
+/* memcpy is given no null pointer, not even with a length of 0: an empty text may have one. */
+static inline void mehari_bytes(void *into, const void *from, size_t length)
+{
+  if (length)
+    memcpy(into, from, length);
+}
+
 /* As snprintf, but the length is that of what was written. */
 static inline STRLEN mehari_format(char *into, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static inline STRLEN mehari_format(char *into, size_t room, const char *format, ...)

@@ -22,7 +22,7 @@ static void put_line(void)
   if (filled) {
     mehari_log(MEHARI_LOG_ERROR, line, filled);
     last_length = filled < sizeof last ? filled : sizeof last;
-    memcpy(last, line, last_length);
+    mehari_bytes(last, line, last_length);
   }
   if (memmem(line, filled, "will not stay shared", 20))
     mehari_logf(MEHARI_LOG_WARN, "hint: a named sub keeps the variable of the first request; make it `our`, pass it as an argument, or run the script on the rung `auto`");
@@ -37,7 +37,7 @@ static bool is_reference(void)
   int end = 0;
   const char *equals = memchr(last, '=', last_length), *from = equals ? equals + 1 : last;
   size_t length = last + last_length - from;
-  memcpy(text, from, length);
+  mehari_bytes(text, from, length);
   text[length] = '\0';
   return sscanf(text, "%31[A-Z](0x%lx)%n", kind, &address, &end) == 2 && (size_t)end == length;
 }
@@ -62,7 +62,7 @@ static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t lengt
     size_t part = (feed ? feed : end) - next;
     if (part > sizeof line - filled)
       part = sizeof line - filled;
-    memcpy(line + filled, next, part);
+    mehari_bytes(line + filled, next, part);
     filled += part;
     next += part;
     if (next < end && *next == '\n') {

@@ -17,7 +17,7 @@ static void append(mehari_head *head, const char *bytes, STRLEN length)
     head->capacity = wanted < 1024 ? 1024 : wanted;
     head->lines = saferealloc(head->lines, head->capacity);
   }
-  memcpy(head->lines + head->length, bytes, length);
+  mehari_bytes(head->lines + head->length, bytes, length);
   head->length += length;
 }
 

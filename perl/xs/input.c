@@ -16,7 +16,7 @@ STRLEN mehari_input_read(char *into, STRLEN length)
   if (length > rest())
     length = rest();
   if (length)
-    memcpy(into, mehari_now.body + position, length);
+    mehari_bytes(into, mehari_now.body + position, length);
   position += length;
   return length;
 }

@@ -29,7 +29,7 @@ static mehari_span put(writer *into, mehari_text text)
   mehari_span span = {into->at, text.length};
   if (text.length > into->room - into->at)
     return (mehari_span){0, 0};
-  memcpy((char *)into->frame + into->at, text.at, text.length);
+  mehari_bytes((char *)into->frame + into->at, text.at, text.length);
   into->at += text.length;
   return span;
 }

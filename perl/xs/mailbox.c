@@ -228,11 +228,11 @@ static void ring_copy(uint64_t at, const void *bytes, size_t length)
 {
   size_t offset = at % MEHARI_RING_SIZE, first = MEHARI_RING_SIZE - offset;
   if (length <= first) {
-    memcpy(ring + offset, bytes, length);
+    mehari_bytes(ring + offset, bytes, length);
     return;
   }
-  memcpy(ring + offset, bytes, first);
-  memcpy(ring, (const char *)bytes + first, length - first);
+  mehari_bytes(ring + offset, bytes, first);
+  mehari_bytes(ring, (const char *)bytes + first, length - first);
 }
 
 static uint64_t ring_room(void)

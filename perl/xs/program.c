@@ -38,6 +38,8 @@ static void run_end_blocks(pTHX)
 {
   while (PL_endav && av_top_index(PL_endav) >= 0) {
     SV *block = av_shift(PL_endav);
+    dSP;
+    PUSHMARK(SP);
     call_sv(block, G_VOID | G_DISCARD | G_EVAL | G_KEEPERR);
   }
 }

@@ -46,7 +46,7 @@ static SSize_t layer_read(pTHX_ PerlIO *handle, void *into, Size_t length)
   if (length > rest_of(this))
     length = rest_of(this);
   if (length)
-    memcpy(into, mehari_now.body + this->position, length);
+    mehari_bytes(into, mehari_now.body + this->position, length);
   else
     PerlIOBase(handle)->flags |= PERLIO_F_EOF;
   this->position += length;

@@ -101,7 +101,7 @@ bool mehari_out_filter(bool is_last)
   mehari_out.filled = head + mehari_out.clean;
   mehari_out.clean += body.length;
   mehari_out_reserve(body.length);
-  memcpy(mehari_out.buffer + mehari_out.filled, body.at, body.length);
+  mehari_bytes(mehari_out.buffer + mehari_out.filled, body.at, body.length);
   mehari_out.filled += body.length;
   SvREFCNT_dec(made);
   return true;
@@ -147,7 +147,7 @@ void mehari_out_take(const char *bytes, size_t length)
     }
   }
   mehari_out_reserve(length);
-  memcpy(mehari_out.buffer + mehari_out.filled, bytes, length);
+  mehari_bytes(mehari_out.buffer + mehari_out.filled, bytes, length);
   mehari_out.filled += length;
   if (mehari_out.filled > FLUSH_AT)
     mehari_out_pass_on();
@@ -177,7 +177,7 @@ void mehari_output_write(const char *bytes, size_t length)
     return;
   }
   mehari_out_reserve(length);
-  memcpy(mehari_out.buffer + mehari_out.filled, bytes, length);
+  mehari_bytes(mehari_out.buffer + mehari_out.filled, bytes, length);
   mehari_out.filled += length;
   if (mehari_out.filled > FLUSH_AT)
     mehari_out_pour();

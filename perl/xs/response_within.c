@@ -42,7 +42,7 @@ static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
       status_within = 500;
     mehari_rec_enter(sub);
     mehari_out_reserve(body.length);
-    memcpy(mehari_out.buffer + mehari_out.filled, body.at, body.length);
+    mehari_bytes(mehari_out.buffer + mehari_out.filled, body.at, body.length);
     mehari_out.filled += body.length;
     mehari_out.clean += body.length;
     if (mehari_out.filled > FLUSH_AT)

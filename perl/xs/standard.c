@@ -79,9 +79,21 @@ static void restore_glob(pTHX_ const mehari_standard *this)
     sv_unmagic((SV *)this->io, PERL_MAGIC_tiedscalar);
 }
 
+/* What a script has said of formats for the handle: their globs, which the handle does not own, go with its package. */
+static void forget_formats(IO *io)
+{
+  IoTOP_GV(io) = IoFMT_GV(io) = NULL;
+  Safefree(IoTOP_NAME(io));
+  Safefree(IoFMT_NAME(io));
+  IoTOP_NAME(io) = IoFMT_NAME(io) = NULL;
+  IoPAGE(io) = IoLINES_LEFT(io) = 0;
+  IoPAGE_LEN(io) = 60;
+}
+
 void mehari_standard_restore(pTHX_ mehari_standard *this)
 {
   restore_glob(aTHX_ this);
+  forget_formats(this->io);
   PerlIO *now = current(this);
   if (now != this->handle || !this->handle) {
     if (now && now != this->handle)

@@ -27,6 +27,11 @@ const LEFT: &[(&str, &str, &str)] = &[
     ),
     ("the mask of files", "umask 0777;", "printf '%o', umask;"),
     (
+        "names and counters of formats",
+        "$^ = 'OTHER_TOP'; $~ = 'OTHER'; $= = 10; $- = 3; $% = 7;",
+        "print join ',', $^, $~, $=, $-, $%;",
+    ),
+    (
         "the folder and the program's name",
         "chdir '/'; $0 = 'changed';",
         "use Cwd; print getcwd(), ' ', $0 =~ m{/seen\\d+\\.pl$} ? 'named' : $0;",

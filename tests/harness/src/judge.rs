@@ -72,7 +72,17 @@ impl Server {
     }
 }
 
-const ALARMS: &[&str] = &["[alert]", "[emerg]", ":alert]", ":emerg]", "panicked at"];
+/// The last three are a sanitizer's and a debugging perl's (tests/sanitize).
+const ALARMS: &[&str] = &[
+    "[alert]",
+    "[emerg]",
+    ":alert]",
+    ":emerg]",
+    "panicked at",
+    ": runtime error: ",
+    "AddressSanitizer: ",
+    "Assertion `",
+];
 
 /// Descriptors that come with a worker, so their number follows the spare policy.
 const OF_A_WORKER: &[&str] = &["memfd", "eventfd", "pidfd"];

@@ -1,0 +1,35 @@
+/* A perl that is linked with the sanitizers' run-time libraries, so that the XS may be built with them and no process
+ * needs LD_PRELOAD, which scripts and their children would see. REPORTS is the path where reports go, one file a process.
+ *
+ * Leaks are not looked for: perl leaves its memory to the kernel at its end. A segmentation fault is the test's to
+ * notice: some scripts of the corpus crash on purpose.
+ */
+#include <EXTERN.h>
+#include <perl.h>
+
+#define OPTIONS "log_path=" REPORTS ":handle_segv=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0:handle_sigbus=0"
+#define VISIBLE __attribute__((visibility("default"), used, no_sanitize_address))
+
+VISIBLE const char *__asan_default_options(void) { return OPTIONS ":detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1"; }
+VISIBLE const char *__ubsan_default_options(void) { return OPTIONS ":print_stacktrace=1:halt_on_error=1"; }
+
+EXTERN_C void xs_init(pTHX);
+
+int main(int argc, char **argv, char **env)
+{
+  PERL_SYS_INIT3(&argc, &argv, &env);
+  PERL_SYS_FPU_INIT;
+  PerlInterpreter *my_perl = perl_alloc();
+  if (!my_perl)
+    return 1;
+  perl_construct(my_perl);
+  PL_perl_destruct_level = 0;
+  PL_exit_flags |= PERL_EXIT_DESTRUCT_END;
+  int status = perl_parse(my_perl, xs_init, argc, argv, NULL);
+  if (!status)
+    perl_run(my_perl);
+  status = perl_destruct(my_perl);
+  perl_free(my_perl);
+  PERL_SYS_TERM();
+  return status;
+}
