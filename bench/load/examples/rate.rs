@@ -1,4 +1,5 @@
-//! The smallest use of the engine: `rate CONNECTIONS REQUESTS URL [THREADS]` prints requests a second, and a CPU second.
+//! The smallest use of the engine. `rate CONNECTIONS REQUESTS URL [THREADS]` prints requests per
+//! second of time and of processor time.
 
 use mehari_load::{run, Control, Moment, Plan, Recorder, Request, Schedule, Stop};
 

@@ -1,28 +1,30 @@
-//! Of a name's addresses the one to load: the first, in the resolver's order, that takes a connection.
+//! Chooses one address of a host name: the first that accepts a connection, in the resolver's
+//! order.
 //!
-//! `localhost` is often ::1 and 127.0.0.1 where the server listens on one of them. Which it is gets settled
-//! before the load, so that all of it goes to one place and none of it is spent on refusals.
+//! `localhost` often resolves to ::1 and 127.0.0.1 while the server listens on one of them. The
+//! choice is made before the load, so that the whole load goes to one address and no request is
+//! refused.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::plan::Sources;
 
-/// What a name came to.
+/// The addresses of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Host and port as they were given.
+    /// Host and port as given.
     pub name: String,
     pub used: SocketAddr,
-    /// Came before it and took no connection.
+    /// Earlier addresses that refused a connection.
     pub passed: Vec<SocketAddr>,
 }
 
-/// How long an address may take to be tried.
+/// How long the trial of an address may take.
 const TRIAL: Duration = Duration::from_secs(1);
 
-/// The first of several that takes a connection, and how many came before it; the very first where none does.
-/// An only one is not tried. `addresses` is not empty.
+/// The index of the first address that accepts a connection; 0 if none does. A single address is
+/// not tried. `addresses` must not be empty.
 pub fn first_that_answers(addresses: &[SocketAddr]) -> usize {
     let takes = |address: &SocketAddr| TcpStream::connect_timeout(address, TRIAL).is_ok();
     match addresses.len() {
@@ -31,7 +33,8 @@ pub fn first_that_answers(addresses: &[SocketAddr]) -> usize {
     }
 }
 
-/// Those of `found` that can be reached from the sources; all of them when none can, to fail in the kernel's words.
+/// The addresses of `found` that the sources can reach. If there are none, all addresses are
+/// returned, so that the kernel reports the error.
 pub fn reachable_from(sources: &Sources, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let Sources::Fixed(sources) = sources else {
         return found;

@@ -1,8 +1,9 @@
-//! When requests are meant to start: the inverse of the cumulated rate, evaluated at 1, 2, 3, ...
+//! The intended starts of requests: the inverse of the cumulated rate, evaluated at 1, 2, 3, ...
 //! (constant) or at the running sum of exponential draws (Poisson).
 //!
-//! Each moment follows from the arrival's number alone, never from when the one before was sent, so
-//! errors do not add up and the server cannot slow the plan. Thread w of W takes each W-th arrival.
+//! Each start follows from the number of the arrival alone, never from the sending of an earlier
+//! request. Errors therefore do not add up, and the server cannot slow the plan. Thread w of W
+//! takes each W-th arrival.
 
 use crate::moment::Moment;
 use crate::plan::{Arrivals, Plan, Schedule, Stage};
@@ -12,20 +13,20 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub struct Timetable {
     stages: Vec<Stage>,
-    /// Arrivals expected before each stage, and the stage's begin in seconds.
+    /// Arrivals expected before each stage, and the stage's start in seconds.
     before: Vec<(f64, f64)>,
     stage: usize,
     poisson: Option<Random>,
     /// Position on the axis of expected arrivals.
     position: f64,
-    /// Steps of the axis between two arrivals of this thread.
+    /// Steps on the axis between two arrivals of this thread.
     stride: u64,
-    /// To be taken by this thread next, counted over all threads.
+    /// Number of this thread's next arrival, counted over all threads.
     number: u64,
 }
 
 impl Timetable {
-    /// `None` for a closed loop, which has no timetable.
+    /// The timetable of a thread; `None` for a closed loop.
     pub fn new(schedule: &Schedule, seed: u64, thread: usize, threads: usize) -> Option<Timetable> {
         let (stages, arrivals) = match schedule {
             Schedule::Closed { .. } => return None,
@@ -83,7 +84,7 @@ impl Timetable {
 impl Iterator for Timetable {
     type Item = Moment;
 
-    /// `None` once the stages are over.
+    /// The next intended start; `None` after the last stage.
     fn next(&mut self) -> Option<Moment> {
         let position = match self.poisson {
             Some(_) => self.position,
@@ -103,7 +104,7 @@ impl Iterator for Timetable {
     }
 }
 
-/// When the plan itself ends by time: at its stop rule's time or with its stages; `NEVER` otherwise.
+/// When the plan ends by time: at the time of its stop rule or with its stages, otherwise `NEVER`.
 pub fn planned_end(plan: &Plan) -> Moment {
     let by_rule = plan.stop.time.map_or(Moment::NEVER, |time| {
         Moment::ZERO.after(plan.warm_up + time)
@@ -116,18 +117,18 @@ pub fn planned_end(plan: &Plan) -> Moment {
     }
 }
 
-/// Arrivals expected in a whole stage.
+/// The arrivals expected in a whole stage.
 fn expected_within(stage: &Stage) -> f64 {
     (stage.from + stage.to) / 2.0 * stage.duration.as_secs_f64()
 }
 
-/// Seconds into the stage when `count` arrivals are expected to have come: solves from t + k t²/2 = count.
+/// Seconds into the stage when `count` arrivals are expected: the solution of t + k t²/2 = count.
 fn time_of(stage: &Stage, count: f64) -> f64 {
     let slope = (stage.to - stage.from) / stage.duration.as_secs_f64();
     if slope.abs() < 1e-9 {
         return count / stage.from;
     }
-    // The form that loses no digits when the slope is small.
+    // This form loses no digits when the slope is small.
     let root = (stage.from * stage.from + 2.0 * slope * count)
         .max(0.0)
         .sqrt();
@@ -221,11 +222,11 @@ mod tests {
         };
         let moments = seconds(&schedule, 1, 10_000);
         assert_eq!(moments.len(), 2000);
-        // 5 t² arrivals by t in the first stage.
+        // 5 t² arrivals come by t in the first stage.
         assert!((moments[125] - 5.0).abs() < 1e-6);
         assert!((moments[500] - 10.0).abs() < 1e-6);
         assert!((moments[1000] - 15.0).abs() < 1e-6);
-        // 500 - 5 (30 - t)² of the last 500 have come by t.
+        // 500 - 5 (30 - t)² of the last 500 come by t.
         assert!((moments[1500 + 375] - 25.0).abs() < 1e-6);
         assert!(moments.windows(2).all(|pair| pair[0] < pair[1]));
     }

@@ -1,8 +1,9 @@
-//! How far apart the machine's cores are: what it takes a cache line to pass from one of them to another.
+//! Measures how far apart the machine's cores are: the time in which a cache line passes from one
+//! core to another.
 //!
-//! A virtual machine's cores may lie on one chip now and on two a minute later. What runs on two of them, as a
-//! server and its client do, then does the same work at half the speed, so two measurements compare only when
-//! they were taken at the same distance.
+//! The cores of a virtual machine may be on one chip now and on two chips a minute later. A server
+//! and its client then work at half the speed. Two measurements therefore compare only if they were
+//! taken at equal distance.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -12,18 +13,18 @@ use rustix::process::{sched_getaffinity, sched_setaffinity, CpuSet};
 
 use crate::moment::nanoseconds;
 
-/// Passes of one batch: short enough to fit between two interruptions.
+/// Passes of a batch. A batch is short enough to fit between two interruptions.
 const PASSES: u64 = 2_000;
-/// The least of so many batches counts; the others were interrupted.
+/// Batches; the fastest counts, because the others were interrupted.
 const BATCHES: usize = 8;
-/// Cores of a large machine that are tried against the first one.
+/// The most cores that are tried against the first core.
 const MOST_CORES: usize = 8;
-/// Looks at the line before the clock is asked whether to give up.
+/// Reads of the line between two reads of the clock.
 const PATIENCE: u64 = 4_096;
 const MOST_TIME: Duration = Duration::from_millis(500);
 
-/// The time of one pass in nanoseconds between the first core this process may use and the farthest of the others.
-/// `None` with one core, where a thread may not be put on one, or where the cores were too busy to tell.
+/// The time of one pass in nanoseconds between the first allowed core and the farthest other core.
+/// `None` with one core, without permission to pin threads, or if the cores were too busy.
 pub fn nanoseconds_between_cores() -> Option<u64> {
     let allowed = sched_getaffinity(None).ok()?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
@@ -38,7 +39,8 @@ pub fn nanoseconds_between_cores() -> Option<u64> {
         .max()
 }
 
-/// One line that two threads write in turn: the first makes it odd, the second even again.
+/// A cache line that two threads write in turn. The first thread makes the number odd, the second
+/// makes it even.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line {
@@ -46,7 +48,7 @@ struct Line {
 }
 
 impl Line {
-    /// Waits until the other side has written `value`; false when that takes too long.
+    /// Waits until the other thread has written `value`. False: the wait took too long.
     fn await_value(&self, value: u64, given_up: &AtomicBool, until: Instant) -> bool {
         let mut looks = 0u64;
         while self.passes.load(Ordering::Acquire) != value {
@@ -63,7 +65,7 @@ impl Line {
     }
 }
 
-/// Both sides run on threads of their own, so that the caller keeps the cores it has.
+/// Both sides run on new threads, so that the caller keeps its cores.
 fn between(one: usize, other: usize) -> Option<u64> {
     let line = Line::default();
     let given_up = AtomicBool::new(false);
@@ -126,7 +128,7 @@ mod tests {
     fn a_pass_takes_time_and_less_than_a_wake_up() {
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
         let Some(pass) = nanoseconds_between_cores() else {
-            // Another program may hold a core for as long as we wait.
+            // Another program may hold a core all this time.
             return;
         };
         assert!(cores > 1, "one core has no other");

@@ -1,7 +1,8 @@
-//! The driver: carries a plan out on its threads and gathers what came of it.
+//! The driver: runs a plan on its threads and collects the results.
 //!
-//! `run` prepares what all threads share (addresses, rendered bytes), lets them wait for one common
-//! origin, and joins them. All the rest happens in `worker`, one event loop a thread.
+//! `run` prepares the data that all threads share (addresses, rendered bytes), starts the threads
+//! at one common origin, and joins them. The module `worker` does the rest, with one event loop per
+//! thread.
 
 mod cookies;
 mod epoll;
@@ -33,7 +34,7 @@ pub(crate) use epoll::Epoll;
 use prepared::Prepared;
 use worker::Worker;
 
-/// A handle to a run for other threads: ends it, and sees how far it is.
+/// A handle to a run for other threads. The handle ends the run and reads its progress.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     shared: Arc<Shared>,
@@ -52,7 +53,7 @@ impl Control {
         Control::default()
     }
 
-    /// Ends the run at once; what is under way is reported as unfinished.
+    /// Ends the run at once. Requests under way are reported as unfinished.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
@@ -61,7 +62,7 @@ impl Control {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Requests answered and failed so far, warm-up included; a few events behind.
+    /// Requests answered and failed so far, including the warm-up. The numbers lag by a few events.
     pub fn progress(&self) -> (u64, u64) {
         (
             self.shared.completed.load(Ordering::Relaxed),
@@ -69,7 +70,7 @@ impl Control {
         )
     }
 
-    /// Lets the run begin at this wall-clock time rather than at once.
+    /// Lets the run start at this wall-clock time instead of at once.
     pub fn start_at(&self, time: SystemTime) {
         let since = time
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -95,12 +96,14 @@ impl Control {
     }
 }
 
-/// From the call of `run` to the origin: the threads must be waiting by then.
+/// The time from the call of `run` to the origin. The threads must be ready by then.
 const TIME_TO_READY_THREADS: Duration = Duration::from_millis(3);
 
-/// Carries out `plan`. Blocks until it is over; `observer` makes one observer for each thread.
+/// Runs `plan` and blocks until its end. `observer` makes one observer per thread.
 ///
-/// An error means that nothing was sent.
+/// # Errors
+///
+/// The plan cannot be carried out. Nothing was sent.
 pub fn run<O: Observer>(
     plan: &Plan,
     control: &Control,
@@ -159,7 +162,7 @@ pub fn run<O: Observer>(
     })
 }
 
-/// As many threads as asked for, but none without a connection of its own.
+/// The number of threads: as requested, but each thread has at least one connection.
 fn threads(plan: &Plan) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = plan.threads.unwrap_or(match plan.schedule {
@@ -169,12 +172,12 @@ fn threads(plan: &Plan) -> usize {
     wanted.clamp(1, plan.most_at_once())
 }
 
-/// Threads that an open loop is worth: each further one is another that may have to wait for a core, which a
-/// server on this machine wants too.
+/// The number of threads for an open loop. A further thread may have to wait for a core, which a
+/// server on this machine wants, too.
 fn threads_for_rate(plan: &Plan) -> usize {
     let secure = plan.requests.iter().any(|request| request.endpoint.tls);
     if secure {
-        // What a handshake costs is beyond any rule of thumb.
+        // No rule of thumb covers the cost of TLS handshakes.
         return usize::MAX;
     }
     let calls = plan.sessions.iter().map(|session| session.calls());
@@ -182,8 +185,9 @@ fn threads_for_rate(plan: &Plan) -> usize {
     (plan.schedule.highest_rate() * calls as f64 / RATE_A_THREAD).ceil() as usize
 }
 
-/// Requests a second that one thread sends with a fifth of a core or so, and on time.
+/// Requests per second that one thread sends on time with about a fifth of a core.
 const RATE_A_THREAD: f64 = 25_000.0;
 
-/// Fewer than these are served cheaper by one thread, which then finds more of them ready at once.
+/// One thread serves fewer connections than this at lower cost, because it finds more of them ready
+/// at once.
 const CONNECTIONS_A_THREAD: usize = 64;

@@ -1,5 +1,5 @@
-//! What a running measurement shows while it runs: each thread publishes the latest interval now and
-//! then, and whoever draws takes it. Nothing here slows the event loop when nobody watches.
+//! The live view of a running measurement. Each thread publishes its latest interval now and then,
+//! and the drawing thread takes it. Without a viewer nothing slows the event loop.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -11,13 +11,13 @@ use crate::moment::Moment;
 use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
 use crate::recorder::Recorder;
 
-/// Collects what threads publish; one for a run.
+/// Collects what the threads publish; one window per run.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     shared: Arc<Mutex<Glance>>,
 }
 
-/// What happened since the last look.
+/// The events since the last look.
 #[derive(Clone, Debug, Default)]
 pub struct Glance {
     pub completed: u64,
@@ -32,7 +32,7 @@ impl Window {
         Window::default()
     }
 
-    /// What was published since the last call.
+    /// Takes everything published since the last call.
     pub fn take(&self) -> Glance {
         match self.shared.lock() {
             Ok(mut shared) => std::mem::take(&mut shared),
@@ -40,7 +40,8 @@ impl Window {
         }
     }
 
-    /// Adds to what waits to be taken; when somebody else is at it, keeps `part` for the next time.
+    /// Adds `part` to the published events. While another thread holds the lock, `part` waits for
+    /// the next call.
     fn publish(&self, part: &mut Glance) {
         let mut shared = match self.shared.try_lock() {
             Ok(shared) => shared,
@@ -60,7 +61,7 @@ impl Window {
     }
 }
 
-/// A recorder whose latest interval can be looked at when there is a window.
+/// A recorder with a window on its latest interval.
 pub struct Watched {
     pub recorder: Recorder,
     window: Option<(Window, Glance)>,

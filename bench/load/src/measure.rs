@@ -1,4 +1,5 @@
-//! A whole native measurement: ceiling, run, record, verdict. `mehari bench` and `mehari compare` call it.
+//! A whole native measurement: ceiling, run, record, verdict. `mehari bench` and `mehari compare`
+//! call it.
 
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -18,15 +19,19 @@ use crate::recorder::Recorder;
 use crate::verdict::{self, ceiling, counters::Counters};
 use crate::words;
 
-/// What to do around the run itself.
+/// The steps around the run itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurement {
-    /// Measure what the generator can do at most, by a responder of its own, before the run.
+    /// Whether to measure the generator's own limit before the run, with a built-in responder.
     pub ceiling: bool,
 }
 
-/// Runs `plan` and answers its record, verdict included. `each_tick` sees the parts of all threads as
-/// they are published, for a live view. An error means that nothing was sent.
+/// Runs `plan` and returns its record with the verdict. `each_tick` receives the parts of all
+/// threads as they are published, for a live view.
+///
+/// # Errors
+///
+/// The plan cannot be carried out. Nothing was sent.
 pub fn measure(
     plan: &Plan,
     control: &Control,
@@ -105,7 +110,7 @@ fn record(plan: &Plan, outcome: &Outcome<Watched>) -> Record {
     record
 }
 
-/// What a reader of a VALID verdict should know was not checked.
+/// Notes which check a VALID verdict does not include.
 fn note_ceiling(record: &mut Record, plan: &Plan, measurement: Measurement) {
     if let Some(what) = ceiling::beyond(plan).filter(|_| measurement.ceiling) {
         record.verdict.note(format!(
@@ -114,7 +119,7 @@ fn note_ceiling(record: &mut Record, plan: &Plan, measurement: Measurement) {
     }
 }
 
-/// How far apart the cores were, and whether that changed.
+/// Notes the distance of the cores and its change.
 fn note_crossing(record: &mut Record, measured: [Option<u64>; 2]) {
     let Some(machine) = record.machines.first_mut() else {
         return;
@@ -133,7 +138,7 @@ fn note_crossing(record: &mut Record, measured: [Option<u64>; 2]) {
     }
 }
 
-/// Which address a name was loaded at.
+/// Notes the address used for each host name.
 fn note_addresses(record: &mut Record, addresses: &[Address]) {
     if addresses.is_empty() {
         return;
@@ -157,7 +162,7 @@ fn note_addresses(record: &mut Record, addresses: &[Address]) {
     }
 }
 
-/// The first reason of each class of failure.
+/// Notes the first reason of each failure class.
 fn note_troubles(record: &mut Record, outcome: &Outcome<Watched>) {
     for kind in FailureKind::ALL {
         let mut parts = outcome
@@ -234,7 +239,7 @@ fn durations(plan: &Plan, outcome: &Outcome<Watched>) -> mehari_record::Duration
     let planned_end = crate::arrivals::planned_end(plan);
     let end = match planned_end < ended {
         true => planned_end,
-        // Ended by its number, or by a stop before its time.
+        // The number of requests ended the run, or a stop did so before its time.
         false if outcome.interrupted => ended,
         false => last,
     };
@@ -263,7 +268,7 @@ fn cost(outcome: &Outcome<Watched>) -> mehari_record::GeneratorCost {
     }
 }
 
-/// The most memory the process ever had resident.
+/// The largest resident memory of the process.
 fn peak_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,11 +1,11 @@
-//! Time as the engine counts it: whole nanoseconds on the monotonic clock since the run's origin.
-//! Every thread of a run shares one origin, so moments of different threads can be compared.
+//! The engine's time: whole nanoseconds on the monotonic clock since the run's origin. All threads
+//! of a run share one origin, so that moments of different threads compare.
 
 use std::time::Duration;
 
 use rustix::time::{clock_gettime, ClockId};
 
-/// Nanoseconds since the run's origin, the instant the plan calls zero.
+/// Nanoseconds since the run's origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
 
@@ -13,12 +13,12 @@ impl Moment {
     pub const ZERO: Moment = Moment(0);
     pub const NEVER: Moment = Moment(u64::MAX);
 
-    /// Nanoseconds from `earlier` to `self`, zero when `earlier` is in fact later.
+    /// Nanoseconds from `earlier` to `self`; 0 if `earlier` is later.
     pub fn since(self, earlier: Moment) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The moment `duration` later; stays `NEVER` rather than wrapping.
+    /// The moment `duration` later; at most `NEVER`.
     pub fn after(self, duration: Duration) -> Moment {
         Moment(self.0.saturating_add(nanoseconds(duration)))
     }
@@ -37,7 +37,7 @@ pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Reads moments. `now` before the origin answers zero.
+/// A clock that reads moments. Before the origin, `now` returns zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: u64,
@@ -55,7 +55,7 @@ impl Clock {
         Moment(monotonic().saturating_sub(self.origin))
     }
 
-    /// How long until the origin; zero once it has passed.
+    /// The time until the origin; zero after the origin.
     pub fn until_origin(&self) -> Duration {
         Duration::from_nanos(self.origin.saturating_sub(monotonic()))
     }

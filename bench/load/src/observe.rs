@@ -1,30 +1,31 @@
-//! What the driver tells about each connection and request, and to whom.
+//! The interface between the driver and the observers of connections and requests.
 //!
-//! One observer per thread, called from the event loop without dynamic dispatch: what an observer
-//! does not ask for costs nothing. Nothing here is kept by the driver; memory is the observer's choice.
+//! Each thread has one observer. The event loop calls the observer without dynamic dispatch, so
+//! that unused callbacks cost nothing. The driver keeps nothing; the memory is the observer's
+//! choice.
 
 use std::fmt;
 use std::time::SystemTime;
 
 use crate::moment::Moment;
 
-/// How a connection came to be.
+/// The moments of a connection's opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectTimes {
     pub begun: Moment,
-    /// The TCP handshake was seen to be done.
+    /// The TCP handshake was found complete.
     pub established: Moment,
-    /// The TLS handshake was done; equal to `established` without TLS.
+    /// The TLS handshake was complete; equal to `established` without TLS.
     pub secured: Moment,
 }
 
-/// The facts of a TLS connection, for reports.
+/// The properties of a TLS connection, for reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsFacts {
     pub version: String,
     pub cipher: String,
     pub key_exchange: String,
-    /// Of the certificate's public key; 0 when not known.
+    /// Bits of the certificate's public key; 0 if not known.
     pub peer_key_bits: u32,
     pub cipher_bits: u32,
 }
@@ -37,7 +38,7 @@ pub struct Connected<'a> {
     pub tls: Option<&'a TlsFacts>,
 }
 
-/// Which exchange a piece of a response belongs to.
+/// The exchange of a piece of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     pub request: usize,
@@ -52,35 +53,37 @@ pub struct Sample {
     /// Index into the plan's requests.
     pub request: usize,
     pub connection: u64,
-    /// How many requests this connection had carried before: 0 is its first.
+    /// Requests that this connection carried before.
     pub calls_before: u32,
-    /// When the plan wanted it.
+    /// The planned start.
     pub intended: Moment,
-    /// When the plan let it: later than `intended` by the wait for a free connection.
+    /// When the plan permitted the start. The wait for a free connection delays this moment after
+    /// `intended`.
     pub permitted: Moment,
-    /// When the driver took it up. `begun - permitted` is the generator's own lateness.
+    /// When the driver started the request. `begun - permitted` is the generator's own delay.
     pub begun: Moment,
-    /// Present when the connection was opened for this request.
+    /// Present if the connection was opened for this request.
     pub connect: Option<ConnectTimes>,
-    /// The first byte was handed to the kernel.
+    /// When the kernel got the first byte.
     pub write_begun: Moment,
-    /// The last byte was handed to the kernel.
+    /// When the kernel got the last byte.
     pub written: Moment,
-    /// When the first and the last byte came, by the kernel's stamps where there are some.
+    /// When the first and the last byte arrived, by the kernel's stamps if there are any.
     pub first_byte: Moment,
     pub done: Moment,
-    /// When the last byte was read: `read - done` is the generator's own lateness, in no time below.
+    /// When the last byte was read. `read - done` is the generator's own delay; no time below
+    /// includes it.
     pub read: Moment,
     pub status: u16,
     pub sent_bytes: u64,
     pub head_bytes: u64,
-    /// Content, without chunk framing.
+    /// Bytes of content without chunk framing.
     pub body_bytes: u64,
-    /// What is neither head nor content: chunk framing and trailers.
+    /// Bytes of chunk framing and trailers.
     pub framing_bytes: u64,
     /// The connection stays open for further requests.
     pub kept_alive: bool,
-    /// Intended after the warm-up.
+    /// The planned start lies after the warm-up.
     pub measured: bool,
 }
 
@@ -90,28 +93,28 @@ impl Sample {
         self.done.since(self.intended)
     }
 
-    /// Service time in nanoseconds: from the first byte written to the last received.
+    /// Service time in nanoseconds: from the first byte written to the last byte received.
     pub fn service(&self) -> u64 {
         self.done.since(self.write_begun)
     }
 
-    /// Nanoseconds it waited because all permitted connections were busy.
+    /// Nanoseconds of waiting because all permitted connections were busy.
     pub fn busy_lag(&self) -> u64 {
         self.permitted.since(self.intended)
     }
 
-    /// Nanoseconds the whole answer lay in the kernel before it was read.
+    /// Nanoseconds that the complete answer waited in the kernel.
     pub fn read_lag(&self) -> u64 {
         self.read.since(self.done)
     }
 
-    /// Nanoseconds the generator was late by its own fault.
+    /// Nanoseconds of the generator's own delay.
     pub fn client_lag(&self) -> u64 {
         self.begun.since(self.permitted)
     }
 }
 
-/// One request that was planned and not answered.
+/// A planned request without an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
     pub request: usize,
@@ -119,20 +122,20 @@ pub struct Failure {
     pub calls_before: u32,
     pub intended: Moment,
     pub permitted: Moment,
-    /// `NEVER` when it had not been taken up.
+    /// `NEVER` if the request was not started.
     pub begun: Moment,
     pub connect: Option<ConnectTimes>,
-    /// `NEVER` when no byte was handed to the kernel.
+    /// `NEVER` if the kernel got no byte.
     pub write_begun: Moment,
-    /// `NEVER` when not all of it was.
+    /// `NEVER` if the kernel did not get all bytes.
     pub written: Moment,
-    /// `NEVER` when none came.
+    /// `NEVER` if no byte arrived.
     pub first_byte: Moment,
     pub at: Moment,
     pub kind: FailureKind,
-    /// The system's error number, where there is one.
+    /// The system's error number, if there is one.
     pub system_error: Option<i32>,
-    /// 0 when no head had come.
+    /// 0 if no head arrived.
     pub status: u16,
     pub sent_bytes: u64,
     pub head_bytes: u64,
@@ -141,20 +144,20 @@ pub struct Failure {
     pub measured: bool,
 }
 
-/// Why a request was not answered; the classes are disjoint.
+/// Why a request was not answered. The classes are disjoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FailureKind {
-    /// No connection came about: refused, unreachable.
+    /// No connection was made: refused or unreachable.
     Connect,
     /// The TLS handshake failed.
     Tls,
-    /// No answer within the time-out.
+    /// No answer came within the time-out.
     TimeOut,
     /// The server reset the connection, or closed it before any byte of the response.
     Reset,
     /// The response ended before its announced length.
     ShortBody,
-    /// What came is not HTTP.
+    /// The bytes received are not HTTP.
     BadResponse,
     /// No local port or address was free.
     NoPort,
@@ -162,7 +165,7 @@ pub enum FailureKind {
     NoDescriptor,
     /// Another error of the system.
     Other,
-    /// Still under way when the run ended: not an error, but not an answer either.
+    /// The request was under way when the run ended: neither an error nor an answer.
     Unfinished,
 }
 
@@ -180,7 +183,7 @@ impl FailureKind {
         FailureKind::Unfinished,
     ];
 
-    /// The words of reports and the keys of records.
+    /// The name in reports and records.
     pub fn name(self) -> &'static str {
         match self {
             FailureKind::Connect => "connect",
@@ -203,11 +206,11 @@ pub struct Closed {
     pub connection: u64,
     pub times: ConnectTimes,
     pub at: Moment,
-    /// Requests answered on it.
+    /// Requests answered on this connection.
     pub answered: u32,
 }
 
-/// The end of one run of a session.
+/// The end of one session run.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionEnd {
     pub session: usize,
@@ -221,38 +224,39 @@ pub struct SessionEnd {
     pub measured: bool,
 }
 
-/// Receives everything, on its own thread. Only `completed` and `failed` must be written.
+/// Receives all events of its own thread. An implementation must have `completed` and `failed`.
 pub trait Observer: Send {
-    /// Whether `written` is to be read from the clock after the write (20 ns), or may equal `write_begun`.
+    /// Whether `written` comes from a clock read after the write (20 ns). Otherwise it may equal
+    /// `write_begun`.
     const WRITE_TIMES: bool = true;
 
-    /// Whether `connected` is to be told the facts of TLS.
+    /// Whether `connected` gets the properties of TLS.
     const TLS_FACTS: bool = true;
 
-    /// Before the first request; `origin` is the wall-clock time of the moment zero.
+    /// Called before the first request. `origin` is the wall-clock time of the moment zero.
     fn begins(&mut self, _origin: SystemTime) {}
-    /// A connect was issued; a descriptor was available for it.
+    /// Called when a connect was issued. A descriptor was available.
     fn connecting(&mut self, _connection: u64, _at: Moment) {}
     fn connected(&mut self, _connected: &Connected<'_>) {}
-    /// The last byte of a request went out.
+    /// The last byte of a request was sent.
     fn sent(&mut self, _exchange: &Exchange, _bytes: u64) {}
-    /// Whether `head` is to be called; asked only where a head costs something to make (HTTP/2).
+    /// Whether `head` is called. Only HTTP/2 asks this, because making a head there costs time.
     fn wants_head(&self) -> bool {
         true
     }
-    /// The whole head of a final response, with its blank line.
+    /// The whole head of a final response with its blank line.
     fn head(&mut self, _exchange: &Exchange, _head: &[u8]) {}
-    /// A piece of content, without framing.
+    /// A piece of content without framing.
     fn body(&mut self, _exchange: &Exchange, _piece: &[u8]) {}
     fn completed(&mut self, sample: &Sample);
     fn failed(&mut self, failure: &Failure);
-    /// In words, why something of this class failed; comes before the failures it caused.
+    /// The reason of a failure in words, before the failures themselves.
     fn trouble(&mut self, _kind: FailureKind, _why: &dyn fmt::Display) {}
     fn closed(&mut self, _closed: &Closed) {}
     fn session_ended(&mut self, _end: &SessionEnd) {}
     /// Called about every `Plan::tick`, and once at the end.
     fn tick(&mut self, _now: Moment) {}
-    /// Answer true to end the run now (ab gives up after ten failures).
+    /// Whether to end the run now. For example, ab gives up after ten failures.
     fn gives_up(&self) -> bool {
         false
     }

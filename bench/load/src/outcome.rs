@@ -1,4 +1,4 @@
-//! What a run came to, apart from what the observers kept.
+//! The result of a run, apart from the observers' own data.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,33 +8,33 @@ use crate::moment::Moment;
 /// A finished run.
 #[derive(Debug)]
 pub struct Outcome<O> {
-    /// One for each thread, in order.
+    /// The outcomes of the threads, in order.
     pub threads: Vec<ThreadOutcome<O>>,
-    /// What the names of the URLs came to; nothing for addresses given as such.
+    /// The addresses of the URLs' host names; empty if the URLs hold addresses.
     pub addresses: Vec<Address>,
     /// Wall-clock time of the origin.
     pub began: SystemTime,
-    /// From the origin to the end of the last thread.
+    /// The time from the origin to the end of the last thread.
     pub elapsed: Duration,
-    /// The run was ended by `Control::stop` or an observer that gave up.
+    /// `Control::stop` or an observer ended the run early.
     pub interrupted: bool,
 }
 
-/// What one thread did.
+/// The result of one thread.
 #[derive(Debug)]
 pub struct ThreadOutcome<O> {
     pub observer: O,
     pub totals: Totals,
     pub cpu_user: Duration,
     pub cpu_system: Duration,
-    /// Time it was ready to run and did not (schedstat, second field).
+    /// Time that the thread was ready and did not run (schedstat, second field).
     pub run_queue_delay: Duration,
-    /// Times it was taken off its core.
+    /// How often the thread lost its core.
     pub preemptions: u64,
     pub ended: Moment,
 }
 
-/// Counts over the whole run, warm-up included.
+/// Counts over the whole run, including the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub planned: u64,
@@ -47,7 +47,7 @@ pub struct Totals {
     pub most_under_way: u64,
     pub sent_bytes: u64,
     pub received_bytes: u64,
-    /// Times a further source address had to be taken because ports ran out.
+    /// How often a further source address was needed because ports ran out.
     pub source_changes: u64,
 }
 
@@ -66,7 +66,7 @@ impl Totals {
 }
 
 impl<O> Outcome<O> {
-    /// The counts of all threads; the maxima are added, which is exact only with one thread.
+    /// The counts of all threads. The sums of the maxima are exact with one thread only.
     pub fn totals(&self) -> Totals {
         let mut all = Totals::default();
         for thread in &self.threads {
@@ -75,14 +75,14 @@ impl<O> Outcome<O> {
         all
     }
 
-    /// User plus system time of the driver's threads.
+    /// User and system time of the driver's threads.
     pub fn cpu(&self) -> Duration {
         self.threads.iter().map(ThreadOutcome::cpu).sum()
     }
 }
 
 impl<O> ThreadOutcome<O> {
-    /// User plus system time.
+    /// User and system time.
     pub fn cpu(&self) -> Duration {
         self.cpu_user + self.cpu_system
     }

@@ -1,5 +1,5 @@
-//! What to do: requests, schedule, stop rule, connection. Built by the commands, checked here once,
-//! then only read by the driver's threads.
+//! The plan of a load: requests, schedule, stop rule, connection. A command builds the plan, this
+//! module checks it once, and the driver's threads only read it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::plan_error::PlanError;
 use crate::request::Request;
 use crate::session::Session;
 
-/// A whole load: every mode is a value of this type.
+/// A whole load. Every mode is a value of this type.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub requests: Vec<Request>,
@@ -18,10 +18,10 @@ pub struct Plan {
     pub pick: Pick,
     pub schedule: Schedule,
     pub stop: Stop,
-    /// What is intended before this time is sent but not counted.
+    /// Requests intended before this time are sent but not counted.
     pub warm_up: Duration,
-    /// How long to wait, after the last request was planned, for what is under way.
-    /// `None`: the time-out of a request.
+    /// How long the run waits for requests under way after the last planned request; `None`: the
+    /// time-out of a request.
     pub drain: Option<Duration>,
     pub connection: Connection,
     /// `None`: chosen from the cores and the connections.
@@ -31,28 +31,28 @@ pub struct Plan {
     pub tick: Duration,
 }
 
-/// Which request (or session) comes next.
+/// How the next request or session is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// By weight, from the plan's seed.
+    /// By weight, with the plan's seed.
     Random,
-    /// One after the other, beginning again; thread k of n begins with the k-th and takes each n-th.
+    /// In order and repeatedly. Thread k of n starts with the k-th request and takes each n-th.
     InOrder,
 }
 
 #[derive(Clone, Debug)]
 pub enum Schedule {
-    /// So many users, each beginning its next request when the one before is answered.
+    /// A number of users. Each user sends its next request after the answer to the last.
     Closed { connections: usize },
-    /// Arrivals by the clock whatever the server does.
+    /// Arrivals by the clock, regardless of the server.
     Open {
-        /// Arrivals a second.
+        /// Arrivals per second.
         rate: f64,
         arrivals: Arrivals,
-        /// More than this are never under way at once; what arrives meanwhile waits and its wait counts.
+        /// The most requests under way. Later arrivals wait, and their wait counts.
         most_connections: usize,
     },
-    /// Open as well, its rate following the stages, which also end it.
+    /// An open loop whose rate follows the stages and which ends with the last stage.
     Stages {
         stages: Vec<Stage>,
         arrivals: Arrivals,
@@ -61,7 +61,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// Arrivals a second at the most; nothing where users set the pace.
+    /// The highest rate in arrivals per second; 0 if users set the pace.
     pub fn highest_rate(&self) -> f64 {
         match self {
             Schedule::Closed { .. } => 0.0,
@@ -80,7 +80,7 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// The rate moves in a straight line from `from` to `to` (arrivals a second) within `duration`.
+/// A stage: the rate moves linearly from `from` to `to` (arrivals per second) within `duration`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     pub duration: Duration,
@@ -88,10 +88,10 @@ pub struct Stage {
     pub to: f64,
 }
 
-/// Whichever comes first ends the planning of requests. Warm-up counts for neither.
+/// The first of these limits ends the planning. Neither limit includes the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// Arrivals (requests, or sessions).
+    /// Arrivals: requests or sessions.
     pub arrivals: Option<u64>,
     pub time: Option<Duration>,
 }
@@ -115,17 +115,17 @@ impl Stop {
 /// How connections are made and kept.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Use a connection again when the response permits it.
+    /// Reuse a connection if the response permits it.
     pub keep_alive: bool,
-    /// Close with a reset (no TIME_WAIT on our side).
+    /// Close with a reset, so that the client keeps no TIME_WAIT.
     pub close_with_reset: bool,
-    /// Streams at once on an HTTP/2 connection; `None`: HTTP/1.
+    /// Concurrent streams on an HTTP/2 connection; `None`: HTTP/1.
     pub http2_streams: Option<usize>,
     pub tls: Arc<TlsPolicy>,
     pub sources: Sources,
-    /// Bytes a second the client takes, made so that the server feels it.
+    /// Bytes per second that the client reads. The server notices the slow client.
     pub throttle: Option<u64>,
-    /// From the begin of a request, its connect included, to its last byte.
+    /// The time from the start of a request, including its connect, to its last byte.
     pub timeout: Duration,
     pub receive_buffer: Option<usize>,
     pub send_buffer: Option<usize>,
@@ -147,27 +147,27 @@ impl Default for Connection {
     }
 }
 
-/// Where connections come from.
+/// The source addresses of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// The system's choice; further loopback addresses when the ports of a loopback one run out.
+    /// The system's choice. Further loopback addresses are used when the ports of one run out.
     Automatic,
-    /// These, in turn.
+    /// These addresses in turn.
     Fixed(Vec<IpAddr>),
 }
 
-/// What TLS connections demand.
+/// The requirements of TLS connections.
 #[derive(Clone, Debug, Default)]
 pub struct TlsPolicy {
     /// Accept any certificate.
     pub insecure: bool,
-    /// PEM files of the authorities to trust; empty: the system's.
+    /// PEM files of the trusted authorities; empty: the system's authorities.
     pub authorities: Vec<std::path::PathBuf>,
-    /// PEM files of the certificate chain and the key shown to the server.
+    /// PEM files of the client's certificate chain and key.
     pub identity: Option<(std::path::PathBuf, std::path::PathBuf)>,
-    /// Name sent and verified in place of the URL's host.
+    /// The server name to send and verify instead of the URL's host.
     pub server_name: Option<String>,
-    /// Do not send the name at all.
+    /// Do not send a server name.
     pub no_server_name: bool,
     /// Make a full handshake on each connection.
     pub no_resumption: bool,
@@ -200,7 +200,7 @@ impl Plan {
         }
     }
 
-    /// Most arrivals under way at once.
+    /// The most arrivals under way at once.
     pub fn most_at_once(&self) -> usize {
         match &self.schedule {
             Schedule::Closed { connections } => *connections,
@@ -213,7 +213,11 @@ impl Plan {
         }
     }
 
-    /// The first thing that makes this plan impossible, in words for its author.
+    /// Checks the plan.
+    ///
+    /// # Errors
+    ///
+    /// The first reason why the plan cannot be carried out.
     pub fn check(&self) -> Result<(), PlanError> {
         let refuse = |why: &str| Err(PlanError::new(why));
         if self.requests.is_empty() {

@@ -1,8 +1,8 @@
-//! Why a plan cannot be carried out. Whatever a plan is made of says so in these words.
+//! The error of an impossible plan. All parts of a plan report their errors with it.
 
 use std::fmt;
 
-/// Why a plan cannot be carried out: one line for its author. No load was sent.
+/// The reason why a plan cannot be carried out, in one line for its author. No load was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError(String);
 

@@ -1,4 +1,5 @@
-//! A small seeded generator (SplitMix64), so that a plan can be repeated exactly.
+//! A small seeded generator (SplitMix64), so that a plan can be repeated exactly. Another version
+//! of a library could draw other numbers.
 
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -18,14 +19,14 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Uniform in 0..limit; `limit` must not be 0.
+    /// A uniform number in 0..limit. `limit` must not be 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// Exponential with mean 1.
+    /// An exponential number with mean 1.
     pub fn exponential(&mut self) -> f64 {
-        // 53 random bits plus one half: never 0, never 1.
+        // 53 random bits plus one half: never 0 and never 1.
         let uniform = ((self.draw() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         -uniform.ln()
     }

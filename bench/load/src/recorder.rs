@@ -1,4 +1,5 @@
-//! The observer of the native command: everything a record holds, constant in size however long the run.
+//! The observer of the native command. It collects everything that a record holds, in constant
+//! memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,15 +10,15 @@ use mehari_record::{Event, Latency, Timeline};
 use crate::moment::Moment;
 use crate::observe::{Connected, Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
 
-/// One thread's part of a record. Only what was intended after the warm-up is in it.
+/// One thread's part of a record. It holds requests intended after the warm-up only.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     /// Answered requests, from the intended start.
     pub response: Latency,
-    /// Answered requests, from the first byte written to the last received.
+    /// Answered requests, from the first byte written to the last byte received.
     pub service: Latency,
     pub response_of_errors: Latency,
-    /// How long what failed or was unfinished had been waited for.
+    /// The waiting times of failed and unfinished requests.
     pub unended: Latency,
     pub connect: Latency,
     pub first_byte: Latency,
@@ -37,18 +38,18 @@ pub struct Recorder {
     pub sessions_incomplete: u64,
     /// The end of the last measured request.
     pub last_done: Moment,
-    /// Requests taken up, and answered, before the end of the window.
+    /// Requests started and answered before the end of the window.
     pub begun_in_window: u64,
     pub done_in_window: u64,
-    /// The first reason of each class of failure, in words.
+    /// The first reason of each failure class in words.
     pub troubles: BTreeMap<FailureKind, String>,
-    /// Value of the first `Server` field.
+    /// The value of the first `Server` field.
     pub server: String,
     window_end: Moment,
     origin_unix_us: u64,
 }
 
-/// Lags are nearly always nothing: zeros are counted aside and joined at the end.
+/// Delays. Most delays are zero, so that zeros are counted apart and joined at the end.
 #[derive(Clone, Debug, Default)]
 pub struct Lags {
     some: Latency,
@@ -63,7 +64,7 @@ impl Lags {
         }
     }
 
-    /// All lags; those of zero count as 1 ns.
+    /// All delays. A delay of zero counts as 1 ns.
     pub fn latency(&self) -> Latency {
         let mut all = self.some.clone();
         all.saturating_record_n(1, self.none);
@@ -72,7 +73,8 @@ impl Lags {
 }
 
 impl Recorder {
-    /// `window_end`: what ends later was not answered within the measured time; `NEVER` without such an end.
+    /// An empty recorder. A request that ends after `window_end` was not answered within the
+    /// measured time.
     pub fn new(window_end: Moment) -> Recorder {
         Recorder {
             response: Latency::new(),

@@ -1,4 +1,4 @@
-//! The native report: a record as a page of text, the trustworthy first.
+//! The native report: a record as a page of text, with the verdict first.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ const PERCENTILES: [(f64, &str); 5] = [
     (99.99, "p99.99"),
 ];
 
-/// The whole report, with its last line end.
+/// The whole report with its last line end.
 pub fn text(record: &Record) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -54,7 +54,7 @@ fn heading(record: &Record) -> String {
     text + "\n"
 }
 
-/// What the names of the URLs came to.
+/// The addresses of the URLs' host names.
 fn addresses(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     let found = record.plan.other.get("addresses");
     let pairs = found.and_then(|value| value.as_object());
@@ -165,7 +165,7 @@ fn row(text: &mut String, name: &str, latency: &Latency, unended: &Latency) {
     let _ = writeln!(text, "{:>11}", format!("{mark}{}", duration(all.max())));
 }
 
-/// Why requests began later than intended, and how late answers were read.
+/// Why requests started later than intended, and how late answers were read.
 fn lags(record: &Record) -> String {
     let mut text = String::new();
     let rows = [

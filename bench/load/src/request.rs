@@ -1,27 +1,27 @@
-//! A request, rendered beforehand: the driver only copies its bytes to the socket.
-//! The native command builds requests with `Builder`; the compatible fronts bring their own bytes.
+//! A request rendered beforehand: the driver only copies its bytes to the socket. The native
+//! command builds requests with `Builder`. The compatible commands bring their own bytes.
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
 use crate::plan_error::PlanError;
 use crate::url::{Endpoint, Url};
 
-/// One request ready to be sent, any number of times.
+/// A request that can be sent any number of times.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub endpoint: Endpoint,
-    /// The HTTP/1 head up to and without the blank line that ends it.
+    /// The HTTP/1 head without the blank line that ends it.
     pub head: Vec<u8>,
     pub body: Vec<u8>,
-    /// The response has no body whatever its head says (HEAD).
+    /// The response has no body regardless of its head (HEAD).
     pub bodiless_response: bool,
-    /// Share of this request among the others of its plan when one is picked at random.
+    /// The weight of this request when requests are chosen at random.
     pub weight: u32,
-    /// What an HTTP/2 connection sends in place of `head`.
+    /// The fields that an HTTP/2 connection sends instead of `head`.
     pub fields: Fields,
 }
 
-/// The request as HTTP/2 says it; names in lower case, without connection fields.
+/// The request for HTTP/2: names in lower case, without connection fields.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     pub method: String,
@@ -31,13 +31,13 @@ pub struct Fields {
 }
 
 impl Request {
-    /// A plain GET of an URL.
+    /// A plain GET request for a URL.
     pub fn get(url: &str) -> Result<Request, PlanError> {
         Builder::default().build(&Url::parse(url)?)
     }
 
-    /// A request from bytes rendered elsewhere: `head` holds the request line and the fields,
-    /// each line with its CRLF, without the empty line.
+    /// A request from bytes rendered elsewhere. `head` holds the request line and the field lines,
+    /// each with its CRLF, without the empty line.
     pub fn raw(
         endpoint: Endpoint,
         head: Vec<u8>,
@@ -54,7 +54,7 @@ impl Request {
         }
     }
 
-    /// The path and query of its request line; `/` when the line has none.
+    /// The path and query of the request line; `/` if the line has none.
     pub fn path(&self) -> String {
         let mut words = self.head.split(|byte| matches!(byte, b' ' | b'\r'));
         let path = words
@@ -67,13 +67,14 @@ impl Request {
         }
     }
 
-    /// All bytes of the request for an HTTP/1 connection, with `extra` field lines (each with CRLF).
+    /// All bytes of the request for an HTTP/1 connection, with `extra` field lines (each with
+    /// CRLF).
     pub fn bytes(&self, extra: &[u8]) -> Vec<u8> {
         [&self.head, extra, b"\r\n", &self.body].concat()
     }
 }
 
-/// What the requests of one native command have in common.
+/// The common properties of one native command's requests.
 #[derive(Clone, Debug)]
 pub struct Builder {
     pub method: String,
@@ -175,7 +176,7 @@ impl Builder {
     }
 }
 
-/// Whether the user's field `name` takes the place of our own field `known`.
+/// Whether the user's field `name` replaces the generated field `known`.
 fn replaces(name: &str, known: &str) -> bool {
     [
         "host",

@@ -1,7 +1,7 @@
-//! Reads HTTP/1 responses from whatever pieces the socket gives: strict about framing, blind to the rest.
+//! Reads HTTP/1 responses from the pieces that the socket delivers (RFC 9112 sections 4, 6 and 7).
 //!
-//! RFC 9112 sections 4, 6 and 7. Nothing is stored but an incomplete head; content is only counted
-//! and shown to a `Listener`. What breaks the framing is a `Fault`, never a guess.
+//! The reader is strict about framing and ignores other fields. It stores an incomplete head only.
+//! Content is counted and passed to a `Listener`. Invalid framing is a `Fault`, never a guess.
 
 mod chunked;
 mod head;
@@ -9,10 +9,10 @@ mod head;
 use chunked::Chunks;
 pub use head::Head;
 
-/// A head larger than this is not a response but an accident.
+/// The largest head in bytes. A larger head is a fault.
 pub const LARGEST_HEAD: usize = 64 * 1024;
 
-/// Sees the parts of a response as they pass.
+/// Receives the parts of a response as they arrive.
 pub trait Listener {
     fn head(&mut self, head: &Head, bytes: &[u8]);
     fn body(&mut self, piece: &[u8]);
@@ -40,14 +40,14 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// What a response was, once complete (or how far it came).
+/// The properties of a response, complete or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub status: u16,
     pub head_bytes: u64,
     pub body_bytes: u64,
     pub framing_bytes: u64,
-    /// The server lets the connection be used again.
+    /// The server allows the connection to be used again.
     pub persistent: bool,
 }
 
@@ -59,17 +59,17 @@ enum State {
     UntilClose,
 }
 
-/// One connection's reader; `begin` readies it for each response.
+/// One connection's reader. `begin` prepares the reader for each response.
 #[derive(Debug)]
 pub struct Reader {
     state: State,
     bodiless: bool,
-    /// The head so far, when it did not come in one piece.
+    /// The head so far, if it arrives in pieces.
     carry: Vec<u8>,
     facts: Facts,
 }
 
-/// How far `feed` came.
+/// The progress of `feed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub consumed: usize,
@@ -86,7 +86,7 @@ impl Reader {
         }
     }
 
-    /// Readies for the response to one request; `bodiless` for HEAD.
+    /// Prepares the reader for the response to one request. `bodiless` is for HEAD.
     pub fn begin(&mut self, bodiless: bool) {
         self.state = State::Head;
         self.bodiless = bodiless;
@@ -98,7 +98,11 @@ impl Reader {
         &self.facts
     }
 
-    /// Takes bytes until the response is complete or they are used up.
+    /// Takes bytes until the response is complete or the bytes are used up.
+    ///
+    /// # Errors
+    ///
+    /// The fault in the response's framing.
     pub fn feed(&mut self, input: &[u8], listener: &mut impl Listener) -> Result<Progress, Fault> {
         let mut consumed = 0;
         if let State::Head = self.state {
@@ -153,17 +157,17 @@ impl Reader {
         }
     }
 
-    /// The connection ended: whether that completes the response under way.
+    /// Handles the end of the connection. Returns whether the end completes the response.
     pub fn end(&mut self) -> bool {
         matches!(self.state, State::UntilClose)
     }
 
-    /// Whether any byte of the response has come.
+    /// Whether any byte of the response has arrived.
     pub fn has_begun(&self) -> bool {
         !self.carry.is_empty() || self.facts.head_bytes > 0
     }
 
-    /// Answers how much of `input` the head took and whether the response is complete with it.
+    /// Reads the head. Returns its bytes in `input` and whether the response is complete.
     fn take_head(
         &mut self,
         input: &[u8],
@@ -200,7 +204,7 @@ impl Reader {
         }
     }
 
-    /// RFC 9112 section 6.3: what follows the head. Answers whether nothing does.
+    /// Chooses the framing of the body (RFC 9112 section 6.3). Returns whether there is no body.
     fn enter_body(&mut self, head: &Head) -> bool {
         if self.bodiless || matches!(head.status, 204 | 304) {
             return true;

@@ -7,7 +7,8 @@ use crate::request::{Builder, Request};
 use crate::session::{Burst, OnFailure, Session};
 use crate::url::Url;
 
-/// A list, one request a line: `[WEIGHT] [METHOD] URL`. Blank lines and `#` lines are skipped.
+/// Reads a list with one request per line: `[WEIGHT] [METHOD] URL`. Blank lines and `#` lines are
+/// skipped.
 pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Request>, PlanError> {
     let mut requests = Vec::new();
     for (number, line) in lines(text) {

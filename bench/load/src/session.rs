@@ -1,38 +1,39 @@
-//! A session: what one visitor does, in order, on one connection of its own.
-//! The bench's `--session`, httperf's `--wsess` and `--num-calls`, and replays are made of these.
+//! A session: the ordered calls of one visitor on a connection of its own. The bench's `--session`,
+//! httperf's `--wsess` and `--num-calls`, and replays use sessions.
 
 use std::time::Duration;
 
-/// A script of bursts. Each run of it opens a fresh connection and, when asked, a fresh cookie jar.
+/// A script of bursts. Each run opens a fresh connection and, if requested, a fresh cookie jar.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub bursts: Vec<Burst>,
-    /// Share of this session among the others of its plan when one is picked at random.
+    /// The weight of this session when sessions are chosen at random.
     pub weight: u32,
-    /// Send back what `Set-Cookie` brought, within this run of the session.
+    /// Send back the cookies of `Set-Cookie` within this run of the session.
     pub cookies: bool,
-    /// An answer with this status counts as a failed call here (it is a `Sample` all the same).
+    /// An answer with this status counts as a failed call here. The answer is still a `Sample`.
     pub unwanted_status: Option<u16>,
-    /// What a failed call means for the rest.
+    /// The effect of a failed call on the rest of the session.
     pub on_failure: OnFailure,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The session ends, failed.
+    /// The session ends as failed.
     End,
-    /// The next burst follows as if the call had been answered, on a new connection if need be.
+    /// The next burst follows as after an answer, on a new connection if necessary.
     GoOn,
 }
 
-/// Calls sent together; the burst is over when all of them are answered.
+/// Calls that are sent together. The burst is over when all calls are answered.
 #[derive(Clone, Debug, Default)]
 pub struct Burst {
-    /// Indices into the plan's requests. More than one: pipelined (HTTP/1) or side by side (HTTP/2).
+    /// Indices into the plan's requests. Several calls are pipelined (HTTP/1) or multiplexed
+    /// (HTTP/2).
     pub calls: Vec<usize>,
-    /// Wait this long after the burst before was answered.
+    /// The pause after the previous burst is answered.
     pub think: Duration,
-    /// Not before this time since the session began (a replay's own timing).
+    /// The earliest start since the start of the session, for a replay's own timing.
     pub not_before: Option<Duration>,
 }
 
@@ -41,7 +42,7 @@ impl Session {
         self.bursts.iter().map(|burst| burst.calls.len()).sum()
     }
 
-    /// A session of single calls with the same think time between them.
+    /// A session of single calls with equal think times between them.
     pub fn of_calls(calls: impl IntoIterator<Item = usize>, think: Duration) -> Session {
         let bursts = calls
             .into_iter()

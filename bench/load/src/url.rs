@@ -1,11 +1,11 @@
-//! URLs as far as a load generator needs them: scheme, host, port, path with query.
-//! The endpoint is what a connection is opened to; requests with equal endpoints share connections.
+//! URLs as a load generator needs them: scheme, host, port, path with query. A connection is opened
+//! to an endpoint. Requests with equal endpoints share connections.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use crate::plan_error::PlanError;
 
-/// Where a connection goes: host, port and whether it is wrapped in TLS.
+/// The target of a connection: host, port, and whether TLS is used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     pub host: String,
@@ -14,7 +14,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The addresses of the host, by the system's resolver and in its order; at least one, each once.
+    /// The addresses of the host in the resolver's order: at least one, each once.
+    ///
+    /// # Errors
+    ///
+    /// The resolver's error.
     pub fn resolve(&self) -> Result<Vec<SocketAddr>, PlanError> {
         let mut found: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
@@ -33,7 +37,7 @@ impl Endpoint {
         Ok(found)
     }
 
-    /// The value of a `Host` field: the port is left out when it is the scheme's own.
+    /// The value of a `Host` field. The scheme's default port is left out.
     pub fn authority(&self) -> String {
         let host = match self.host.contains(':') {
             true => format!("[{}]", self.host),
@@ -50,7 +54,7 @@ impl Endpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     pub endpoint: Endpoint,
-    /// Begins with `/`, holds the query.
+    /// Path and query; begins with `/`.
     pub path: String,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the run may be believed: each check compares one measured figure with its two limits.
+//! The verdict on a run: each check compares one measured figure with its two limits.
 
 pub mod ceiling;
 pub mod counters;
@@ -12,12 +12,12 @@ use crate::outcome::Outcome;
 use crate::plan::{Plan, Schedule};
 use counters::Counters;
 
-/// What was seen beside the record's own figures.
+/// Observations beside the record's own figures.
 pub struct Evidence {
     threads: Vec<ThreadEvidence>,
     elapsed: Duration,
     counters: Counters,
-    /// Requests a second against the responder that does nothing.
+    /// Requests per second against the idle responder.
     ceiling: Option<f64>,
     open: bool,
     /// Open loop: requests wanted, begun and answered within the window.
@@ -25,7 +25,7 @@ pub struct Evidence {
     begun: u64,
     answered: u64,
     loopback: bool,
-    /// Closed loop without sessions or failures: how many requests are always under way.
+    /// Closed loop without sessions or failures: the number of requests always under way.
     users: Option<f64>,
     interrupted: bool,
 }
@@ -112,7 +112,7 @@ pub fn judge(record: &mut Record, evidence: &Evidence) {
     }
 }
 
-/// The worst level `value` reaches.
+/// The worst level that `value` reaches.
 fn level(value: f64, suspect: f64, invalid: f64) -> Option<Judgement> {
     match value {
         value if value > invalid => Some(Judgement::Invalid),
@@ -131,7 +131,7 @@ fn judge_samples(record: &mut Record) {
     }
 }
 
-/// Did requests start when they were meant to? Only the generator's own lateness counts here.
+/// Checks whether requests started when intended. Only the generator's own delay counts.
 fn judge_pacing(record: &mut Record, evidence: &Evidence) {
     if !evidence.open || evidence.wanted == 0 {
         return;
@@ -168,8 +168,9 @@ fn judge_pacing(record: &mut Record, evidence: &Evidence) {
     }
 }
 
-/// A user of a closed loop asks again when its answer is read: read late, the server had less to do than it
-/// was to have. (No time is the worse for it, and an open loop not at all.)
+/// Checks whether answers were read in time. A user of a closed loop sends the next request after
+/// reading, so that late reading reduces the server's load. Times do not suffer, and an open loop
+/// does not at all.
 fn judge_reading(record: &mut Record, evidence: &Evidence) {
     let late = record.lag.read_late.mean();
     let limit = (0.25 * record.response.mean()).max(50e3);
@@ -223,7 +224,7 @@ fn judge_ports(record: &mut Record) {
     }
 }
 
-/// The kernel's counters are the whole machine's: other traffic shows in them too.
+/// Checks the kernel's counters. They cover the whole machine, so that other traffic shows, too.
 fn judge_network(record: &mut Record, evidence: &Evidence) {
     for (count, what) in evidence.counters.troubles() {
         let text = format!("{count} {what} on this machine during the run");
@@ -250,12 +251,13 @@ fn judge_ceiling(record: &mut Record, evidence: &Evidence) {
     }
 }
 
-/// Little's law holds for any closed loop: users = rate x (response time + time until it was read).
+/// Checks Little's law, which holds for any closed loop: users = rate x (response time + time until
+/// the answer is read).
 fn judge_accounting(record: &mut Record, evidence: &Evidence) {
     let Some(users) = evidence.users else { return };
     let clean =
         record.counts.failures() == 0 && record.counts.censored == 0 && !evidence.interrupted;
-    // Users begin and end one after the other, which shows in a short run.
+    // Users start and end one after the other, which affects a short run.
     let short = record.durations.measured_us < 1_000_000
         || (record.counts.completed as f64) < 200.0 * users;
     if !clean || short {

@@ -1,4 +1,4 @@
-//! A plan in the words and fields of a record.
+//! Describes a plan in the words and fields of a record.
 
 use mehari_record as record;
 
@@ -83,7 +83,7 @@ fn urls(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// A record names no more of a long list than this.
+/// The most URLs that a record names.
 const MOST_URLS: usize = 100;
 
 fn words(plan: &Plan, urls: &[String]) -> String {

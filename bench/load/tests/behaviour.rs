@@ -1,4 +1,4 @@
-//! What connections do: sessions, cookies, slow clients, source addresses, endings.
+//! The behaviour of connections: sessions, cookies, slow clients, source addresses, endings.
 
 mod known;
 
@@ -47,7 +47,7 @@ fn a_session_keeps_its_connection_its_order_its_think_time_and_its_cookies() {
         .iter()
         .all(|end| end.at.since(end.intended) >= 50_000_000));
     assert_eq!(server.log.connections.load(Ordering::Relaxed), 10);
-    // The second burst carries what the first answer set; both of its calls.
+    // Both calls of the second burst carry the cookie of the first answer.
     assert_eq!(
         *server.log.cookies.lock().expect("a lock"),
         vec!["id=7"; 20]
@@ -134,7 +134,7 @@ fn a_slow_client_slows_the_server() {
         "{} ns for a second's worth of bytes",
         sample.service()
     );
-    // Its own buffer takes some; the rest of the second the server spends writing.
+    // The client's buffer takes some bytes. The server spends the rest of the second with writing.
     assert!(
         slow >= 300_000_000 && slow > fast,
         "the server wrote for {slow} ns, {fast} ns before"

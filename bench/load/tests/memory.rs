@@ -1,4 +1,5 @@
-//! Memory does not grow with the number of requests. Alone in its process, so that the process tells.
+//! Memory does not grow with the number of requests. The test is alone in its process, so that the
+//! process's memory is the measure.
 
 mod known;
 

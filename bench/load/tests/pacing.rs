@@ -1,4 +1,4 @@
-//! A generator that does not get its core says so. That the starts are on time on a machine that is free is
+//! A generator without its core reports this. Whether starts are on time on an idle machine is
 //! measured, not tested: docs/measured.md has the command.
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use mehari_record::{Judgement, Record};
 use programs::mehari;
 
-/// Keep core 0 busy while they live: a single one would leave half of the core to the generator, and a
-/// scheduler that wakes it at once would let it be on time.
+/// Processes that keep core 0 busy. A single one would leave half of the core to the generator, and
+/// the scheduler might let the generator be on time.
 struct Spinners([Child; 4]);
 
 impl Spinners {
@@ -34,7 +34,7 @@ impl Drop for Spinners {
 
 #[test]
 fn a_run_whose_core_another_process_takes_is_not_valid() {
-    // Built before the core is taken: cargo would have to share it.
+    // The build comes first, because cargo would have to share the core.
     let program = mehari();
     let server = known::Server::start();
     let _spinners = Spinners::start();

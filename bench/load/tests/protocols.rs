@@ -1,4 +1,4 @@
-//! TLS and HTTP/2 against servers made of other people's libraries.
+//! TLS and HTTP/2 against servers on other libraries.
 
 mod known;
 
@@ -25,7 +25,7 @@ fn count(outcome: &Outcome<Recorder>, kind: FailureKind) -> u64 {
         .sum()
 }
 
-/// A TLS server with a certificate of its own for `localhost`; answers any request with `hello`.
+/// A TLS server with its own certificate for `localhost`. It answers any request with `hello`.
 struct Secure {
     address: SocketAddr,
     certificate: PathBuf,
@@ -56,7 +56,7 @@ fn secure_server() -> Secure {
                 let mut stream = rustls::Stream::new(&mut connection, &mut socket);
                 let mut buffer = [0; 4096];
                 while stream.read(&mut buffer).is_ok_and(|count| count > 0) {
-                    // Longer than a client looks whether more has come.
+                    // The pause exceeds the client's wait for further bytes.
                     std::thread::sleep(Duration::from_millis(1));
                     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
                     if stream.write_all(answer).is_err() {
@@ -140,7 +140,8 @@ fn http2_over_tls_needs_a_server_that_agrees() {
     );
 }
 
-/// An HTTP/2 server on the `h2` crate: answers with the request body and `x` headers; `/reset` resets.
+/// An HTTP/2 server on the `h2` crate. It answers with the request body and `x` headers. `/reset`
+/// resets the stream.
 fn http2_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
@@ -230,7 +231,7 @@ fn http2_carries_bodies_past_the_window_and_keeps_to_the_servers_streams() {
         body: vec![b'x'; 100_000],
         ..Builder::default()
     };
-    // Eight streams are wanted, the server permits three.
+    // The plan wants eight streams, and the server permits three.
     let plan = http2_plan(vec![builder.build(&url).expect("a request")], 8);
     let outcome = run(&plan, &Control::new(), |_| Seen::default()).expect("a good plan");
     let seen = &outcome.threads[0].observer;
@@ -261,7 +262,7 @@ fn a_reset_stream_fails_alone() {
     assert!(outcome.totals().connections <= 2);
 }
 
-/// Lets answers lie: sleeps in each turn of the event loop.
+/// Delays the reading of answers: sleeps in each turn of the event loop.
 struct Dozing(Recorder);
 
 impl Observer for Dozing {

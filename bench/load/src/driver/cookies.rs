@@ -1,4 +1,4 @@
-//! The cookie jar of one run of a session: RFC 6265 with Domain, Path, Expires, Max-Age and Secure.
+//! The cookie jar of one session run: RFC 6265 with Domain, Path, Expires, Max-Age and Secure.
 
 use cookie_store::CookieStore;
 use url::Url;
@@ -9,7 +9,7 @@ use crate::request::Request;
 pub struct Jar(CookieStore);
 
 impl Jar {
-    /// Takes the `Set-Cookie` fields of the head of `url`'s response.
+    /// Takes the `Set-Cookie` fields of the response head of `url`.
     pub fn take(&mut self, url: &Url, head: &[u8]) {
         for line in head.split(|byte| *byte == b'\n') {
             let Some(colon) = memchr::memchr(b':', line) else {
@@ -17,13 +17,13 @@ impl Jar {
             };
             if line[..colon].eq_ignore_ascii_case(b"set-cookie") {
                 let text = String::from_utf8_lossy(line[colon + 1..].trim_ascii());
-                // What is broken or for somebody else's domain is ignored, as browsers do.
+                // Malformed cookies and cookies of foreign domains are ignored, as in browsers.
                 let _ = self.0.parse(&text, url);
             }
         }
     }
 
-    /// The value of a `Cookie` field for a request to `url`; `None` when no cookie is to be sent.
+    /// The value of the `Cookie` field for a request to `url`; `None` without a matching cookie.
     pub fn value_for(&self, url: &Url) -> Option<String> {
         let mut cookies: Vec<_> = self
             .0
@@ -37,7 +37,8 @@ impl Jar {
                 )
             })
             .collect();
-        // Longer paths first (section 5.4); the rest so that runs are alike.
+        // Longer paths come first (RFC 6265 section 5.4). The name decides next, so that runs are
+        // alike.
         cookies.sort_by_key(|(path, name, _)| (std::cmp::Reverse(path.len()), *name));
         let sent: Vec<String> = cookies
             .iter()
@@ -47,7 +48,8 @@ impl Jar {
     }
 }
 
-/// The URL by which cookies know a request: of the host it names, wherever it is sent.
+/// The URL of a request for its cookies. The host is that of the request's `Host` field, wherever
+/// the request is sent.
 pub fn url_of(request: &Request) -> Option<Url> {
     let scheme = if request.endpoint.tls {
         "https"

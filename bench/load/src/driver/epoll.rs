@@ -1,4 +1,4 @@
-//! The kernel's event queue, edge-triggered, with waits in nanoseconds.
+//! The kernel's event queue (epoll(7)), edge-triggered, with waits in nanoseconds.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::moment::Moment;
 
-/// What happened to one descriptor.
+/// The events of one descriptor.
 #[derive(Clone, Copy)]
 pub struct Event(libc::epoll_event);
 
@@ -24,7 +24,8 @@ impl Event {
         self.0.events & (libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
 
-    /// The other side has finished sending, or the connection is broken: read to the end.
+    /// Whether the other side has finished sending or the connection is broken. The socket must be
+    /// read to its end.
     pub fn ending(&self) -> bool {
         self.0.events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
@@ -40,12 +41,12 @@ const EVENTS_A_WAIT: usize = 512;
 
 impl Epoll {
     pub fn new() -> io::Result<Epoll> {
-        // SAFETY: no pointers; the result is checked before it is owned.
+        // SAFETY: the call takes no pointers, and its result is checked before it is owned.
         let descriptor = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was just created and belongs to nobody else.
+        // SAFETY: the descriptor was just created and has no other owner.
         let queue = unsafe { OwnedFd::from_raw_fd(descriptor) };
         let empty = libc::epoll_event { events: 0, u64: 0 };
         Ok(Epoll {
@@ -55,14 +56,14 @@ impl Epoll {
         })
     }
 
-    /// Watches a socket for everything until it is closed.
+    /// Watches a socket for all events until the socket is closed.
     pub fn watch(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
         let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event {
             events: events as u32,
             u64: token,
         };
-        // SAFETY: both descriptors are open for the call and `event` is a valid epoll_event.
+        // SAFETY: both descriptors are open during the call, and `event` is a valid epoll_event.
         let answer = unsafe {
             libc::epoll_ctl(
                 self.queue.as_raw_fd(),
@@ -77,14 +78,15 @@ impl Epoll {
         }
     }
 
-    /// Waits until something is ready or `until` has come; answers how many events there are.
+    /// Waits until a descriptor is ready or the time is `until`. Returns the number of events.
     pub fn wait(&mut self, now: Moment, until: Moment) -> usize {
         let wait = until.since(now);
         let limit = libc::timespec {
             tv_sec: (wait / 1_000_000_000).min(1_000_000) as libc::time_t,
             tv_nsec: (wait % 1_000_000_000) as libc::c_long,
         };
-        // SAFETY: `events` has room for the number given, `limit` lives through the call, no signal mask.
+        // SAFETY: `events` has room for the given number, `limit` lives through the call, and there
+        // is no signal mask.
         let ready = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -96,7 +98,8 @@ impl Epoll {
                 0usize,
             )
         };
-        // An interrupted wait is a wait that found nothing; other errors cannot occur with valid arguments.
+        // An interrupted wait counts as a wait without events. Other errors cannot occur with valid
+        // arguments.
         self.ready = usize::try_from(ready).unwrap_or(0);
         self.ready
     }

@@ -1,38 +1,42 @@
-//! Short sleeps by which a closed loop lets answers gather, so that one look at the event queue finds many.
+//! Short sleeps by which a closed loop lets answers gather, so that one wait on the event queue
+//! finds several answers.
 //!
-//! A generator faster than its server otherwise wakes for every answer, and a wake-up costs both sides
-//! about as much as the answer itself. The worker asks once a turn. An answer is then read late by up to
-//! the sleep and the turn after it; both together are meant to last `LATEST` at most, and a sleep to a small part of
-//! what an answer takes. None is begun unless the last turns say that several answers will come within it.
+//! A generator that is faster than its server wakes for every answer, and a wake-up costs both
+//! sides about as much as the answer. The worker therefore calls this module once per turn. A sleep
+//! delays the reading of an answer by up to the sleep and the next turn. Both together aim at
+//! `LATEST` at most, and a sleep at a small part of an answer's time. The worker sleeps only if the
+//! last turns predict several answers within the sleep.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
 
 use crate::moment::Moment;
 
-/// Nanoseconds from an answer's coming to its reading that sleeps aim at, on average. No time holds them, but the
-/// user asks again so much later.
+/// The mean time in nanoseconds between an answer's arrival and its reading that sleeps aim at.
+/// Measured times do not include this delay, but the user's next request is sent that much later.
 const LATEST: u64 = 40_000;
-/// A sleep is at most this part of the mean time of an answer: the server keeps enough to do meanwhile.
+/// The mean time of an answer divided by this number limits a sleep, so that the server keeps
+/// enough to do.
 const PART_OF_AN_ANSWER: u64 = 6;
-/// Fewer answers than these are not worth a sleep.
+/// A sleep that gathers fewer answers is not worth its cost.
 const WORTHWHILE: u64 = 2;
 
-/// What the last turns brought, the latest counting most.
+/// The answers of the last turns, with the latest turns weighted most.
 #[derive(Default)]
 pub struct Gathering {
     turn_ended: Moment,
-    /// When the last sleep was over.
+    /// The end of the last sleep.
     woken: Moment,
     completed: u64,
-    /// Decaying sums, in sixteenths lest small counts vanish: nanoseconds, and answers within them.
+    /// Decaying sums in sixteenths, so that small counts do not vanish: nanoseconds, and the
+    /// answers within them.
     time: u64,
     answers: u64,
 }
 
 impl Gathering {
-    /// A turn is over with so many answers completed since the start and so many outstanding; answers
-    /// the nanoseconds to sleep before the next, mostly none.
+    /// Notes the end of a turn. `completed` counts the answers since the start, `outstanding` the
+    /// requests under way. Returns the nanoseconds to sleep before the next turn, mostly 0.
     pub fn turn(&mut self, now: Moment, completed: u64, outstanding: u64) -> u64 {
         let answered = completed - self.completed;
         let elapsed = now.since(self.turn_ended);
@@ -46,7 +50,7 @@ impl Gathering {
         }
         let interval = self.time / self.answers;
         let part = interval.saturating_mul(outstanding) / PART_OF_AN_ANSWER;
-        // The turn to come is taken to be as long as the last.
+        // The next turn is assumed to be as long as the last.
         let sleep = part.min(LATEST.saturating_sub(awake));
         match sleep >= interval.saturating_mul(WORTHWHILE) {
             true => sleep,
@@ -59,10 +63,10 @@ impl Gathering {
     }
 }
 
-/// Lets the calling thread's sleeps end when they should, not up to 50 µs later. Where that is refused
-/// they end as they did.
+/// Lets the sleeps of the calling thread end on time instead of up to 50 µs later. If the kernel
+/// refuses, the sleeps stay as they were.
 pub fn wake_on_time() {
-    // SAFETY: no pointers; this option takes one number, nanoseconds.
+    // SAFETY: the call takes no pointers. The option takes one number of nanoseconds.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
     }
@@ -76,7 +80,8 @@ pub fn sleep(nanoseconds: u64) {
 mod tests {
     use super::*;
 
-    /// The sleeps after a hundred equal turns that bring `answered` of `outstanding` answers in `time`.
+    /// The sleep after a hundred equal turns that each bring `answered` of `outstanding` answers in
+    /// `time`.
     fn settled(time: u64, answered: u64, outstanding: u64) -> u64 {
         let mut gathering = Gathering::default();
         let (mut now, mut completed, mut sleep) = (Moment::ZERO, 0, 0);
@@ -90,10 +95,10 @@ mod tests {
 
     #[test]
     fn sleeps_while_answers_come_fast_and_few_at_a_time() {
-        // 32 users, an answer each 6 µs: it takes 192 µs, a sixth of which is 32 µs.
+        // 32 users and an answer each 6 µs: an answer takes 192 µs, and a sixth of that is 32 µs.
         let sleep = settled(6_000, 1, 32);
         assert!((31_000..=33_000).contains(&sleep), "{sleep} ns");
-        // An answer each 3 µs takes 96 µs.
+        // With an answer each 3 µs, an answer takes 96 µs.
         let sleep = settled(6_000, 2, 32);
         assert!((15_000..=17_000).contains(&sleep), "{sleep} ns");
     }
@@ -105,7 +110,7 @@ mod tests {
         for _ in 0..1000 {
             let sleep = gathering.turn(Moment(now), completed, 320);
             gathering.woke(Moment(now + sleep));
-            // The server ends one each 3 µs, each costs us 2 µs.
+            // The server sends an answer each 3 µs, and each answer costs the client 2 µs.
             let answers = sleep.div_ceil(3_000).max(1);
             let work = 2_000 * answers;
             assert!(sleep + work <= 70_000, "{sleep} + {work} ns");
@@ -115,13 +120,13 @@ mod tests {
 
     #[test]
     fn does_not_sleep_where_it_would_not_pay_or_would_show() {
-        // Slow answers: hardly one would come meanwhile.
+        // Slow answers: hardly one of them would come during a sleep.
         assert_eq!(settled(25_000, 1, 32), 0);
         assert_eq!(settled(2_000_000, 4, 4), 0);
-        // Few users: what one waits for comes from the server's last work, not from a queue.
+        // Few users: the answers come from the server's last work, not from a queue.
         assert_eq!(settled(6_000, 1, 11), 0);
         assert_eq!(settled(6_000, 1, 1), 0);
-        // The turns are long without.
+        // The turns are long without a sleep.
         assert_eq!(settled(50_000, 9, 32), 0);
         assert_eq!(settled(1_000, 0, 32), 0);
     }

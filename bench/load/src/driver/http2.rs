@@ -1,7 +1,11 @@
-//! A client's side of one HTTP/2 connection, RFC 9113: streams, flow control, settings.
+//! The client's side of one HTTP/2 connection (RFC 9113): streams, flow control, settings.
 //!
-//! It is fed what the socket gives and leaves what to send in `out`. Requests are HPACK blocks rendered
-//! beforehand; the server is told to use no dynamic table, so responses need no state to decode.
+//! The worker feeds in the bytes of the socket and sends the bytes in `out`. Requests are HPACK
+//! blocks rendered beforehand. The settings forbid the server a dynamic table, so that responses
+//! need no state to decode.
+//!
+//! A library such as `h2` needs an async runtime, encodes each request anew, and hides the times of
+//! single frames. This client therefore has its own codec.
 
 mod frame;
 pub mod hpack;
@@ -15,12 +19,12 @@ use crate::moment::Moment;
 use crate::response::Facts;
 use hpack::Block;
 
-/// What was under way on one stream.
+/// A stream and the request under way on it.
 pub struct Stream {
     pub id: u32,
     pub flight: Flight,
     pub facts: Facts,
-    /// The part of the request body the windows have not let out yet.
+    /// The part of the request body that flow control still holds back.
     unsent: Vec<u8>,
     window: i64,
 }
@@ -33,28 +37,28 @@ pub struct Http2 {
     /// An incomplete frame header, or the payload of an incomplete frame.
     carry: Vec<u8>,
     data: Data,
-    /// A header block whose CONTINUATION is still to come.
+    /// A header block whose CONTINUATION frame has not come yet.
     block: Option<(u32, bool, Vec<u8>)>,
     next_id: u32,
     most_streams: usize,
     window: i64,
     initial_window: i64,
     frame_size: usize,
-    /// Bytes received since the connection's window was last opened again.
+    /// Bytes received since the last WINDOW_UPDATE of the connection.
     uncredited: usize,
     table: Table,
-    /// When the bytes being fed came.
+    /// When the bytes being fed arrived.
     pub came: Moment,
-    /// The server takes no further stream.
+    /// The server accepts no further stream.
     pub closing: bool,
 }
 
-/// What the server's table holds of our fields.
+/// The state of the server's dynamic table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Table {
     Empty,
     Filled,
-    /// The server wants none, and is to be told that we know.
+    /// The server allows no table, and the next block must acknowledge this.
     Withdrawn,
     None,
 }
@@ -67,25 +71,25 @@ struct Data {
     padded: bool,
 }
 
-/// The bytes break the protocol, or the server gave the connection up.
+/// The bytes violate the protocol, or the server gave the connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault;
 
-/// A stream that is over.
+/// A stream that has ended.
 pub enum Ended {
     Answered(Stream),
     Reset(Stream),
-    /// Not begun by the server: safe to send again (RFC 9113 section 8.7).
+    /// The server did not begin the request: sending it again is safe (RFC 9113 section 8.7).
     Refused(Stream),
 }
 
-/// Sees the parts of responses as they pass.
+/// Receives the parts of responses as they arrive.
 pub trait Listener {
     fn head(&mut self, stream: &Stream, block: &[u8]);
     fn body(&mut self, stream: &Stream, piece: &[u8]);
 }
 
-/// The largest window there is: the plan decides how fast we read, not the protocol.
+/// The largest possible window: the plan decides how fast the client reads, not the protocol.
 const OUR_WINDOW: u32 = i32::MAX as u32;
 const DEFAULT_WINDOW: i64 = 65_535;
 const CREDIT_AFTER: usize = 1 << 29;
@@ -93,7 +97,7 @@ const LARGEST_FRAME: usize = 16_384;
 const LARGEST_BLOCK: usize = 256 * 1024;
 
 impl Http2 {
-    /// A connection whose preface and settings wait to be sent.
+    /// A connection whose preface and settings wait in `out`.
     pub fn new() -> Http2 {
         let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         let settings = [(1, 0), (2, 0), (4, OUR_WINDOW)];
@@ -119,22 +123,22 @@ impl Http2 {
         }
     }
 
-    /// Whether another stream may be opened beside those there are and `queued` more.
+    /// Whether the connection has room for another stream beside its streams and `queued` more.
     pub fn has_room(&self, queued: usize, wanted: usize) -> bool {
         !self.closing && self.streams.len() + queued < wanted.min(self.most_streams)
     }
 
-    /// Whether the server lets another stream be opened now.
+    /// Whether the server allows another stream now.
     pub fn may_start(&self) -> bool {
         !self.closing && self.streams.len() < self.most_streams
     }
 
-    /// Opens a stream; answers how many bytes that will put on the wire.
+    /// Opens a stream. Returns the number of bytes that this puts on the wire.
     pub fn start(&mut self, flight: Flight, block: &Block, body: &[u8]) -> u64 {
         let before = self.out.len();
         let id = self.next_id;
         self.next_id += 2;
-        // Stream numbers end at 2^31: the connection is then given up and another opened.
+        // Stream identifiers end at 2^31. The connection is then given up, and another is opened.
         self.closing |= self.next_id > i32::MAX as u32 - 2;
         let flags = FLAG_END_HEADERS | if body.is_empty() { FLAG_END_STREAM } else { 0 };
         let (prefix, block) = self.choose(block);
@@ -157,7 +161,7 @@ impl Http2 {
         (self.out.len() - before) as u64
     }
 
-    /// The form of a block that fits what the server's table holds by now, and what must precede it.
+    /// The form of a block that fits the server's table, and the bytes that must precede it.
     fn choose<'b>(&mut self, block: &'b Block) -> (&'static [u8], &'b [u8]) {
         match self.table {
             Table::Empty => {
@@ -167,14 +171,14 @@ impl Http2 {
             Table::Filled => (b"", &block.later),
             Table::Withdrawn => {
                 self.table = Table::None;
-                // Section 4.2 of RFC 7541: the change of size is acknowledged in the next block.
+                // RFC 7541 section 4.2: the next block acknowledges the change of size.
                 (b"\x20", &block.plain)
             }
             Table::None => (b"", &block.plain),
         }
     }
 
-    /// Puts as much of the request bodies into `out` as the windows let.
+    /// Moves as much of the request bodies into `out` as the windows allow.
     fn send_bodies(&mut self) {
         for stream in self
             .streams
@@ -195,7 +199,7 @@ impl Http2 {
         }
     }
 
-    /// What waits to be sent.
+    /// The bytes that wait to be sent.
     pub fn unsent(&self) -> &[u8] {
         &self.out[self.out_sent..]
     }
@@ -208,7 +212,7 @@ impl Http2 {
         }
     }
 
-    /// Gives a stream up; what still comes for it is ignored.
+    /// Gives a stream up. Later frames of the stream are ignored.
     pub fn cancel(&mut self, place: usize) -> Stream {
         let stream = self.streams.remove(place);
         frame::reset(&mut self.out, stream.id, frame::CANCEL);

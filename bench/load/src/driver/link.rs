@@ -28,14 +28,14 @@ pub struct Job {
 pub struct Flight {
     pub job: Job,
     pub begun: Moment,
-    /// The connection was opened for it.
+    /// The connection was opened for this request.
     pub opened: bool,
     pub calls_before: u32,
     pub write_begun: Moment,
     pub written: Moment,
     pub first_byte: Moment,
     pub sent_bytes: u64,
-    /// Bytes to send in place of the rendered ones (a session's cookies).
+    /// Bytes to send instead of the rendered bytes, because they hold a session's cookies.
     pub own_bytes: Option<Box<[u8]>>,
 }
 
@@ -66,26 +66,26 @@ pub enum Phase {
 pub struct Link {
     pub socket: OwnedFd,
     pub tls: Option<Box<Tls>>,
-    /// Present when the connection speaks HTTP/2; `in_flight` then holds what has no stream yet.
+    /// Present on an HTTP/2 connection. `in_flight` then holds the requests without a stream.
     pub http2: Option<Box<Http2>>,
     pub serial: u64,
     pub endpoint: usize,
     pub phase: Phase,
     pub times: ConnectTimes,
-    /// In the order of sending; the first one's response comes next.
+    /// Requests in sending order. The next response belongs to the first request.
     pub in_flight: VecDeque<Flight>,
-    /// How many of them are sent, and how many bytes of the next.
+    /// How many requests of `in_flight` are sent, and how many bytes of the next.
     pub sent: usize,
     pub sent_of_next: usize,
     pub reader: Reader,
     /// Requests begun and answered on this connection.
     pub calls: u32,
     pub answered: u32,
-    /// A slow client reads no earlier than this.
+    /// A slow client does not read before this moment.
     pub next_read: Moment,
-    /// A timer will let it read on.
+    /// A timer will resume the reading.
     pub paused: bool,
-    /// It is among the idle connections.
+    /// The connection is among the idle connections.
     pub listed: bool,
 }
 
@@ -121,7 +121,8 @@ impl Link {
         }
     }
 
-    /// Whether another request may be put on it, `streams` being the most at once with HTTP/2.
+    /// Whether the connection has room for another request. `streams`: the most concurrent HTTP/2
+    /// streams.
     pub fn has_room(&self, streams: usize) -> bool {
         match &self.http2 {
             Some(http2) => http2.has_room(self.in_flight.len(), streams),
@@ -140,7 +141,7 @@ impl Link {
     }
 }
 
-/// Sends through TLS where there is some; `WouldBlock` when the socket takes nothing now.
+/// Sends bytes, through TLS if the link has TLS. `WouldBlock` if the socket takes no bytes now.
 pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::Result<usize> {
     match tls {
         None => Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)?),
@@ -148,7 +149,8 @@ pub fn send(socket: &OwnedFd, tls: &mut Option<Box<Tls>>, bytes: &[u8]) -> io::R
     }
 }
 
-/// The connections of a thread; a token names one for the event queue and goes stale with it.
+/// The connections of a thread. A token names a connection for the event queue and becomes invalid
+/// with it.
 #[derive(Default)]
 pub struct Links {
     slots: Vec<Option<Box<Link>>>,
@@ -161,7 +163,7 @@ impl Links {
         index as u64 | (serial << 32)
     }
 
-    /// The slot of a token's connection, if that is still there.
+    /// The slot of the token's connection; `None` if the connection is closed.
     pub fn index(&self, token: u64) -> Option<usize> {
         let index = (token & 0xffff_ffff) as usize;
         let link = self.slots.get(index)?.as_ref()?;
@@ -180,7 +182,7 @@ impl Links {
         self.open += 1;
     }
 
-    /// Gives back a slot `vacant` had answered.
+    /// Gives back an unused slot of `vacant`.
     pub fn unused(&mut self, index: usize) {
         self.free.push(index);
     }

@@ -1,4 +1,4 @@
-//! What all threads of a run read: the plan, its addresses, and each request's bytes.
+//! The data that all threads of a run read: the plan, its addresses, and each request's bytes.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -18,7 +18,7 @@ pub struct Prepared<'p> {
     pub plan: &'p Plan,
     pub endpoints: Vec<Target>,
     pub rendered: Vec<Rendered>,
-    /// What the names among the endpoints came to.
+    /// The addresses of the host names among the endpoints.
     pub addresses: Vec<Address>,
 }
 
@@ -26,18 +26,18 @@ pub struct Prepared<'p> {
 pub struct Target {
     pub endpoint: Endpoint,
     pub address: SocketAddr,
-    /// The name the server must prove, for TLS.
+    /// The name that the server's certificate must prove; for TLS only.
     pub server_name: Option<ServerName<'static>>,
 }
 
 /// One request as the driver sends it.
 pub struct Rendered {
     pub bytes: Vec<u8>,
-    /// Its HPACK block, for HTTP/2.
+    /// The HPACK block of the request, for HTTP/2.
     pub block: Block,
     pub endpoint: usize,
     pub bodiless: bool,
-    /// By which the cookies of sessions know it; `None` where no session keeps any.
+    /// The request's URL for cookies; `None` if no session keeps cookies.
     pub url: Option<Url>,
 }
 
@@ -83,7 +83,7 @@ impl<'p> Prepared<'p> {
     }
 }
 
-/// The address to load; a name's is told to `told`.
+/// The address of an endpoint. A host name's addresses are also added to `told`.
 fn find(
     plan: &Plan,
     endpoint: &Endpoint,
@@ -109,8 +109,8 @@ fn server_name(plan: &Plan, endpoint: &Endpoint) -> Result<Option<ServerName<'st
     tls::server_name(wanted.unwrap_or(&endpoint.host)).map(Some)
 }
 
-/// Renders the blocks of HTTP/2, endpoint by endpoint: what requests have in common is common to those
-/// that share connections.
+/// Renders the HTTP/2 blocks by endpoint, because only requests to one endpoint share connections
+/// and their tables.
 fn render_blocks(
     plan: &Plan,
     endpoints: &[Target],

@@ -1,5 +1,5 @@
-//! The number of arrivals still to be planned, shared by the threads without a shared counter in the
-//! hot path: a closed loop claims them in chunks, an open one divides them beforehand by number.
+//! The number of arrivals still to plan. A closed loop claims arrivals in chunks, and an open loop
+//! divides them by number beforehand, so that the hot path has no shared counter.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Share {
     left: Option<Arc<AtomicU64>>,
     chunk: u64,
     held: u64,
-    /// This thread's part when the arrivals are dealt out by number.
+    /// This thread's part if the arrivals are dealt out by number.
     pub dealt: u64,
 }
 
@@ -48,7 +48,7 @@ impl Quota {
 }
 
 impl Share {
-    /// Claims one arrival; false when all are claimed.
+    /// Claims one arrival. False: all arrivals are claimed.
     pub fn claim(&mut self) -> bool {
         let Some(left) = &self.left else { return true };
         if self.held == 0 {
@@ -65,7 +65,7 @@ impl Share {
         granted
     }
 
-    /// Claims one of this thread's own part.
+    /// Claims one arrival of this thread's own part.
     pub fn claim_dealt(&mut self) -> bool {
         let granted = self.dealt > 0;
         self.dealt -= u64::from(granted && self.left.is_some());

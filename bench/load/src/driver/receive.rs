@@ -1,9 +1,10 @@
-//! Receiving with the kernel's word on when the bytes came.
+//! Receives bytes with the kernel's time of their arrival.
 //!
-//! A thread that sleeps is woken late, by tens of microseconds where it shares a core and by hundreds on a
-//! virtual machine; read off a clock, that lateness would be in every time. Each socket therefore asks for
-//! SO_TIMESTAMPNS, and one recvmsg brings the bytes and the wall-clock time at which the last of them came
-//! (socket(7); TCP since Linux 4.13). `wall` turns that into a moment.
+//! A sleeping thread wakes late: by tens of microseconds on a shared core, and by hundreds on a
+//! virtual machine. Times from the thread's own clock would include this delay. Each socket
+//! therefore asks for SO_TIMESTAMPNS, and one recvmsg returns the bytes and the wall-clock arrival
+//! time of the last byte (socket(7); TCP since Linux 4.13). The module `wall` turns this time into
+//! a moment.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -12,22 +13,22 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketType};
 
-/// Nanoseconds of the wall clock at which the last of some bytes came.
+/// Wall-clock arrival time of the last byte in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub u64);
 
-/// What one read brought.
+/// The result of one read.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     pub count: usize,
-    /// `None` at the end of a connection and where the kernel keeps no stamps.
+    /// `None` at the end of a connection, and where the kernel keeps no stamps.
     pub stamp: Option<Stamp>,
 }
 
-/// Asks for stamps on a socket. A kernel that has none leaves the times to the reader's clock.
+/// Asks for stamps on a socket. Without stamps the times come from the reader's clock.
 pub fn ask_for_stamps(socket: impl AsFd) {
     let yes: libc::c_int = 1;
-    // SAFETY: the descriptor is open and the option's value is one c_int, as its size says.
+    // SAFETY: the descriptor is open, and the option's value is one c_int as its size says.
     unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
@@ -39,8 +40,9 @@ pub fn ask_for_stamps(socket: impl AsFd) {
     }
 }
 
-/// Keeps the kernel stamping while it lives: it begins and ends that by rewriting its own code, with the
-/// first and the last socket that asks, and shortly after rather than at once.
+/// Keeps the kernel's stamping on while the socket lives. The kernel turns stamping on with the
+/// first socket that asks and off with the last. It rewrites its own code for this, with some
+/// delay.
 pub fn keep_stamping() -> Option<OwnedFd> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
     ask_for_stamps(&socket);
@@ -51,24 +53,26 @@ pub fn keep_stamping() -> Option<OwnedFd> {
 #[repr(C, align(8))]
 struct Control([MaybeUninit<u8>; CONTROL_BYTES]);
 
-// SAFETY: a calculation without pointers.
+// SAFETY: the call is a calculation without pointers.
 const CONTROL_BYTES: usize =
     unsafe { libc::CMSG_SPACE(std::mem::size_of::<libc::timespec>() as u32) } as usize;
 
-/// Like `recv`.
+/// Receives bytes like recv(2), with their stamp.
 pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = Control([MaybeUninit::uninit(); CONTROL_BYTES]);
     let mut piece = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
     };
-    // SAFETY: all zeros is a message header without parts; the parts set below outlive the call.
+    // SAFETY: all zeros is a message header without parts, and the parts set below outlive the
+    // call.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &mut piece;
     message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_BYTES as _;
-    // SAFETY: the header points to a buffer and a control buffer of the lengths it says, both ours alone.
+    // SAFETY: the header points to a buffer and a control buffer of the given lengths, and no other
+    // code uses them.
     let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, 0) };
     match usize::try_from(count) {
         Ok(count) => Ok(Received {
@@ -79,17 +83,17 @@ pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
     }
 }
 
-/// The stamp among the control messages that a successful recvmsg left.
+/// The stamp among the control messages of a successful recvmsg.
 fn stamp(message: &libc::msghdr) -> Option<Stamp> {
-    // SAFETY: the kernel has written `msg_controllen` bytes of whole control messages to `msg_control`, which is
-    // aligned for them; the macro answers null where they hold no header.
+    // SAFETY: the kernel has written `msg_controllen` bytes of whole control messages to
+    // `msg_control`, which is aligned for them. The macro returns null if they hold no header.
     let header = unsafe { libc::CMSG_FIRSTHDR(message).as_ref() }?;
     let wanted = (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
     let length = std::mem::size_of::<libc::cmsghdr>() + std::mem::size_of::<libc::timespec>();
     if (header.cmsg_level, header.cmsg_type) != wanted || (header.cmsg_len as usize) < length {
         return None;
     }
-    // SAFETY: this message is a timespec by its type and long enough by its length.
+    // SAFETY: the message is a timespec by its type and long enough by its length.
     let time = unsafe {
         libc::CMSG_DATA(header)
             .cast::<libc::timespec>()
@@ -125,7 +129,8 @@ mod tests {
         ask_for_stamps(&client);
         let client = OwnedFd::from(client);
         let mut buffer = [0; 16];
-        // Stamping begins a moment after the first socket asked: wait for the first stamp.
+        // Stamping starts some time after the first request for it, so that the test waits for the
+        // first stamp.
         for _ in 0..200 {
             server.write_all(b"x").expect("room");
             if receive(&client, &mut buffer)

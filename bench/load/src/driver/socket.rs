@@ -1,4 +1,4 @@
-//! Sockets as the plan wants them: non-blocking, with the buffers, source and options it names.
+//! Makes non-blocking sockets with the buffers, source address and options of the plan.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -13,11 +13,11 @@ use super::receive::ask_for_stamps;
 
 /// Chooses the source addresses of a thread's connections.
 pub struct Source {
-    /// How many further loopback addresses had to be taken.
+    /// How often a further loopback address was needed.
     pub changes: u64,
     fixed: Vec<IpAddr>,
     next: usize,
-    /// The last part of 127.0.0.x once ports have run out.
+    /// The last part of 127.0.0.x after ports have run out.
     loopback: u8,
 }
 
@@ -43,7 +43,8 @@ impl Source {
         (self.loopback > 1).then(|| IpAddr::V4(Ipv4Addr::new(127, 0, 0, self.loopback)))
     }
 
-    /// The ports of the present address are used up; answers whether there is another to try.
+    /// Moves to the next source address, because the ports of the present one are used up. False:
+    /// there is no further address.
     fn change(&mut self, to: &SocketAddr) -> bool {
         let loopback = matches!(to.ip(), IpAddr::V4(ip) if ip.is_loopback());
         if !self.fixed.is_empty() || !loopback || self.loopback == 250 {
@@ -55,8 +56,8 @@ impl Source {
     }
 }
 
-/// Lets the process have as many descriptors as the system's hard limit permits. Where that is refused
-/// the limit in force stays, and shows as failures of class `no descriptor`.
+/// Raises the process's descriptor limit to the hard limit. If the system refuses, the old limit
+/// stays and shows as failures of the class `no descriptor`.
 pub fn raise_descriptor_limit() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let raised = rustix::process::Rlimit {
@@ -66,7 +67,7 @@ pub fn raise_descriptor_limit() {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
 }
 
-/// Begins to connect; the socket tells by becoming writable.
+/// Starts a connection. The socket becomes writable when the connection is made.
 pub fn connect(to: &SocketAddr, policy: &Connection, source: &mut Source) -> io::Result<OwnedFd> {
     loop {
         match connect_from(to, policy, source.choose()) {
@@ -88,7 +89,7 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    // What a slow client has is what it read, however long ago it came.
+    // A slow client's answer counts when the client reads it, regardless of its arrival.
     if policy.throttle.is_none() {
         ask_for_stamps(&socket);
     }
@@ -105,7 +106,8 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
         sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO))?;
     }
     if let Some(from) = from {
-        // The port is then chosen at connect, so that one source port serves many destinations.
+        // The kernel then chooses the port at connect, so that one source port serves many
+        // destinations.
         set_number(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
         rustix::net::bind(&socket, &SocketAddr::new(from, 0))?;
     }
@@ -115,7 +117,7 @@ fn connect_from(to: &SocketAddr, policy: &Connection, from: Option<IpAddr>) -> i
     }
 }
 
-/// What a slow client announces at most: little enough that the server's own buffer fills.
+/// The largest window of a slow client in bytes: small enough that the server's own buffer fills.
 const SLOW_WINDOW: libc::c_int = 2048;
 
 fn receive_buffer(policy: &Connection) -> Option<usize> {
@@ -130,7 +132,7 @@ fn set_number(
     name: libc::c_int,
     value: libc::c_int,
 ) -> io::Result<()> {
-    // SAFETY: the descriptor is open and the option's value is one c_int, as its size says.
+    // SAFETY: the descriptor is open, and the option's value is one c_int as its size says.
     let answer = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -146,7 +148,7 @@ fn set_number(
     }
 }
 
-/// The error a failed connect left on its socket.
+/// The error of a failed connect on this socket.
 pub fn error_of(socket: &OwnedFd) -> Option<io::Error> {
     match sockopt::get_socket_error(socket.as_fd()) {
         Ok(Ok(())) => None,

@@ -1,5 +1,4 @@
-//! Where a thread's next arrival comes from: timetable or closed loop, stop rule, and the choice of
-//! what to request.
+//! Supplies a thread's arrivals: timetable or closed loop, stop rule, and choice of the request.
 
 use crate::arrivals::{planned_end, Timetable};
 use crate::moment::Moment;
@@ -11,11 +10,11 @@ use super::worker::Share;
 
 pub struct Supply {
     timetable: Option<Timetable>,
-    /// The open loop's next arrival; `NEVER` when it is over.
+    /// The open loop's next arrival; `NEVER` after its end.
     next: Moment,
     closed_over: bool,
     warm_up: Moment,
-    /// Nothing intended at or after this is planned.
+    /// No arrival is planned at or after this moment.
     end: Moment,
     quota: quota::Share,
     picker: Picker,
@@ -45,12 +44,12 @@ impl Supply {
         self.timetable.is_some()
     }
 
-    /// The intended start of the open loop's next arrival, `NEVER` when there is none.
+    /// The intended start of the open loop's next arrival; `NEVER` if there is none.
     pub fn next_open(&self) -> Moment {
         self.next
     }
 
-    /// Takes that arrival.
+    /// Takes the open loop's next arrival.
     pub fn take_open(&mut self) -> Moment {
         let taken = self.next;
         self.move_on();
@@ -69,13 +68,13 @@ impl Supply {
         };
     }
 
-    /// Whether a user of the closed loop may begin another arrival now.
+    /// Whether a user of the closed loop may start another arrival now.
     pub fn take_closed(&mut self, now: Moment) -> bool {
         self.closed_over |= now >= self.end || (now >= self.warm_up && !self.quota.claim());
         !self.closed_over
     }
 
-    /// Nothing further will be planned; what is planned may still wait for a connection.
+    /// Whether nothing further will be planned. Planned arrivals may still wait for a connection.
     pub fn is_over(&self, now: Moment) -> bool {
         now >= self.end
             || match self.is_open() {
@@ -84,7 +83,7 @@ impl Supply {
             }
     }
 
-    /// Nothing planned waits to be taken.
+    /// Whether no planned arrival waits.
     pub fn is_empty(&self) -> bool {
         match self.is_open() {
             true => self.next == Moment::NEVER,
@@ -96,12 +95,12 @@ impl Supply {
         intended >= self.warm_up
     }
 
-    /// The end set by time or stages, `NEVER` without one.
+    /// The end set by time or stages, otherwise `NEVER`.
     pub fn end(&self) -> Moment {
         self.end
     }
 
-    /// Index of the request or session to run next.
+    /// Index of the next request or session.
     pub fn pick(&mut self) -> usize {
         self.picker.pick()
     }

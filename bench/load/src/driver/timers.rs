@@ -1,4 +1,4 @@
-//! Things to do later, in order of their moments: think times, paced reads, permits held back.
+//! Timers in order of their moments: think times, paced reads, and withheld permits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,11 +7,11 @@ use crate::moment::Moment;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// A user of a closed loop may go on after its connection was refused.
+    /// A user of a closed loop may go on after a refused connection.
     Permit,
     /// The next burst of this visit.
     Burst(u32),
-    /// The link of this token may read on.
+    /// The link of this token may continue to read.
     Read(u64),
 }
 
@@ -31,7 +31,7 @@ impl Timers {
             .map_or(Moment::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Takes the earliest that has come.
+    /// Takes the earliest timer that is due.
     pub fn take(&mut self, now: Moment) -> Option<(Moment, Due)> {
         if self.next() > now {
             return None;

@@ -1,4 +1,4 @@
-//! TLS over a link's socket: rustls, driven by the event loop without a runtime.
+//! TLS over a link's socket with rustls, driven by the event loop without an async runtime.
 
 mod policy;
 
@@ -18,11 +18,11 @@ pub use policy::configuration;
 
 pub struct Tls {
     connection: ClientConnection,
-    /// Of the last bytes taken from the socket.
+    /// The stamp of the last bytes from the socket.
     stamp: Option<Stamp>,
 }
 
-/// How far a handshake came.
+/// The progress of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
     Done,
@@ -39,7 +39,7 @@ impl Tls {
             .map_err(invalid)
     }
 
-    /// Moves the handshake as far as the socket allows.
+    /// Continues the handshake as far as the socket allows.
     pub fn shake_hands(&mut self, socket: &OwnedFd) -> io::Result<Handshake> {
         loop {
             if !self.flush(socket)? {
@@ -59,12 +59,12 @@ impl Tls {
         }
     }
 
-    /// Like `recv`: 0 is the end, `WouldBlock` means that the next event will tell.
+    /// Receives bytes like recv(2). 0 is the end, and `WouldBlock` means that an event follows.
     pub fn receive(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
         loop {
             let count = match self.connection.reader().read(buffer) {
                 Ok(count) => count,
-                // An end without close_notify is told from a whole body by the response's framing.
+                // The response's framing tells an end without close_notify from a complete body.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.take(socket)?;
@@ -78,7 +78,7 @@ impl Tls {
         }
     }
 
-    /// Takes bytes from the socket; they are still to be processed.
+    /// Takes bytes from the socket without processing them.
     fn take(&mut self, socket: &OwnedFd) -> io::Result<usize> {
         let mut raw = Raw {
             socket,
@@ -89,7 +89,8 @@ impl Tls {
         Ok(count)
     }
 
-    /// Like `send`, but what the socket does not take at once is kept for `flush`.
+    /// Sends bytes like send(2). `flush` later sends the bytes that the socket does not take at
+    /// once.
     pub fn send(&mut self, socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
         let taken = self.connection.writer().write(bytes)?;
         self.flush(socket)?;
@@ -99,7 +100,7 @@ impl Tls {
         }
     }
 
-    /// Sends what is waiting; false when the socket takes no more now.
+    /// Sends the waiting bytes. False: the socket takes no more bytes now.
     pub fn flush(&mut self, socket: &OwnedFd) -> io::Result<bool> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut Raw::new(socket)) {
@@ -113,7 +114,7 @@ impl Tls {
 
     fn process(&mut self, socket: &OwnedFd) -> io::Result<()> {
         if let Err(error) = self.connection.process_new_packets() {
-            // The alert that says why goes out if it can; the error is what counts.
+            // The alert with the reason is sent if possible. The error decides.
             let _ = self.flush(socket);
             return Err(invalid(error));
         }
@@ -146,7 +147,8 @@ impl Tls {
     }
 }
 
-/// `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is known to users as `ECDHE-RSA-AES256-GCM-SHA384`.
+/// OpenSSL's name of a cipher: `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is
+/// `ECDHE-RSA-AES256-GCM-SHA384`.
 fn openssl_name(cipher: &str) -> String {
     if let Some(rest) = cipher.strip_prefix("TLS13_") {
         return format!("TLS_{rest}");
@@ -166,13 +168,13 @@ fn invalid(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The name a server is expected to prove.
+/// The name that the server's certificate must prove.
 pub fn server_name(name: &str) -> Result<ServerName<'static>, PlanError> {
     ServerName::try_from(name.to_string())
         .map_err(|_| PlanError::new(format!("`{name}` cannot be the name of a TLS server")))
 }
 
-/// The socket as rustls wants it.
+/// The socket as a reader and writer for rustls.
 struct Raw<'a> {
     socket: &'a OwnedFd,
     stamp: Option<Stamp>,

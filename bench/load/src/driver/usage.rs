@@ -1,4 +1,4 @@
-//! What a thread cost: processor time, waiting for a core, preemptions.
+//! The cost of a thread: processor time, time waiting for a core, preemptions.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
@@ -12,9 +12,9 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Of the calling thread, since it began.
+    /// The usage of the calling thread since its start.
     pub fn of_this_thread() -> Usage {
-        // SAFETY: rusage is plain data; getrusage only writes to it.
+        // SAFETY: rusage is plain data, and getrusage only writes to it.
         let usage = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
@@ -32,7 +32,7 @@ impl Usage {
     }
 }
 
-/// The second field of schedstat, in nanoseconds; zero where the kernel keeps none.
+/// The second field of schedstat as a duration; zero if the kernel keeps none.
 fn run_queue_delay() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let field = text

@@ -1,4 +1,4 @@
-//! Runs of sessions: which burst each visitor is in, what it waits for, and the cookies it holds.
+//! Session runs: each visitor's burst, outstanding calls, and cookies.
 
 use crate::moment::Moment;
 
@@ -9,20 +9,20 @@ pub struct Visit {
     /// Index into the plan's sessions.
     pub session: usize,
     pub burst: usize,
-    /// Calls of the present burst without an answer yet.
+    /// Unanswered calls of the present burst.
     pub outstanding: usize,
     pub intended: Moment,
     pub permitted: Moment,
-    /// Tokens of its connections, by endpoint.
+    /// Tokens of the visit's connections by endpoint.
     pub links: Vec<(usize, u64)>,
-    /// Of a session that keeps cookies.
+    /// Present if the session keeps cookies.
     pub jar: Option<Jar>,
     pub answered: u32,
     pub failed: u32,
     pub connections: u32,
-    /// A call failed and the session ends when the rest of the burst has.
+    /// A call failed, and the session ends after the rest of the burst.
     pub ending: bool,
-    /// A connection did not come about.
+    /// A connection could not be made.
     pub refused: bool,
 }
 
@@ -45,7 +45,7 @@ impl Visit {
     }
 }
 
-/// The visits of a thread that are not over.
+/// The unfinished visits of a thread.
 #[derive(Default)]
 pub struct Visits {
     slots: Vec<Option<Visit>>,

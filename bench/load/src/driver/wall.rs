@@ -1,7 +1,8 @@
-//! From the wall clock, by which the kernel stamps, to moments.
+//! Converts wall-clock times, which the kernel's stamps use, into moments.
 //!
-//! Both clocks run at one speed; the distance between them changes only when somebody sets the wall clock.
-//! It is therefore taken again now and then, from clock reads so close together that no pause fits between.
+//! Both clocks run at one speed. Their distance changes only when the wall clock is set. The
+//! distance is therefore measured again now and then, from clock reads so close together that no
+//! pause fits between them.
 
 use std::time::Duration;
 
@@ -13,21 +14,22 @@ use super::receive::Stamp;
 
 #[derive(Debug, Default)]
 pub struct Wall {
-    /// The wall clock's time at the moment zero, in nanoseconds; `None` until it could be taken.
+    /// The wall-clock time of the moment zero in nanoseconds; `None` before the first measurement.
     origin: Option<u64>,
     next_look: Moment,
 }
 
-/// How old the distance may get while the worker is awake.
+/// How old the distance may become while the worker is awake.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Nanoseconds between the two moments around a wall-clock read: closer than the first is taken at once, wider
-/// than the second not at all.
+/// Nanoseconds between the two moments around a wall-clock read. A smaller distance than `CLOSE` is
+/// accepted at once, a larger one than `TOO_WIDE` never.
 const CLOSE: u64 = 500;
 const TOO_WIDE: u64 = 20_000;
 const TRIES: usize = 4;
 
 impl Wall {
-    /// To be called before stamps are turned into moments, after whatever may have taken long.
+    /// Measures the distance again if it is old. The worker calls this before it converts stamps,
+    /// after any step that may have taken long.
     pub fn look(&mut self, clock: &Clock) {
         if clock.now() < self.next_look {
             return;
@@ -49,7 +51,7 @@ impl Wall {
         }
     }
 
-    /// When it came by its stamp, no later than `now`; `now` without a stamp.
+    /// The moment of a stamp, no later than `now`; `now` without a stamp.
     pub fn moment(&self, stamp: Option<Stamp>, now: Moment) -> Moment {
         match (stamp, self.origin) {
             (Some(Stamp(wall)), Some(origin)) => Moment(wall.saturating_sub(origin)).min(now),

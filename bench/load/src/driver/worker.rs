@@ -1,7 +1,8 @@
-//! One thread's event loop: takes arrivals from the supply, carries them over links, tells the observer.
+//! One thread's event loop: takes arrivals from the supply, carries them over links, and tells the
+//! observer.
 //!
-//! The order of a turn: timers, arrivals that are due, then whatever the sockets have. A response that
-//! leaves its connection open is followed by the next request in the same step, without a further wait.
+//! A turn handles timers first, then due arrivals, then the sockets. A response that leaves its
+//! connection open is followed by the next request in the same step.
 
 mod exchange;
 mod failure;
@@ -33,7 +34,7 @@ use super::visit::Visits;
 use super::wall::Wall;
 use super::{quota, Control};
 
-/// Which thread of how many.
+/// The number of this thread and the number of all threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub thread: usize,
@@ -51,40 +52,40 @@ pub struct Worker<'p, O> {
     epoll: Epoll,
     gathering: Gathering,
     links: Links,
-    /// Open connections without work, by endpoint, the latest used last.
+    /// Open idle connections by endpoint, with the last used connection at the end.
     idle: Vec<Vec<u64>>,
     timers: Timers,
     visits: Visits,
     source: Source,
-    /// For endpoints with TLS.
+    /// Present if an endpoint uses TLS.
     tls: Option<Arc<ClientConfig>>,
-    /// Arrivals that may still be begun beside those under way.
+    /// Arrivals that may still start beside those under way.
     permits: usize,
-    /// When a permit was last given back while there was none.
+    /// When a permit was last returned while there was none.
     starved_until: Moment,
     under_way: u64,
     serial: u64,
-    /// The link whose bytes are being taken: what it is to send waits until they are.
+    /// The link whose bytes are being read. Its own sending waits until they are read.
     reading: Option<usize>,
-    /// No request times out before this.
+    /// No request times out before this moment.
     next_deadline: Moment,
     totals: Totals,
-    /// Answers and failures not yet told to the control.
+    /// Answers and failures that the control has not been told yet.
     untold: (u64, u64),
 }
 
-/// An arrival that is due and has its permit.
+/// An arrival that is due and has a permit.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     intended: Moment,
     permitted: Moment,
 }
 
-/// A user of a closed loop waits this long after a connection did not come about, lest a refusing
-/// server be asked a hundred thousand times a second.
+/// A user of a closed loop waits this long after a failed connection. Otherwise a refusing server
+/// would get a hundred thousand requests per second.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(10);
 const RECEIVE_BYTES: usize = 128 * 1024;
-/// The longest a thread sleeps, so that a stop from another thread is seen.
+/// The longest sleep of a thread, so that the thread notices a stop by another thread.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 impl<'p, O: Observer> Worker<'p, O> {
@@ -110,7 +111,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         };
         let streams = plan.connection.http2_streams.unwrap_or(1);
         let connections = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
-        // A session's calls are its own affair: it takes one permit.
+        // A session takes one permit, regardless of its calls.
         let permits = connections * if plan.sessions.is_empty() { streams } else { 1 };
         Ok(Worker {
             plan,
@@ -150,7 +151,7 @@ impl<'p, O: Observer> Worker<'p, O> {
             let mut now = self.clock.now();
             self.do_what_is_due(now, &mut buffer);
             if self.supply.is_over(now) {
-                // By the clock: what was begun last may wait as long as all others.
+                // The clock is read here, so that the last request may wait as long as all others.
                 let since = *planning_ended.get_or_insert_with(|| self.clock.now());
                 let drain = self.plan.drain.unwrap_or(self.plan.connection.timeout);
                 let quiet = self.under_way == 0 && self.visits.active == 0;
@@ -180,7 +181,8 @@ impl<'p, O: Observer> Worker<'p, O> {
         self.finish(before)
     }
 
-    /// In a closed loop with nothing due before `until`, lets answers gather; answers when that was over.
+    /// Lets answers gather in a closed loop if nothing is due before `until`. Returns the time
+    /// after the sleep.
     fn gather(&mut self, now: Moment, until: Moment) -> Moment {
         if self.supply.is_open() {
             return now;
@@ -196,7 +198,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         woken
     }
 
-    /// Everything whose time has come: time-outs, timers, arrivals.
+    /// Handles everything that is due: time-outs, timers and arrivals.
     fn do_what_is_due(&mut self, now: Moment, buffer: &mut [u8]) {
         if now >= self.next_deadline {
             self.time_out(now);
@@ -211,8 +213,8 @@ impl<'p, O: Observer> Worker<'p, O> {
         self.begin_arrivals(now);
     }
 
-    /// Begins what is due and permitted: no more than there are permits. Of several that are due at once the
-    /// later ones are the generator's own lateness, so each is begun by the clock.
+    /// Starts the due arrivals as far as there are permits. The delay of the later of several due
+    /// arrivals is the generator's own, so that the clock is read for each start.
     fn begin_arrivals(&mut self, mut now: Moment) {
         if self.plan.sessions.is_empty() {
             while let Some(job) = self.next_job(now) {
@@ -244,7 +246,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         }
     }
 
-    /// The next arrival that is due and permitted; takes its permit.
+    /// Takes the next due arrival and its permit.
     fn next_arrival(&mut self, now: Moment) -> Option<Arrival> {
         if self.permits == 0 {
             return None;
@@ -265,7 +267,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         })
     }
 
-    /// The same as a single request.
+    /// Takes the next due arrival as a single request.
     fn next_job(&mut self, now: Moment) -> Option<Job> {
         let Arrival {
             intended,
@@ -282,7 +284,7 @@ impl<'p, O: Observer> Worker<'p, O> {
         })
     }
 
-    /// The most requests at once on an HTTP/2 connection.
+    /// The most concurrent requests on an HTTP/2 connection.
     fn streams(&self) -> usize {
         self.plan.connection.http2_streams.unwrap_or(1)
     }

@@ -1,11 +1,12 @@
-//! The chunked coding, RFC 9112 section 7.1: sizes, extensions and trailers are checked and counted.
+//! The chunked coding (RFC 9112 section 7.1). Sizes, extensions and trailers are checked and
+//! counted.
 
 use super::{Facts, Fault, Listener, Progress};
 
 #[derive(Debug, Default)]
 pub struct Chunks {
     step: Step,
-    /// Bytes of the chunk still to come, or the size while its digits are read.
+    /// Bytes left in the chunk, or the size while its digits are read.
     left: u64,
     /// Bytes seen on the present line.
     column: usize,
@@ -66,7 +67,7 @@ impl Chunks {
         self.column = 0;
     }
 
-    /// One byte of framing; answers whether it ended the last chunk's trailers.
+    /// Takes one byte of framing. Returns whether the byte ends the trailers.
     fn take_byte(&mut self, byte: u8) -> Result<bool, Fault> {
         self.column += 1;
         if self.column > LONGEST_LINE {

@@ -1,4 +1,4 @@
-//! The head of a response: status line and the three fields that frame what follows.
+//! The head of a response: the status line and the three fields that frame the body.
 
 use memchr::memchr;
 
@@ -7,7 +7,7 @@ use super::Fault;
 /// A complete head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes, the blank line included.
+    /// Bytes including the blank line.
     pub length: usize,
     pub status: u16,
     pub minor_version: u8,
@@ -18,18 +18,18 @@ pub struct Head {
 }
 
 impl Head {
-    /// 100 Continue and the like, which another head follows.
+    /// Whether another head follows, for example after 100 Continue.
     pub fn is_interim(&self) -> bool {
         (100..200).contains(&self.status) && self.status != 101
     }
 
-    /// RFC 9112 section 9.3.
+    /// Whether the connection persists (RFC 9112 section 9.3).
     pub fn persistent(&self) -> bool {
         !self.says_close && (self.minor_version >= 1 || self.says_keep_alive)
     }
 }
 
-/// Reads a head from the front of `bytes`; `None` when it is not all there.
+/// Reads a head from the start of `bytes`; `None` if the head is incomplete.
 pub fn read(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     let Some(end) = memchr(b'\n', bytes) else {
         return match bytes.len() < 5 || bytes.starts_with(b"HTTP/") {
@@ -57,7 +57,7 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// `HTTP/1.x NNN[ reason]`
+/// Reads `HTTP/1.x NNN[ reason]`.
 fn status_line(line: &[u8]) -> Result<Head, Fault> {
     let rest = line.strip_prefix(b"HTTP/1.").ok_or(Fault::StatusLine)?;
     let [minor @ (b'0' | b'1'), b' ', a, b, c, after @ ..] = rest else {
@@ -80,7 +80,7 @@ fn status_line(line: &[u8]) -> Result<Head, Fault> {
     })
 }
 
-/// Only names that begin with C or T can frame anything.
+/// Reads a field line. Only names that begin with C or T can affect the framing.
 fn field(line: &[u8], head: &mut Head) -> Result<(), Fault> {
     let colon = memchr(b':', line).ok_or(Fault::Field)?;
     if colon == 0 {

@@ -16,7 +16,8 @@ impl Listener for Heard {
     }
 }
 
-/// Feeds `bytes` in pieces of `step`, answers the reader, what was heard and where it was complete.
+/// Feeds `bytes` in pieces of `step`. Returns the reader, the parts heard, and where the response
+/// was complete.
 fn read_in_steps(bytes: &[u8], step: usize) -> Result<(Reader, Heard, Option<usize>), Fault> {
     let (mut reader, mut heard) = (Reader::new(), Heard::default());
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! What the generator can do at most here and now: the plan's own connections and threads against a
-//! responder in this process that reads a request and answers with constant bytes.
+//! The generator's limit on this machine: the plan's connections and threads against a responder in
+//! this process that answers each request with constant bytes.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -18,10 +18,10 @@ use crate::request::Request;
 const TIME: Duration = Duration::from_millis(300);
 const WARM_UP: Duration = Duration::from_millis(50);
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n";
-/// More connections than this are not made for a calibration of a third of a second.
+/// The most connections of this calibration, which lasts a third of a second.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Why no ceiling can be taken for a plan: the responder does not speak what it asks for.
+/// Why the limit of a plan cannot be measured: the responder lacks a feature that the plan uses.
 pub fn beyond(plan: &Plan) -> Option<&'static str> {
     let tls = plan.requests.iter().any(|request| request.endpoint.tls);
     match (tls, plan.connection.http2_streams, plan.connection.throttle) {
@@ -32,7 +32,7 @@ pub fn beyond(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// Requests a second; `None` where it cannot be taken.
+/// Measures requests per second; `None` if the limit cannot be measured.
 pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
     if beyond(plan).is_some() {
         return Ok(None);
@@ -72,7 +72,8 @@ pub fn measure(plan: &Plan) -> Result<Option<f64>, PlanError> {
     Ok((answered > 0).then(|| answered as f64 / TIME.as_secs_f64()))
 }
 
-/// Answers every request until told to end. Reads are of whole requests: ours are one segment each.
+/// Answers every request until `ended`. Each read brings whole requests, because each request is
+/// one segment.
 fn respond(listener: &TcpListener, ended: &AtomicBool) {
     let Ok(mut epoll) = Epoll::new() else { return };
     let mut streams: HashMap<u64, TcpStream> = HashMap::new();
@@ -114,7 +115,7 @@ fn accept(
     }
 }
 
-/// An error means that the connection is over.
+/// Answers the requests of one read. An error means that the connection is over.
 fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> std::io::Result<()> {
     match stream.read(buffer) {
         Ok(0) => Err(ErrorKind::UnexpectedEof.into()),

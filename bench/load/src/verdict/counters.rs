@@ -1,10 +1,10 @@
 //! The kernel's TCP counters before and after a run, from /proc/net/snmp and /proc/net/netstat.
 
-/// Values of the counters in `WATCHED`, in its order.
+/// The values of the counters in `WATCHED`, in its order.
 #[derive(Clone, Debug, Default)]
 pub struct Counters([u64; WATCHED.len()]);
 
-/// Name in /proc, and what it means in a sentence.
+/// The name in /proc and its meaning in a sentence.
 const WATCHED: [(&str, &str); 4] = [
     (
         "ListenOverflows",
@@ -37,7 +37,7 @@ impl Counters {
         Counters(difference)
     }
 
-    /// The counters that moved, with their meaning.
+    /// The counters that changed, with their meaning.
     pub fn troubles(&self) -> impl Iterator<Item = (u64, &'static str)> + '_ {
         self.0
             .iter()
@@ -47,7 +47,7 @@ impl Counters {
     }
 }
 
-/// These files come in pairs of lines: names, then values.
+/// The value of a counter. The files hold pairs of lines: names, then values.
 fn find(text: &str, name: &str) -> Option<u64> {
     let lines: Vec<&str> = text.lines().collect();
     lines.chunks_exact(2).find_map(|pair| {

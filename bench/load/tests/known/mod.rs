@@ -1,8 +1,9 @@
-//! A server of known behaviour, written for these tests: it does what the path asks for, and tells in
-//! each answer when it read the request and when it wrote the answer, on the monotonic clock.
+//! A server of known behaviour for these tests. The path of a request selects the behaviour. Each
+//! answer tells when the server read the request and wrote the answer, on the monotonic clock.
 //!
-//! `/?us=2000` holds a request for 2 ms; `&frozen=MS/MS` freezes the server for the second part of each
-//! period since its start; `&status=503`, `&end=reset|short|hang` end it otherwise; `&body=N` adds bytes.
+//! `/?us=2000` holds a request for 2 ms. `&frozen=MS/MS` freezes the server for the second part of
+//! each period since its start. `&status=503` and `&end=reset|short|hang` end the answer
+//! differently. `&body=N` adds bytes.
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use mehari_load::{Exchange, Failure, FailureKind, Observer, Sample, SessionEnd};
 
-/// What the server did, counted by itself.
+/// The server's own counts.
 #[derive(Debug, Default)]
 pub struct Log {
     pub connections: AtomicU64,
@@ -22,7 +23,7 @@ pub struct Log {
     pub resets: AtomicU64,
     pub shorts: AtomicU64,
     pub hangs: AtomicU64,
-    /// Cookie fields as they came, and the longest time one write took.
+    /// Received cookie fields, and the longest time of a write.
     pub cookies: Mutex<Vec<String>>,
     pub longest_write_ns: AtomicU64,
     pub peers: Mutex<Vec<SocketAddr>>,
@@ -126,7 +127,7 @@ fn hold(path: &str, began: Instant) {
             Duration::from_millis(part),
         );
     }
-    // Sleeping ends late by the timer's slack; the last of it is spun.
+    // A sleep ends late by the timer's slack, so that the last part is a busy wait.
     let slack = Duration::from_micros(80);
     while let Some(left) = until.checked_duration_since(Instant::now()) {
         match left > slack {
@@ -136,7 +137,7 @@ fn hold(path: &str, began: Instant) {
     }
 }
 
-/// The end of the freeze `at` falls into, else `at`: the last `part` of each `period` is frozen.
+/// The end of the freeze around `at`, otherwise `at`. The last `part` of each `period` is frozen.
 fn thaw(at: Instant, began: Instant, period: Duration, part: Duration) -> Instant {
     let passed = (at - began).as_nanos();
     let within = passed % period.as_nanos();
@@ -183,17 +184,18 @@ pub fn monotonic() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// One answered request beside what the server says about it.
+/// One answered request with the server's report.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub sample: Sample,
-    /// When the server read and answered it, in nanoseconds since the run's origin.
+    /// When the server read the request and wrote the answer, in nanoseconds since the run's
+    /// origin.
     pub read: u64,
     pub wrote: u64,
 }
 
 impl Known {
-    /// Response and service time by the server's clock; what we measured must include them.
+    /// Response and service time by the server's clock. The measured times must include them.
     pub fn true_response(&self) -> u64 {
         self.wrote.saturating_sub(self.sample.intended.0)
     }
@@ -203,7 +205,7 @@ impl Known {
     }
 }
 
-/// Keeps everything, and feeds the recorder under test the same.
+/// Keeps everything and also feeds the recorder under test.
 pub struct Both {
     pub recorder: mehari_load::Recorder,
     pub known: Vec<Known>,
@@ -235,7 +237,8 @@ impl Both {
 
 impl Observer for Both {
     fn begins(&mut self, origin: SystemTime) {
-        // Both clocks read within 5 µs, else again: we may have been preempted in between.
+        // Both clocks must be read within 5 µs, because the thread may be preempted between the
+        // reads.
         self.origin = loop {
             let before = monotonic();
             let ahead = origin.duration_since(SystemTime::now()).unwrap_or_default();
@@ -282,7 +285,7 @@ impl Observer for Both {
     }
 }
 
-/// Value at a percentile of exact values, by nearest rank.
+/// The value at a percentile of exact values, by nearest rank.
 pub fn percentile(values: &mut [u64], percent: f64) -> u64 {
     values.sort_unstable();
     let rank = (values.len() as f64 * percent / 100.0).ceil().max(1.0) as usize;

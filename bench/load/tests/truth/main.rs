@@ -1,9 +1,9 @@
-//! The measurer measured: figures of the generator against the clock of a server of known behaviour.
+//! Checks the generator's figures against the clock of a server of known behaviour.
 //!
-//! A loaded machine may delay both sides, so nothing is held against an absolute time. Each answer
-//! carries the server's own times, which are the truth; between truth and figure lies only the way of
-//! the answer's bytes to us, and that is known for each request. `quiet` (ignored by default) adds the
-//! bounds of 1 % or 50 µs.
+//! A loaded machine may delay both sides, so that no test uses an absolute time. Each answer
+//! carries the server's own times, which are the truth. Truth and figure differ only by the way of
+//! the answer's bytes to the client, which is known for each request. `quiet` (ignored by default)
+//! adds the bounds of 1 % or 50 µs.
 
 #[path = "../known/mod.rs"]
 mod known;
@@ -41,7 +41,7 @@ fn open(rate: f64, most_connections: usize) -> Schedule {
     }
 }
 
-/// Truth and figure of one percentile, in nanoseconds.
+/// Truth and figure of one percentile in nanoseconds.
 #[derive(Debug)]
 struct Figure {
     truth: u64,
@@ -73,10 +73,10 @@ fn figures(outcome: &Outcome<Both>, percents: &[f64]) -> Vec<Figure> {
         .collect()
 }
 
-/// What holds on any machine: causality for each request, and percentiles between truth and truth plus
-/// the longest way an answer took.
+/// Checks what holds on any machine: causality for each request, and percentiles between the truth
+/// and the truth plus the longest way of an answer.
 fn hold_against_truth(outcome: &Outcome<Both>, percents: &[f64]) {
-    // The two clocks are joined through the wall clock, to a few microseconds.
+    // The wall clock joins the two clocks, exact to a few microseconds.
     let joint = 20_000;
     for known in known(outcome) {
         assert!(
@@ -144,8 +144,9 @@ fn a_bimodal_mix_shows_both_modes() {
     );
 }
 
-/// research: 100 s of 1 ms answers, then 100 s of nothing; here a hundredth of the time and ten times
-/// the rate. The truth is mean 250 ms, p75 500 ms, p99 980 ms; one closed connection would say 1 ms.
+/// The stall of the literature is 100 s of 1 ms answers, then 100 s without answers. This test uses
+/// a hundredth of the time and ten times the rate. The truth is mean 250 ms, p75 500 ms, p99 980
+/// ms. One closed connection would report 1 ms.
 #[test]
 fn a_stall_is_seen_by_the_open_loop_and_missed_by_the_closed_one() {
     let server = Server::start();
@@ -158,7 +159,7 @@ fn a_stall_is_seen_by_the_open_loop_and_missed_by_the_closed_one() {
     let opened = play(&plan);
     hold_against_truth(&opened, &[50.0, 75.0, 99.0]);
     let figures = figures(&opened, &[75.0, 99.0]);
-    // Half of all arrivals fall into the freeze and wait for what is left of it, one half on average.
+    // Half of all arrivals fall into the freeze. They wait for its rest, on average half of it.
     assert!(
         figures[0].measured > 400_000_000 && figures[1].measured > 950_000_000,
         "{figures:?}"
@@ -182,7 +183,7 @@ fn a_stall_is_seen_by_the_open_loop_and_missed_by_the_closed_one() {
 #[test]
 fn waiting_for_a_connection_is_told_from_the_generators_own_lateness() {
     let server = Server::start();
-    // 200 arrivals a second of 10 ms each need two connections; there is one.
+    // 200 arrivals per second of 10 ms each need two connections, and the plan has one.
     let plan = Plan::new(
         vec![get(&server, "/?us=10000")],
         open(200.0, 1),
@@ -191,7 +192,7 @@ fn waiting_for_a_connection_is_told_from_the_generators_own_lateness() {
     let outcome = play(&plan);
     hold_against_truth(&outcome, &[50.0, 90.0]);
     let last = known(&outcome).last().copied().expect("answers");
-    // The k-th waits for k x (10 - 5) ms.
+    // The k-th arrival waits for k x (10 - 5) ms.
     assert!(last.sample.busy_lag() >= 99 * 4_900_000, "{last:?}");
     let busy: u64 = known(&outcome)
         .iter()
@@ -302,7 +303,8 @@ fn what_is_under_way_at_the_end_is_censored() {
         .iter()
         .map(|thread| thread.observer.count(FailureKind::Unfinished))
         .sum();
-    // Five hang; the others were intended, never permitted, and are no less waited for.
+    // Five requests hang. The others were intended and never permitted, and their waiting counts,
+    // too.
     assert_eq!(unfinished, 50);
     let recorder = &outcome.threads[0].observer.recorder;
     let quantile = recorder.response.quantile(50.0, &recorder.unended);

@@ -1,17 +1,18 @@
-//! The bounds that the generator promises where nothing else wants the cores.
+//! The generator's bounds on an idle machine.
 
 use crate::known::Server;
 use crate::{figures, get, open, play};
 use mehari_load::{Plan, Request, Schedule, Stop};
 use std::time::Duration;
 
-/// Not 90: that is where the stall begins and the mix changes, a cliff on which one request makes 20 ms.
+/// Not 90: the stall begins there and the mix changes, so that one request makes a difference of 20
+/// ms.
 const PERCENTS: [f64; 4] = [50.0, 85.0, 95.0, 99.0];
 
 /// A path and its share of the requests.
 type Weighted = (&'static str, u32);
 
-/// Plays a case once; answers which percentiles were off by more than 1 % and 50 µs.
+/// Plays a case once. Returns the percentiles that are off by more than 1 % and 50 µs.
 fn play_case(name: &str, paths: &[Weighted], schedule: &Schedule, requests: u64) -> Vec<String> {
     let server = Server::start();
     let weighted = |(path, weight): &Weighted| Request {
@@ -41,11 +42,11 @@ fn play_case(name: &str, paths: &[Weighted], schedule: &Schedule, requests: u64)
     wrong
 }
 
-/// The bounds the generator promises, where nothing else wants the cores:
-/// `chrt -f 10 cargo test --release -p mehari-load --test truth -- --ignored --nocapture`
+/// The generator's bounds on an idle machine: `chrt -f 10 cargo test --release -p mehari-load
+/// --test truth -- --ignored --nocapture`
 ///
-/// A hypervisor may still take the core between the server's look at its clock and its write, which is
-/// nobody's figure: a case is played up to three times, and one good play is taken.
+/// A hypervisor may still take the core between the server's clock read and its write. A case is
+/// therefore played up to three times, and one good result is enough.
 #[test]
 #[ignore = "needs a machine that does nothing else"]
 fn on_a_quiet_machine_every_figure_is_within_one_percent_or_50_microseconds() {

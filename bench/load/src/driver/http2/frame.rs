@@ -1,4 +1,4 @@
-//! Frames on the wire, RFC 9113 sections 4 and 6.
+//! Frames on the wire (RFC 9113 sections 4 and 6).
 
 pub const HEADER_LENGTH: usize = 9;
 pub const FLAG_END_STREAM: u8 = 1;
@@ -6,9 +6,9 @@ pub const FLAG_ACK: u8 = 1;
 pub const FLAG_END_HEADERS: u8 = 4;
 pub const FLAG_PADDED: u8 = 8;
 pub const FLAG_PRIORITY: u8 = 0x20;
-/// Error code: no longer wanted.
+/// Error code: the stream is no longer wanted.
 pub const CANCEL: u32 = 8;
-/// Error code: not processed at all.
+/// Error code: the server has not processed the stream.
 pub const REFUSED_STREAM: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,14 +74,14 @@ pub fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-/// The 32 bits at the front.
+/// The first 32 bits as a number.
 pub fn number(bytes: &[u8]) -> Option<u32> {
     bytes
         .first_chunk::<4>()
         .map(|bytes| u32::from_be_bytes(*bytes))
 }
 
-/// The block within a HEADERS payload.
+/// The header block within a HEADERS payload.
 pub fn without_padding(frame: Header, payload: &[u8], priority: u8) -> Option<&[u8]> {
     let (padding, mut rest) = match frame.has(FLAG_PADDED) {
         true => payload

@@ -1,10 +1,13 @@
-//! HPACK, RFC 7541. Responses come without a dynamic table; requests put what they all have in common
-//! into the server's with the first of a connection, and name it by number afterwards.
+//! HPACK (RFC 7541). Responses use no dynamic table. The first request of a connection puts the
+//! fields that all requests share into the server's dynamic table, and later requests refer to them
+//! by number.
+//!
+//! The blocks are rendered once before the run. A general encoder would encode every request anew.
 
 use super::huffman;
 use crate::request::Fields;
 
-/// Appendix A, as far as it is needed: names, and the values that have an entry of their own.
+/// The static table (appendix A). Values are given only where an entry has one.
 const STATIC: [(&str, &str); 61] = [
     (":authority", ""),
     (":method", "GET"),
@@ -69,24 +72,24 @@ const STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// The block of one request in its three forms.
+/// The header block of one request in three forms.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// For the first request of a connection: enters the common fields into the table.
     pub first: Vec<u8>,
-    /// For those after it.
+    /// For later requests of the connection.
     pub later: Vec<u8>,
-    /// For a server that keeps no table.
+    /// For a server without a dynamic table.
     pub plain: Vec<u8>,
 }
 
-/// The size a table has unless the server says otherwise, and what an entry takes beside its text.
+/// The default size of the table, and the size of an entry beside its text.
 pub const TABLE: usize = 4096;
 const ENTRY: usize = 32;
 
 type Field = (String, String);
 
-/// The fields of a request in the order they are sent.
+/// The fields of a request in sending order.
 fn list(fields: &Fields, tls: bool) -> Vec<Field> {
     let scheme = if tls { "https" } else { "http" };
     let pseudo = [
@@ -102,14 +105,15 @@ fn list(fields: &Fields, tls: bool) -> Vec<Field> {
         .collect()
 }
 
-/// The blocks of all requests of one endpoint.
+/// The blocks of all requests to one endpoint.
 pub fn requests<'f>(all: impl Iterator<Item = &'f Fields>, tls: bool) -> Vec<Block> {
     let lists: Vec<Vec<Field>> = all.map(|fields| list(fields, tls)).collect();
     let common = common(&lists);
     lists.iter().map(|list| block(list, &common)).collect()
 }
 
-/// What every request has, in one order, and the table can hold; nothing when the orders differ.
+/// The fields that all requests share in one order, as far as the table can hold them; empty if the
+/// orders differ.
 fn common(lists: &[Vec<Field>]) -> Vec<Field> {
     let Some(first) = lists.first() else {
         return Vec::new();
@@ -160,7 +164,8 @@ fn block(list: &[Field], common: &[Field]) -> Block {
     block
 }
 
-/// One field: indexed where the static table has it whole, else a literal that is not to be indexed.
+/// Encodes one field: indexed if the static table has name and value, otherwise a literal without
+/// indexing.
 pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(place) = STATIC.iter().position(|entry| *entry == (name, value)) {
         return integer(out, 0x80, 7, place + 1);
@@ -168,7 +173,8 @@ pub fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     literal(out, (0, 4), name, value);
 }
 
-/// Section 6.2: a literal of the kind the pattern says, its name by number where the table has it.
+/// Encodes a literal (section 6.2) of the kind that the pattern says. The name is a number if the
+/// static table has it.
 fn literal(out: &mut Vec<u8>, (pattern, bits): (u8, u32), name: &str, value: &str) {
     match STATIC.iter().position(|(known, _)| *known == name) {
         Some(place) => integer(out, pattern, bits, place + 1),
@@ -185,7 +191,7 @@ fn string(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Section 5.1.
+/// Encodes an integer (section 5.1).
 fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, value: usize) {
     let most = (1usize << bits) - 1;
     if value < most {
@@ -200,9 +206,9 @@ fn integer(out: &mut Vec<u8>, pattern: u8, bits: u32, value: usize) {
     out.push(rest as u8);
 }
 
-/// The `:status` of a response's block; `None` when there is none to be read.
+/// The `:status` of a response's block; `None` if the block has no readable status.
 pub fn status(block: &[u8]) -> Option<u16> {
-    // Nearly always the first byte is an entry of the static table.
+    // The first byte is nearly always an entry of the static table.
     if let Some(index @ 0x88..=0x8e) = block.first() {
         return STATIC[usize::from(index & 0x7f) - 1].1.parse().ok();
     }
@@ -215,7 +221,7 @@ pub fn status(block: &[u8]) -> Option<u16> {
     found.filter(|status| (100..1000).contains(status))
 }
 
-/// The block as HTTP/1 would have said it, for those who look into heads.
+/// The block as an HTTP/1 head, for observers and cookie jars.
 pub fn as_text(block: &[u8]) -> String {
     let (mut status, mut fields) = (String::new(), String::new());
     decode(block, |name, value| match name {
@@ -225,14 +231,14 @@ pub fn as_text(block: &[u8]) -> String {
     format!("HTTP/2 {status}\r\n{fields}\r\n")
 }
 
-/// Calls `each` with every field; `None` when the block is not HPACK or needs a dynamic table.
+/// Calls `each` with every field; `None` if the block is not HPACK or needs a dynamic table.
 fn decode(mut block: &[u8], mut each: impl FnMut(&str, &str)) -> Option<()> {
     while let Some(first) = block.first().copied() {
         if first & 0x80 != 0 {
             let (name, value) = *STATIC.get(take_integer(&mut block, 7)?.checked_sub(1)?)?;
             each(name, value);
         } else if first & 0xe0 == 0x20 {
-            // A change of the dynamic table's size: to the nothing we asked for.
+            // A change of the dynamic table's size. The settings allow size 0 only.
             take_integer(&mut block, 5)?;
         } else {
             let bits = if first & 0x40 != 0 { 6 } else { 4 };

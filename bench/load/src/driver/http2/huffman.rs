@@ -1,8 +1,10 @@
-//! Huffman strings of RFC 7541 appendix B. The code is canonical: within a length, codes follow the
-//! order of the symbols, so the lengths say it all. Symbols longer than 15 bits (a backslash, control
-//! characters, bytes above 127) do not occur in what we look at; they end the string with a `?`.
+//! Decodes Huffman strings (RFC 7541 appendix B). The code is canonical: within a length, codes
+//! follow the order of the symbols, so that a table of symbols by length is enough.
+//!
+//! The table ends at 15 bits. A symbol with a longer code (a backslash, a control character, a byte
+//! above 127) becomes `?`, and the rest of the string is lost.
 
-/// Symbols by length of their code, in the order of their codes.
+/// Symbols by the length of their code, in the order of their codes.
 const BY_LENGTH: [(u32, &[u8]); 10] = [
     (5, b"012aceiost"),
     (6, b" %-./3456789=A_bdfghlmnpru"),

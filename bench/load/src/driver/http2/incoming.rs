@@ -1,4 +1,5 @@
-//! The receiving side: frames from whatever pieces the socket gives, and what each kind does.
+//! The receiving side: assembles frames from the pieces that the socket delivers, and acts on each
+//! frame.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use super::{
 };
 
 impl Http2 {
-    /// Takes bytes until a stream is over or they are used up (`None`).
+    /// Takes bytes until a stream has ended, or until the bytes are used up (`None`).
     pub fn feed(
         &mut self,
         bytes: &mut &[u8],
@@ -66,7 +67,7 @@ impl Http2 {
         if header.length > LARGEST_FRAME {
             return Err(Fault);
         }
-        // RFC 9113 section 6.10: nothing comes between a block and its continuation.
+        // RFC 9113 section 6.10: no frame may come between a header block and its continuation.
         if self.block.is_some() && header.kind != Kind::CONTINUATION {
             return Err(Fault);
         }
@@ -80,7 +81,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// The whole payload of a frame that is not DATA, when it is there.
+    /// The whole payload of a frame other than DATA; `None` while it is incomplete.
     fn take_payload<'b>(&mut self, header: Header, bytes: &mut &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.carry.is_empty() && bytes.len() >= header.length {
             let (payload, rest) = bytes.split_at(header.length);
@@ -93,7 +94,7 @@ impl Http2 {
         (self.carry.len() == header.length).then(|| std::mem::take(&mut self.carry).into())
     }
 
-    /// Passes content on; answers whether the frame is over.
+    /// Passes content to the listener. Returns whether the frame is complete.
     fn take_data(
         &mut self,
         header: Header,
@@ -138,7 +139,7 @@ impl Http2 {
         Ok(over)
     }
 
-    /// Opens the connection's window again before it can close. A stream's own holds 2 GiB.
+    /// Enlarges the connection's window before it is used up. The window of a stream is 2 GiB.
     fn credit(&mut self, length: usize) {
         self.uncredited += length;
         if self.uncredited > CREDIT_AFTER {
@@ -216,7 +217,7 @@ impl Http2 {
                 }
                 self.send_bodies();
             }
-            // Push was refused in our settings.
+            // The client's settings forbid push.
             Kind::PUSH_PROMISE => return Err(Fault),
             _ => {}
         }
@@ -238,7 +239,7 @@ impl Http2 {
         stream.flight.first_byte = stream.flight.first_byte.min(came);
         let size = (block.len() + frame::HEADER_LENGTH) as u64;
         if stream.facts.status >= 200 {
-            // Trailers.
+            // The block holds trailers.
             stream.facts.framing_bytes += size;
         } else {
             stream.facts.status = hpack::status(block).ok_or(Fault)?;

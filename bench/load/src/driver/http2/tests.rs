@@ -32,7 +32,7 @@ fn frame_of(kind: Kind, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Settings, an interim and a final head in two frames, padded data, trailers.
+/// Settings, an interim head, a final head in two frames, padded data, and trailers.
 fn conversation() -> Vec<u8> {
     let settings = [0, 3, 0, 0, 0, 7, 0, 4, 0, 0, 0, 2];
     [

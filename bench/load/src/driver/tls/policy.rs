@@ -1,4 +1,5 @@
-//! From the plan's TLS policy to a rustls configuration: whom to trust, what to show, what to speak.
+//! Turns the plan's TLS policy into a rustls configuration: trusted certificates, own identity, and
+//! versions.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -15,7 +16,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use crate::plan::{TlsPolicy, TlsVersions};
 use crate::plan_error::PlanError;
 
-/// A configuration with a resumption cache of its own: make one for each thread.
+/// A configuration with its own resumption cache. Each thread needs one.
 pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig>, PlanError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let versions: &[_] = match policy.versions {
@@ -105,7 +106,8 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, PlanError> {
     }
 }
 
-/// Authorities, and certificates named themselves: a server with a self-signed one is trusted by it.
+/// Trusts authorities and also the named certificates themselves, such as a self-signed server
+/// certificate.
 #[derive(Debug)]
 struct Trusted {
     pinned: Vec<CertificateDer<'static>>,

@@ -1,4 +1,5 @@
-//! An exchange from the event to the answer: what an event asks for, writing, and what follows an answer.
+//! An exchange from the event to the answer: handling an event, writing, and the steps after an
+//! answer.
 
 use std::io;
 
@@ -21,7 +22,7 @@ impl<O: Observer> Worker<'_, O> {
         };
         if link.phase == Phase::Securing {
             self.secure(index);
-            // What came with the end of the handshake makes no further event.
+            // Bytes that came with the end of the handshake cause no further event.
             let token = event.token();
             let open = self
                 .links
@@ -40,7 +41,7 @@ impl<O: Observer> Worker<'_, O> {
         }
         if event.writable() {
             if let Some(tls) = &mut link.tls {
-                // What cannot go out shows as an error at the next read.
+                // An error of this flush shows at the next read.
                 let _ = tls.flush(&link.socket);
             }
         }
@@ -56,7 +57,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Hands the kernel as much of the waiting requests as it takes.
+    /// Passes as much of the waiting requests to the kernel as it takes.
     pub(super) fn write(&mut self, index: usize, now: Moment) {
         let prepared = self.prepared;
         loop {
@@ -118,7 +119,7 @@ impl<O: Observer> Worker<'_, O> {
         link.sent_of_next = 0;
     }
 
-    /// A response is complete: tell, and use the connection and the permit again.
+    /// Reports a complete response and reuses the connection and the permit.
     pub(super) fn answered(&mut self, index: usize, reading: Reading) {
         let now = reading.now;
         let Some(link) = self.links.get(index) else {
@@ -189,7 +190,7 @@ impl<O: Observer> Worker<'_, O> {
         self.under_way -= 1;
     }
 
-    /// What the connection and the freed permit are used for next.
+    /// Uses the connection and the freed permit for the next arrival.
     fn go_on(&mut self, index: usize, reusable: bool, now: Moment) {
         let job = self.next_job(now);
         let Some(link) = self.links.get(index) else {
@@ -209,7 +210,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// The class of an error met on an open connection.
+/// The failure class of an error on an open connection.
 pub(super) fn broken(error: &io::Error) -> FailureKind {
     match error.kind() {
         io::ErrorKind::InvalidData => FailureKind::Tls,

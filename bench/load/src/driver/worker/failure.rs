@@ -1,4 +1,4 @@
-//! Requests that are not answered: broken connections, time-outs, the end of the run.
+//! Unanswered requests: broken connections, time-outs, and the end of the run.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::opening::connect_failure;
 use super::{Worker, PAUSE_AFTER_REFUSAL};
 
 impl<O: Observer> Worker<'_, O> {
-    /// No connection could even be begun for this job.
+    /// Reports a job for which no connection could be started.
     pub(super) fn refuse(&mut self, job: Job, now: Moment, error: &io::Error) {
         self.observer.trouble(connect_failure(error), error);
         let flight = Flight::new(job, now, false, 0);
@@ -24,7 +24,7 @@ impl<O: Observer> Worker<'_, O> {
         self.fail(&flight, None, &Facts::default(), at);
     }
 
-    /// Ends a connection and everything under way on it.
+    /// Ends a connection and all requests under way on it.
     pub(super) fn fail_link(
         &mut self,
         index: usize,
@@ -54,7 +54,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Ends a connection with nothing under way.
+    /// Ends a connection without requests under way.
     pub(super) fn close(&mut self, index: usize, now: Moment) {
         self.remove(index, now);
     }
@@ -117,7 +117,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Ends what has waited too long, and finds when to look again.
+    /// Ends requests that have waited too long, and computes the next deadline.
     pub(super) fn time_out(&mut self, now: Moment) {
         let timeout = self.plan.connection.timeout;
         let mut next = Moment::NEVER;
@@ -138,7 +138,7 @@ impl<O: Observer> Worker<'_, O> {
         self.next_deadline = next;
     }
 
-    /// At the end of the run: what is under way, and what was intended and never begun.
+    /// Reports, at the end of the run, the requests under way and those that never started.
     pub(super) fn report_unfinished(&mut self, now: Moment) {
         for index in self.links.indices() {
             self.fail_link(index, FailureKind::Unfinished, None, now);

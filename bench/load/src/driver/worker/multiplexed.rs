@@ -1,4 +1,4 @@
-//! The worker's dealings with HTTP/2 links: many exchanges at once, ended in any order.
+//! The worker's HTTP/2 links: many concurrent exchanges that end in any order.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use super::failure::Broken;
 use super::reading::Reading;
 use super::Worker;
 
-/// Passes the parts of responses on to the observer and the jars.
+/// Passes the parts of responses to the observer and the cookie jars.
 struct Ear<'a, O> {
     observer: &'a mut O,
     visits: &'a mut Visits,
@@ -64,7 +64,7 @@ impl<O: Observer> Listener for Ear<'_, O> {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// Opens streams for the flights that wait on this link.
+    /// Opens streams for the waiting requests of this link.
     pub(super) fn start_streams(&mut self, index: usize, now: Moment) {
         let prepared = self.prepared;
         let Some(link) = self.links.get(index) else {
@@ -97,7 +97,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Hands the kernel what the connection has to say.
+    /// Passes the connection's waiting bytes to the kernel.
     pub(super) fn flush(&mut self, index: usize, now: Moment) {
         loop {
             let Some(link) = self.links.get(index) else {
@@ -119,13 +119,13 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Gives bytes to the connection; answers whether it is still there.
+    /// Feeds bytes to the connection. Returns whether the connection is still open.
     pub(super) fn take_frames(&mut self, index: usize, mut bytes: &[u8], reading: Reading) -> bool {
         let now = reading.now;
         self.reading = Some(index);
         let alive = self.take_each_frame(index, &mut bytes, reading);
         if alive {
-            // Streams that ended made room for what waits.
+            // Ended streams have made room for waiting requests.
             self.start_streams(index, now);
         }
         self.reading = None;
@@ -223,7 +223,7 @@ impl<O: Observer> Worker<'_, O> {
         self.list(index);
     }
 
-    /// Ends the streams of a link that have waited too long; answers the earliest deadline of the rest.
+    /// Ends the streams that have waited too long. Returns the earliest deadline of the others.
     pub(super) fn time_out_streams(&mut self, index: usize, now: Moment) -> Moment {
         let timeout = self.plan.connection.timeout;
         let mut next = Moment::NEVER;
@@ -245,7 +245,7 @@ impl<O: Observer> Worker<'_, O> {
         next
     }
 
-    /// Ends all streams of a link that is gone.
+    /// Ends all streams of a closed link.
     pub(super) fn fail_streams(
         &mut self,
         streams: Vec<Stream>,

@@ -1,4 +1,4 @@
-//! From a job to a connection that carries it: an idle one, or a new one.
+//! Assigns a job to a connection: an idle one or a new one.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use super::super::tls::{Handshake, Tls};
 use super::Worker;
 
 impl<O: Observer> Worker<'_, O> {
-    /// Puts a job on an idle connection to its endpoint, or opens one.
+    /// Puts a job on an idle connection to its endpoint, or opens a connection.
     pub(super) fn dispatch(&mut self, job: Job, now: Moment) {
         let endpoint = self.prepared.rendered[job.request].endpoint;
         match self.idle_link(endpoint) {
@@ -40,7 +40,7 @@ impl<O: Observer> Worker<'_, O> {
         None
     }
 
-    /// Puts a link that has room among the idle ones of its endpoint.
+    /// Adds a link with room to the idle links of its endpoint.
     pub(super) fn list(&mut self, index: usize) {
         let streams = self.streams();
         let Some(link) = self.links.get(index) else {
@@ -88,7 +88,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Puts a job on this connection; it is written at once if that is open.
+    /// Puts a job on this connection. The request is written at once if the connection is open.
     pub(super) fn begin(&mut self, index: usize, job: Job, now: Moment, opened: bool) {
         self.next_deadline = self
             .next_deadline
@@ -111,7 +111,7 @@ impl<O: Observer> Worker<'_, O> {
                 if open {
                     self.start_streams(index, now);
                 }
-                // Visits keep their connections to themselves.
+                // Visits do not share their connections.
                 if job.visit.is_none() {
                     self.list(index);
                 }
@@ -121,7 +121,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The bytes of a request that carries a session's cookies.
+    /// The bytes of a request with a session's cookies.
     fn own_bytes(&mut self, job: &Job) -> Option<Box<[u8]>> {
         let cookies = self.cookies(job)?;
         let bytes = match self.plan.connection.http2_streams {
@@ -138,7 +138,7 @@ impl<O: Observer> Worker<'_, O> {
         Some(bytes.into_boxed_slice())
     }
 
-    /// The socket of a connecting link became writable.
+    /// Handles a connecting link whose socket became writable.
     pub(super) fn connected(&mut self, index: usize, event: Event) {
         let now = self.clock.now();
         let Some(link) = self.links.get(index) else {
@@ -164,7 +164,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Moves the TLS handshake on.
+    /// Continues the TLS handshake.
     pub(super) fn secure(&mut self, index: usize) {
         let Some(link) = self.links.get(index) else {
             return;
@@ -185,7 +185,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The connection can carry requests from now on.
+    /// Starts requests on a connection that is now open.
     fn is_open(&mut self, index: usize, now: Moment) {
         let Some(link) = self.links.get(index) else {
             return;
@@ -210,7 +210,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// The class of an error met while a connection was being made.
+/// The failure class of an error during the opening of a connection.
 pub(super) fn connect_failure(error: &io::Error) -> FailureKind {
     match error.raw_os_error() {
         Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => FailureKind::NoPort,

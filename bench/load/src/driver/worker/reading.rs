@@ -1,4 +1,4 @@
-//! Reading from links: at full speed or as a slow client, and giving the bytes to the response reader.
+//! Reads from links at full speed or as a slow client, and passes the bytes to the response reader.
 
 use std::io;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use super::super::timers::Due;
 use super::exchange::broken;
 use super::Worker;
 
-/// Into so many small reads a slow client's second is divided.
+/// Small reads per second of a slow client.
 const SLOW_READS_A_SECOND: u64 = 50;
-/// Nanoseconds: what a slow client did not read within this time because nothing was there, it may read later.
+/// Nanoseconds of reading that a slow client may catch up on after it found no bytes.
 const SLOWEST_CATCH_UP: u64 = 100_000_000;
 
-/// When bytes came, by the kernel's stamp where there is one, and when they were read.
+/// When bytes arrived, by the kernel's stamp if there is one, and when they were read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub came: Moment,
@@ -29,13 +29,13 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// When it came, `earliest` being what must have been before.
+    /// The arrival time, but no earlier than `earliest`.
     pub fn of(self, earliest: Moment) -> Moment {
         self.came.max(earliest).min(self.now)
     }
 }
 
-/// Passes the parts of a response on to the observer.
+/// Passes the parts of a response to the observer.
 struct Ear<'a, O> {
     observer: &'a mut O,
     exchange: Exchange,
@@ -57,7 +57,7 @@ impl<O: Observer> Listener for Ear<'_, O> {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// A slow client's pause is over.
+    /// Resumes the reading of a slow client after its pause.
     pub(super) fn read_on(&mut self, token: u64, buffer: &mut [u8]) {
         let Some(index) = self.links.index(token) else {
             return;
@@ -68,7 +68,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// How much may be read now; `None` when a slow client has to wait for its timer.
+    /// How many bytes may be read now; `None` if a slow client has to wait for its timer.
     fn allowance(&mut self, index: usize) -> Option<usize> {
         let Some(rate) = self.plan.connection.throttle else {
             return Some(usize::MAX);
@@ -90,7 +90,7 @@ impl<O: Observer> Worker<'_, O> {
         None
     }
 
-    /// Charges a slow client for what it read; a timer's own lateness is not lost to it.
+    /// Charges a slow client for the bytes it read. A late timer does not slow the client further.
     fn charge(&mut self, index: usize, count: usize, now: Moment) {
         let Some(rate) = self.plan.connection.throttle else {
             return;
@@ -104,7 +104,7 @@ impl<O: Observer> Worker<'_, O> {
             Moment(link.next_read.0.max(kept)).after(Duration::from_nanos(cost as u64));
     }
 
-    /// Reads what has come. `ending`: the connection is to be read to its end.
+    /// Reads the available bytes. `ending`: the connection is read to its end.
     pub(super) fn read(&mut self, index: usize, ending: bool, buffer: &mut [u8]) {
         loop {
             let Some(allowance) = self.allowance(index) else {
@@ -137,7 +137,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Gives bytes to the reader; answers whether the link is still there.
+    /// Feeds bytes to the reader. Returns whether the link is still open.
     fn take(&mut self, index: usize, mut bytes: &[u8], reading: Reading) -> bool {
         let now = reading.now;
         if self.plan.connection.http2_streams.is_some() {
@@ -148,7 +148,7 @@ impl<O: Observer> Worker<'_, O> {
                 return false;
             };
             let Some(exchange) = link.exchange() else {
-                // Bytes nobody asked for: this connection cannot be trusted with another request.
+                // These bytes answer no request, so that the connection is not used again.
                 if !bytes.is_empty() {
                     self.close(index, now);
                 }
@@ -192,7 +192,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The server finished sending.
+    /// Handles the end of the server's sending.
     fn ended(&mut self, index: usize, now: Moment) {
         let Some(link) = self.links.get(index) else {
             return;

@@ -1,5 +1,5 @@
-//! Plays sessions: the calls of a burst go out together, the next burst follows when all are answered
-//! and the think time is over. A session keeps its own connections and ends with them.
+//! Plays sessions. The calls of a burst are sent together. The next burst follows when all calls
+//! are answered and the think time is over. A session has its own connections, which end with it.
 
 use crate::moment::Moment;
 use crate::observe::{Observer, SessionEnd};
@@ -72,7 +72,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// A connection was opened for the visit.
+    /// Notes a connection that was opened for the visit.
     pub(super) fn visit_opened(&mut self, index: u32, endpoint: usize, token: u64) {
         let Some(visit) = self.visits.get(index) else {
             return;
@@ -82,14 +82,14 @@ impl<O: Observer> Worker<'_, O> {
         visit.links.push((endpoint, token));
     }
 
-    /// The cookies the visit has for this request, when it keeps any.
+    /// The visit's cookies for this request; `None` if the visit keeps none.
     pub(super) fn cookies(&mut self, job: &Job) -> Option<String> {
         let visit = self.visits.get(job.visit?)?;
         let url = self.prepared.rendered[job.request].url.as_ref()?;
         visit.jar.as_ref()?.value_for(url)
     }
 
-    /// A call of a visit was answered; the connection stays when `reusable`.
+    /// Handles the answer to a visit's call. The connection stays if `reusable`.
     pub(super) fn visit_answered(&mut self, flight: &Flight, status: u16, now: Moment) {
         let Some(index) = flight.job.visit else {
             return;
@@ -113,7 +113,8 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// A call of a visit failed. What follows is left to a timer: failing must not open connections.
+    /// Handles the failure of a visit's call. A timer does the next step, so that a failure opens
+    /// no connection at once.
     pub(super) fn visit_failed(&mut self, index: u32, refused: bool, now: Moment) {
         let Some(visit) = self.visits.get(index) else {
             return;
@@ -131,7 +132,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The burst is over: begins the next one, now or after its think time.
+    /// Ends the burst and starts the next one, now or after its think time.
     fn next_burst(&mut self, index: u32, now: Moment, by_timer: bool) {
         let end = self.supply.end();
         let Some(visit) = self.visits.get(index) else {
