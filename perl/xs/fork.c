@@ -17,7 +17,7 @@
 typedef struct {
   char file[4097];
   uint64_t made_from; /* the file's mark */
-  bool alive;
+  bool alive, rewinds;
   int socket;
   uint64_t used;
 } template;
@@ -43,11 +43,11 @@ static void drop_template(template *this)
 }
 
 /* The zygote forks it; it gets our mailbox and its end of a socket. */
-static bool ask_zygote(const char *file, int socket)
+static bool ask_zygote(const char *file, bool to_rewind, int socket)
 {
-  pid_t own = getpid();
+  mehari_wanted wanted = {getpid(), to_rewind};
   int files[MEHARI_TEMPLATE_FILES] = {mehari_mailbox_file(), socket, mehari_front_socket};
-  struct iovec parts[] = {{&own, sizeof own}, {(void *)file, strlen(file)}};
+  struct iovec parts[] = {{&wanted, sizeof wanted}, {(void *)file, strlen(file)}};
   union { struct cmsghdr header; char space[CMSG_SPACE(sizeof files)]; } control;
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.space, .msg_controllen = sizeof control.space};
   control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof files)};
@@ -55,30 +55,31 @@ static bool ask_zygote(const char *file, int socket)
   return sendmsg(mehari_stem_socket, &message, MSG_NOSIGNAL) > 0;
 }
 
-static bool start_template(template *this, const char *file, uint64_t mark)
+static bool start_template(template *this, const char *file, uint64_t mark, bool to_rewind)
 {
   int ends[2];
   if (!MEHARI_COPY(this->file, ((mehari_text){file, strlen(file)})) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
     return false;
-  bool asked = ask_zygote(file, ends[1]);
+  bool asked = ask_zygote(file, to_rewind, ends[1]);
   close(ends[1]);
   if (!asked) {
     close(ends[0]);
     return false;
   }
   this->made_from = mark;
+  this->rewinds = to_rewind;
   this->alive = true;
   this->socket = ends[0];
   mehari_descriptor_claim(this->socket);
   return true;
 }
 
-static template *find_template(const char *file, uint64_t mark)
+static template *find_template(const char *file, uint64_t mark, bool to_rewind)
 {
   template *oldest = &templates[0];
   for (int i = 0; i < TEMPLATES; i++) {
     template *this = &templates[i];
-    if (this->alive && strEQ(this->file, file)) {
+    if (this->alive && this->rewinds == to_rewind && strEQ(this->file, file)) {
       if (this->made_from == mark)
         return this;
       drop_template(this);
@@ -87,7 +88,7 @@ static template *find_template(const char *file, uint64_t mark)
       oldest = this;
   }
   drop_template(oldest);
-  return start_template(oldest, file, mark) ? oldest : NULL;
+  return start_template(oldest, file, mark, to_rewind) ? oldest : NULL;
 }
 
 static bool send_order(int socket, bool to_its_end)
@@ -161,7 +162,7 @@ mehari_forked mehari_fork_serve(bool to_its_end)
   atomic_store(mehari_mailbox_child(), 0);
   /* A template that died before it began the request has done nothing: another one does it. */
   for (int attempt = 0; attempt < 2 && !ended && !atomic_load(mehari_mailbox_child()); attempt++) {
-    template *this = find_template(file, mehari_mark(&now));
+    template *this = find_template(file, mehari_mark(&now), mehari_now.frame->task == MEHARI_TASK_REWIND);
     if (!this) {
       /* The zygote is gone: another is being started, and the workers it forks can do this. */
       mehari_logf(MEHARI_LOG_WARN, "%s: without its zygote the worker can start no process; another worker gets the request", file);

@@ -22,6 +22,8 @@ typedef struct {
 } mehari_text;
 
 #include "bounds.h"
+/* A script that gets a process for each request, or one that is as good. */
+static inline bool mehari_task_is_program(uint8_t task) { return task == MEHARI_TASK_FORK || task == MEHARI_TASK_REWIND; }
 
 /* threads.c: a script's own threads. Each runs a copy of the interpreter, and none but the one that the server started
  * may touch the state of the worker. */
@@ -131,6 +133,7 @@ void mehari_watch_loaded(pTHX);
 void mehari_watch_put_back(void);
 void mehari_descriptor_claim(int file); /* one of our own: no script can close it by its number */
 void mehari_descriptor_release(int file);
+bool mehari_descriptor_is_own(int file);
 
 /* environment.c: %ENV. */
 void mehari_environment_open(pTHX);
@@ -324,11 +327,25 @@ typedef struct {
   int32_t status; /* as waitpid gives it */
   bool done;      /* the request's DONE is out */
 } mehari_ending;
+typedef struct {
+  pid_t worker;
+  int32_t to_rewind;
+} mehari_wanted; /* a template; the script's file follows */
 extern int mehari_stem_socket; /* to the zygote */
 #define MEHARI_TEMPLATE_FILES 3 /* the mailbox, the socket of its orders, the worker's socket to the front */
-void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
-void mehari_template_child_leaves(void) __attribute__((noreturn)); /* the request's process has answered */
+/* `to_rewind`: its child serves one request after the other, where that can be. */
+void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
+void mehari_template_child_leaves(pTHX) __attribute__((noreturn)); /* the request's process has answered */
 void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
+/* rewind.c: a template's child that serves one request after the other. */
+const char *mehari_rewind_open(pTHX); /* in the template, with all compiled; NULL, or why it cannot be */
+void mehari_rewind_begin(pTHX);       /* in the child: comes back once, and then after each request */
+void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* after a request's answer */
+void mehari_rewind_tell(mehari_text file); /* the front, now and then, before a request's DONE */
+void mehari_rewind_tell_refusal(mehari_text file, const char *why);
+const char *mehari_rewind_spoiled(void); /* why the child ended; NULL: it did not do so for a rewind's sake */
+bool mehari_rewind_was_of_use(void);     /* it has been rewound at least once */
+bool mehari_rewind_was_refused(void);    /* nor can the next one be */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
 /* worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);

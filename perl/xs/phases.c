@@ -176,6 +176,7 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
     task = MEHARI_TASK_FRONT;
   switch (task) {
   case MEHARI_TASK_FORK:
+  case MEHARI_TASK_REWIND:
     return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
   case MEHARI_TASK_REGISTRY:
     open_script_environment(aTHX_ rec);

@@ -38,6 +38,7 @@ static const char *handler_name(const mehari_rec *rec)
   case MEHARI_TASK_REGISTRY:
   case MEHARI_TASK_PERLRUN:
   case MEHARI_TASK_FORK:
+  case MEHARI_TASK_REWIND:
     return "perl-script";
   case MEHARI_TASK_PSGI:
     return "psgi";

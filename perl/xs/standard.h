@@ -34,6 +34,7 @@ void mehari_stdout_restore_descriptor(void);
 void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
 void mehari_stdout_share(pTHX); /* others are about to write to descriptor 1 */
 bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
+bool mehari_stdout_empty(void);
 void mehari_stdout_begin(pTHX);
 void mehari_stdout_flush(pTHX);
 bool mehari_stdout_has_more(void); /* children or C code wrote to descriptor 1 */

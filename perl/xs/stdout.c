@@ -159,7 +159,10 @@ void mehari_stdout_restore_descriptor(void)
 }
 
 void mehari_stdout_replaced(void) { output.replaced = true; }
-bool mehari_stdout_was_written(void) { return spilled; }
+bool mehari_stdout_was_written(void) { return spilled || lseek(memory_file, 0, SEEK_END) > 0; }
+
+/* For the next request; false: somebody else may hold it, and write to it yet. */
+bool mehari_stdout_empty(void) { return !mehari_may_have_spawned && ftruncate(memory_file, 0) == 0; }
 
 void mehari_output_fresh_descriptor(void)
 {

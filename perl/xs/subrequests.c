@@ -47,7 +47,7 @@ static int print_file(pTHX_ mehari_rec *rec)
 static bool is_program(const mehari_rec *rec)
 {
   const mehari_request *frame = rec->job.frame;
-  return frame->task == MEHARI_TASK_FORK || (frame->task == MEHARI_TASK_FRONT && frame->flags & MEHARI_FLAG_PROGRAM);
+  return mehari_task_is_program(frame->task) || (frame->task == MEHARI_TASK_FRONT && frame->flags & MEHARI_FLAG_PROGRAM);
 }
 
 static int run_program(pTHX_ mehari_rec *sub)
@@ -76,6 +76,7 @@ static int run_within(pTHX_ mehari_rec *sub)
     task == MEHARI_TASK_REGISTRY ? mehari_registry_serve(aTHX) : mehari_perlrun_serve(aTHX);
     return OK;
   case MEHARI_TASK_FORK:
+  case MEHARI_TASK_REWIND:
     return run_program(aTHX_ sub);
   case MEHARI_TASK_FRONT:
     return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);

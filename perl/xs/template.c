@@ -18,6 +18,8 @@
 static int orders = -1; /* the socket to the worker */
 static struct stat orders_identity;
 static pid_t template_pid;
+static bool rewinds;        /* its child serves more than one request */
+static const char *as_fork; /* why it does not though it is to; NULL: it is not to, or does */
 
 static bool receive_order(mehari_order *order, int *body_file)
 {
@@ -71,14 +73,24 @@ static bool compiles_purely(pTHX_ const char *file)
   return status == 0;
 }
 
+#define USELESS 3 /* children in a row that served one request only */
+
 /* What the template must know of its child's request when the child cannot say it any more. */
 static struct {
   _Atomic uint32_t phase;
   _Atomic uint64_t request;
   _Atomic bool done;            /* its DONE is out */
   _Atomic bool used_descriptor; /* what is in the file below is not for the next */
+  _Atomic bool told_rung;       /* the log has been told why it runs as on the rung `fork` */
 } *turn;
 enum { WAITS, WORKS, HAS_ANSWERED };
+
+static void forget_turn(void)
+{
+  atomic_store(&turn->phase, WAITS);
+  atomic_store(&turn->done, false);
+  atomic_store(&turn->used_descriptor, false);
+}
 
 static bool tell_end(pid_t child, int status)
 {
@@ -102,11 +114,24 @@ void mehari_template_child_forked(void)
     close(orders);
 }
 
-void mehari_template_child_leaves(void)
+/* To the front and, where it is not the rung that was asked for, to the log. */
+static void tell_rung(void)
 {
-  if (mehari_stdout_was_written())
-    atomic_store(&turn->used_descriptor, true);
+  mehari_text file = mehari_request_text(MEHARI_TEXT_TASK);
+  if (rewinds)
+    mehari_rewind_tell(file);
+  if (!as_fork || atomic_exchange(&turn->told_rung, true))
+    return;
+  mehari_logf(MEHARI_LOG_NOTICE, "%.*s: runs as on the rung `fork`: %s", (int)file.length, file.at, as_fork);
+  mehari_rewind_tell_refusal(file, as_fork);
+}
+
+void mehari_template_child_leaves(pTHX)
+{
+  bool used_descriptor = mehari_stdout_was_written() && !(rewinds && mehari_stdout_empty());
+  atomic_store(&turn->used_descriptor, used_descriptor);
   atomic_store(mehari_mailbox_child(), 0);
+  tell_rung();
   if (to_its_end)
     mehari_mailbox_done(0);
   else
@@ -114,16 +139,24 @@ void mehari_template_child_leaves(void)
   atomic_store(&turn->done, to_its_end);
   if (orders_are_ours() && tell_end(getpid(), 0))
     atomic_store(&turn->phase, HAS_ANSWERED);
+  if (rewinds && !used_descriptor)
+    mehari_rewind_end(aTHX);
   _exit(0);
 }
 
-/* The child's life: it waits for a request, and is that request's process. */
+/* The child's life: it waits for a request, and is that request's process. One that is rewound comes back to where it
+ * waits. */
 static void await_request(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 static void await_request(pTHX_ mehari_script *script, const char *file)
 {
   mehari_order order;
   int body_file;
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its template nobody sees it end */
+  if (rewinds) {
+    setpgid(0, 0);
+    mehari_rewind_begin(aTHX);
+    forget_turn();
+  }
   if (getppid() != template_pid || !receive_order(&order, &body_file))
     _exit(0);
   to_its_end = order.to_its_end;
@@ -149,13 +182,28 @@ static void refuse_request(void)
   tell_end(-1, -1);
 }
 
+/* One that has to be replaced after each request is better forked for each. */
+static void judge_end(const char *file)
+{
+  static int useless;
+  const char *why = mehari_rewind_spoiled();
+  useless = mehari_rewind_was_of_use() ? 0 : useless + 1;
+  if (useless < USELESS && !mehari_rewind_was_refused())
+    return;
+  rewinds = false;
+  as_fork = why ? why : "it ends its process";
+  if (why)
+    return;
+  /* The next one will not say so either. */
+  atomic_store(&turn->told_rung, true);
+  mehari_logf(MEHARI_LOG_NOTICE, "%s: runs as on the rung `fork`: %s", file, as_fork);
+}
+
 /* A child is there before its request is: what a fork costs is paid while nobody waits for it. */
 static void keep_child(pTHX_ mehari_script *script, const char *file)
 {
   int status = -1;
-  atomic_store(&turn->phase, WAITS);
-  atomic_store(&turn->done, false);
-  atomic_store(&turn->used_descriptor, false);
+  forget_turn();
   pid_t child = fork();
   if (!child)
     await_request(aTHX_ script, file);
@@ -176,9 +224,19 @@ static void keep_child(pTHX_ mehari_script *script, const char *file)
   }
   if (status || atomic_load(&turn->used_descriptor))
     mehari_output_fresh_descriptor();
+  if (rewinds)
+    judge_end(file);
 }
 
-void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
+/* Math::Random::Secure keeps one generator and does not see a fork: each request makes its own. */
+static void forget_shared_generator(pTHX)
+{
+  SV *generator = get_sv("Math::Random::Secure::RNG", 0);
+  if (generator)
+    sv_setsv(generator, &PL_sv_undef);
+}
+
+void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event)
 {
   mehari_process_open(aTHX_ "mehari-template", files[0], files[1], bell, bell_event);
   orders = files[1];
@@ -199,8 +257,13 @@ void mehari_template_run(pTHX_ const char *file, const int files[MEHARI_TEMPLATE
     script = mehari_script_compile(aTHX_ file, MEHARI_AS_PROGRAM, &ignored);
   else
     mehari_guard(aTHX_ load_modules, (void *)file, NULL);
+  forget_shared_generator(aTHX);
   mehari_environment_reserve(aTHX);
   mehari_destructors_note(aTHX);
+  if (to_rewind) {
+    as_fork = mehari_rewind_open(aTHX);
+    rewinds = !as_fork;
+  }
   for (;;)
     keep_child(aTHX_ script, file);
 }

@@ -37,6 +37,7 @@ void mehari_descriptor_release(int file)
 }
 
 static bool is_own(IV file) { return file >= 0 && file < NUMBERS && own[file].claimed; }
+bool mehari_descriptor_is_own(int file) { return is_own(file); }
 
 static bool all_are_there(void)
 {

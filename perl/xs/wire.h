@@ -88,7 +88,8 @@ enum {
 
 enum { MEHARI_TASK_FORK, MEHARI_TASK_PERLRUN, MEHARI_TASK_REGISTRY, MEHARI_TASK_HANDLER, MEHARI_TASK_PSGI,
        MEHARI_TASK_FRONT, /* the front answers, once the Perl handlers of the phases before have run */
-       MEHARI_TASK_CONNECTION /* no request: the body's file is the client's socket, which the worker speaks on */ };
+       MEHARI_TASK_CONNECTION, /* no request: the body's file is the client's socket, which the worker speaks on */
+       MEHARI_TASK_REWIND /* as FORK, in a process that is put back after each request */ };
 enum { MEHARI_BODY_EMPTY, MEHARI_BODY_MEMORY, MEHARI_BODY_FILE };
 enum { MEHARI_FLAG_PARSE_HEADERS = 1, MEHARI_FLAG_PERL_SCRIPT = 2, MEHARI_FLAG_CGI_WORLD = 4, MEHARI_FLAG_HEAD = 8, MEHARI_FLAG_PROGRAM = 16,
        MEHARI_FLAG_FILE = 32, MEHARI_FLAG_WITHIN = 64 /* part of a page of server-side includes */ };
@@ -161,7 +162,10 @@ enum {
   MEHARI_RECORD_TAP,
   MEHARI_RECORD_PASS,         /* the front answers: detail is the status (0: as it would by itself), the payload MEHARI_PASS_* parts */
   MEHARI_RECORD_ASK,          /* what would answer this here (detail: the server)? The method, NUL, path and query, and NUL and a file if a handler chose one */
-  MEHARI_RECORD_USER          /* who the user is, before the answer: how that is known (as many bytes as the detail says), the name */
+  MEHARI_RECORD_USER,         /* who the user is, before the answer: how that is known (as many bytes as the detail says), the name */
+  /* How a script runs that is to run on the rung `rewind`, with tabs between: its file, the rung, pages of its picture,
+   * hot ones, rewinds, looks, processes replaced, why the last one was or why the rung is another. Before DONE. */
+  MEHARI_RECORD_RUNG
 };
 /* A part of MEHARI_RECORD_PASS: this byte, u32 length, the bytes. */
 #define MEHARI_PASS_LINES 'l'    /* header lines to send with the answer */

@@ -166,7 +166,7 @@ static void serve(pTHX)
 {
   mehari_mailbox_state(MEHARI_STATE_BUSY);
   mehari_output_begin(aTHX);
-  if (mehari_now.frame->task == MEHARI_TASK_FORK && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
+  if (mehari_task_is_program(mehari_now.frame->task) && !mehari_now.frame->text[MEHARI_TEXT_SETTINGS].length) {
     /* All of it is the child's. */
     mehari_forked served = mehari_fork_serve(true);
     if (served == MEHARI_FORK_DONE)

@@ -24,6 +24,7 @@ typedef struct {
 
 static int control_socket = -1;
 static int stem = -1; /* our end of the socket on which workers ask for templates */
+static int ends = -1; /* tells when a child has ended */
 
 static void report(uint32_t kind, uint32_t slot, pid_t pid, int status, const char *text, size_t length)
 {
@@ -221,12 +222,13 @@ static void become_serving_process(void)
   sigprocmask(SIG_SETMASK, &none, NULL);
   close(control_socket);
   close(stem);
+  close(ends);
 }
 
-/* A worker's request for a template: its pid and the script, with the descriptors a template has beside them. */
+/* A worker's request for a template, with the descriptors a template has beside it. */
 static void fork_template(pTHX_ int bell, int bell_event)
 {
-  struct { pid_t worker; char file[4097]; } request;
+  struct { mehari_wanted wanted; char file[4097]; } request;
   const size_t head = offsetof(__typeof__(request), file);
   int files[MEHARI_TEMPLATE_FILES];
   struct iovec bytes = {&request, head + sizeof request.file - 1};
@@ -242,8 +244,8 @@ static void fork_template(pTHX_ int bell, int bell_event)
   if (!fork()) {
     become_serving_process();
     close(mehari_stem_socket);
-    setpgid(0, request.worker);
-    mehari_template_run(aTHX_ request.file, files, bell, bell_event);
+    setpgid(0, request.wanted.worker);
+    mehari_template_run(aTHX_ request.file, request.wanted.to_rewind, files, bell, bell_event);
   }
   mehari_in_child = false;
   for (int i = 0; i < MEHARI_TEMPLATE_FILES; i++)
@@ -355,7 +357,6 @@ void mehari_zygote_run(pTHX_ int control, int bell, int bell_event)
   stem = pair[0];
   mehari_stem_socket = pair[1];
   message in;
-  int ends = -1;
   mehari_pages_align();
   for (;;) {
     struct pollfd waits[] = {{.fd = control, .events = POLLIN}, {.fd = ends, .events = POLLIN}, {.fd = stem, .events = POLLIN}};

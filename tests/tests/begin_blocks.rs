@@ -48,7 +48,7 @@ fn script_is_compiled_once_by_each_process_that_needs_it() {
     for (script, letter) in [("begin.pl", "b"), ("constant.pl", "c"), ("module.pl", "m")] {
         for rung in Rung::ALL {
             let times = match rung {
-                Rung::Cgi | Rung::Fork | Rung::Auto => REQUESTS,
+                Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => REQUESTS,
                 Rung::PerlRun if script != "module.pl" => REQUESTS,
                 // A module stays loaded: the rungs that share a worker share it, too.
                 Rung::Registry if script == "module.pl" => 0,

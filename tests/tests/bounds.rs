@@ -107,7 +107,13 @@ fn child_gets_the_environment_below_a_tie() {
         .ladder()
         .conf(&workers(1))
         .start();
-    for rung in [Rung::Cgi, Rung::Fork, Rung::Registry, Rung::PerlRun] {
+    for rung in [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::Registry,
+        Rung::PerlRun,
+    ] {
         let answer = server.get(&rung.url("tied.pl"));
         assert_eq!(answer.expect(200), "GET\ntied", "{rung:?}");
         let next = server.get(&rung.url("method.pl"));

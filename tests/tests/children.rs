@@ -174,7 +174,7 @@ fn what_children_say_fills_no_memory_while_their_client_reads_nothing() {
         .ladder()
         .conf(&workers(2))
         .start();
-    for rung in [Rung::Fork, Rung::Registry] {
+    for rung in [Rung::Fork, Rung::Rewind, Rung::Registry] {
         let mut connection = server.connect();
         connection.write(&Request::get(&rung.url("much.pl")).bytes());
         let mut memory_files = 0;
@@ -227,7 +227,7 @@ fn child_that_lives_on_holds_no_worker() {
         .conf(&workers(1))
         .leaves_processes()
         .start();
-    for rung in [Rung::Fork, Rung::PerlRun, Rung::Registry] {
+    for rung in [Rung::Fork, Rung::Rewind, Rung::PerlRun, Rung::Registry] {
         let mut waits = server.connect();
         waits.write(&Request::get(&rung.url("holds.pl")).bytes());
         assert!(read_until(&mut waits, b"held"), "{}", rung.name());
@@ -267,7 +267,7 @@ fn child_that_never_lets_go_is_given_up_after_the_time_limit() {
         .conf("Timeout 1\n")
         .leaves_processes()
         .start();
-    let rungs = [Rung::Cgi, Rung::Fork, Rung::Registry];
+    let rungs = [Rung::Cgi, Rung::Fork, Rung::Rewind, Rung::Registry];
     for (rung, told) in rungs.into_iter().zip(1..) {
         let answer = server.get(&rung.url("holds.pl"));
         assert_eq!(answer.expect(200), "held", "{}", rung.name());

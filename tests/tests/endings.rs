@@ -4,7 +4,13 @@
 use mehari_harness::scripts::plain;
 use mehari_harness::{Rung, Server};
 
-const WARMED: [Rung; 4] = [Rung::Fork, Rung::PerlRun, Rung::Registry, Rung::Auto];
+const WARMED: [Rung; 5] = [
+    Rung::Fork,
+    Rung::Rewind,
+    Rung::PerlRun,
+    Rung::Registry,
+    Rung::Auto,
+];
 
 #[test]
 fn compile_error_shows_its_page_on_every_rung() {

@@ -1,7 +1,7 @@
 //! The isolation corpus: dirty scripts, interleaved in random order.
 //!
-//! `cgi`, `fork` and `auto` promise each request a process of its own, so their answers must equal,
-//! byte for byte, those of a perl that runs the script and nothing else. On the other rungs a dirty
+//! `cgi`, `fork` and `auto` promise each request a process of its own, and `rewind` one that is as good, so their
+//! answers must equal, byte for byte, those of a perl that runs the script and nothing else. On the other rungs a dirty
 //! script may dirty its own kind, but nobody else's answer.
 
 use mehari_harness::answer::Essence;
@@ -21,6 +21,7 @@ fn server() -> Server {
         .fixtures("dirty")
         .file("scripts/clean.pl", CLEAN)
         .ladder()
+        .env("MEHARI_REWIND_COMPARE", "1")
         .conf("StartServers 4\nMinSpareServers 4\nMaxSpareServers 4\nMaxRequestWorkers 4\nTimeout 30\n")
         .start()
 }
@@ -160,10 +161,14 @@ fn report(visit: &Visit, expected: Option<&Essence>, got: &Essence) -> String {
 /// Visits all of `rungs`, interleaved, and compares what `compared` answer.
 fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
     let server = server();
+    let visits = visits(&corpus(&server.site.path("scripts")), rungs);
+    visit_and_compare(&server, &visits, compared);
+}
+
+fn visit_and_compare(server: &Server, visits: &[Visit], compared: &[Rung]) {
     let folder = server.site.path("scripts");
-    let visits = visits(&corpus(&folder), rungs);
     let expected = Expected::default();
-    let wrong = in_parallel(&visits, |visit| {
+    let wrong = in_parallel(visits, |visit| {
         let answer = server.connect().send(&visit.request().closing());
         if !compared.contains(&visit.rung) {
             return None;
@@ -180,15 +185,26 @@ fn answers_equal_those_of_fresh_processes(compared: &[Rung], rungs: &[Rung]) {
         wrong.join("\n"),
         server.log.text()
     );
+    assert_eq!(server.log.count("not as they were"), 0);
+}
+
+/// A script's process is rewound many times before another script takes its worker's attention.
+#[test]
+fn rewound_process_answers_like_a_fresh_one_however_often() {
+    let server = server();
+    let scripts = corpus(&server.site.path("scripts"));
+    let once = visits(&scripts, &[Rung::Rewind]);
+    let often: Vec<Visit> = once.iter().flat_map(|it| vec![it.clone(); 8]).collect();
+    visit_and_compare(&server, &often, &[Rung::Rewind]);
 }
 
 #[test]
-fn cgi_and_fork_answer_like_a_fresh_process_always() {
+fn isolated_rungs_answer_like_a_fresh_process_always() {
     answers_equal_those_of_fresh_processes(&Rung::ISOLATED, &Rung::ISOLATED);
 }
 
 #[test]
-fn cgi_and_fork_answer_like_a_fresh_process_beside_dirty_workers() {
+fn isolated_rungs_answer_like_a_fresh_process_beside_dirty_workers() {
     answers_equal_those_of_fresh_processes(&Rung::ISOLATED, &Rung::ALL);
 }
 

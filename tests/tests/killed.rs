@@ -10,7 +10,13 @@ use std::time::Duration;
 #[test]
 fn killed_worker_costs_its_own_request_only() {
     let server = simple(4).start();
-    for rung in [Rung::Registry, Rung::PerlRun, Rung::Fork, Rung::Cgi] {
+    for rung in [
+        Rung::Registry,
+        Rung::PerlRun,
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::Cgi,
+    ] {
         let before = server.log.count("signal 9");
         let (mut other, _) = nap(&server, rung, "other");
         let (mut connection, pid) = nap(&server, rung, rung.name());

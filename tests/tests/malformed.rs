@@ -181,7 +181,13 @@ fn repeated_fields_are_joined_and_cookies_by_semicolon() {
 #[test]
 fn credentials_are_not_put_into_the_environment() {
     let server = server();
-    for rung in [Rung::Cgi, Rung::Fork, Rung::Registry, Rung::PerlRun] {
+    for rung in [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::Registry,
+        Rung::PerlRun,
+    ] {
         let request = Request::get(&rung.url("env.pl")).field("Authorization", "Basic c2VjcmV0");
         let text = server.send(&request).expect(200);
         assert!(!text.contains("c2VjcmV0"), "{}: {text}", rung.name());

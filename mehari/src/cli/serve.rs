@@ -47,7 +47,7 @@ pub struct Options {
     /// Workers: a number, or `auto`.
     #[arg(long, value_name = "N|auto")]
     workers: Option<String>,
-    /// How scripts are run: cgi, fork, perlrun, registry or auto.
+    /// How scripts are run: cgi, fork, rewind, perlrun, registry or auto.
     #[arg(long, value_name = "RUNG", conflicts_with = "conf")]
     rung: Option<String>,
     /// A variable of this environment that Perl is to see, as `PerlPassEnv` has it; may be repeated.

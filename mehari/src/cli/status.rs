@@ -64,6 +64,7 @@ fn show(answer: &Value) -> String {
             }
         );
     }
+    scripts(&pool["scripts"], &mut text);
     for group in answer["back_ends"].as_array().into_iter().flatten() {
         back_ends(group, &mut text);
     }
@@ -97,6 +98,40 @@ fn tell_team(team: &Value, is_one_of_many: bool, text: &mut String) {
             text,
             "{count} workers in a row ended before their first request: the next are started with pauses; the error log says why"
         );
+    }
+}
+
+/// Scripts on the rung `rewind`, a line for each and each worker that runs it.
+fn scripts(scripts: &Value, text: &mut String) {
+    let scripts: Vec<&Value> = scripts.as_array().into_iter().flatten().collect();
+    if scripts.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\n{:>8}  {:<7} {:>9} {:>9} {:>9} {:>9} {:>9}  script",
+        "worker", "rung", "picture", "hot pages", "rewinds", "looks", "replaced"
+    );
+    for script in scripts {
+        let kib = script["pages"].as_u64().unwrap_or_default() * 4;
+        let _ = write!(
+            text,
+            "{:>8}  {:<7} {:>5} KiB {:>9} {:>9} {:>9} {:>9}  {}",
+            script["worker"].to_string(),
+            script["rung"].as_str().unwrap_or_default(),
+            kib,
+            script["hot_pages"].to_string(),
+            script["rewinds"].to_string(),
+            script["looks"].to_string(),
+            script["replaced"].to_string(),
+            script["script"].as_str().unwrap_or_default(),
+        );
+        match script["why"].as_str() {
+            None | Some("") => text.push('\n'),
+            Some(why) => {
+                let _ = writeln!(text, ": {why}");
+            }
+        }
     }
 }
 

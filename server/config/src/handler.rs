@@ -13,6 +13,8 @@ pub enum Rung {
     Cgi,
     /// A fork of a warmed interpreter, run once.
     Fork,
+    /// A fork of a warmed interpreter whose memory is put back after each request.
+    Rewind,
     /// Compiled, run and its namespace flushed, in a worker.
     PerlRun,
     /// Compiled once, called for each request, in a worker.
@@ -22,9 +24,10 @@ pub enum Rung {
 }
 
 impl Rung {
-    pub const ALL: [Rung; 5] = [
+    pub const ALL: [Rung; 6] = [
         Rung::Cgi,
         Rung::Fork,
+        Rung::Rewind,
         Rung::PerlRun,
         Rung::Registry,
         Rung::Auto,
@@ -35,6 +38,7 @@ impl Rung {
         match self {
             Rung::Cgi => "cgi",
             Rung::Fork => "fork",
+            Rung::Rewind => "rewind",
             Rung::PerlRun => "perlrun",
             Rung::Registry => "registry",
             Rung::Auto => "auto",
@@ -64,6 +68,7 @@ impl Rung {
             | "Apache::PerlRun"
             | "Mehari::PerlRun" => Rung::PerlRun,
             "Mehari::Fork" => Rung::Fork,
+            "Mehari::Rewind" => Rung::Rewind,
             "Mehari::Auto" => Rung::Auto,
             _ => return None,
         })

@@ -90,7 +90,7 @@ impl Settings {
     pub fn parses_headers(&self, rung: Rung) -> bool {
         match rung {
             Rung::Registry | Rung::PerlRun => self.parse_headers,
-            Rung::Cgi | Rung::Fork | Rung::Auto => true,
+            Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => true,
         }
     }
 }

@@ -91,6 +91,9 @@ impl Inner {
             self.log.log_bytes(level(record.detail), origin, payload);
             return Ok(());
         }
+        if record.kind == record::RUNG {
+            return self.rewound.learn(pid, payload);
+        }
         if record.kind == record::ASK {
             return self.answer_question(index, record.detail, payload);
         }

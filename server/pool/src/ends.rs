@@ -43,6 +43,7 @@ impl Inner {
             return false;
         };
         self.holding.remove(index);
+        self.rewound.forget(worker.pid);
         self.is_idle_no_more(worker.team, index);
         let current = self.current;
         // What it has begun it says itself; where it says what cannot be, none of its requests may run again.

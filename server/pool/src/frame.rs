@@ -219,6 +219,7 @@ fn task<'a>(task: &Task<'a>) -> (TaskKind, &'a [u8]) {
                 Rung::PerlRun => TaskKind::PerlRun,
                 Rung::Registry => TaskKind::Registry,
                 // `auto` runs what is not known to be clean as `fork`; `cgi` never comes here.
+                Rung::Rewind => TaskKind::Rewind,
                 Rung::Fork | Rung::Auto | Rung::Cgi => TaskKind::Fork,
             },
             file,
@@ -269,7 +270,7 @@ fn flags(call: &Call<'_>) -> u8 {
     let is_fork = matches!(
         call.task,
         Task::Script {
-            rung: Rung::Fork | Rung::Auto | Rung::Cgi,
+            rung: Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi,
             ..
         }
     );

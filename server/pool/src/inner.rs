@@ -66,6 +66,7 @@ pub(crate) struct Inner {
     pub deepened: Rc<Notify>,
     pub random: u64,
     pub totals: Totals,
+    pub rewound: crate::rewound::Rewound,
 }
 
 /// Counts since the start, for the status page.
@@ -102,6 +103,7 @@ impl Pool {
             deepened: Rc::default(),
             random: u64::from(std::process::id()) << 32 | 0x9e37_79b9,
             totals: Totals::default(),
+            rewound: Default::default(),
         };
         Ok(Pool(Rc::new(Shared {
             inner: RefCell::new(inner),

@@ -24,6 +24,8 @@ pub struct PoolStatus {
     pub false_starts: u32,
     pub totals: Totals,
     pub workers: Vec<WorkerStatus>,
+    /// Scripts that are to run on the rung `rewind`.
+    pub scripts: Vec<crate::RewoundScript>,
 }
 
 /// A pool of workers: the main server's, or a virtual host's with `PerlOptions +Clone` or `+Parent`.
@@ -119,6 +121,7 @@ impl Pool {
             teams,
             totals: inner.totals.clone(),
             workers,
+            scripts: inner.rewound.all(),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Zygote {
                 let kind = match rung {
                     Rung::Registry => control::REGISTRY,
                     Rung::PerlRun => control::PERLRUN,
-                    Rung::Fork | Rung::Auto | Rung::Cgi => control::FORK_SCRIPT,
+                    Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi => control::FORK_SCRIPT,
                 };
                 (kind, file.as_os_str().as_bytes())
             }
@@ -156,12 +156,21 @@ pub async fn next_message(control: &AsyncFd<ControlSocket>) -> io::Result<Option
 /// What Perl may ask of the server as a whole, as names and values; Mehari::Server has them.
 pub fn facts(server_root: &Path, defines: &BTreeMap<String, String>) -> Vec<OsString> {
     let defines: Vec<&str> = defines.keys().map(String::as_str).collect();
-    vec![
+    let mut facts: Vec<OsString> = vec![
         "server_root".into(),
         server_root.into(),
         "defines".into(),
         defines.join("\n").into(),
-    ]
+    ];
+    // On the rung `rewind` all memory is compared after each request: for tests.
+    let compares = match std::env::var_os("MEHARI_REWIND_COMPARE") {
+        Some(word) => word == "1",
+        None => cfg!(debug_assertions),
+    };
+    if compares {
+        facts.extend(["compare".into(), "1".into()]);
+    }
+    facts
 }
 
 /// The switches of a perl of the site's, and where it finds our side. PERL5LIB becomes -I, so that scripts do not

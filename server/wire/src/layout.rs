@@ -113,6 +113,8 @@ pub enum TaskKind {
     /// A connection, not a request. The descriptor beside the frame is the client's socket, and the
     /// worker speaks on that socket.
     Connection,
+    /// As `Fork`, in a process that is put back after each request.
+    Rewind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,6 +245,10 @@ pub mod record {
     /// The user that a handler found out, sent before the answer. The payload is the authentication
     /// type (the detail is its length in bytes) and the name.
     pub const USER: u16 = 11;
+    /// How a script of the rung `rewind` runs, with tabs between: its file, the rung, the pages of its
+    /// picture, the hot pages, rewinds, looks, processes replaced, and why the last one was replaced
+    /// or why the rung is another.
+    pub const RUNG: u16 = 12;
     /// Header lines to send with the answer. Each part of `PASS` is a kind, a u32 length, and the
     /// bytes.
     pub const PASS_LINES: u8 = b'l';

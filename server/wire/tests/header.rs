@@ -145,6 +145,8 @@ fn expectations() -> Vec<(&'static str, usize)> {
         ("sizeof(mehari_control)", size_of::<Control>()),
         ("MEHARI_TASK_PSGI", layout::TaskKind::Psgi as usize),
         ("MEHARI_TASK_FRONT", layout::TaskKind::Front as usize),
+        ("MEHARI_TASK_REWIND", layout::TaskKind::Rewind as usize),
+        ("MEHARI_RECORD_RUNG", record::RUNG.into()),
         ("MEHARI_BODY_FILE", layout::BodyKind::File as usize),
         ("MEHARI_FLAG_PARSE_HEADERS", flag::PARSE_HEADERS.into()),
         ("MEHARI_FLAG_PERL_SCRIPT", flag::PERL_SCRIPT.into()),

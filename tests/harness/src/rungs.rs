@@ -7,22 +7,24 @@ use std::path::Path;
 pub enum Rung {
     Cgi,
     Fork,
+    Rewind,
     PerlRun,
     Registry,
     Auto,
 }
 
 impl Rung {
-    pub const ALL: [Rung; 5] = [
+    pub const ALL: [Rung; 6] = [
         Rung::Cgi,
         Rung::Fork,
+        Rung::Rewind,
         Rung::PerlRun,
         Rung::Registry,
         Rung::Auto,
     ];
 
     /// The rungs that promise every request a process of its own.
-    pub const ISOLATED: [Rung; 2] = [Rung::Cgi, Rung::Fork];
+    pub const ISOLATED: [Rung; 3] = [Rung::Cgi, Rung::Fork, Rung::Rewind];
 
     /// The rungs that share an interpreter between requests.
     pub const SHARED: [Rung; 2] = [Rung::PerlRun, Rung::Registry];
@@ -32,6 +34,7 @@ impl Rung {
         match self {
             Rung::Cgi => "cgi",
             Rung::Fork => "fork",
+            Rung::Rewind => "rewind",
             Rung::PerlRun => "perlrun",
             Rung::Registry => "registry",
             Rung::Auto => "auto",
@@ -56,8 +59,9 @@ impl Rung {
     fn handler(self) -> &'static str {
         match self {
             Rung::Cgi => CGI,
-            Rung::Fork | Rung::Auto if crate::against_apache() => CGI,
+            Rung::Fork | Rung::Rewind | Rung::Auto if crate::against_apache() => CGI,
             Rung::Fork => "    SetHandler perl-script\n    PerlResponseHandler Mehari::Fork\n    PerlOptions +ParseHeaders\n",
+            Rung::Rewind => "    SetHandler perl-script\n    PerlResponseHandler Mehari::Rewind\n    PerlOptions +ParseHeaders\n",
             Rung::PerlRun => "    SetHandler perl-script\n    PerlResponseHandler ModPerl::PerlRun\n    PerlOptions +ParseHeaders\n",
             Rung::Registry => "    SetHandler perl-script\n    PerlResponseHandler ModPerl::Registry\n    PerlOptions +ParseHeaders\n",
             Rung::Auto => "    SetHandler perl-script\n    PerlResponseHandler Mehari::Auto\n    PerlOptions +ParseHeaders\n",
@@ -67,7 +71,7 @@ impl Rung {
 
 const CGI: &str = "    SetHandler cgi-script\n";
 
-/// The five rungs side by side over one folder.
+/// The rungs side by side over one folder.
 pub fn ladder(folder: &Path) -> String {
     Rung::ALL.iter().map(|rung| rung.section(folder)).collect()
 }

@@ -12,7 +12,13 @@ fn counts(from: u32) -> String {
 #[test]
 fn counter_in_a_closure_goes_on_counting_under_registry_only() {
     let server = guide();
-    for rung in [Rung::Cgi, Rung::Fork, Rung::PerlRun, Rung::Auto] {
+    for rung in [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::PerlRun,
+        Rung::Auto,
+    ] {
         for _ in 0..2 {
             let answer = server.get(&rung.url("counter.pl"));
             assert_eq!(answer.expect(200), counts(1), "{}", rung.name());
@@ -38,7 +44,13 @@ fn compile_warning_of_the_closure_reaches_the_error_log_with_a_hint() {
 #[test]
 fn global_counter_survives_in_a_worker_under_registry_and_nowhere_else() {
     let server = guide();
-    for rung in [Rung::Cgi, Rung::Fork, Rung::PerlRun, Rung::Auto] {
+    for rung in [
+        Rung::Cgi,
+        Rung::Fork,
+        Rung::Rewind,
+        Rung::PerlRun,
+        Rung::Auto,
+    ] {
         for _ in 0..2 {
             let answer = server.get(&rung.url("counter_global.pl"));
             assert_eq!(answer.expect(200), "counted 1\n", "{}", rung.name());

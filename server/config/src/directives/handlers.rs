@@ -75,7 +75,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlResponseHandler",
             words("HANDLER...", 1, ANY),
-            "The Perl that answers: the first that does not decline. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork and Mehari::Auto run files on that rung.",
+            "The Perl that answers: the first that does not decline. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork, Mehari::Rewind and Mehari::Auto run files on that rung.",
             |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
         .htaccess(FILE_INFO)

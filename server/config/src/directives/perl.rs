@@ -80,7 +80,7 @@ pub const GROUP: Group = Group {
         .example("startup.pl", "\"\""),
         Directive::host(
             "PerlPreloadScript",
-            words("registry|perlrun|fork|auto FILE...", 2, ANY),
+            words("registry|perlrun|fork|rewind|auto FILE...", 2, ANY),
             "Scripts to compile before the workers are forked, for the rung they will run on.",
             scripts,
         )
@@ -187,7 +187,7 @@ fn scripts(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.text(0)?;
     let rung = Rung::named(text).filter(|rung| *rung != Rung::Cgi);
     let Some(rung) = rung else {
-        let message = format!("expected registry, perlrun, fork or auto, not `{text}`");
+        let message = format!("expected registry, perlrun, fork, rewind or auto, not `{text}`");
         let names = Rung::ALL.into_iter().map(Rung::name);
         return Err(arguments
             .fault(0, message)

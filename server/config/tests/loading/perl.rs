@@ -14,6 +14,7 @@ fn perl_handlers_stand_for_rungs_or_for_themselves() {
         ("ModPerl::PerlRunPrefork", Rung::PerlRun),
         ("Apache::PerlRun", Rung::PerlRun),
         ("Mehari::Fork", Rung::Fork),
+        ("Mehari::Rewind", Rung::Rewind),
         ("Mehari::Auto", Rung::Auto),
     ] {
         let site = site(&format!(

@@ -170,7 +170,7 @@ fn told(route: &Route) -> (u32, &[u8]) {
     let settings = &route.settings;
     let is_asked = match &route.handler {
         Handler::Psgi(_) | Handler::Proxy(_) | Handler::Report(_) | Handler::Named(_) => false,
-        Handler::Script(Rung::Fork | Rung::Auto | Rung::Cgi) => false,
+        Handler::Script(Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
     match is_asked || settings.runs_phases() {

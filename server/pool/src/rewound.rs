@@ -1,0 +1,99 @@
+//! What the workers say of scripts on the rung `rewind`, for `mehari status`.
+
+use crate::payload::Broken;
+use std::collections::BTreeMap;
+
+/// Scripts that are kept in mind; what is said of any other is forgotten.
+const MOST: usize = 512;
+
+/// A script in the processes of one worker.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct RewoundScript {
+    pub script: String,
+    pub worker: u32,
+    /// The rung it really runs on: `rewind`, or `fork` where it cannot be rewound.
+    pub rung: String,
+    /// Of 4 KiB: its memory, and those copied back after each request.
+    pub pages: u64,
+    pub hot_pages: u64,
+    pub rewinds: u64,
+    /// Rewinds that had to look which pages were written.
+    pub looks: u64,
+    /// Processes that could not be rewound after a request.
+    pub replaced: u64,
+    /// Why the last of them could not, or why the rung is `fork`.
+    pub why: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Rewound(BTreeMap<(String, u32), RewoundScript>);
+
+impl Rewound {
+    /// What a worker's `RUNG` record says. Control characters do not get through to a terminal.
+    pub fn learn(&mut self, worker: u32, payload: &[u8]) -> Result<(), Broken> {
+        let script = read(worker, payload).ok_or(Broken("a rung that is none"))?;
+        let key = (script.script.clone(), worker);
+        if self.0.len() < MOST || self.0.contains_key(&key) {
+            self.0.insert(key, script);
+        }
+        Ok(())
+    }
+
+    /// Nothing is known of workers that have ended.
+    pub fn forget(&mut self, worker: u32) {
+        self.0.retain(|(_, of), _| *of != worker);
+    }
+
+    pub fn all(&self) -> Vec<RewoundScript> {
+        self.0.values().cloned().collect()
+    }
+}
+
+fn read(worker: u32, payload: &[u8]) -> Option<RewoundScript> {
+    let mut parts = payload.rsplitn(8, |byte| *byte == b'\t');
+    let mut next = || {
+        let text = String::from_utf8_lossy(parts.next()?);
+        Some(text.replace(char::is_control, "?"))
+    };
+    let why = next()?;
+    let mut number = || next()?.parse::<u64>().ok();
+    let (replaced, looks, rewinds) = (number()?, number()?, number()?);
+    let (hot_pages, pages) = (number()?, number()?);
+    let rung = next()?;
+    let script = next()?;
+    Some(RewoundScript {
+        script,
+        worker,
+        rung,
+        pages,
+        hot_pages,
+        rewinds,
+        looks,
+        replaced,
+        why,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_worker_says_last_is_known_until_it_ends() {
+        let mut rewound = Rewound::default();
+        let told = |text: &str, rewound: &mut Rewound| rewound.learn(7, text.as_bytes()).is_ok();
+        assert!(told("/a\tb.pl\trewind\t2200\t60\t1\t1\t0\t", &mut rewound));
+        assert!(told(
+            "/a\tb.pl\tfork\t0\t0\t0\t0\t0\tit\u{1b} asks",
+            &mut rewound
+        ));
+        assert!(!told("/a.pl\trewind\tmany\t0\t0\t0\t0\t", &mut rewound));
+        assert!(!told("", &mut rewound));
+        let all = rewound.all();
+        assert_eq!(all.len(), 1);
+        assert_eq!((&*all[0].script, &*all[0].rung), ("/a?b.pl", "fork"));
+        assert_eq!(all[0].why, "it? asks");
+        rewound.forget(7);
+        assert!(rewound.all().is_empty());
+    }
+}

@@ -1,0 +1,295 @@
+//! The rung `rewind`: one process serves many requests of a script and is put back as it was after each.
+//!
+//! tests/isolation.rs compares its answers with a fresh perl's over the whole corpus. Here is what is its own: that the
+//! process really is the same, what ends it, what sends a script to `fork`, and that random bytes do not come twice.
+
+use mehari_harness::scripts::{plain, workers};
+use mehari_harness::{Request, Rung, Server};
+use std::collections::HashSet;
+
+/// Prints the number of its process without asking for it.
+const WHO: &str =
+    "open my $f, '<', '/proc/self/stat' or die; (my $who) = split ' ', <$f>; print $who;";
+
+fn server(scripts: &[(&str, &str)]) -> Server {
+    let mut builder = Server::builder()
+        .ladder()
+        .conf(&workers(1))
+        .env("MEHARI_REWIND_COMPARE", "1")
+        .file("scripts/who.pl", &plain(WHO));
+    for (name, body) in scripts {
+        builder = builder.file(&format!("scripts/{name}"), &plain(body));
+    }
+    builder.start()
+}
+
+fn get(server: &Server, script: &str) -> String {
+    server.get(&Rung::Rewind.url(script)).expect(200)
+}
+
+/// All memory is compared after each rewind; the log says where it is not as it was.
+#[track_caller]
+fn all_memory_was_put_back(server: &Server) {
+    assert_eq!(server.log.count("not as they were"), 0);
+}
+
+#[test]
+fn one_process_serves_many_requests_and_remembers_none_of_them() {
+    let server = server(&[(
+        "count.pl",
+        "our ($n, @kept); push @kept, 'x' x 5000 for 1 .. 50; $ENV{LEFT} = 1; print ++$n, scalar @kept; open our $left, '<', '/dev/null'; chdir '/'; umask 0;",
+    )]);
+    let who = get(&server, "who.pl");
+    for _ in 0..50 {
+        assert_eq!(get(&server, "count.pl"), "150");
+        assert_eq!(get(&server, "who.pl"), who);
+    }
+    all_memory_was_put_back(&server);
+}
+
+#[test]
+fn status_shows_the_rung_and_its_figures() {
+    let server = server(&[("asks.pl", "print $$;")]);
+    for _ in 0..4 {
+        get(&server, "who.pl");
+        get(&server, "asks.pl");
+    }
+    let status = server.status();
+    let script = |name: &str| {
+        let all = status["pool"]["scripts"].as_array().expect("scripts");
+        let is_it = |it: &&serde_json::Value| {
+            let path = it["script"].as_str().unwrap_or_default();
+            path.ends_with(name)
+        };
+        all.iter().find(is_it).expect("told of").clone()
+    };
+    let who = script("/who.pl");
+    assert_eq!(who["rung"], "rewind");
+    assert_eq!(who["rewinds"], 3);
+    assert!(who["pages"].as_u64() > Some(500), "{who}");
+    assert!(
+        who["hot_pages"].as_u64() > Some(0) && who["hot_pages"].as_u64() < Some(500),
+        "{who}"
+    );
+    assert_eq!(script("/asks.pl")["rung"], "fork");
+    let text = server.control(&["status"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        text.contains("/asks.pl: it asks for the number of its process at "),
+        "{text}"
+    );
+}
+
+#[test]
+fn script_that_asks_for_its_process_number_gets_another_each_time() {
+    let server = server(&[
+        ("dollar.pl", "print $$;"),
+        ("english.pl", "use English; print $PROCESS_ID;"),
+        ("posix.pl", "use POSIX (); print POSIX::getpid();"),
+        ("eval.pl", "print eval '$' . '$';"),
+        (
+            "compares.pl",
+            &format!("{WHO} print 'not me' if $$ != $who;"),
+        ),
+        (
+            "module.pl",
+            "use lib '.'; require './asks.pm'; print Asks::number();",
+        ),
+    ]);
+    server
+        .site
+        .write("scripts/asks.pm", "package Asks; sub number { $$ } 1;");
+    for script in [
+        "dollar.pl",
+        "english.pl",
+        "posix.pl",
+        "eval.pl",
+        "module.pl",
+    ] {
+        let numbers: Vec<String> = (0..6).map(|_| get(&server, script)).collect();
+        let different: HashSet<&String> = numbers.iter().collect();
+        assert_eq!(different.len(), numbers.len(), "{script}: {numbers:?}");
+        server.log.expect(&format!(
+            "{script}: runs as on the rung `fork`: it asks for the number of its process"
+        ));
+    }
+    // To compare it is to ask whether this is a child.
+    assert_eq!(get(&server, "compares.pl"), get(&server, "compares.pl"));
+    assert_eq!(get(&server, "who.pl"), get(&server, "who.pl"));
+}
+
+/// What a script does to the process, and what the log gives as the reason when it does it each time.
+const SPOILERS: &[(&str, &str, &str)] = &[
+    (
+        "session.pl",
+        "use POSIX (); POSIX::setsid(); print 'ok'",
+        "standing of its process",
+    ),
+    (
+        "child.pl",
+        "if (!fork) { close STDOUT; sleep 2; exit } print 'ok'",
+        "left a process that runs on",
+    ),
+    (
+        "closes.pl",
+        "for (3 .. 60) { open my $f, '<&=', $_; close $f if $f } print 'ok'",
+        "closed descriptors that are not its own",
+    ),
+    (
+        "maps.pl",
+        "syscall 9, 0, 1 << 30, 3, 0x22, -1, 0; print 'ok'",
+        "called the kernel itself",
+    ),
+    (
+        "leaves.pl",
+        "use POSIX (); $| = 1; print 'ok'; POSIX::_exit(0)",
+        "it ends its process",
+    ),
+];
+
+#[test]
+fn what_cannot_be_put_back_ends_the_process_and_then_the_rung() {
+    let scripts: Vec<_> = SPOILERS.iter().map(|it| (it.0, it.1)).collect();
+    let server = server(&scripts);
+    let who = get(&server, "who.pl");
+    for (script, _, why) in SPOILERS {
+        for _ in 0..5 {
+            server.get(&Rung::Rewind.url(script));
+            assert_eq!(get(&server, "who.pl"), who, "after {script}");
+        }
+        let line = server
+            .log
+            .expect(&format!("{script}: runs as on the rung `fork`: "));
+        assert!(line.contains(why), "{line}");
+    }
+    all_memory_was_put_back(&server);
+}
+
+/// Hostile to its process: its own request may suffer, the next one of the same script must not notice.
+const HOSTILE: &[(&str, &str)] = &[
+    ("signals", "$SIG{$_} = sub { exit } for grep !/KILL|STOP|NUM/, keys %SIG; kill USR1 => getppid if 0;"),
+    ("exit in a handler", "$SIG{ALRM} = sub { exit }; require Time::HiRes; Time::HiRes::ualarm(1000); 1 while 1;"),
+    ("timer", "require Time::HiRes; Time::HiRes::setitimer(Time::HiRes::ITIMER_REAL(), 0.05, 0.05);"),
+    ("alarm", "alarm 1;"),
+    ("dies in DESTROY at the end", "our $left = bless []; sub DESTROY { die 'at the end' }"),
+    ("unmaps", "syscall 11, 0x1000, 1 << 46;"),
+    ("protects", "my $page = unpack('J', pack 'p', my $text = 'x' x 8192); syscall 10, $page & ~4095, 4096, 1;"),
+    ("closes all", "require POSIX; POSIX::close($_) for 0 .. 200;"),
+    ("shrinks the heap", "syscall 12, 0x1000;"),
+    ("masks signals", "require POSIX; POSIX::sigprocmask(POSIX::SIG_BLOCK(), POSIX::SigSet->new(1 .. 31));"),
+    ("fills memory", "my @all; push @all, 'x' x (1 << 20) for 1 .. 60; my $deep; $deep = sub { $_[0] and $deep->($_[0] - 1) }; no warnings; $deep->(20000);"),
+    ("deep pattern", "('ab' x 200_000) =~ /^(?:(a)|b)*$/;"),
+    ("rounds up", "require POSIX; POSIX::fesetround(POSIX::FE_UPWARD());"),
+    ("changes its user", "$> = 65534 unless $<; $0 = 'somebody else';"),
+    ("segfaults", "kill SEGV => getpgrp; unpack 'P4', pack 'J', 1;"),
+];
+
+const PROBE: &str = "our $n; my @open = map { readlink } glob '/proc/self/fd/*'; open my $f, '<', '/proc/self/status'; my %is = map { /^(\\w+):\\s*(.*)/ } <$f>; \
+    print join '|', ++$n, scalar(@open), 1e300 + 1.1, $0, $> + $<, umask, @is{qw(Name Threads SigBlk SigIgn SigCgt)};";
+
+#[test]
+fn hostile_script_harms_its_own_request_at_most() {
+    for (what, body) in HOSTILE {
+        let script = format!(
+            "if ($ENV{{QUERY_STRING}} eq 'do') {{ print 'done'; {body} }} else {{ {PROBE} }}"
+        );
+        let server = server(&[("hostile.pl", &script)]);
+        let url = Rung::Rewind.url("hostile.pl");
+        let before = server.get(&url).expect(200);
+        for _ in 0..3 {
+            // Any answer, or a broken one.
+            let _ = server
+                .connect()
+                .send(&Request::get(&format!("{url}?do")).closing());
+            for _ in 0..2 {
+                assert_eq!(server.get(&url).expect(200), before, "after {what}");
+            }
+        }
+        all_memory_was_put_back(&server);
+    }
+}
+
+/// Loaded and drawn from by a start-up file: the picture has each generator seeded.
+const GENERATORS: &[(&str, &str, &str)] = &[
+    ("perl", "1", "rand() . rand()"),
+    (
+        "openssl",
+        "require Crypt::OpenSSL::Random",
+        "unpack 'H*', Crypt::OpenSSL::Random::random_bytes(8)",
+    ),
+    (
+        "ssleay",
+        "require Net::SSLeay",
+        "do { Net::SSLeay::RAND_bytes(my $b, 8); unpack 'H*', $b }",
+    ),
+    (
+        "cryptx",
+        "require Crypt::PRNG",
+        "unpack 'H*', Crypt::PRNG::random_bytes(8)",
+    ),
+    (
+        "cryptx_object",
+        "require Crypt::PRNG; our $prng = Crypt::PRNG->new",
+        "unpack 'H*', $Generators::prng->bytes(8)",
+    ),
+    (
+        "data_uuid",
+        "require Data::UUID; our $uuid = Data::UUID->new",
+        "$Generators::uuid->create_str",
+    ),
+    (
+        "uuid",
+        "require UUID",
+        "do { UUID::generate_random(my $u); unpack 'H*', $u }",
+    ),
+    (
+        "math_secure",
+        "require Math::Random::Secure",
+        "Math::Random::Secure::irand() . '-' . Math::Random::Secure::irand()",
+    ),
+    (
+        "bytes_secure",
+        "require Bytes::Random::Secure",
+        "unpack 'H*', Bytes::Random::Secure::random_bytes(8)",
+    ),
+    (
+        "session_token",
+        "require Session::Token",
+        "Session::Token->new->get",
+    ),
+    (
+        "urandom",
+        "require Crypt::URandom",
+        "unpack 'H*', Crypt::URandom::urandom(8)",
+    ),
+];
+
+#[test]
+fn no_random_bytes_come_twice() {
+    let mut startup = String::from("package Generators;\nour %draw;\n");
+    for (name, load, draw) in GENERATORS {
+        // What is not installed is left out; packaging/needs/test has it all.
+        startup.push_str(&format!(
+            "eval {{ {load}; 1 }} and $draw{{{name}}} = sub {{ {draw} }};\n"
+        ));
+    }
+    startup.push_str("$_->() for values %draw;\n1;\n");
+    let server = Server::builder()
+        .ladder()
+        .file("startup.pl", &startup)
+        .file(
+            "scripts/draw.pl",
+            &plain("print map { \"$_ \" . $Generators::draw{$_}->() . \"\\n\" } sort keys %Generators::draw;"),
+        )
+        .conf(&workers(2))
+        .conf("PerlRequire startup.pl\n")
+        .start();
+    let mut drawn = HashSet::new();
+    for _ in 0..100 {
+        for line in get(&server, "draw.pl").lines() {
+            assert!(drawn.insert(line.to_owned()), "`{line}` came twice");
+        }
+    }
+    assert!(drawn.len() >= 100, "{} were drawn", drawn.len());
+    assert_eq!(server.log.count("runs as on the rung `fork`"), 0);
+}
