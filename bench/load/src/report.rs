@@ -1,4 +1,4 @@
-//! The native report: a record as a page of text, with the verdict first.
+//! The native report: a record as a page of text, from the plan to the verdict.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
-//! What can go wrong with a record, by what the reader of the message can do about it.
+//! The errors of records, by what the reader of the message can do about them.
 
-/// Every message names the thing at fault and what was expected of it.
+/// An error. Its message names the faulty file or value and the expectation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be opened, read or written.
@@ -13,10 +13,10 @@ pub enum Error {
     /// The text is not a record, or not one that this program understands.
     #[error("{path}: {expected}")]
     Unreadable { path: String, expected: String },
-    /// Two records that cannot be put together.
+    /// The two records cannot be merged.
     #[error("cannot merge: {0}")]
     Unmergeable(String),
-    /// Too few or impossible values for the statistic asked for.
+    /// The values are too few or impossible for the statistic.
     #[error("{0}")]
     Statistic(String),
 }

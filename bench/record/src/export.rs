@@ -1,4 +1,4 @@
-//! A record in the forms that other programs and people read.
+//! Exports a record to the formats of other programs.
 
 mod csv;
 mod gnuplot;
@@ -10,18 +10,18 @@ use std::path::Path;
 
 use crate::{Error, Record};
 
-/// What a record can be written as.
+/// The export formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The record itself.
     Json,
-    /// The timeline, a row a bucket.
+    /// The timeline with one row per bucket.
     Csv,
     /// Timeline and percentiles as two data sets of one file, with the plot commands in comments.
     Gnuplot,
-    /// The HdrHistogram log that HistogramLogAnalyzer, HdrHistogram's plotters and others read.
+    /// The HdrHistogram log for HistogramLogAnalyzer, HdrHistogram's plotters and others.
     HdrLog,
-    /// One page with plots and no other file.
+    /// A self-contained page with plots.
     Html,
 }
 
@@ -41,7 +41,8 @@ impl Format {
             .map(|(_, format)| *format)
     }
 
-    /// By the file's extension; gnuplot's are `gnuplot`, `dat` and `gp`, a page's `html` or `htm`.
+    /// The format of a file extension. gnuplot has `gnuplot`, `dat` and `gp`, a page `html` or
+    /// `htm`.
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "dat" | "gp" => Some(Format::Gnuplot),
@@ -51,7 +52,7 @@ impl Format {
     }
 }
 
-/// The record as `format`.
+/// The record in this format.
 pub fn export(record: &Record, format: Format) -> Vec<u8> {
     match format {
         Format::Json => record.to_json().into_bytes(),
@@ -62,7 +63,11 @@ pub fn export(record: &Record, format: Format) -> Vec<u8> {
     }
 }
 
-/// Writes the record to `path` as `format`.
+/// Writes the record to `path` in this format.
+///
+/// # Errors
+///
+/// The error of writing the file.
 pub fn write(record: &Record, format: Format, path: &Path) -> Result<(), Error> {
     std::fs::write(path, export(record, format)).map_err(|cause| Error::File {
         doing: "write",

@@ -1,6 +1,6 @@
-//! Numbers as people read them: three significant digits and a unit.
+//! Numbers for people: three significant digits and a unit.
 
-/// `950 ns`, `12.3 µs`, `1.50 ms`, `2.00 s`, `3.50 min`.
+/// A duration, such as `950 ns`, `12.3 µs`, `1.50 ms`, `2.00 s`, `3.50 min`.
 pub fn duration(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
@@ -29,18 +29,18 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// As few digits as the value needs, three decimals at most: `0.5`, `20`.
+/// The shortest form with at most three decimals: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `1,234,567`.
+/// A count, such as `1,234,567`.
 pub fn count(value: u64) -> String {
     grouped(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-/// `1.50 MB`, in powers of a thousand.
+/// Bytes in powers of a thousand, such as `1.50 MB`.
 pub fn bytes(value: f64) -> String {
     let (value, unit) = match value {
         v if v < 1e3 => (v, "B"),

@@ -1,4 +1,4 @@
-//! Reading and writing record files. A file of another major version is refused by name.
+//! Reads and writes record files. A file of another major version is refused with its version.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{Error, Record, FORMAT, VERSION};
 
-/// The two fields that say whether the rest can be understood.
+/// The two fields that decide whether the file can be read.
 #[derive(Deserialize)]
 struct Label {
     format: Option<String>,
@@ -20,7 +20,11 @@ impl Record {
         text
     }
 
-    /// Reads a record; `path` is only named in errors.
+    /// Reads a record. Errors name `path`.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a record of a known version, or breaks a promise of docs/records.md.
     pub fn from_json(text: &str, path: &str) -> Result<Record, Error> {
         let unreadable = |expected: String| Error::Unreadable {
             path: path.to_owned(),
@@ -64,7 +68,7 @@ impl Record {
         })
     }
 
-    /// The promises of docs/records.md that the types do not make.
+    /// Checks the promises of docs/records.md that the types do not express.
     fn check(&self) -> Result<(), String> {
         let counts = &self.counts;
         let ended = [counts.completed, counts.censored]
@@ -88,11 +92,11 @@ impl Record {
     }
 }
 
-/// Small enough that sums over many records stay below what 64 bits hold.
+/// The largest number accepted, so that sums over many records fit into 64 bits.
 const MOST: u64 = 1 << 50;
 
 impl Record {
-    /// Every number that is added to others somewhere.
+    /// All numbers that are added to others.
     fn quantities(&self) -> impl Iterator<Item = u64> + '_ {
         let (plan, durations, counts) = (&self.plan, &self.durations, &self.counts);
         let plain = [

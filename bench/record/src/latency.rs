@@ -1,7 +1,7 @@
-//! A histogram of times in nanoseconds, mergeable without loss, and what may be said from it.
+//! A histogram of times in nanoseconds with lossless merging, and the percentiles that it supports.
 //!
-//! In a file: a summary for people and `hdr`, the HdrHistogram V2 encoding in base64, which is
-//! what is read back. All histograms of records share one shape, so adding them is exact.
+//! A file holds a summary for people and `hdr`, the HdrHistogram V2 encoding in base64. Reading
+//! uses `hdr` only. All histograms of records have one shape, so that adding them is exact.
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,26 +12,26 @@ use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Error;
 
-/// One hour: longer times are counted at it.
+/// One hour. A longer time counts as one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Values are kept to three significant digits: within 0.1 %.
+/// Values keep three significant digits, an error of at most 0.1 %.
 const DIGITS: u8 = 3;
 const SMALL_UNIT_NS: u64 = 1_000;
 const SMALL_DIGITS: u8 = 2;
-/// A percentile needs this many samples beyond it to be more than a name for the maximum.
+/// A percentile needs this many samples beyond it. Otherwise it is close to the maximum.
 const SAMPLES_BEYOND: u64 = 10;
 
 /// Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency(Histogram<u64>);
 
-/// A percentile with what is known of it.
+/// A percentile and its certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantile {
     Exactly(u64),
-    /// So many never ended that this rank is among them: the true value is this or more.
+    /// The true value is this or more, because the rank belongs to a request that never ended.
     AtLeast(u64),
-    /// Fewer than ten samples lie beyond it.
+    /// Fewer than ten samples lie beyond the percentile.
     TooFew,
 }
 
@@ -41,7 +41,7 @@ impl Latency {
         Latency(histogram.expect("one to an hour in ns is a shape that HdrHistogram accepts"))
     }
 
-    /// A small one that grows as it must, exact to 1 µs or 1 %, for the many of a timeline.
+    /// A small histogram that grows on demand, exact to 1 µs or 1 %, for the buckets of a timeline.
     pub(crate) fn small() -> Latency {
         let histogram = Histogram::new_with_bounds(SMALL_UNIT_NS, 2 * SMALL_UNIT_NS, SMALL_DIGITS);
         let mut histogram = histogram.expect("a microsecond is a unit that HdrHistogram accepts");
@@ -49,18 +49,22 @@ impl Latency {
         Latency(histogram)
     }
 
-    /// Counts one time; zero counts as one nanosecond, more than an hour as an hour.
+    /// Counts one time. Zero counts as one nanosecond, more than an hour as an hour.
     #[inline]
     pub fn count(&mut self, ns: u64) {
         let ns = ns.clamp(1, LONGEST_NS);
-        // Plain `record` lets a small histogram grow, where saturating would not; only one of a
-        // foreign shape refuses.
+        // `record` lets a small histogram grow, and `saturating_record` would not. A histogram of
+        // another shape may refuse.
         if self.0.record(ns).is_err() {
             self.0.saturating_record(ns);
         }
     }
 
-    /// Adds the other's counts. Exact, because the shapes are the same or it is refused.
+    /// Adds the other histogram's counts exactly.
+    ///
+    /// # Errors
+    ///
+    /// The histograms have different shapes.
     pub fn add(&mut self, other: &Latency) -> Result<(), Error> {
         if self.sigfig() != other.sigfig() || self.low() != other.low() {
             return Err(Error::Unmergeable(format!(
@@ -74,15 +78,16 @@ impl Latency {
             .map_err(|_| Error::Unmergeable("a histogram holds times above an hour".into()))
     }
 
-    /// The value at `percentile` (0 to 100) of these and of the requests that never ended.
+    /// The value at `percentile` (0 to 100) over all requests, including those that never ended.
     ///
-    /// The time within which so many per cent of all requests were answered. `unended` holds how long
-    /// each of the others was waited for: they are right-censored, and rank behind all that ended. A
-    /// rank among them has no time but a least one, as if each had ended when it was given up.
+    /// The value is the time within which this share of all requests was answered. `unended` holds
+    /// the waiting times of the others. These requests are right-censored and rank behind all that
+    /// ended. A rank among them gives a lower bound only, as if each had ended when it was given
+    /// up.
     pub fn quantile(&self, percentile: f64, unended: &Latency) -> Quantile {
         let total = self.len() + unended.len();
         let beyond = total as f64 * (1.0 - percentile / 100.0);
-        // The small allowance is for 1 - 0.99 not being 0.01 in binary.
+        // The allowance is necessary because 1 - 0.99 is not 0.01 in binary.
         if total == 0 || (percentile < 100.0 && beyond + 1e-6 < SAMPLES_BEYOND as f64) {
             return Quantile::TooFew;
         }
@@ -97,13 +102,13 @@ impl Latency {
         Quantile::AtLeast(all.value_at_percentile(percentile))
     }
 
-    /// The time of the `rank`-th, counted from 1, of these.
+    /// The time of the request with this rank, counted from 1.
     fn value_at_rank(&self, rank: u64) -> u64 {
-        // Half a rank less: so that no rounding makes it the next.
+        // Half a rank less, so that rounding never reaches the next rank.
         self.value_at_quantile((rank as f64 - 0.5) / self.len() as f64)
     }
 
-    /// HdrHistogram V2, uncompressed.
+    /// The histogram as HdrHistogram V2, uncompressed.
     pub fn to_v2(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         V2Serializer::new()

@@ -1,8 +1,7 @@
-//! What a measured run leaves behind, and what can be concluded from it.
+//! The record of a measured run, and the statistics over records.
 //!
-//! `mehari-load` fills a [`Record`]; the command line saves, merges, exports and compares them.
-//! This crate knows nothing of sockets or schedules: it holds numbers and the statistics over them.
-//! docs/records.md describes the file.
+//! `mehari-load` fills a [`Record`]. The command line saves, merges, exports and compares records.
+//! This crate knows no sockets or schedules, only numbers. docs/records.md describes the file.
 
 mod error;
 pub mod export;

@@ -1,49 +1,50 @@
-//! The machine a generator ran on, and what generating cost it.
+//! The machine of a generator, and the cost of generating the load.
 
 use serde::{Deserialize, Serialize};
 
-/// Facts that explain a number later; unknown ones are left empty.
+/// Facts that may explain a number later. Unknown facts stay empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
     pub host: String,
     pub processor: String,
-    /// Processors this process may run on.
+    /// Processors available to this process.
     pub processors: u64,
     pub memory_bytes: u64,
     pub kernel: String,
-    /// What a cache line takes from one core to another, before the run and after it; zero where it is not known.
+    /// The time in which a cache line passes between two cores, before and after the run; zero if
+    /// not known.
     pub core_crossing_ns: [u64; 2],
-    /// The program that generated the load: `mehari 0.1.0`.
+    /// The program that generated the load, such as `mehari 0.1.0`.
     pub generator: String,
     pub cost: GeneratorCost,
 }
 
-/// Of the whole generator process, during the measured time.
+/// The cost of the whole generator process during the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GeneratorCost {
     pub cpu_user_us: u64,
     pub cpu_system_us: u64,
-    /// Processor time spent waiting for the clock on purpose, part of the two above.
+    /// Processor time of deliberate busy waiting; a part of the two fields above.
     pub cpu_spin_us: u64,
     pub involuntary_switches: u64,
-    /// Time its threads were ready to run and did not.
+    /// Time that the threads were ready and did not run.
     pub run_queue_us: u64,
     pub peak_memory_bytes: u64,
 }
 
-/// Cores that come apart or together by this much were moved: noise is far less.
+/// The factor between two distances that means a move of the cores. Noise is far smaller.
 const MOVED: u64 = 2;
 
 impl Machine {
-    /// Whether the host moved this machine's cores towards or away from one another during the run.
+    /// Whether the host moved the cores of this machine during the run.
     pub fn cores_moved(&self) -> bool {
         let [before, after] = self.core_crossing_ns;
         before > 0 && after > 0 && (before / MOVED >= after || after / MOVED >= before)
     }
 
-    /// ` (63 ns from core to core)`, or with both figures where they differ in kind; nothing where it is not known.
+    /// ` (63 ns from core to core)`, or both figures if the cores moved; empty if not known.
     pub fn crossing_words(&self) -> String {
         match self.core_crossing_ns {
             [0, 0] => String::new(),
@@ -54,7 +55,7 @@ impl Machine {
         }
     }
 
-    /// This machine, from /proc; `generator` names the program and its version.
+    /// This machine, from /proc. `generator` names the program and its version.
     pub fn here(generator: &str) -> Machine {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         Machine {

@@ -1,15 +1,19 @@
-//! Several generators' records of one run as one record, without loss.
+//! Merges the records of several generators of one run without loss.
 //!
-//! Histograms and counts add, timelines line up by the wall clock, the worst verdict stands.
-//! Rates are over the span from the first start to the last end, so generators that did not run
-//! together show as a low rate and a SUSPECT verdict, not as a wrong sum.
+//! Histograms and counts add up. Timelines are aligned by the wall clock. The worst verdict stands.
+//! Rates cover the span from the first start to the last end. Generators that did not run together
+//! therefore show a low rate and a SUSPECT verdict, not a wrong sum.
 
 use crate::{Error, Judgement, Plan, Record};
 
-/// Generators whose windows overlap by less than this part of their span did not run together.
+/// The least overlap of generators that ran together, as a part of their span.
 const LEAST_OVERLAP: f64 = 0.95;
 
-/// Puts the records of several generators together. One record merges to itself.
+/// Merges the records of several generators. A single record stays as it is.
+///
+/// # Errors
+///
+/// There is no record, or the plans of the records differ.
 pub fn merge(records: &[Record]) -> Result<Record, Error> {
     let (first, rest) = records
         .split_first()
@@ -56,7 +60,7 @@ impl Record {
         Ok(())
     }
 
-    /// The measured time becomes the span of both.
+    /// Extends the measured time to the span of both records.
     fn absorb_durations(&mut self, other: &Record) {
         let end = self.ended_unix_us().max(other.ended_unix_us());
         self.started_unix_us = self.started_unix_us.min(other.started_unix_us);
@@ -110,7 +114,7 @@ impl Record {
 }
 
 impl Plan {
-    /// What generators share must be equal; what they divide among them adds.
+    /// Merges the plan. Shared settings must be equal, and divided settings add up.
     fn absorb(&mut self, other: &Plan) -> Result<(), Error> {
         for (what, mine, theirs) in [
             ("schedule", &self.schedule, &other.schedule),

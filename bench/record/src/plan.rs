@@ -1,14 +1,14 @@
-//! What a run was asked to do: in words for people, in fields for programs.
+//! The plan of a run: in words for people, in fields for programs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Fields that do not apply stay `None` or empty and are left out of the file.
+/// The plan. Fields that do not apply are `None` or empty, and the file leaves them out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Plan {
-    /// `32 connections, closed loop, 10 s, GET http://127.0.0.1:8080/`
+    /// For example `32 connections, closed loop, 10 s, GET http://127.0.0.1:8080/`.
     pub words: String,
     pub urls: Vec<String>,
     pub method: String,
@@ -17,7 +17,7 @@ pub struct Plan {
     /// `constant` or `poisson`; open loop only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
-    /// Requests a second; open loop only.
+    /// Requests per second; open loop only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -25,14 +25,14 @@ pub struct Plan {
     /// The most connections open at once.
     pub connections: u64,
     pub threads: u64,
-    /// Stop after so many requests.
+    /// The number of requests after which the run ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Stop after so many seconds.
+    /// The number of seconds after which the run ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     pub warm_up_seconds: f64,
-    /// A request unanswered for longer than this failed.
+    /// A request without an answer within this time fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
     /// `http/1.0`, `http/1.1` or `h2`.
@@ -41,18 +41,18 @@ pub struct Plan {
     pub keep_alive: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_seconds: Option<f64>,
-    /// Bytes a second a connection may read.
+    /// Bytes per second that a connection reads at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle: Option<f64>,
-    /// Of the arrival plan: the same seed plans the same arrivals.
+    /// The seed of the arrivals. Equal seeds give equal arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Whatever else was asked, by its option's name.
+    /// All other options by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
-/// A part of an open-loop run: the rate moves in a straight line from `from` to `to`.
+/// A part of an open-loop run. The rate moves linearly from `from` to `to`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     pub seconds: f64,

@@ -1,30 +1,32 @@
-//! A record as series to draw or print: what the timeline and the histograms show, made even.
+//! A record as an even series of points to draw or print.
 //!
-//! The timeline's first and last bucket are only partly inside the run, and buckets in which
-//! nothing ended are absent; rates here are over the part inside, and silence is a zero.
+//! The timeline's first and last bucket lie only partly inside the run, and buckets without an
+//! ended request are absent. The rates here cover the part inside the run, and an absent bucket is
+//! a zero.
 
 use crate::{Bucket, Latency, Record, Timeline, MAXIMUM_BUCKETS};
 
-/// One stretch of the run.
+/// One interval of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     pub start_unix_us: u64,
-    /// Of its middle, from the start of the run.
+    /// The middle of the interval, counted from the start of the run.
     pub seconds: f64,
     pub completed: u64,
     pub failed: u64,
     pub completed_per_second: f64,
     pub failed_per_second: f64,
     pub bytes_per_second: f64,
-    /// p50, p90, p99 and the maximum in ns; `None` when nothing completed.
+    /// p50, p90, p99 and the maximum in ns; `None` if no request completed.
     pub latency_ns: Option<[u64; 4]>,
 }
 
-/// A part of a bucket shorter than this says more about the clock than about the server.
+/// The least part of a bucket inside the run. In a shorter part the clock dominates the rate.
 const LEAST_PART: f64 = 0.1;
 
 impl Record {
-    /// At most twice [`MAXIMUM_BUCKETS`]: where silence makes it longer, stretches are wider.
+    /// The points: at most twice [`MAXIMUM_BUCKETS`]. If silence makes the series longer, the
+    /// intervals are wider.
     pub fn points(&self) -> Vec<Point> {
         let span = Span::of(self);
         let wide;
@@ -51,7 +53,7 @@ impl Record {
     }
 }
 
-/// The time of a run, drain included.
+/// The time of a run, including the drain.
 struct Span {
     from: u64,
     to: u64,
@@ -87,7 +89,7 @@ impl Span {
         timeline
     }
 
-    /// `None` for a scrap in which nothing ended.
+    /// The point of a bucket; `None` for a short part in which no request ended.
     fn point(&self, start: u64, width_us: u64, bucket: Option<&Bucket>) -> Option<Point> {
         let inside = (start.max(self.from), (start + width_us).min(self.to));
         let covered_us = inside.1.saturating_sub(inside.0);
@@ -95,7 +97,7 @@ impl Span {
         if bucket.is_none() && is_scrap {
             return None;
         }
-        // Answers that came outside the stated time still count, over a whole bucket.
+        // Answers outside the stated time still count, over a whole bucket.
         let covered_us = if is_scrap { width_us } else { covered_us };
         let per_second = |count: u64| count as f64 * 1e6 / covered_us as f64;
         let middle = (inside.0 as f64 + inside.1 as f64) / 2.0;
@@ -125,8 +127,8 @@ fn percentiles(latency: &Latency) -> Option<[u64; 4]> {
     })
 }
 
-/// The percentiles worth drawing for this many samples: denser towards the tail, and none with
-/// fewer than ten samples beyond it.
+/// The percentiles to draw for this many samples: denser towards the tail, and each with at least
+/// ten samples beyond it.
 pub fn percentile_steps(samples: u64) -> Vec<f64> {
     let mut steps = vec![0.0];
     let mut tail = 1.0f64;

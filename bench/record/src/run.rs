@@ -1,4 +1,4 @@
-//! The record of one run: the file that `mehari bench --json` writes and everything else reads.
+//! The record of one run: `mehari bench --json` writes this file, and the other commands read it.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::{wall_clock, Latency, Machine, Plan, Quantile, Timeline, Verdict};
 
-/// The value of `format` by which a record is known.
+/// The value of `format` that identifies a record.
 pub const FORMAT: &str = "mehari-record";
-/// Major and minor: a reader refuses another major version, and ignores fields of a later minor one.
+/// Major and minor version. A reader refuses another major version and ignores the fields of a
+/// later minor version.
 pub const VERSION: &str = "1.2";
 
-/// What was asked, what happened, and how far it can be trusted.
+/// A record: the plan, the results, and the verdict.
 ///
-/// Of the counts and histograms only requests whose intended start lay in the measured time
-/// (after the warm-up) are part.
+/// Counts and histograms cover only requests whose intended start lies in the measured time, after
+/// the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub format: String,
     pub version: String,
-    /// Of the measured time, warm-up excluded.
+    /// The start of the measured time, after the warm-up.
     #[serde(rename = "started", with = "wall_clock")]
     pub started_unix_us: u64,
     pub plan: Plan,
     /// The `Server:` header of the first answer.
     #[serde(default)]
     pub server: String,
-    /// The generators: one, or more in a merged record.
+    /// The generators: several in a merged record.
     pub machines: Vec<Machine>,
     pub durations: Durations,
     pub counts: Counts,
-    /// Of completed requests, from the intended start to the last byte.
+    /// Completed requests, from the intended start to the last byte.
     pub response: Latency,
-    /// Of completed requests, from the first byte written to the last byte read.
+    /// Completed requests, from the first byte written to the last byte read.
     pub service: Latency,
     /// The part of `response` whose status was 400 or more.
     #[serde(default)]
     pub response_of_errors: Latency,
-    /// How long each failed or unfinished request was waited for, from its intended start.
+    /// The waiting time of each failed or unfinished request, from its intended start.
     pub unended: Latency,
-    /// From the start of connecting to readiness to write, TLS included.
+    /// From the start of connecting to readiness for writing, including TLS.
     #[serde(default)]
     pub connect: Latency,
     /// From the first byte written to the first byte read.
@@ -54,9 +55,9 @@ pub struct Record {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
     pub warm_up_us: u64,
-    /// The window rates are computed over.
+    /// The window of the rates.
     pub measured_us: u64,
-    /// Waiting for the last answers after it.
+    /// The wait for the last answers after the measured time.
     pub drain_us: u64,
 }
 
@@ -64,31 +65,34 @@ pub struct Durations {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     pub attempted: u64,
-    /// A whole answer came, whatever its status.
+    /// Requests with a whole answer, regardless of its status.
     pub completed: u64,
-    /// No whole answer came, by class: `connect`, `timeout`, `reset`, `short body`, ...
+    /// Requests without a whole answer by class: `connect`, `timeout`, `reset`, `short body`, ...
     pub failed: BTreeMap<String, u64>,
-    /// Still under way when the run ended.
+    /// Requests under way when the run ended.
     pub censored: u64,
-    /// Completed requests by status; their sum is `completed`.
+    /// Completed requests by status. Their sum is `completed`.
     pub statuses: BTreeMap<u16, u64>,
     pub bytes_sent: u64,
     pub bytes_received: u64,
-    /// The part of `bytes_received` that was bodies.
+    /// The bytes of bodies within `bytes_received`.
     pub body_bytes_received: u64,
     /// Connections opened.
     pub connections: u64,
 }
 
-/// Why requests began later than intended: the first two add up to the lag of each request.
+/// Why requests started later than intended. The first two fields add up to the delay of each
+/// request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lag {
-    /// Every permitted connection was busy: the server's doing, part of its response time.
+    /// All permitted connections were busy. The server causes this delay, and the response time
+    /// includes it.
     pub connections_busy: Latency,
-    /// A connection was free and the generator was late: it speaks against the measurement.
+    /// A connection was free and the generator was late. This delay speaks against the measurement.
     pub generator_late: Latency,
-    /// An answer had come and the generator was late to read it. In no time of the record, which counts
-    /// by the kernel's stamps; in a closed loop the next request began so much later.
+    /// An answer had arrived and the generator read it late. The times of the record use the
+    /// kernel's stamps and do not include this delay. In a closed loop the next request started
+    /// that much later.
     #[serde(default)]
     pub read_late: Latency,
 }
@@ -117,25 +121,25 @@ impl Record {
         }
     }
 
-    /// Completed requests with a status below 400, a second. Zero for a run that took no time.
+    /// Completed requests per second with a status below 400. Zero for a run without duration.
     pub fn throughput(&self) -> f64 {
         let good = self.counts.completed - self.counts.error_statuses().min(self.counts.completed);
         rate(good, self.durations.measured_us)
     }
 
-    /// The response time at `percentile`, unended requests counted as at least what they waited.
+    /// The response time at `percentile`. An unended request counts with at least its waiting time.
     pub fn quantile(&self, percentile: f64) -> Quantile {
         self.response.quantile(percentile, &self.unended)
     }
 }
 
 impl Counts {
-    /// Requests that got no whole answer.
+    /// Requests without a whole answer.
     pub fn failures(&self) -> u64 {
         self.failed.values().sum()
     }
 
-    /// Completed requests whose status was 400 or more.
+    /// Completed requests with a status of 400 or more.
     pub fn error_statuses(&self) -> u64 {
         self.statuses.range(400..).map(|(_, count)| count).sum()
     }

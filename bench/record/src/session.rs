@@ -1,7 +1,7 @@
-//! Sessions of users: recorded through a small proxy into HAR 1.2 files, and played again.
+//! User sessions: recorded through a small proxy into HAR 1.2 files, and replayed.
 //!
-//! `mehari record` runs [`proxy::serve`], `mehari replay` runs [`replay::play`]; `mehari parity` asks two
-//! servers the same by [`parity::compare`].
+//! `mehari record` runs [`proxy::serve`], and `mehari replay` runs [`replay::play`]. `mehari
+//! parity` compares two servers with [`parity::compare`].
 
 mod capture;
 mod client;

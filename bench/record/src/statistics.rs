@@ -1,8 +1,8 @@
-//! What may be concluded from paired or unpaired measurements of two variants.
+//! Conclusions from paired or unpaired measurements of two variants.
 //!
-//! Everything here works on logarithms of ratios, because speeds compare by factors: a change by
-//! 1.1 and back by 1/1.1 must cancel. Pure arithmetic; who runs what and in which order is the
-//! caller's business.
+//! All statistics work on logarithms of ratios, because speeds compare by factors: a change by 1.1
+//! and back by 1/1.1 must cancel. The module is pure arithmetic. The caller decides what runs in
+//! which order.
 
 mod comparison;
 mod holm;

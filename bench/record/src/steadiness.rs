@@ -1,20 +1,20 @@
-//! Whether a run had settled: one number for a run that was still warming up, or that grew worse
-//! all the time, describes neither its begin nor its end.
+//! Whether a run had settled. A single number describes neither the start nor the end of a run that
+//! warms up or degrades.
 
 use crate::figures;
 use crate::statistics::{mean_and_deviation, theil_sen, trend_probability, warm_up_end};
 use crate::{Judgement, Point, Record};
 
-/// Fewer stretches tell nothing about a trend.
+/// Fewer intervals show no trend.
 const LEAST_STRETCHES: usize = 10;
-/// A trend of less than this part of the level over the whole run is none.
+/// A smaller change over the whole run, as a part of the level, is no trend.
 const MOST_CHANGE: f64 = 0.05;
-/// And it must be this unlikely to be an accident.
+/// A trend must be at most this likely without a real change.
 const LEVEL: f64 = 0.01;
 
 impl Record {
-    /// Adds to the verdict what the timeline says about trends and warm-up. Loads that change by
-    /// plan (stages) and runs of fewer than ten whole stretches are not judged.
+    /// Adds trends and warm-up of the timeline to the verdict. Stages and runs of fewer than ten
+    /// whole intervals are not judged.
     pub fn judge_steadiness(&mut self) {
         let points = self.points();
         let inner = points.get(1..points.len().saturating_sub(1)).unwrap_or(&[]);
@@ -53,7 +53,7 @@ impl Record {
         let (before, _) = mean_and_deviation(&rates[..cut]);
         let (after, _) = mean_and_deviation(&rates[cut..]);
         if (before / after - 1.0).abs() > MOST_CHANGE {
-            // The first stretch of the timeline is not among the rates.
+            // The rates leave out the first interval of the timeline.
             let seconds = (cut as u64 + 1) * self.timeline.bucket_seconds;
             self.verdict.note(format!(
                 "the first {} s look like a warm-up ({}/s, then {}/s): --warm-up leaves them out",

@@ -1,15 +1,15 @@
-//! What happened when: throughput and latency over the run, in a bounded number of buckets.
+//! Throughput and latency over the run, in a bounded number of buckets.
 //!
-//! Buckets lie on multiples of their width since 1970, not since the start, so the timelines of
-//! several machines line up by the wall clock and merge exactly. When there are too many, pairs
-//! become one and the width doubles: a day takes no more memory than a minute.
-//! An event belongs to the bucket of the moment it ended.
+//! Buckets start at multiples of their width since 1970, not since the start of the run. The
+//! timelines of several machines therefore align by the wall clock and merge exactly. When there
+//! are too many buckets, pairs are joined and the width doubles: a day takes no more memory than a
+//! minute. An event belongs to the bucket of its end.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{wall_clock, Error, Latency};
 
-/// At most so many buckets are kept.
+/// The most buckets of a timeline.
 pub const MAXIMUM_BUCKETS: usize = 300;
 const FIRST_WIDTH_S: u64 = 1;
 
@@ -17,7 +17,7 @@ const FIRST_WIDTH_S: u64 = 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub ended_unix_us: u64,
-    /// From the intended start; `None` when it failed and there is no response time.
+    /// From the intended start; `None` for a failed request, which has no response time.
     pub response_ns: Option<u64>,
     pub bytes: u64,
 }
@@ -29,7 +29,7 @@ pub struct Timeline {
     pub buckets: Vec<Bucket>,
 }
 
-/// One stretch of `bucket_seconds`. Only buckets in which something ended are kept.
+/// One interval of `bucket_seconds`. Only buckets with an ended request are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket {
     #[serde(rename = "start", with = "wall_clock")]
@@ -37,7 +37,7 @@ pub struct Bucket {
     pub completed: u64,
     pub failed: u64,
     pub bytes: u64,
-    /// Response times of the completed.
+    /// Response times of the completed requests.
     pub response: Latency,
 }
 
@@ -65,7 +65,11 @@ impl Timeline {
         }
     }
 
-    /// Adds another machine's or thread's timeline.
+    /// Adds the timeline of another machine or thread.
+    ///
+    /// # Errors
+    ///
+    /// The histograms have different shapes.
     pub fn add(&mut self, other: &Timeline) -> Result<(), Error> {
         while self.bucket_seconds < other.bucket_seconds {
             self.coarsen();
@@ -84,7 +88,7 @@ impl Timeline {
         unix_us - unix_us % (self.bucket_seconds * 1_000_000)
     }
 
-    /// Nearly always the last one: events come about in order.
+    /// The bucket of this start. It is nearly always the last, because events come in order.
     fn bucket_at(&mut self, start: u64) -> &mut Bucket {
         let place = match self.buckets.last() {
             Some(last) if last.start_unix_us == start => self.buckets.len() - 1,
@@ -105,7 +109,7 @@ impl Timeline {
         &mut self.buckets[place]
     }
 
-    /// Makes pairs of buckets one.
+    /// Joins pairs of buckets.
     pub(crate) fn coarsen(&mut self) {
         self.bucket_seconds *= 2;
         let fine = std::mem::take(&mut self.buckets);
@@ -142,7 +146,7 @@ impl Bucket {
     }
 }
 
-/// A timeline as a file has it, before its width and order are believed.
+/// A timeline as in a file, before the check of its width and order.
 #[derive(Deserialize)]
 struct AsRead {
     bucket_seconds: u64,

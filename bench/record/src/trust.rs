@@ -1,5 +1,5 @@
-//! Whose certificates are believed, for all of the bench that makes TLS connections: the authorities of the
-//! system, or anyone, for test sites that sign their own.
+//! Trusted certificates for all TLS connections of the bench: the system's authorities, or any
+//! certificate for test sites with self-signed certificates.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use rustls::crypto::{verify_tls12_signature, verify_tls13_signature, CryptoProvi
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// The authorities of the system (`SSL_CERT_FILE` names others); none where it has none.
+/// The system's authorities (`SSL_CERT_FILE` names others); empty if the system has none.
 pub fn of_the_system() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     roots
 }
 
-/// `--insecure`: whoever answers is believed, but signatures must still be right.
+/// `--insecure`: accepts any certificate, but checks signatures.
 #[derive(Debug)]
 pub struct AnyCertificate(pub Arc<CryptoProvider>);
 

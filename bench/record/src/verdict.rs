@@ -1,8 +1,8 @@
-//! Whether a run may be believed, and why not.
+//! Whether a run is credible, and the reasons against it.
 
 use serde::{Deserialize, Serialize};
 
-/// Ordered by severity: the worst reason decides.
+/// Ordered by severity. The worst reason decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Judgement {
@@ -32,13 +32,13 @@ pub struct Reason {
     pub text: String,
 }
 
-/// The judgement is always the worst of the reasons: use [`Verdict::add`].
+/// The verdict. Its judgement is always the worst of the reasons, so use [`Verdict::add`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub judgement: Judgement,
     #[serde(default)]
     pub reasons: Vec<Reason>,
-    /// What the reader should know that speaks neither for nor against the run.
+    /// Notes for the reader that speak neither for nor against the run.
     #[serde(default)]
     pub notes: Vec<String>,
 }

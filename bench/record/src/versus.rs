@@ -1,8 +1,8 @@
-//! A against B: blocks of measured runs in, ratios with intervals and a conclusion out.
+//! Compares B with A: blocks of measured runs in, ratios with intervals and a conclusion out.
 //!
 //! Each block holds two runs of each variant in the order ABBA or BAAB, so that drift within a
-//! block cancels. The two runs of one variant give the noise floor at no further cost: what A
-//! against A (and B against B) differs by in the very same blocks.
+//! block cancels. The two runs of one variant also give the noise floor: the difference of A and A,
+//! and of B and B, in the same blocks.
 
 mod records;
 mod run;
@@ -16,18 +16,19 @@ use crate::statistics::{
 };
 use crate::Error;
 
-/// More than this part of a variant's requests without a good answer makes its speed meaningless.
+/// The largest part of a variant's requests without a good answer. Above it the speed is
+/// meaningless.
 const MOST_BAD: f64 = 0.01;
 const DRIFT_LEVEL: f64 = 0.01;
 
-/// Two runs of each, in the order they were made.
+/// Two runs of each variant, in their order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     pub a: [Run; 2],
     pub b: [Run; 2],
 }
 
-/// B beside A in one metric.
+/// B compared with A in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub metric: Metric,
@@ -37,12 +38,12 @@ pub struct Finding {
     pub b: f64,
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// By Holm, for the number of metrics.
+    /// The probability corrected by Holm for the number of metrics.
     pub corrected_probability: f64,
     pub conclusion: Conclusion,
 }
 
-/// What A/A and B/B differ by in one metric.
+/// The differences of A/A and B/B in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Noise {
     pub metric: Metric,
@@ -57,18 +58,19 @@ pub struct Versus {
     /// The metric that decides.
     pub primary: Metric,
     pub conclusion: Conclusion,
-    /// What the reader should know before believing it.
+    /// What the reader should know before trusting the result.
     pub cautions: Vec<String>,
-    /// How many blocks would likely decide about a difference of the threshold's size; only when
-    /// undecided.
+    /// The number of blocks that would probably decide about a difference of the threshold's size;
+    /// only if undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_needed: Option<u64>,
 }
 
-/// Compares; `threshold` is the practical one (0.02 is 2 %).
+/// Compares the variants. `threshold` is the practical threshold (0.02 is 2 %).
 ///
 /// # Errors
-/// Fewer than two blocks, or a run that completed nothing.
+///
+/// Fewer than two blocks, or a run without a completed request.
 pub fn versus(blocks: &[Block], primary: Metric, threshold: f64) -> Result<Versus, Error> {
     let noise = Metric::ALL
         .into_iter()
@@ -111,7 +113,7 @@ fn findings(compared: &[(Metric, Vec<(f64, f64)>)], threshold: f64) -> Result<Ve
     Ok(findings_of(compared, threshold))
 }
 
-/// Corrects for the number of metrics and concludes on each.
+/// Corrects for the number of metrics and draws each conclusion.
 fn findings_of(compared: Vec<(Metric, f64, f64, Comparison)>, threshold: f64) -> Vec<Finding> {
     let probabilities: Vec<f64> = compared.iter().map(|(.., c)| c.probability).collect();
     compared
@@ -130,7 +132,8 @@ fn findings_of(compared: Vec<(Metric, f64, f64, Comparison)>, threshold: f64) ->
 }
 
 impl Versus {
-    /// Says so, and decides nothing, when a variant did not answer well enough to be timed.
+    /// Adds a caution and leaves the comparison undecided if a variant did not answer well enough
+    /// to be timed.
     fn mark_bad<'r>(
         &mut self,
         a: impl Iterator<Item = &'r Run>,
@@ -169,7 +172,7 @@ impl Versus {
     }
 }
 
-/// For 80 % power at 5 %: 7.9 (s/delta)^2 + 2, and never fewer than can decide at all.
+/// The blocks for 80 % power at 5 %: 7.9 (s/delta)^2 + 2, but at least [`LEAST_BLOCKS`].
 fn blocks_needed(pairs: &[(f64, f64)], threshold: f64) -> u64 {
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
     let (_, deviation) = mean_and_deviation(&differences);
@@ -213,7 +216,7 @@ fn cautions(blocks: &[Block], findings: &[Finding]) -> Vec<String> {
     cautions
 }
 
-/// One pair a block, each side the geometric mean of its two runs.
+/// One pair per block. Each side is the geometric mean of its two runs.
 fn sides(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
     blocks
         .iter()
@@ -227,7 +230,7 @@ fn sides(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// First against second run, of A and of B.
+/// The first run against the second, of A and of B.
 fn repeats(blocks: &[Block], metric: Metric) -> Option<Vec<(f64, f64)>> {
     blocks
         .iter()

@@ -1,4 +1,4 @@
-//! Exports of one run with a stall, an error burst and a quiet second, read back by other means.
+//! Exports of one run with a stall, an error burst and a quiet second, read back by other programs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,8 @@ use mehari_record::*;
 
 const START: u64 = 1_795_291_200_400_000;
 
-/// 60 s at 1000/s; from second 20 on 5 s of stall (answers at its end), failures at 40.
+/// 60 s at 1000/s, with a stall of 5 s from second 20 (answers at its end), and failures at second
+/// 40.
 fn stalled() -> Record {
     let plan = Plan {
         words: "32 connections, closed loop, 60 s, GET <http://127.0.0.1:8080/a&b>".into(),
@@ -74,10 +75,10 @@ fn csv_has_a_row_for_every_second_and_zeros_where_nothing_ended() {
         .map(|row| row[2].parse::<u64>().unwrap())
         .sum();
     assert_eq!(completed, stalled().counts.completed);
-    // Wall-clock second 22 lies inside the stall: nothing ended, no latency.
+    // Wall-clock second 22 lies inside the stall: no request ended, and there is no latency.
     assert_eq!(rows[1 + 22][2..5], ["0", "0", "0.000"]);
     assert_eq!(rows[1 + 22][7], "");
-    // The first bucket holds 0.6 s of the run, and its rate is over those.
+    // The first bucket holds 0.6 s of the run, and its rate covers this time.
     let first: f64 = rows[1][4].parse().unwrap();
     assert!((first - 1000.0).abs() < 20.0, "{first}");
 }
@@ -183,7 +184,7 @@ fn pages_can_be_written_for_looking_at() {
     assert!(error.to_string().starts_with("cannot write "));
 }
 
-/// Every number of the example in turn made as large as JSON can say, or nothing.
+/// Replaces each number of the example in turn by the largest JSON number or by nothing.
 #[test]
 fn hostile_numbers_are_refused_or_exported_but_never_break_anything() {
     let example: serde_json::Value = serde_json::from_str(include_str!("example.json")).unwrap();
@@ -208,7 +209,7 @@ fn hostile_numbers_are_refused_or_exported_but_never_break_anything() {
 fn numbers(value: &serde_json::Value, path: String, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Number(_) => found.push(path),
-        // A histogram's summary is for people and never read back.
+        // A histogram's summary is for people, and reading ignores it.
         serde_json::Value::Object(fields) if fields.contains_key("hdr") => {}
         serde_json::Value::Object(fields) => fields
             .iter()

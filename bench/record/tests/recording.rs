@@ -147,7 +147,7 @@ async fn pieces_of_an_answer_pass_before_its_end() {
     while !seen.ends_with(b"one\r\n") {
         assert_ne!(client.read_buf(&mut seen).await.unwrap(), 0);
     }
-    // The target goes on only now: had the proxy waited for the end, we would wait for ever.
+    // The target continues only now. If the proxy had waited for the end, the test would hang.
     go_on.send(()).unwrap();
     while !seen.ends_with(b"0\r\n\r\n") {
         assert_ne!(client.read_buf(&mut seen).await.unwrap(), 0);

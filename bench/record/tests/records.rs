@@ -1,10 +1,10 @@
-//! Records: what is written is read back, other versions are refused, merging loses nothing.
+//! Records: written records can be read, other versions are refused, and merging loses nothing.
 
 #![allow(clippy::unwrap_used)]
 
 use mehari_record::*;
 
-/// A record with something in every field, started at the given second of 2026-11-21T20:00Z.
+/// A record with a value in every field, started at the given second of 2026-11-21T20:00Z.
 fn example(second: u64, answers: &[(u64, u16)]) -> Record {
     let plan = Plan {
         words: "2 connections, closed loop, 3 requests, GET http://127.0.0.1:8080/".into(),
@@ -211,14 +211,14 @@ fn requests_that_never_ended_rank_behind_all_that_did() {
     for ns in 1..=100 {
         latency.count(ns);
     }
-    // Half of 120 were answered within 60 ns, however soon the others were refused.
+    // Half of 120 requests were answered within 60 ns, regardless of the refusal of the others.
     for _ in 0..20 {
         unended.count(2);
     }
     assert_eq!(latency.quantile(50.0, &unended), Quantile::Exactly(60));
     assert_eq!(latency.quantile(83.3, &unended), Quantile::Exactly(100));
-    // No time is such that 90 % were answered within it: had the others ended when they were given up,
-    // it would be that of the 108th of all.
+    // 90 % were not answered within any time. If the others had ended when they were given up, the
+    // time would be that of rank 108.
     assert_eq!(latency.quantile(90.0, &unended), Quantile::AtLeast(88));
     assert_eq!(latency.quantile(100.0, &unended), Quantile::AtLeast(100));
     unended.count(500);

@@ -1,4 +1,4 @@
-//! Replaying what was recorded, over real sockets.
+//! Replays recorded sessions over real sockets.
 #![allow(clippy::unwrap_used)]
 
 mod session;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 async fn replayed_users_log_in_each_with_a_cookie_of_their_own() {
     let (site, address) = site().await;
     let archive = recorded_visit(address).await;
-    // The recorded cookie is worth nothing any more.
+    // The recorded cookie is no longer valid.
     site.live.lock().unwrap().clear();
     let report = replay(&archive, settings_of(20)).await;
     assert!(report.is_good(), "{report}");
@@ -137,7 +137,7 @@ async fn server_that_does_not_answer_in_time_or_at_all_fails_the_entry() {
     );
 }
 
-/// `/slow` (200 ms) and, 50 ms into it, `/news`; `/echo` 100 ms after the end of both.
+/// `/slow` (200 ms), `/news` 50 ms after its start, and `/echo` 100 ms after the end of both.
 fn overlapping(archive: &Archive) -> Archive {
     let template = &archive.log.entries[0];
     let entry = |path: &str, start_ms: u64, time: f64| {
@@ -173,7 +173,7 @@ async fn think_time_is_kept_and_what_ran_side_by_side_runs_side_by_side() {
     let times = site.times.lock().unwrap();
     let order: Vec<&str> = times.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(order, ["/slow", "/news", "/echo"]);
-    // Lower bounds only: a busy machine may add to any pause, but never shortens one.
+    // Only lower bounds: a busy machine may lengthen a pause, but never shortens it.
     assert!(times[1].1 - times[0].1 >= Duration::from_millis(45));
     assert!(times[2].1 - times[0].1 >= Duration::from_millis(290));
 }

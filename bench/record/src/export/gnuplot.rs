@@ -1,4 +1,4 @@
-//! Two data sets of one file (gnuplot's `index 0` and `index 1`), and how to plot them.
+//! Two data sets of one file (gnuplot's `index 0` and `index 1`) and the commands to plot them.
 
 use crate::points::percentile_steps;
 use crate::Record;
@@ -14,7 +14,7 @@ pub fn data(record: &Record) -> String {
     for point in record.points() {
         let latency = match point.latency_ns {
             Some(values) => values.map(|ns| format!("{:.6}", ns as f64 / 1e6)).join(" "),
-            // gnuplot's own word for a missing value.
+            // gnuplot's word for a missing value.
             None => "NaN NaN NaN NaN".to_owned(),
         };
         text.push_str(&format!(

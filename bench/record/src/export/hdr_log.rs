@@ -1,13 +1,14 @@
-//! The HdrHistogram log, version 1.3 as the format's Java tools write it: an interval a bucket,
-//! V2 compressed histograms in base64, values in nanoseconds and the maximum column in ms.
+//! The HdrHistogram log, version 1.3, as the format's Java tools write it. Each bucket is an
+//! interval with a V2 compressed histogram in base64. Values are nanoseconds; the maximum column is
+//! in ms.
 
 use base64::{engine::general_purpose::STANDARD, Engine};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::{wall_clock, Latency, Record};
 
-/// Untagged intervals are the timeline; the whole run follows with the tags `response` and
-/// `service`, at full precision.
+/// The log. Untagged intervals are the timeline. The whole run follows with the tags `response` and
+/// `service` at full precision.
 pub fn log(record: &Record) -> Vec<u8> {
     let start = seconds(record.started_unix_us);
     let mut text = format!(
@@ -18,7 +19,7 @@ pub fn log(record: &Record) -> Vec<u8> {
     for bucket in &record.timeline.buckets {
         let width = record.timeline.bucket_seconds as f64;
         let from = seconds(bucket.start_unix_us) - start;
-        // The first bucket began before the run did.
+        // The first bucket starts before the run.
         let clipped = from.max(0.0);
         text.push_str(&line(
             "",

@@ -1,5 +1,5 @@
-//! One page about one record: verdict, figures, three plots, and every plot again as a table.
-//! Nothing is fetched and no script runs; the page is complete in one file.
+//! A page about one record: verdict, figures, three plots, and each plot again as a table. The page
+//! is one file, loads nothing and runs no script.
 
 mod charts;
 mod tables;

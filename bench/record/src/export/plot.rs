@@ -1,5 +1,5 @@
-//! Line charts as inline SVG: an axis each way, grid, series. Colours and type come from the
-//! page's style sheet by class, so one drawing serves light and dark.
+//! Line charts as inline SVG: two axes, grid, series. The page's style sheet sets colours and type
+//! by class, so that one drawing serves light and dark pages.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// A range with its marks; the range is wide enough to divide by.
+/// A range with its marks. The ends of the range differ, so that their distance can be a divisor.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub label: &'static str,
@@ -19,10 +19,10 @@ pub struct Axis {
     pub ticks: Vec<(f64, String)>,
 }
 
-/// A line; `None` breaks it.
+/// A line. `None` interrupts the line.
 pub struct Series {
     pub name: &'static str,
-    /// The CSS class that colours it.
+    /// The CSS class with the line's colour.
     pub class: &'static str,
     pub points: Vec<Option<(f64, f64)>>,
     /// Fill the area under the line.
@@ -30,7 +30,7 @@ pub struct Series {
 }
 
 pub struct Chart {
-    /// Read out in place of the drawing.
+    /// The text that screen readers read instead of the drawing.
     pub description: String,
     pub x: Axis,
     pub y: Axis,
@@ -43,7 +43,7 @@ const TOP: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
 
 impl Axis {
-    /// From zero to a round number at or above `most`.
+    /// An axis from zero to a round number at or above `most`.
     pub fn linear(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 5.0);
@@ -60,7 +60,7 @@ impl Axis {
         }
     }
 
-    /// Like `linear`, but ending where the data does: for time.
+    /// An axis from zero to the end of the data; for time.
     pub fn linear_to(label: &'static str, most: f64, mark: fn(f64) -> String) -> Axis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 8.0);
@@ -74,7 +74,8 @@ impl Axis {
         axis
     }
 
-    /// Positive values by decades; within two decades 2 and 5 are marked too.
+    /// An axis of positive values by decades. An axis of at most two decades also has marks at 2
+    /// and 5.
     pub fn logarithmic(
         label: &'static str,
         least: f64,
@@ -116,7 +117,8 @@ impl Axis {
         }
     }
 
-    /// Where a value lies between the ends, 0 to 1; beyond them it is held at the end.
+    /// The place of a value between the ends, 0 to 1. A value outside the range lies at the nearer
+    /// end.
     fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -128,7 +130,7 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at or above `least`.
+/// The smallest of 1, 2 or 5 times a power of ten that is at least `least`.
 fn round_step(least: f64) -> f64 {
     let decade = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -139,7 +141,8 @@ fn round_step(least: f64) -> f64 {
 }
 
 impl Chart {
-    /// The drawing, `width` by `height` in its own units; `class` lets the page choose by width.
+    /// The drawing, `width` by `height` in its own units. `class` lets the page choose a drawing by
+    /// its width.
     pub fn svg(&self, class: &str, width: f64, height: f64) -> String {
         let mut svg = format!(
             "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
@@ -200,7 +203,7 @@ impl Series {
                 continue;
             };
             if places.len() == 1 {
-                // A lone value between gaps would be a line of no length.
+                // A single value between gaps would be a line without length.
                 let _ = writeln!(
                     svg,
                     "<circle class=\"dot {}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"/>",
@@ -243,7 +246,7 @@ fn text(svg: &mut String, anchor: &str, at: (f64, f64), text: &str) {
     );
 }
 
-/// Text safe in HTML and in quoted attributes.
+/// Escapes text for HTML and quoted attributes.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,4 @@
-//! A body that is passed on unchanged while its first bytes are kept.
+//! A body that passes unchanged while its first bytes are kept.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,18 +6,18 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-/// What was seen of a body.
+/// The captured part of a body.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
     pub bytes: Vec<u8>,
-    /// All that passed, kept or not.
+    /// All bytes that passed, kept or not.
     pub size: u64,
-    /// It ended as it should.
+    /// The body ended properly.
     pub complete: bool,
 }
 
 impl Captured {
-    /// Every byte was kept.
+    /// Whether every byte was kept.
     pub fn is_whole(&self) -> bool {
         self.bytes.len() as u64 == self.size
     }
@@ -25,8 +25,8 @@ impl Captured {
 
 pub type Finish = Box<dyn FnOnce(Captured) + Send>;
 
-/// Passes `inner` on and gives what it captured to `finish` once: at the end, at an error, or
-/// when it is dropped because the reader went away.
+/// Passes `inner` on. Calls `finish` once with the captured part: at the end, at an error, or when
+/// the body is dropped because the reader went away.
 pub struct Capture {
     inner: Incoming,
     captured: Captured,
@@ -73,7 +73,7 @@ impl Body for Capture {
                 if let Some(data) = frame.data_ref() {
                     self.keep(data);
                 }
-                // A body of known length may not be asked again for its end.
+                // The reader may not ask a body of known length for its end.
                 if self.inner.is_end_stream() {
                     self.end(true);
                 }

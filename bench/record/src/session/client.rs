@@ -1,4 +1,4 @@
-//! Connections to a target: HTTP/1.1 over TCP or TLS, one at a time or kept for the next request.
+//! Connections to a target: HTTP/1.1 over TCP or TLS, for one request or kept for the next.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,20 @@ use super::{Target, Trust};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A ready connection and what it took to make it.
+/// A ready connection and the times of making it.
 pub struct Connected<B> {
     pub sender: SendRequest<B>,
     pub address: Option<std::net::SocketAddr>,
-    /// Name look-up and TCP.
+    /// Time of name look-up and TCP.
     pub connect: Duration,
     pub tls: Option<Duration>,
 }
 
-/// Connects; an error names the target and the cause.
+/// Connects to the target.
+///
+/// # Errors
+///
+/// A text that names the target and the cause.
 pub async fn connect<B>(target: &Target, trust: &Trust) -> Result<Connected<B>, String>
 where
     B: Body + Send + 'static,
@@ -40,7 +44,7 @@ where
         .map_err(|_| refused(format!("no answer in {} s", CONNECT_TIMEOUT.as_secs())))?
         .map_err(|cause| refused(cause.to_string()))?;
     let connect = start.elapsed();
-    // Small requests must not wait for the acknowledgement of earlier ones.
+    // Small requests must not wait for the acknowledgement of earlier requests.
     stream
         .set_nodelay(true)
         .map_err(|cause| refused(cause.to_string()))?;
@@ -79,7 +83,7 @@ where
     let (sender, connection) = handshake(TokioIo::new(stream))
         .await
         .map_err(|cause| cause.to_string())?;
-    // Its errors reach the request that is under way.
+    // The connection's errors reach the request under way.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
 }

@@ -1,6 +1,6 @@
-//! HTTP Archive 1.2, the session file: what the specification asks for, written in full and read
-//! leniently, because browsers leave out and add fields.
-//! Source: the HAR 1.2 specification (Odvarko, softwareishard.com/blog/har-12-spec).
+//! HTTP Archive 1.2, the session file. Writing gives all fields of the specification. Reading is
+//! lenient, because browsers leave out and add fields. Source: the HAR 1.2 specification (Odvarko,
+//! softwareishard.com/blog/har-12-spec).
 
 use base64::{engine::general_purpose::STANDARD, Engine};
 use serde::{Deserialize, Serialize};
@@ -129,8 +129,8 @@ pub struct PostData {
     pub mime_type: String,
     pub params: Vec<Pair>,
     pub text: String,
-    /// `base64` when the body is not UTF-8. HAR has no field of its own for it; fields that begin
-    /// with an underscore are its place for additions.
+    /// `base64` if the body is not UTF-8. HAR has no such field for requests; it allows additional
+    /// fields that begin with an underscore.
     #[serde(rename = "_encoding", skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
 }
@@ -151,7 +151,7 @@ pub struct Content {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cache {}
 
-/// -1 where a phase did not take place or was not seen.
+/// The phases of an exchange; -1 for a phase that did not occur or was not seen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Timings {
@@ -183,7 +183,7 @@ fn unknown() -> i64 {
 }
 
 impl Archive {
-    /// An archive of these entries, put into the order of their starts as HAR asks.
+    /// An archive of these entries, sorted by their starts as HAR requires.
     pub fn of(mut entries: Vec<Entry>) -> Archive {
         entries.sort_by_key(|entry| entry.started_unix_us);
         Archive {
@@ -199,13 +199,17 @@ impl Archive {
         }
     }
 
-    /// Reads an archive; `path` is only named in errors. Entries come back in order of start.
+    /// Reads an archive and sorts its entries by their starts. Errors name `path`.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a HAR 1 file.
     pub fn from_json(text: &str, path: &str) -> Result<Archive, Error> {
         let unreadable = |expected: String| Error::Unreadable {
             path: path.to_owned(),
             expected,
         };
-        // Some browsers begin the file with a byte order mark.
+        // Some browsers start the file with a byte order mark.
         let mut archive: Archive = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .map_err(|cause| unreadable(format!("expected a HAR 1.2 file, but {cause}")))?;
         if !archive.log.version.starts_with("1.") {
@@ -222,7 +226,7 @@ impl Archive {
     }
 }
 
-/// Bytes as HAR text: themselves when UTF-8, else base64 and the name of that encoding.
+/// Bytes as HAR text: unchanged if they are UTF-8, otherwise base64 and the name of this encoding.
 pub fn encode(bytes: &[u8]) -> (String, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
@@ -230,7 +234,7 @@ pub fn encode(bytes: &[u8]) -> (String, Option<String>) {
     }
 }
 
-/// The bytes of a HAR text; `None` for an encoding we do not know or broken base64.
+/// The bytes of a HAR text; `None` for an unknown encoding or malformed base64.
 pub fn decode(text: &str, encoding: Option<&str>) -> Option<Vec<u8>> {
     match encoding {
         None | Some("") => Some(text.as_bytes().to_vec()),
@@ -250,7 +254,7 @@ impl PostData {
         }
     }
 
-    /// The body to send: the text, or the form that the parameters describe.
+    /// The body to send: the text, or the form made of the parameters.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         if self.text.is_empty() && !self.params.is_empty() {
             let mut form = url::form_urlencoded::Serializer::new(String::new());

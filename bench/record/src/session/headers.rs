@@ -1,5 +1,5 @@
-//! Header fields between the three parties: what must not cross a proxy, what must be rewritten,
-//! and how fields look in an archive.
+//! Header fields between client, proxy and target: which fields a proxy must remove, which it must
+//! rewrite, and how an archive holds fields.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, CONNECTION, COOKIE, SET_COOKIE};
 
@@ -8,7 +8,7 @@ use url::{Position, Url};
 use super::har::{Cookie, Pair};
 use super::Target;
 
-/// Fields that concern one connection only (RFC 9110, section 7.6.1).
+/// Fields of a single connection (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
@@ -20,7 +20,7 @@ const HOP_BY_HOP: [&str; 8] = [
     "upgrade",
 ];
 
-/// Removes hop-by-hop fields and those that `Connection` names.
+/// Removes hop-by-hop fields and the fields that `Connection` names.
 pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -37,7 +37,7 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// In `name`, an URL of the origin `from` becomes the same URL of `to`.
+/// Replaces the origin `from` by `to` in the URL of the field `name`.
 pub fn move_origin(headers: &mut HeaderMap, name: HeaderName, from: &Target, to: &Target) {
     let moved = headers
         .get(&name)
@@ -55,15 +55,15 @@ fn moved_url(text: &str, from: &Target, to: &Target) -> Option<String> {
         return None;
     }
     let rest = match &url[Position::BeforePath..] {
-        // `Origin:` has no path, not even the empty one.
+        // `Origin:` has no path, not even an empty one.
         "/" if !text.ends_with('/') => "",
         rest => rest,
     };
     Some(format!("{}{rest}", to.origin()))
 }
 
-/// A `Set-Cookie` that the client will accept from the proxy: without `Domain`, which names the
-/// target, and without `Secure` where the proxy speaks plain HTTP.
+/// A `Set-Cookie` that the client accepts from the proxy: without `Domain`, which names the target,
+/// and without `Secure` if the proxy speaks plain HTTP.
 pub fn local_cookie(value: &HeaderValue) -> HeaderValue {
     let Ok(text) = value.to_str() else {
         return value.clone();
@@ -80,7 +80,7 @@ pub fn local_cookie(value: &HeaderValue) -> HeaderValue {
     HeaderValue::from_str(&kept.join(";")).unwrap_or_else(|_| value.clone())
 }
 
-/// Bytes above ASCII are taken as Latin-1, so nothing is lost.
+/// The value as text. Bytes outside ASCII are read as Latin-1, so that nothing is lost.
 pub fn value_text(value: &HeaderValue) -> String {
     match value.to_str() {
         Ok(text) => text.to_owned(),
@@ -102,7 +102,7 @@ pub fn pairs(headers: &HeaderMap) -> Vec<Pair> {
         .collect()
 }
 
-/// The bytes of a head as HTTP/1.1 sends it: each field with `: ` and a line end.
+/// The bytes of a head in HTTP/1.1: each field with `: ` and a line end.
 pub fn size(first_line: usize, headers: &HeaderMap) -> i64 {
     let fields: usize = headers
         .iter()
@@ -158,7 +158,7 @@ fn set_cookie(line: &str) -> Cookie {
     cookie
 }
 
-/// HAR wants ISO 8601 where the field has an HTTP date.
+/// An HTTP date as ISO 8601, which HAR requires.
 fn iso_8601(http_date: &str) -> Option<String> {
     let instant = httpdate::parse_http_date(http_date).ok()?;
     let since = instant.duration_since(std::time::UNIX_EPOCH).ok()?;

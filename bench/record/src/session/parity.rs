@@ -1,8 +1,8 @@
-//! Asks two servers the same things and tells where their answers differ.
+//! Sends the same requests to two servers and reports where their answers differ.
 //!
-//! What varies by nature (dates, session identifiers, the servers' own addresses) is masked by
-//! [`mask`]; whatever a mask hid is counted and shown. Each server has a visitor of its own, as in
-//! a replay, and both are asked at once, so that a clock shows both the same time.
+//! [`mask`] masks values that vary by nature: dates, session identifiers, the servers' own
+//! addresses. Hidden values are counted and shown. Each server has its own visitor, as in a replay.
+//! Both servers get each request at once, so that a clock shows both the same time.
 
 mod body;
 mod cookies;
@@ -25,26 +25,29 @@ use super::replay::script::Script;
 use super::replay::visitor::Visitor;
 use super::{Target, Trust};
 
-/// What to compare and what not.
+/// The servers, and what to compare.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub old: Target,
     pub new: Target,
     pub trust: Trust,
-    /// For each request, its connection included.
+    /// The limit of each request, including its connection.
     pub timeout: Duration,
-    /// Regular expressions; the group `v` is masked where there is one, else the whole match.
+    /// Regular expressions. The group `v` is masked if the expression has one, otherwise the whole
+    /// match.
     pub masks: Vec<String>,
-    /// Fields that are not compared at all.
+    /// Fields that are not compared.
     pub ignored_headers: Vec<String>,
     /// The values of ETag and Last-Modified may differ.
     pub ignore_validators: bool,
 }
 
-/// Asks both servers for each entry in turn; `told` hears how many are done, of how many.
+/// Sends the request of each entry in turn, to both servers at once. `told` gets the number of
+/// finished entries and of all entries.
 ///
 /// # Errors
-/// A mask is not a regular expression, or the archive holds nothing to ask; nothing was sent.
+///
+/// A mask is not a regular expression, or the archive has no request to send. Nothing was sent.
 pub async fn compare(
     archive: &Archive,
     settings: &Settings,

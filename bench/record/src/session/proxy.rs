@@ -1,9 +1,9 @@
-//! The recording proxy: forwards everything to one target and keeps each exchange as an entry.
+//! The recording proxy: forwards all requests to one target and keeps each exchange as an entry.
 //!
-//! Bodies stream through both ways while their beginnings are kept, so events and large files
-//! arrive as they come. What a client gets looks as if the proxy were the target; what is
-//! recorded is what the target got and said. Answers are asked for without compression, so that
-//! a recording can be read and compared. Upgrades (WebSocket) are not offered to the target.
+//! Bodies stream through both ways while their beginnings are kept, so that events and large files
+//! arrive without delay. A client sees the proxy as the target. The recording holds what the target
+//! received and sent. The proxy requests answers without compression, so that a recording can be
+//! read and compared. The proxy does not offer upgrades (WebSocket) to the target.
 
 mod exchange;
 
@@ -28,15 +28,15 @@ use super::client::{connect, Connected};
 use super::har::Entry;
 use super::{Target, Trust};
 
-/// What `serve` needs to know.
+/// The settings of `serve`.
 pub struct Settings {
     pub target: Target,
     pub trust: Trust,
-    /// The most bytes of a body that are kept; the rest passes unrecorded.
+    /// The most bytes of a body that are kept. Further bytes pass unrecorded.
     pub body_limit: usize,
 }
 
-/// What all connections share.
+/// The data that all connections share.
 struct Recorder {
     settings: Settings,
     entries: Mutex<Vec<Entry>>,
@@ -45,8 +45,8 @@ struct Recorder {
 
 type Answer = Response<Either<Capture, Full<Bytes>>>;
 
-/// Serves until `stop` is ready, then returns the entries; exchanges still under way then are
-/// among them, with a comment.
+/// Serves until `stop` is ready and returns the entries. Unfinished exchanges are among them, with
+/// a comment.
 pub async fn serve(
     listener: TcpListener,
     settings: Settings,
@@ -64,7 +64,7 @@ pub async fn serve(
             () = &mut stop => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => { connections.spawn(converse(recorder.clone(), stream)); }
-                // Out of descriptors, most likely: some will be given back.
+                // The process is probably out of descriptors. Some will be closed soon.
                 Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
             },
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -78,12 +78,12 @@ pub async fn serve(
 
 impl Recorder {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Entry>> {
-        // A list of entries is whole after every push, whatever happened elsewhere.
+        // A list of entries is valid after every push, even if another thread panicked.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One client connection, with a connection to the target of its own.
+/// One client connection with its own connection to the target.
 struct Conversation {
     recorder: Arc<Recorder>,
     local: Option<Target>,
@@ -99,13 +99,13 @@ async fn converse(recorder: Arc<Recorder>, stream: TcpStream) {
         upstream: tokio::sync::Mutex::new(None),
         recorder,
     });
-    // Without the delay-free flag small streamed pieces would wait for acknowledgements.
+    // With Nagle's algorithm, small streamed pieces would wait for acknowledgements.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let conversation = conversation.clone();
         async move { Ok::<_, std::convert::Infallible>(conversation.answer(request).await) }
     });
-    // A client that breaks off is not the recorder's fault.
+    // A client that closes early causes no error here.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -127,7 +127,7 @@ impl Conversation {
         let (exchange, request) = Exchange::begin(self, request)?;
         let mut upstream = self.upstream.lock().await;
         let mut request = request;
-        // A kept connection may have been closed meanwhile: then the request comes back unsent.
+        // The target may have closed a kept connection. The request then comes back unsent.
         if let Some(sender) = upstream.as_mut().filter(|sender| !sender.is_closed()) {
             match ready_then_send(sender, request).await {
                 Ok(response) => return Ok(exchange.answered(response, Sent::default())),

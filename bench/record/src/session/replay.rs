@@ -1,11 +1,13 @@
-//! Plays a recorded session again, for one user or many, and checks the answers.
+//! Replays a recorded session for one or many users and checks the answers.
 //!
-//! Timing: a request starts when all that had ended before it in the recording has ended, after
-//! the same pause (think time). So what ran side by side runs side by side, and what depended on
-//! an answer, such as a login, waits for that answer however long it takes now.
-//! Cookies: each user has a jar of its own; a cookie that the server sets takes the place of the
-//! recorded one. Only requests to the first entry's origin are played: a recording made in a
-//! browser names servers that are not under test.
+//! Timing: a request starts when all requests that had ended before it in the recording have ended,
+//! after the recorded pause (think time). Parallel requests stay parallel, and a request that
+//! depends on an answer, such as a login, waits for that answer.
+//!
+//! Cookies: each user has a jar. A cookie that the server sets replaces the recorded cookie.
+//!
+//! Only requests to the first entry's origin are replayed, because a browser's recording names
+//! servers that are not under test.
 
 pub(super) mod answer;
 mod check;
@@ -26,26 +28,27 @@ pub use self::script::Script;
 use super::har::Archive;
 use super::{Target, Trust};
 
-/// How to play.
+/// The settings of a replay.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// In place of the recorded origin.
+    /// The origin to use instead of the recorded one.
     pub to: Option<Target>,
     pub trust: Trust,
     pub users: usize,
-    /// The users start spread over this time.
+    /// The time over which the starts of the users are spread.
     pub ramp: Duration,
-    /// Pauses are divided by this; infinite means none.
+    /// The divisor of pauses; infinite means no pauses.
     pub speed: f64,
     pub checks: Checks,
-    /// For each request, its connection included.
+    /// The limit of each request, including its connection.
     pub timeout: Duration,
 }
 
-/// Plays the archive; `stop` ends it early with what was played until then.
+/// Replays the archive. `stop` ends the replay early.
 ///
 /// # Errors
-/// The archive holds nothing that can be played; nothing was sent.
+///
+/// The archive has no request to replay. Nothing was sent.
 pub async fn play(
     archive: &Archive,
     settings: Settings,

@@ -1,4 +1,4 @@
-//! The origin a proxy forwards to or a replay aims at: `http://host:port`, nothing after it.
+//! The origin behind a proxy or a replay: `http://host:port` without a path.
 
 use std::str::FromStr;
 
@@ -7,10 +7,10 @@ use url::{Host, Url};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     pub tls: bool,
-    /// As a name server or an address parser takes it: no brackets.
+    /// The host without brackets, for name servers and address parsers.
     pub host: String,
     pub port: u16,
-    /// As `Host:` has it: brackets for IPv6, no default port.
+    /// The value of `Host:` with brackets for IPv6 and without the default port.
     pub authority: String,
 }
 
@@ -39,7 +39,7 @@ impl Target {
         })
     }
 
-    /// `http://example.org:8080`, as in `Origin:`.
+    /// The origin as in `Origin:`, such as `http://example.org:8080`.
     pub fn origin(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)

@@ -1,4 +1,4 @@
-//! How recording and replaying make their TLS connections.
+//! The TLS connections of recording and replaying.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use tokio_rustls::TlsConnector;
 
 use crate::trust;
 
-/// How to make TLS connections; made once, cheap to copy.
+/// A maker of TLS connections, cheap to clone.
 #[derive(Clone)]
 pub struct Trust(TlsConnector);
 
 impl Trust {
-    /// The system's roots (`SSL_CERT_FILE` names others), or any certificate.
+    /// Trusts the system's roots (`SSL_CERT_FILE` names others), or any certificate if `anyone`.
     pub fn new(anyone: bool) -> Trust {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())

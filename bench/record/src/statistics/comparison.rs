@@ -1,21 +1,21 @@
-//! The ratio B/A of one metric with its confidence interval, and what follows from it.
+//! The ratio B/A of one metric with its confidence interval, and the conclusion.
 //!
-//! Equivalent needs the interval wholly inside the threshold (two one-sided tests); faster or
-//! slower an interval without 1, a probability below 5 %, and a ratio beyond the threshold.
-//! All else is undecided.
+//! Equivalent needs an interval inside the threshold (two one-sided tests). Faster or slower needs
+//! an interval without 1, a probability below 5 %, and a ratio beyond the threshold. Everything
+//! else is undecided.
 
 use serde::Serialize;
 
 use super::{hodges_lehmann, mean_and_deviation, signed_rank_p, t_quantile, t_two_sided};
 use crate::Error;
 
-/// Below six pairs the signed-rank test cannot reach 5 % whatever the values.
+/// Below six pairs the signed-rank test cannot reach 5 %, regardless of the values.
 pub const LEAST_BLOCKS: usize = 6;
-/// Unpaired, four and four is where the rank-sum test first can.
+/// Below four values on each side the rank-sum test cannot reach 5 %.
 const LEAST_UNPAIRED: usize = 4;
 const LEVEL: f64 = 0.05;
 
-/// Which direction of a metric is good.
+/// The good direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -23,7 +23,7 @@ pub enum Better {
     Lower,
 }
 
-/// What B is, beside A.
+/// The conclusion about B compared with A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Conclusion {
@@ -42,23 +42,28 @@ pub struct Interval {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// B/A; 1 is no difference.
+    /// B/A; 1 means no difference.
     pub ratio: f64,
     pub interval: Interval,
-    /// By the t-test. [`Comparison::conclude`] takes it corrected for the number of metrics.
+    /// Probability by the t-test. [`Comparison::conclude`] takes the probability corrected for the
+    /// number of metrics.
     pub probability: f64,
-    /// By the exact signed-rank test; paired only.
+    /// Probability by the exact signed-rank test; paired only.
     pub signed_rank_probability: Option<f64>,
-    /// The Hodges-Lehmann estimate of the ratio, which a wild block hardly moves; paired only.
+    /// The Hodges-Lehmann estimate of the ratio, which is robust against outliers; paired only.
     pub robust_ratio: Option<f64>,
-    /// Pairs, or the smaller side.
+    /// The number of pairs, or of values on the smaller side.
     pub samples: usize,
-    /// Enough samples for a conclusion.
+    /// The samples are enough for a conclusion.
     pub sufficient: bool,
 }
 
 impl Comparison {
-    /// From one value of A and one of B a block.
+    /// Compares pairs: one value of A and one of B per block.
+    ///
+    /// # Errors
+    ///
+    /// The values are too few or impossible.
     pub fn paired(pairs: &[(f64, f64)]) -> Result<Comparison, Error> {
         let differences = pairs
             .iter()
@@ -75,7 +80,11 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// From independent values of each (Welch's t on logarithms).
+    /// Compares independent values with Welch's t-test on logarithms.
+    ///
+    /// # Errors
+    ///
+    /// The values are too few or impossible.
     pub fn unpaired(a: &[f64], b: &[f64]) -> Result<Comparison, Error> {
         let logarithms = |values: &[f64]| {
             values
@@ -100,7 +109,7 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// What follows, for a practical `threshold` (0.02 is 2 %) and the corrected `probability`.
+    /// The conclusion for a practical `threshold` (0.02 is 2 %) and the corrected `probability`.
     pub fn conclude(&self, better: Better, threshold: f64, probability: f64) -> Conclusion {
         let inside = 1.0 + threshold;
         let Interval { low, high } = self.interval;

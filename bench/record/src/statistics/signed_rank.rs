@@ -1,11 +1,11 @@
-//! Wilcoxon's signed-rank test, exact, and the Hodges-Lehmann estimate that belongs to it:
-//! what stands beside t when a block or two went wrong.
+//! Wilcoxon's exact signed-rank test and its Hodges-Lehmann estimate. Both are robust against a few
+//! bad blocks, unlike the t-test.
 
-/// The two-sided probability of ranks at least this lopsided if signs were tossed coins.
+/// The two-sided probability of ranks at least this lopsided if the signs were coin tosses; 1
+/// without a non-zero value.
 ///
-/// Zeros are dropped and equal sizes share their mean rank. Exact by counting all sign patterns
-/// (through a sum table over doubled ranks, so shared ranks stay whole numbers).
-/// With no non-zero value it is 1.
+/// Zeros are dropped, and equal sizes share their mean rank. The count of all sign patterns is
+/// exact. It uses a sum table over doubled ranks, so that shared ranks are whole numbers.
 pub fn signed_rank_p(differences: &[f64]) -> f64 {
     let ranks = doubled_ranks(differences);
     let total: usize = ranks.iter().map(|(rank, _)| rank).sum();
@@ -26,7 +26,7 @@ pub fn signed_rank_p(differences: &[f64]) -> f64 {
     (2.0 * at_most / 2f64.powi(ranks.len() as i32)).min(1.0)
 }
 
-/// Twice the rank of each non-zero value by size, and whether it is positive.
+/// Twice the rank of each non-zero value by size, and whether the value is positive.
 fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
     let mut sorted: Vec<f64> = differences
         .iter()
@@ -37,7 +37,7 @@ fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut first = 0;
     for group in sorted.chunk_by(|a, b| a.abs() == b.abs()) {
-        // Ranks first+1 ..= first+len share their mean, whose double is whole.
+        // Ranks first+1 ..= first+len share their mean, and twice this mean is a whole number.
         let doubled = 2 * first + group.len() + 1;
         ranks.extend(group.iter().map(|value| (doubled, *value > 0.0)));
         first += group.len();
@@ -45,7 +45,7 @@ fn doubled_ranks(differences: &[f64]) -> Vec<(usize, bool)> {
     ranks
 }
 
-/// The median of all pairwise means. Zero without values.
+/// The median of all pairwise means; zero without values.
 pub fn hodges_lehmann(differences: &[f64]) -> f64 {
     let mut means: Vec<f64> = (0..differences.len())
         .flat_map(|i| (i..differences.len()).map(move |j| (i, j)))

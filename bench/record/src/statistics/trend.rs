@@ -1,9 +1,9 @@
-//! Whether a series has settled: a trend that is no accident, and where a warm-up ends.
+//! Whether a series has settled: a significant trend, and the end of a warm-up.
 
 use statrs::function::erf::erfc;
 
-/// The median of all pairwise slopes, a step being 1: a few wild values hardly move it
-/// (Theil and Sen). Zero below two values.
+/// The median of all pairwise slopes per step, robust against outliers (Theil and Sen); zero below
+/// two values.
 pub fn theil_sen(values: &[f64]) -> f64 {
     let mut slopes: Vec<f64> = (0..values.len())
         .flat_map(|i| (i + 1..values.len()).map(move |j| (i, j)))
@@ -18,8 +18,8 @@ pub fn theil_sen(values: &[f64]) -> f64 {
     }
 }
 
-/// The two-sided probability of so many rises or falls without a trend (Mann and Kendall's test,
-/// normal approximation with continuity correction: good from ten values on).
+/// The two-sided probability of this balance of rises and falls without a trend (Mann and Kendall's
+/// test, normal approximation with continuity correction, good from ten values on).
 pub fn trend_probability(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let balance: f64 = (0..values.len())
@@ -34,8 +34,8 @@ pub fn trend_probability(values: &[f64]) -> f64 {
     }
 }
 
-/// How many values to cut off the begin so that the mean of the rest is known best (MSER).
-/// `None` when that would be half of them or more: the series has not settled.
+/// How many values to cut from the start so that the mean of the rest is most certain (MSER);
+/// `None` if half of them or more would go, because the series has not settled.
 pub fn warm_up_end(values: &[f64]) -> Option<usize> {
     let error = |cut: usize| {
         let rest = &values[cut..];

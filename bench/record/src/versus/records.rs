@@ -1,18 +1,19 @@
-//! A against B from record files: one of each, or several independent ones.
+//! Compares B with A from record files: one record of each, or several independent records.
 
 use super::run::{Metric, Run};
 use super::{findings_of, geometric_mean, Versus};
 use crate::statistics::{batch_correlation, Comparison, Conclusion};
 use crate::{Error, Point, Record};
 
-/// The metric, its value for A and for B, and how these compare.
+/// The metric, its values for A and B, and their comparison.
 type Compared = (Metric, f64, f64, Comparison);
 
-/// One record of each: stretches of the two runs stand for runs. What differs between one run
-/// and the next of the same server is not in it, so the conclusion is about these two runs.
+/// Compares one record of each. Intervals of the two runs stand for runs. The variation between
+/// runs of one server is not included, so that the conclusion holds for these two runs only.
 ///
 /// # Errors
-/// A record with fewer than four whole stretches in which something completed.
+///
+/// A record with fewer than four whole intervals with completed requests.
 pub fn versus_records(a: &Record, b: &Record, threshold: f64) -> Result<Versus, Error> {
     let (whole_a, whole_b) = (stretches(a)?, stretches(b)?);
     let (run_a, run_b) = (Run::of(a), Run::of(b));
@@ -48,13 +49,14 @@ pub fn versus_records(a: &Record, b: &Record, threshold: f64) -> Result<Versus, 
     Ok(result)
 }
 
-/// Above this, neighbouring stretches are not independent.
+/// Above this correlation, neighbouring intervals are not independent.
 const MOST_CORRELATED: f64 = 0.2;
 
-/// Several independent records of each.
+/// Compares several independent records of each.
 ///
 /// # Errors
-/// Fewer than two of each, or one that completed nothing.
+///
+/// Fewer than two records of a variant, or a record without a completed request.
 pub fn versus_many(a: &[Record], b: &[Record], threshold: f64) -> Result<Versus, Error> {
     let runs = |records: &[Record]| records.iter().map(Run::of).collect::<Vec<Run>>();
     let (runs_a, runs_b) = (runs(a), runs(b));
@@ -92,7 +94,7 @@ fn unpaired(compared: Vec<Compared>, threshold: f64) -> Versus {
     }
 }
 
-/// The whole stretches of a run in which something completed: not the first, not the last.
+/// The whole intervals of a run with completed requests, without the first and the last.
 fn stretches(record: &Record) -> Result<Vec<Point>, Error> {
     let points = record.points();
     let inner = points.get(1..points.len().saturating_sub(1)).unwrap_or(&[]);
@@ -110,7 +112,8 @@ fn stretches(record: &Record) -> Result<Vec<Point>, Error> {
     }
 }
 
-/// A p99 of fewer than a thousand answers would be their maximum.
+/// The value of a metric in an interval. The p99 of fewer than a thousand answers would be their
+/// maximum.
 fn stretch_value(point: &Point, metric: Metric) -> Option<f64> {
     let [p50, _, p99, _] = point.latency_ns?;
     match metric {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::statistics::Better;
 use crate::{Quantile, Record};
 
-/// What is compared.
+/// The compared metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
@@ -35,17 +35,17 @@ impl Metric {
     }
 }
 
-/// One run, reduced to what is compared.
+/// The compared numbers of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
-    /// Good answers a second.
+    /// Good answers per second.
     pub throughput: f64,
-    /// Response times in ns; `None` where the run has too few answers, or some never came.
+    /// Response times in ns; `None` if the answers are too few or some are missing.
     pub mean: Option<f64>,
     pub p50: Option<f64>,
     pub p99: Option<f64>,
     pub attempted: u64,
-    /// Answers with status 400 or more, failures, and requests that never ended.
+    /// Answers with status 400 or more, failures, and unended requests.
     pub bad: u64,
 }
 
@@ -68,7 +68,7 @@ impl Run {
 
     pub fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
-            // Of nothing there is no ratio.
+            // Zero has no ratio.
             Metric::Throughput => (self.throughput > 0.0).then_some(self.throughput),
             Metric::Mean => self.mean,
             Metric::P50 => self.p50,

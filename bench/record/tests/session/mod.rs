@@ -1,5 +1,5 @@
-//! What tests of recording and replaying share: a small site that hands out a fresh session cookie at each
-//! login and knows no other, a recording proxy before it, and a visit.
+//! The fixture of the recording and replaying tests: a recording proxy and a small site. The site
+//! gives a fresh session cookie at each login and accepts no other.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::collections::HashSet;
@@ -144,7 +144,7 @@ pub async fn record_with(settings: proxy::Settings) -> Recording {
 }
 
 impl Recording {
-    /// The archive as it comes out of its file.
+    /// The archive after writing it to a file and reading it back.
     pub async fn end(self) -> Archive {
         self.stop.send(()).unwrap();
         let archive = Archive::of(self.entries.await.unwrap());
@@ -153,7 +153,7 @@ impl Recording {
     }
 }
 
-/// Sends raw bytes on a connection of its own and reads until the answer is whole.
+/// Sends raw bytes on a new connection and reads until the answer is complete.
 pub async fn exchange(to: SocketAddr, head: &str, body: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).await.unwrap();
     let head = format!("{head}\r\nHost: {to}\r\nConnection: close\r\n\r\n");
@@ -166,7 +166,7 @@ pub async fn exchange(to: SocketAddr, head: &str, body: &[u8]) -> String {
 
 pub const BINARY: [u8; 5] = [0, 159, 146, 150, 255];
 
-/// Login, home with the cookie got there, and a binary upload.
+/// Login, home with the login's cookie, and a binary upload.
 pub async fn recorded_visit(site: SocketAddr) -> Archive {
     let recording = record(site, 1 << 20).await;
     let proxy = recording.address;
@@ -213,7 +213,7 @@ pub async fn replay(archive: &Archive, settings: Settings) -> Report {
         .unwrap()
 }
 
-/// The site behind a certificate that it signed itself, for `localhost`.
+/// The site with a self-signed certificate for `localhost`.
 pub async fn secured_site() -> SocketAddr {
     let signed = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(signed.key_pair.serialize_der()).unwrap();
@@ -231,7 +231,7 @@ pub async fn secured_site() -> SocketAddr {
     tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            // A client that does not trust the certificate breaks off here.
+            // A client that does not trust the certificate closes the connection here.
             let Ok(stream) = acceptor.accept(stream).await else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! What the plots show, as tables: for screen readers, for copying, for the exact value.
+//! The values of the plots as tables: for screen readers, for copying, and for exact values.
 
 use super::quantile;
 use crate::export::plot::escaped;
@@ -87,7 +87,7 @@ fn lag_rows(record: &Record) -> Vec<Vec<String>> {
     .filter(|(_, lag)| !lag.is_empty())
     .map(|(cause, lag)| {
         let at = |percentile| match lag.quantile(percentile, &Latency::new()) {
-            // No lag counts as the least that a histogram holds.
+            // A delay of zero is recorded as the least value of the histogram.
             Quantile::Exactly(0 | 1) => "none".to_owned(),
             lag => quantile(lag),
         };
@@ -109,7 +109,7 @@ fn time_row(point: &Point) -> Vec<String> {
     row
 }
 
-/// HTML lets cells close themselves, which keeps long tables small.
+/// HTML allows cells without end tags, which keeps long tables small.
 fn table(title: &str, heads: &[&str], rows: Vec<Vec<String>>, open: bool) -> String {
     if rows.is_empty() {
         return String::new();

@@ -1,12 +1,12 @@
-//! Bodies: texts with masks and an excerpt of the first difference, other bytes by their place.
+//! Bodies: texts with masks and an excerpt of the first difference, other bytes by their offset.
 
 use super::difference::{Difference, Findings};
 use super::mask::Masks;
 use crate::session::replay::answer::Answer;
 
-/// Lines before and after the difference.
+/// Lines that an excerpt shows before and after the difference.
 const AROUND: usize = 2;
-/// Lines of each side that an excerpt looks through for where the texts meet again.
+/// Lines of each side in which an excerpt searches for the end of the difference.
 const REACH: usize = 8;
 /// Characters of a line that an excerpt shows.
 const WIDTH: usize = 160;
@@ -37,7 +37,7 @@ pub fn compare(old: &Answer, new: &Answer, masks: &Masks, findings: &mut Finding
     true
 }
 
-/// Both as UTF-8, or else both as Latin-1; bytes with a NUL are no text.
+/// Both bodies as UTF-8, or both as Latin-1; `None` for bytes with a NUL.
 fn texts(old: &[u8], new: &[u8]) -> Option<[String; 2]> {
     if old.contains(&0) || new.contains(&0) {
         return None;
@@ -73,7 +73,8 @@ fn excerpt(old: &str, new: &str) -> Vec<String> {
     lines
 }
 
-/// How many lines of each side pass until both have an equal one; the nearest such place.
+/// The number of lines to skip on each side until both have an equal line. The nearest such place
+/// is chosen.
 fn meeting(a: &[&str], b: &[&str]) -> (usize, usize) {
     for sum in 1..=2 * REACH {
         for gone in sum.saturating_sub(REACH)..=sum.min(REACH) {
@@ -86,7 +87,7 @@ fn meeting(a: &[&str], b: &[&str]) -> (usize, usize) {
     (a.len().min(REACH), b.len().min(REACH))
 }
 
-/// The part of a long line around its first difference; control characters are made visible.
+/// The part of a long line around its first difference, with visible control characters.
 fn cut(line: &str, column: usize) -> String {
     let start = column.saturating_sub(WIDTH / 4);
     let start = if line.chars().count() <= WIDTH {

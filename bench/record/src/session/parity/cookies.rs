@@ -1,4 +1,4 @@
-//! `Set-Cookie` on both sides: the same names, values and attributes, in the order they were set.
+//! `Set-Cookie` on both sides: equal names, values and attributes, in the order of the fields.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::fields::same_moment;
 use super::mask::Masks;
 use crate::session::headers::value_text;
 
-/// Shorter values are not taken for made-up ones.
+/// The least length of a generated value.
 const LEAST_MADE_UP: usize = 8;
 
 struct Cookie {
@@ -75,7 +75,8 @@ fn pair(
     }
 }
 
-/// A session identifier, say: long, without spaces, and not a word.
+/// Whether the value looks generated, like a session identifier: long, without spaces, and not a
+/// word.
 fn is_made_up(value: &str) -> bool {
     value.len() >= LEAST_MADE_UP
         && !value.contains(char::is_whitespace)

@@ -1,4 +1,4 @@
-//! The two answers to one request held side by side.
+//! Compares the two answers to one request.
 
 use serde::Serialize;
 
@@ -6,20 +6,20 @@ use super::mask::{Hidden, Masks};
 use super::{body, cookies, fields, Settings};
 use crate::session::replay::answer::{Answer, NoAnswer};
 
-/// One thing that is not the same. `None` on a side: it is not there.
+/// One difference. `None` on a side means that the part is missing there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// `status`, `header`, `cookie`, `body`, or `answer` where one is missing.
+    /// `status`, `header`, `cookie`, `body`, or `answer` if one answer is missing.
     pub part: &'static str,
-    /// Of the header or cookie.
+    /// The name of the header or cookie.
     pub name: Option<String>,
     pub old: Option<String>,
     pub new: Option<String>,
-    /// Around the first difference of two texts; lines begin with a space, `-` or `+`.
+    /// Lines around the first difference of two texts. They begin with a space, `-` or `+`.
     pub excerpt: Vec<String>,
 }
 
-/// What one request has shown.
+/// The findings of one request.
 #[derive(Default)]
 pub struct Findings {
     pub differences: Vec<Difference>,
@@ -32,7 +32,7 @@ impl Findings {
             let [a, b] = [old.status, new.status].map(|status| Some(status.to_string()));
             self.differ("status", None, a, b);
         }
-        // Cookies first: the names they give to sessions are masked in all the rest.
+        // Cookies come first, because session names found in them are masked in the other parts.
         cookies::compare(&old.headers, &new.headers, masks, self);
         let body_differs = body::compare(old, new, masks, self);
         fields::compare(old, new, body_differs, masks, settings, self);

@@ -1,4 +1,4 @@
-//! Header fields: all of them, but those of the connection, of framing and of cookies.
+//! Compares header fields, except those of the connection, of framing and of cookies.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use super::Settings;
 use crate::session::headers::{strip_hop_by_hop, value_text};
 use crate::session::replay::answer::Answer;
 
-/// Two clocks read one after the other may be so far apart.
+/// The most that two clocks may differ when they are read one after the other.
 const SAME: Duration = Duration::from_secs(2);
 
 pub fn compare(
@@ -62,7 +62,7 @@ pub fn compare(
     }
 }
 
-/// The value may be another one, as long as there is one.
+/// Whether the value may differ as long as both sides have one.
 fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Settings) -> bool {
     match name {
         "date" | "server" => true,
@@ -72,12 +72,12 @@ fn varies(name: &str, values: [&str; 2], dates: [Option<&str>; 2], settings: &Se
     }
 }
 
-/// Fields whose dates mean something and so are not masked as dates.
+/// Whether the dates of a field have a meaning and are therefore not masked.
 fn is_exact(name: &str) -> bool {
     ["etag", "last-modified", "expires"].contains(&name)
 }
 
-/// Both dates are as far from the `Date` of their own answer.
+/// Whether both dates are equally far from the `Date` of their own answers.
 pub fn same_moment(values: [&str; 2], dates: [Option<&str>; 2]) -> bool {
     let parse = |text: &str| httpdate::parse_http_date(&text.replace('-', " ")).ok();
     let away = |place: usize| -> Option<(bool, Duration)> {
@@ -100,8 +100,8 @@ fn distance(value: SystemTime, date: SystemTime) -> (bool, Duration) {
     }
 }
 
-/// A length that is that of its own body says no more than the body; without one the body was
-/// chunked or ended with the connection, which is the connection's matter.
+/// Compares the lengths. A length equal to its own body's length adds nothing to the body. Without
+/// a length the body was chunked or ended with the connection, which is not compared.
 fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findings) {
     let sides = [old, new].map(|answer| {
         let length = values(&answer.headers, &CONTENT_LENGTH);
@@ -113,7 +113,7 @@ fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findin
     if a == b {
         return;
     }
-    // A body without bytes may be that of HEAD, where the length is all there is to compare.
+    // An empty body may answer HEAD, where only the length can be compared.
     let is_empty = old.body.is_empty() && new.body.is_empty() && a.is_some() && b.is_some();
     match a_is_own && b_is_own && !body_differs && !is_empty {
         true => findings.hide("header content-length", &shown(&a), &shown(&b)),

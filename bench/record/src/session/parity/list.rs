@@ -1,7 +1,7 @@
-//! A list of requests as a person writes it, made into the archive that a recording would be.
+//! Turns a hand-written list of requests into an archive like that of a recording.
 //!
-//! One a line: `/path`, `http://server/path`, `METHOD target`, `METHOD target @FILE [TYPE]`.
-//! Empty lines and those that begin with `#` are passed over.
+//! Each line is `/path`, `http://server/path`, `METHOD target`, or `METHOD target @FILE [TYPE]`.
+//! Empty lines and lines that begin with `#` are skipped.
 
 use std::path::Path;
 
@@ -18,11 +18,12 @@ const METHODS: [&str; 8] = [
 ];
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Reads the list `text` of the file `path`; the files of bodies are looked up beside it. A whole
-/// URL must be of one of the `servers`: its path is asked of both.
+/// Reads the list `text` of the file `path`. The files of bodies are relative to the list. A whole
+/// URL must belong to one of the `servers`; both get its path.
 ///
 /// # Errors
-/// `path:line:` and what was expected there.
+///
+/// `path:line:` and the expectation there.
 pub fn read(text: &str, path: &Path, servers: [&Target; 2]) -> Result<Archive, String> {
     let mut entries = Vec::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -105,7 +106,7 @@ fn read_body(word: &str, list: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(&path).map_err(|cause| format!("cannot read {}: {cause}", path.display()))
 }
 
-/// The URL at the first server.
+/// The target as a URL of the first server.
 fn whole(target: &str, servers: [&Target; 2]) -> Result<String, String> {
     let [old, new] = servers;
     let path = if target.starts_with('/') {

@@ -1,4 +1,4 @@
-//! What may differ: rules that put `<what>` in the place of a value, on each side its own.
+//! Values that may differ: rules that replace a value by `<what>` on each side.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 use super::Settings;
 use crate::session::Target;
 
-/// In the order they are tried: a whole date before the time within it.
+/// The usual rules in the order of their trial: a whole date comes before the time within it.
 const USUAL: [(&str, &str); 6] = [
     (
         "date",
@@ -29,7 +29,7 @@ const USUAL: [(&str, &str); 6] = [
     ),
 ];
 
-/// Seconds that a number may be from now and still be the time of day.
+/// The most seconds between a number and the present time for the number to count as a time.
 const AROUND_NOW: u64 = 86_400;
 
 struct Rule {
@@ -41,9 +41,10 @@ pub struct Masks {
     own: Vec<Rule>,
     servers: [Vec<Rule>; 2],
     usual: Vec<Rule>,
-    /// By cookie: what one server calls what the other calls so, in both directions.
+    /// By cookie: which value of one server corresponds to which value of the other, in both
+    /// directions.
     same: [HashMap<(String, String), String>; 2],
-    /// The values of each cookie now.
+    /// The present values of each cookie.
     current: BTreeMap<String, [String; 2]>,
 }
 
@@ -81,8 +82,8 @@ impl Masks {
         })
     }
 
-    /// Remembers that `old` and `new` name the same thing; false if that cannot be, because one
-    /// of them was said before of another value: a session was lost, or two became one.
+    /// Records that `old` and `new` name the same thing. False: one of them already belongs to
+    /// another value, because a session was lost or two sessions became one.
     pub fn pair(&mut self, cookie: &str, old: &str, new: &str) -> bool {
         let is_same = |map: &mut HashMap<(String, String), String>, from: &str, to: &str| {
             let before = map.insert((cookie.to_owned(), from.to_owned()), to.to_owned());
@@ -94,7 +95,7 @@ impl Masks {
         agree
     }
 
-    /// The texts with masks, if they still differ; what was hidden goes to `hidden`.
+    /// The masked texts if they still differ. The hidden values are added to `hidden`.
     pub fn compare(&self, old: &str, new: &str, hidden: &mut Vec<Hidden>) -> Option<[String; 2]> {
         if old == new {
             return None;
@@ -142,7 +143,7 @@ impl Rule {
             let Some(span) = found.name("v").or_else(|| found.get(0)) else {
                 continue;
             };
-            // An empty match, of `x*` say, hides nothing.
+            // An empty match, such as that of `x*`, hides nothing.
             if span.is_empty() {
                 continue;
             }
@@ -156,7 +157,7 @@ impl Rule {
     }
 }
 
-/// Ten digits are a time only near the present one.
+/// Whether the match counts. Ten digits are a time only near the present time.
 fn is_meant(found: &Captures) -> bool {
     let Some(digits) = found.name("epoch") else {
         return true;
@@ -166,7 +167,7 @@ fn is_meant(found: &Captures) -> bool {
     seconds.is_ok_and(|seconds| seconds.abs_diff(now) < AROUND_NOW)
 }
 
-/// The names of one server; both lists are of the same length and order.
+/// The names of one server. Both lists have equal length and order.
 fn addresses(server: &Target, other: &Target) -> Vec<Rule> {
     let word = |name: &str| match name.starts_with(|c: char| c.is_alphanumeric()) {
         true => format!(r"\b{}\b", regex::escape(name)),

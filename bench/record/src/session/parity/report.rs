@@ -1,4 +1,4 @@
-//! What a parity check concluded: a line a request, then what was masked in all.
+//! The report of a parity check: a line per request, then the masked values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,9 +14,9 @@ pub struct Report {
     pub new: String,
     pub same: usize,
     pub different: usize,
-    /// Entries of a recording that are of another origin and were not asked for.
+    /// Entries of another origin, which are not requested.
     pub left_out: usize,
-    /// By what was masked; only values that were not the same on both sides.
+    /// Masked values by kind, if they differ between the sides.
     pub masked: BTreeMap<String, Tally>,
     pub requests: Vec<Compared>,
 }
@@ -32,7 +32,7 @@ pub struct Compared {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     pub count: usize,
-    /// The first one, as each side had it.
+    /// The first such value on each side.
     pub old: String,
     pub new: String,
 }
@@ -135,7 +135,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Values come from servers: one line, no control characters, not too long.
+/// A value from a server on one line, without control characters, and shortened.
 fn brief(value: &str) -> String {
     let mut shown: String = value.chars().take(100).flat_map(visible).collect();
     if value.chars().nth(100).is_some() {

@@ -1,5 +1,5 @@
-//! One exchange on its way through the proxy: the request made the target's, the answer made the
-//! client's, and the entry that both become.
+//! One exchange through the proxy: turns the client's request into the target's, the target's
+//! answer into the client's, and both into an entry.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,10 +17,10 @@ use crate::session::har::{self, Content, Entry, PostData, Timings};
 use crate::session::{headers, Target};
 use crate::wall_clock;
 
-/// What is known when the request has gone out.
+/// The facts known after the request was sent.
 pub struct Exchange {
     recorder: Arc<Recorder>,
-    /// The origin under which the client knows the proxy.
+    /// The proxy's origin as the client knows it.
     local: Option<Target>,
     started: Instant,
     started_unix_us: u64,
@@ -29,7 +29,7 @@ pub struct Exchange {
     connection: String,
 }
 
-/// What sending it took; empty on a kept connection.
+/// The cost of sending the request; empty on a kept connection.
 #[derive(Default)]
 pub struct Sent {
     pub address: Option<SocketAddr>,
@@ -78,7 +78,7 @@ impl Exchange {
         Ok((exchange, request))
     }
 
-    /// Turns the target's answer into the client's; its end completes the entry.
+    /// Turns the target's answer into the client's. The end of the answer completes the entry.
     pub fn answered(self, response: Response<Incoming>, sent: Sent) -> Response<Capture> {
         let headed = Instant::now();
         let (mut parts, body) = response.into_parts();
@@ -126,7 +126,7 @@ impl Exchange {
         }
     }
 
-    /// HAR counts the TLS handshake inside `connect`, and again in `ssl`.
+    /// HAR includes the TLS handshake in `connect` and gives it again in `ssl`.
     fn timings(&self, headed: Instant, sent: &Sent) -> Timings {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let tls = sent.tls.unwrap_or_default();
@@ -256,7 +256,7 @@ fn content(response: &har::Response, body: Captured) -> Content {
             content.text = Some(text);
             content.encoding = encoding;
         }
-        // Half a body would be compared as if it were all.
+        // A part of a body would be compared as if it were the whole.
         false => content.comment = Some("too large to be kept".into()),
     }
     content

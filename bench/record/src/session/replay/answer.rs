@@ -1,4 +1,4 @@
-//! One user's connections: a request takes a kept one that is free, else opens another.
+//! One user's connections. A request takes a free kept connection or opens another.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -10,7 +10,7 @@ use super::script::Step;
 use crate::session::client::connect;
 use crate::session::{Target, Trust};
 
-/// Why there is no whole answer: its class in records, and in words.
+/// Why a whole answer is missing: the class in records, and the reason in words.
 pub struct NoAnswer {
     pub class: &'static str,
     pub why: String,
@@ -55,7 +55,7 @@ impl Connections {
             class: "other",
             why,
         })?;
-        // A kept connection may have been closed meanwhile: then the request comes back unsent.
+        // The server may have closed a kept connection. The request then comes back unsent.
         while let Some(mut sender) = self.take() {
             if sender.ready().await.is_err() {
                 continue;

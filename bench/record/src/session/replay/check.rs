@@ -1,10 +1,10 @@
-//! What an answer is held against.
+//! The checks of an answer against the recording.
 
 use std::str::FromStr;
 
 use super::script::Expected;
 
-/// Which parts of an answer must be as recorded.
+/// The parts of an answer that must equal the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
     pub status: bool,
@@ -14,7 +14,7 @@ pub struct Checks {
 impl FromStr for Checks {
     type Err = String;
 
-    /// `status`, `body`, both with a comma, or `none`.
+    /// Reads `status`, `body`, both with a comma, or `none`.
     fn from_str(text: &str) -> Result<Checks, String> {
         let mut checks = Checks {
             status: false,
@@ -33,9 +33,9 @@ impl FromStr for Checks {
 }
 
 impl Checks {
-    /// Why the answer is not the recorded one.
+    /// How the answer differs from the recorded answer.
     pub fn difference(self, expected: &Expected, status: u16, body: &[u8]) -> Option<String> {
-        // Browsers write status 0 for an answer they did not get.
+        // Browsers record status 0 for a missing answer.
         if self.status && expected.status != 0 && status != expected.status {
             return Some(format!("status {status}, recorded {}", expected.status));
         }

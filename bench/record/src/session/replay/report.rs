@@ -1,4 +1,4 @@
-//! What came of a replay: for each entry how many answers were as recorded, and how fast.
+//! The report of a replay: for each entry the number of answers as recorded, and their times.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::{figures, wall_clock, Event, Latency, Machine, Plan, Record};
 pub struct Played {
     pub place: usize,
     pub ended: Instant,
-    /// From the intended start.
+    /// Response time from the intended start.
     pub response: Duration,
     pub ended_unix_us: u64,
-    /// Why it counts as failed.
+    /// Why the request counts as failed.
     pub problem: Option<String>,
-    /// Status and length of the body, or the class of failure.
+    /// Status and length of the body, or the failure class.
     pub outcome: Result<(u16, u64), &'static str>,
 }
 
@@ -28,15 +28,15 @@ pub struct Report {
     pub seconds: f64,
     pub ok: u64,
     pub failed: u64,
-    /// Never sent, because the replay was ended before.
+    /// Requests never sent, because the replay ended early.
     pub unplayed: u64,
     /// Entries of other origins.
     pub foreign: usize,
     pub interrupted: bool,
-    /// Response times of all that were as recorded.
+    /// Response times of all answers as recorded.
     pub response: Latency,
     pub entries: Vec<EntryReport>,
-    /// The replay as a run, to be saved, drawn and compared like one.
+    /// The replay as a run that can be saved, drawn and compared.
     #[serde(skip)]
     pub record: Record,
     #[serde(skip)]
@@ -50,7 +50,7 @@ pub struct EntryReport {
     pub ok: u64,
     pub failed: u64,
     pub response: Latency,
-    /// Of the first that failed.
+    /// The reason of the first failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -108,7 +108,7 @@ impl Report {
         self.unplayed = planned - self.ok - self.failed;
     }
 
-    /// Everything was played and every answer was as recorded.
+    /// Whether everything was replayed and every answer was as recorded.
     pub fn is_good(&self) -> bool {
         self.failed == 0 && self.unplayed == 0
     }
@@ -208,7 +208,7 @@ impl EntryReport {
             figures::count(self.failed),
             time(50.0),
             match self.response.len() {
-                // Fewer answers have no percentile but the longest.
+                // With fewer answers the 99th percentile would be the maximum.
                 0..=999 => "–".to_owned(),
                 _ => time(99.0),
             },

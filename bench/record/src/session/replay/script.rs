@@ -1,4 +1,4 @@
-//! The archive made ready to play: rendered requests, what each waits for, what is expected.
+//! Prepares an archive for replay: rendered requests, their order, and the expected answers.
 
 use std::collections::HashSet;
 
@@ -12,30 +12,30 @@ use crate::session::{headers, Target};
 pub struct Script {
     pub steps: Vec<Step>,
     pub target: Target,
-    /// Entries of other origins, which are not played.
+    /// Entries of other origins, which are not replayed.
     pub foreign: usize,
 }
 
 pub struct Step {
     pub method: Method,
-    /// Where the jar thinks the request goes.
+    /// The URL of the request for the cookie jar.
     pub url: Url,
     /// Path and query as sent.
     pub path: String,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// Cookies that no recorded answer set: a script in the browser or an earlier visit did.
+    /// Cookies that no recorded answer set. A script in the browser or an earlier visit set them.
     pub own_cookies: Vec<(String, String)>,
-    /// Steps that must have ended, besides those that earlier steps waited for.
+    /// Steps that must end before this step, besides the steps that earlier steps wait for.
     pub after: Vec<usize>,
-    /// Microseconds from the last end waited for (or the session's start) to this start.
+    /// Microseconds from the last awaited end, or the session's start, to this start.
     pub pause_us: u64,
     pub expected: Expected,
 }
 
 pub struct Expected {
     pub status: u16,
-    /// `None`: the recording has no body to compare with.
+    /// `None` if the recording has no body to compare.
     pub body: Option<Vec<u8>>,
 }
 
@@ -110,7 +110,8 @@ impl Step {
     }
 }
 
-/// Entries are in order of start, so what a step waits for, every later one waits for too.
+/// Sets the order of the steps. Entries are sorted by start, so that a later step waits for
+/// everything that an earlier step waits for.
 fn wait_as_recorded(steps: &mut [Step], recorded: &[&Entry]) {
     let mut by_end: Vec<usize> = (0..recorded.len()).collect();
     by_end.sort_by_key(|place| ended_unix_us(recorded[*place]));
@@ -118,7 +119,7 @@ fn wait_as_recorded(steps: &mut [Step], recorded: &[&Entry]) {
     let mut last_end = recorded.first().map_or(0, |first| first.started_unix_us);
     for (place, step) in steps.iter_mut().enumerate() {
         let start = recorded[place].started_unix_us;
-        // An entry that took no time must not wait for itself or a later one.
+        // An entry without duration must not wait for itself or a later entry.
         let has_ended =
             |earlier: &usize| *earlier < place && ended_unix_us(recorded[*earlier]) <= start;
         while let Some(earlier) = by_end.next_if(has_ended) {
@@ -135,7 +136,7 @@ fn ended_unix_us(entry: &Entry) -> u64 {
         .saturating_add((entry.time.max(0.0) * 1e3) as u64)
 }
 
-/// Not sent as recorded: what belongs to the connection, to the message's framing, or to the jar.
+/// The header fields to send. Fields of the connection, of the framing and of cookies are left out.
 fn sent_headers(
     request: &har::Request,
     origin: &Target,
@@ -145,7 +146,7 @@ fn sent_headers(
 ) -> HeaderMap {
     let mut sent = HeaderMap::new();
     for pair in &request.headers {
-        // Browsers list HTTP/2's `:authority` and the like among the fields.
+        // Browsers list HTTP/2 pseudo-header fields such as `:authority` among the fields.
         let (Ok(name), Ok(value)) = (
             HeaderName::try_from(pair.name.as_str()),
             HeaderValue::from_str(&pair.value),
@@ -158,7 +159,7 @@ fn sent_headers(
     for name in ["host", "content-length", "cookie", "expect"] {
         sent.remove(name);
     }
-    // Bodies are compared as recorded, without compression.
+    // Bodies are compared without compression, as they were recorded.
     if sent.contains_key("accept-encoding") {
         sent.insert("accept-encoding", HeaderValue::from_static("identity"));
     }
@@ -177,7 +178,8 @@ fn sent_headers(
     sent
 }
 
-/// From the cookie list, or from the header where a recorder filled only that.
+/// The cookies of a request: from the cookie list, or from the header if the recorder filled only
+/// the header.
 fn request_cookies(request: &har::Request) -> impl Iterator<Item = (String, String)> + '_ {
     let header = request
         .headers

@@ -1,4 +1,4 @@
-//! One user: walks through the steps with a jar and connections of its own.
+//! One user: plays the steps with its own jar and connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::visitor::Visitor;
 use super::Settings;
 use crate::wall_clock;
 
-/// What the requests of one user share.
+/// The data that the requests of one user share.
 struct User {
     script: Arc<Script>,
     settings: Arc<Settings>,
@@ -31,7 +31,7 @@ pub async fn play(script: Arc<Script>, settings: Arc<Settings>, played: Unbounde
     let mut under_way: JoinSet<Played> = JoinSet::new();
     for (place, step) in script.steps.iter().enumerate() {
         while step.after.iter().any(|earlier| ended[*earlier].is_none()) {
-            // Each step of `after` was spawned before, so something is under way.
+            // All steps of `after` were spawned before, so that a request is under way.
             let Some(Ok(result)) = under_way.join_next().await else {
                 return;
             };

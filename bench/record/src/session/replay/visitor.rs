@@ -1,5 +1,5 @@
-//! One visitor of a server: a cookie jar and connections of its own, and a limit to each wait.
-//! A replay has one for each user, a parity check one for each of its two servers.
+//! One visitor of a server: a cookie jar, connections, and a limit for each wait. A replay has a
+//! visitor per user, a parity check one for each of its two servers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,7 +25,7 @@ impl Visitor {
         }
     }
 
-    /// Redirects are answers like others: nothing is followed.
+    /// Sends a step's request. Redirects are not followed.
     pub async fn fetch(&self, target: &Target, step: &Step) -> Result<Answer, NoAnswer> {
         let cookies = self.cookies_for(step);
         let fetched =
@@ -42,13 +42,13 @@ impl Visitor {
         let mut jar = self.jar();
         for value in answer.headers.get_all(hyper::header::SET_COOKIE) {
             if let Ok(text) = value.to_str() {
-                // A cookie for another domain or of a broken form is ignored, as browsers do.
+                // Malformed cookies and cookies of foreign domains are ignored, as in browsers.
                 let _ = jar.parse(text, &step.url);
             }
         }
     }
 
-    /// The jar's cookies, and of the recorded ones those that no server ever sets.
+    /// The jar's cookies, and those recorded cookies that no server sets.
     fn cookies_for(&self, step: &Step) -> String {
         let jar = self.jar();
         let live: Vec<(&str, &str)> = jar.get_request_values(&step.url).collect();
