@@ -1,9 +1,10 @@
-//! Where a face prints: two byte streams and nothing else, so that a test can read what a terminal would show.
+//! The output of a tool: two byte streams, so that a test can read what a terminal would show.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The standard output and error of a face, shared with its tally inside the engine.
+/// The standard output and standard error of a tool. The tool shares them with its tally in the
+/// engine.
 #[derive(Clone)]
 pub struct Console {
     streams: Arc<Mutex<Streams>>,
@@ -24,7 +25,7 @@ impl Console {
         }
     }
 
-    /// The process's own streams: by lines on a terminal, in blocks into a pipe.
+    /// The process's own streams: line by line on a terminal, in blocks into a pipe.
     pub fn of_process() -> Console {
         let out = io::stdout();
         match out.is_terminal() {
@@ -33,12 +34,12 @@ impl Console {
         }
     }
 
-    /// Text for standard output. A reader that went away is not an error of the run.
+    /// Prints to standard output. A reader that has closed the pipe is no error of the run.
     pub fn out(&self, text: impl AsRef<[u8]>) {
         let _ = self.streams().out.write_all(text.as_ref());
     }
 
-    /// Text for standard error.
+    /// Prints to standard error.
     pub fn err(&self, text: impl AsRef<[u8]>) {
         let _ = self.streams().err.write_all(text.as_ref());
     }
@@ -47,13 +48,13 @@ impl Console {
         let _ = self.streams().out.flush();
     }
 
-    /// Whoever panicked while printing did not leave a half-written state worth refusing.
+    /// The streams stay usable after a panic during printing.
     fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How a face ends before it sends anything: its exit status and what it says.
+/// The end of a tool before it sends anything: its exit status and its message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u8,
@@ -85,7 +86,7 @@ impl Refusal {
     }
 }
 
-/// The system's own words for an error, as `strerror` gives them.
+/// The system's text for an error, as `strerror` gives it.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

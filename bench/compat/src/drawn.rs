@@ -1,14 +1,15 @@
-//! Arrivals a uniformly random time apart, which the engine's timetable has no word for: one stage each.
+//! Arrivals with uniformly distributed random intervals. The engine's timetable has no such
+//! schedule, so that each interval is a stage.
 
 use mehari_load::{Random, Stage};
 use std::time::Duration;
 
-/// So many are drawn beforehand; what comes after them comes steadily.
+/// The number of intervals drawn beforehand. Later arrivals have a constant interval.
 const DRAWN: u64 = 1_000_000;
-/// Seconds: longer than any run.
+/// A time in seconds that is longer than any run.
 const FOR_EVER: f64 = 1e9;
 
-/// Stages for `count` arrivals between `least` and `most` seconds apart.
+/// Stages for `count` arrivals with intervals between `least` and `most` seconds.
 pub fn stages(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
     let mut random = Random::new(seed);
     let drawn = (0..count.min(DRAWN))
@@ -19,7 +20,7 @@ pub fn stages(least: f64, most: f64, count: u64, seed: u64) -> Vec<Stage> {
     drawn.chain([steady(mean, FOR_EVER)]).collect()
 }
 
-/// A stage of arrivals `between` seconds apart for `lasts` seconds.
+/// A stage with an arrival every `between` seconds for `lasts` seconds.
 pub fn steady(between: f64, lasts: f64) -> Stage {
     let rate = if between > 0.0 { 1.0 / between } else { 0.0 };
     Stage {

@@ -1,6 +1,6 @@
-//! The one way a face uses the engine: a single thread, one observer moved in and given back.
+//! Runs the engine for a tool: with a single thread and one observer, which is returned at the end.
 //!
-//! The originals are single-threaded and print as things happen; one thread keeps their lines in order.
+//! The originals have one thread and print as events happen. One thread keeps their lines in order.
 
 use mehari_load::{run, Control, Observer, Plan, PlanError};
 use signal_hook::consts::SIGINT;
@@ -10,18 +10,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a run leaves besides its observer.
+/// The result of a run besides its observer.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran {
     pub elapsed: Duration,
     /// Processor time of the run's thread.
     pub user: Duration,
     pub system: Duration,
-    /// By Ctrl-C.
+    /// Ctrl-C ended the run.
     pub interrupted: bool,
 }
 
-/// Carries out `plan`. An error means that nothing was sent.
+/// Runs `plan`.
+///
+/// # Errors
+///
+/// The plan cannot be carried out. Nothing was sent.
 pub fn carry_out<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), PlanError> {
     plan.threads = Some(1);
     let control = Control::new();
@@ -41,8 +45,8 @@ pub fn carry_out<O: Observer>(mut plan: Plan, observer: O) -> Result<(O, Ran), P
     Ok((observer, ran))
 }
 
-/// Lets Ctrl-C end the run rather than the process, so that the report is still printed; a second one
-/// ends the process. Where the signal cannot be taken the system's default stays.
+/// Lets Ctrl-C end the run instead of the process, so that the report is still printed. A second
+/// Ctrl-C ends the process. If the signal cannot be handled, the system's default stays.
 fn stop_on_interrupt(control: &Control) -> Arc<AtomicBool> {
     let came = Arc::new(AtomicBool::new(false));
     let (told, control) = (came.clone(), control.clone());

@@ -1,9 +1,11 @@
-//! The old tools' faces on the load engine: `ab`, `httperf`, `http_load` and `crashme`.
+//! Compatible versions of the old tools `ab`, `httperf`, `http_load` and `crashme` on the load
+//! engine.
 //!
-//! Each face is a hand-written argument parser, a plan for the engine, a tally of what the engine observed, and a
-//! report with the original's labels, order and units on the original's streams. No face sends a request
-//! itself: the engine does. Where an original's arithmetic is wrong the figure is right and `--bug-compatible` gives
-//! the old one; docs/compatible-tools.md lists each such place.
+//! Each tool is an argument parser, a plan for the engine, a tally of the engine's events, and a
+//! report with the original's labels, order and units on the original's streams. The parsers are
+//! written by hand, because each original has its own grammar. The engine alone sends requests.
+//! Where an original's arithmetic is wrong, the figure is right, and `--bug-compatible` gives the
+//! original figure. docs/compatible-tools.md lists these cases.
 
 pub mod ab;
 pub mod crashme;

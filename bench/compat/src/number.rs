@@ -1,7 +1,8 @@
-//! Numbers as the originals read and write them: C's `atoi`, `strtod` prefixes and `printf`'s `%g`.
+//! Numbers as the originals read and write them: C's `atoi`, prefixes as in `strtod`, and `%g` of
+//! `printf`.
 
-/// The number at the head of `text` as C's `atoi` reads it: leading blanks, a sign, digits; else 0.
-/// A value beyond 32 bits is cut to the nearest one that fits (C leaves it undefined).
+/// Reads a number like C's `atoi`: leading blanks, a sign, digits; 0 without digits. A value beyond
+/// 32 bits becomes the nearest 32-bit value (C leaves this undefined).
 pub fn atoi(text: &[u8]) -> i32 {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.first() {
@@ -19,7 +20,8 @@ pub fn atoi(text: &[u8]) -> i32 {
     value.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }
 
-/// The longest prefix of `text` that is a decimal number, and what follows it; `None` when there is none.
+/// The longest prefix of `text` that is a decimal number, and the text after it; `None` without
+/// such a prefix.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let trimmed = text.trim_start();
     let number_like = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
@@ -33,7 +35,7 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     None
 }
 
-/// The integer prefix of `text` and what follows it, as `strtoul(text, &end, 10)`.
+/// The integer prefix of `text` and the text after it, as `strtoul(text, &end, 10)`.
 pub fn leading_integer(text: &str) -> Option<(u64, &str)> {
     let trimmed = text.trim_start();
     let end = trimmed
@@ -43,7 +45,8 @@ pub fn leading_integer(text: &str) -> Option<(u64, &str)> {
     Some((value, &trimmed[end..]))
 }
 
-/// `printf("%g")`: six significant digits, no trailing zeros, an exponent below 1e-4 and from 1e6 on.
+/// `printf("%g")`: six significant digits, no trailing zeros, and an exponent below 1e-4 and from
+/// 1e6 on.
 pub fn general(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().to_lowercase();

@@ -1,4 +1,4 @@
-//! Names to addresses before any load is sent, with the resolver's own words when there is none.
+//! Resolves names before any load is sent. Errors hold the resolver's own message.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -7,13 +7,13 @@ use mehari_load::first_that_answers;
 /// Why a name has no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unresolved {
-    /// As `gai_strerror` says it.
+    /// The message of `gai_strerror`.
     pub reason: String,
-    /// The `EAI_...` number, without its sign.
+    /// The `EAI_...` number without its sign.
     pub code: i32,
 }
 
-/// glibc's texts; the standard library keeps the text and drops the number.
+/// glibc's messages and numbers. The standard library keeps the message and drops the number.
 const REASONS: &[(&str, i32)] = &[
     ("Name or service not known", 2),
     ("Temporary failure in name resolution", 3),
@@ -22,7 +22,7 @@ const REASONS: &[(&str, i32)] = &[
     ("System error", 11),
 ];
 
-/// Every address of `name`, in the resolver's order.
+/// All addresses of `name` in the resolver's order.
 fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
     let unknown = || Unresolved {
         reason: REASONS[0].0.into(),
@@ -46,15 +46,16 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
     }
 }
 
-/// The first address of `name`, an IPv4 one where there is one: httperf and http_load know no other.
+/// The first IPv4 address of `name`, otherwise its first address. httperf and http_load know IPv4
+/// only.
 pub fn address(name: &str) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
     let preferred = found.iter().find(|address| address.is_ipv4());
     Ok(*preferred.unwrap_or(&found[0]))
 }
 
-/// The first address of `name` that takes a connection; the very first where none does. ab tries them in turn
-/// with its first request. A name with one address is not tried.
+/// The first address of `name` that accepts a connection; the first address if none does. ab tries
+/// the addresses in turn with its first request. A single address is not tried.
 pub fn reachable(name: &str, port: u16) -> Result<IpAddr, Unresolved> {
     let found = addresses(name)?;
     let found: Vec<SocketAddr> = found.iter().map(|ip| SocketAddr::new(*ip, port)).collect();

@@ -1,5 +1,5 @@
-//! `mehari ab` beside Debian's ab: same lines in the same order on the same streams, same exit status,
-//! same bytes sent.
+//! Compares `mehari ab` with Debian's ab: lines, their order, streams, exit status, and bytes sent
+//! are equal.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -10,7 +10,7 @@ use stand::server::Server;
 use std::path::Path;
 
 const SETS: &[&str] = &[
-    // What is asked for, and how.
+    // The number of requests, and how they are sent.
     "-n 3 {url}/fixed",
     "-n 10 -c 3 {url}/fixed",
     "-kc 4 -n 40 {url}/fixed",

@@ -1,5 +1,5 @@
-//! `mehari crashme` against the format of the mod_perl guide's script, over what its constants could say and
-//! what its options can.
+//! Compares `mehari crashme` with the format of the mod_perl guide's script, for the values of its
+//! constants and for the options.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -24,7 +24,7 @@ fn crashme() -> Pair {
     })
 }
 
-/// The lines with the measured figures masked and the counts kept.
+/// The lines with masked measurements and unmasked counts.
 fn counts(ran: &Ran) -> Vec<String> {
     let out = ran.out_text();
     out.lines()
@@ -37,7 +37,8 @@ fn counts(ran: &Ran) -> Vec<String> {
         .collect()
 }
 
-/// Words, the URLs among them, and what the script says of the run: total, agents, succeeded, errors.
+/// The words of the command line, the URLs among them, and the script's results: total, agents,
+/// succeeded, errors.
 type Row = (
     &'static str,
     &'static [&'static str],
@@ -58,13 +59,13 @@ const ROWS: &[Row] = &[
     ("-n 1 -n 4 {url}/fixed", &["{url}/fixed"], 4, 10, "4 (100.00%)", "NONE"),
     ("-n 4 -- {url}/fixed", &["{url}/fixed"], 4, 10, "4 (100.00%)", "NONE"),
     ("--bug-compatible -n 4 {url}/fixed", &["{url}/fixed"], 4, 10, "4 (100.00%)", "NONE"),
-    // Several URLs, each so many times.
+    // Several URLs, each requested the given number of times.
     ("-n 5 {url}/fixed {url}/404", &["{url}/fixed", "{url}/404"], 10, 10, "5 (50.00%)", "Status 404 (5)"),
     ("-n 3 {url}/fixed {url}/lines {url}/cookie", &["{url}/fixed", "{url}/lines", "{url}/cookie"], 9, 10, "9 (100.00%)", "NONE"),
     ("-n 2 {url}/503 {url}/404 {url}/fixed", &["{url}/503", "{url}/404", "{url}/fixed"], 6, 10, "2 (33.33%)", "Status 404 (2),Status 503 (2)"),
     ("-n 2 {url}/fixed {url}/fixed", &["{url}/fixed", "{url}/fixed"], 4, 10, "4 (100.00%)", "NONE"),
     ("-n 2 {url}/fixed {closed}/", &["{url}/fixed", "{closed}/"], 4, 10, "2 (50.00%)", "Connection refused (2)"),
-    // Other ways to answer.
+    // Other forms of answers.
     ("-n 2 {url}/close", &["{url}/close"], 2, 10, "2 (100.00%)", "NONE"),
     ("-n 2 {url}/bare", &["{url}/bare"], 2, 10, "2 (100.00%)", "NONE"),
     ("-n 2 {url}/chunked", &["{url}/chunked"], 2, 10, "2 (100.00%)", "NONE"),

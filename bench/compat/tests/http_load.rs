@@ -1,5 +1,5 @@
-//! `mehari http_load` against its templates: the original is in no distribution, so the lines are those of
-//! its source and of the mod_perl guide's sample.
+//! Compares `mehari http_load` with templates. No distribution has the original, so that the lines
+//! come from its source and from the mod_perl guide's sample.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -10,7 +10,7 @@ use stand::server::Server;
 use stand::shape;
 use std::path::Path;
 
-/// The report of a run whose fetches were all answered with the codes given.
+/// The report of a run whose fetches were all answered with the given codes.
 fn report(between: &[&str], codes: &[&str]) -> String {
     let mut lines = vec![
         "# fetches, # max parallel, # bytes, in # seconds",
@@ -84,7 +84,7 @@ fn http_load(places: &Places, folder: &Path, line: &str) -> Ran {
     run(&link(folder, "http_load"), &places.words(line), folder)
 }
 
-/// The shape without the line that only runs of more than 10 ms have.
+/// The shape without the line that appears only in runs of more than 10 ms.
 fn lasting(text: &str) -> Vec<String> {
     let mut lines = shape::of(text);
     lines.retain(|line| line != "# fetches/sec, # bytes/sec");

@@ -1,5 +1,5 @@
-//! `mehari httperf` beside Debian's httperf: same lines in the same order on the same streams, same exit
-//! status, same bytes sent.
+//! Compares `mehari httperf` with Debian's httperf: lines, their order, streams, exit status, and
+//! bytes sent are equal.
 #![allow(clippy::unwrap_used)]
 
 mod stand;
@@ -155,7 +155,7 @@ fn httperf_answers_to_its_name_through_a_link_and_as_a_subcommand() {
     assert!(named.contains("Reply status: 1xx=0 2xx=1 "), "{named}");
 }
 
-/// All but the framing of chunks, which httperf leaves out of every figure.
+/// All counts except the framing of chunks, which httperf leaves out of every figure.
 fn counts(report: &str) -> Vec<String> {
     const LABELS: [&str; 5] = [
         "Request size",
@@ -192,7 +192,7 @@ fn httperf_counts_what_the_original_counts() {
         "{refused} --wsess 3,2,0",
         "{to} --uri /503 --failure-status 503 --wsess 3,4,0",
     ];
-    // Its sizes are cut to whole bytes, which is one of the faults kept under this option.
+    // httperf cuts sizes to whole bytes. This fault is kept under this option.
     httperf().compare_counts("--bug-compatible", &lines, counts);
 }
 

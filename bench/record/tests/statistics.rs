@@ -1,4 +1,5 @@
-//! The statistics against values worked out by other means; each derivation is beside its number.
+//! Compares the statistics with values from other programs. Each derivation stands beside its
+//! number.
 
 #![allow(clippy::unwrap_used)]
 
@@ -127,7 +128,8 @@ fn a_run_that_completed_nothing_has_no_ratio() {
     assert!(error.to_string().contains("must complete requests"));
 }
 
-/// A generator with a fixed seed (SplitMix64), twelve uniforms summed: near enough to normal.
+/// A generator with a fixed seed (SplitMix64). The sum of twelve uniform numbers is close to
+/// normal.
 struct Normal(u64);
 
 impl Normal {
@@ -165,7 +167,7 @@ fn comparisons_of_a_with_itself_find_a_difference_in_at_most_five_of_a_hundred()
 
 #[test]
 fn trend_is_the_median_slope_with_mann_and_kendalls_probability() {
-    // Of the ten slopes of 1 2 3 5 4 the middle ones are 1 and 1.
+    // The two middle slopes of the ten slopes of 1 2 3 5 4 are 1 and 1.
     close(theil_sen(&[1.0, 2.0, 3.0, 5.0, 4.0]), 1.0);
     // Nine rises, one fall: S = 8, deviation sqrt(5*4*15/18), z = 7/4.0825 = 1.71464.
     close(

@@ -1,4 +1,4 @@
-//! Conclusions from made-up blocks whose truth is known.
+//! Conclusions from invented blocks with a known truth.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ fn run(throughput: f64) -> Run {
     }
 }
 
-/// Six blocks; `b` beside an `a` of 1000/s, each run wobbling by up to `wobble`.
+/// Six blocks. `b` is compared with an `a` of 1000/s, and each run varies by up to `wobble`.
 fn blocks(b: f64, wobble: f64) -> Vec<Block> {
     let shift = |place: usize| 1.0 + wobble * (((place * 7) % 11) as f64 / 5.0 - 1.0);
     (0..6)
@@ -120,7 +120,7 @@ fn ratio_that_moves_with_time_is_pointed_out() {
     );
 }
 
-/// `rate` answers a second for `seconds`, the rate of each second shifted a little.
+/// A record of `rate` answers per second for `seconds`. The rate of each second varies a little.
 fn record(rate: u64, seconds: u64) -> Record {
     let mut record = Record::new(Plan::default(), Machine::default(), 1_795_291_200_000_000);
     record.durations.measured_us = seconds * 1_000_000;

@@ -1,13 +1,14 @@
-//! The errors on which ab stops without a report: APR's words, APR's number, and the status made of it.
+//! Errors on which ab stops without a report: APR's text, APR's number, and the exit status made of
+//! the number.
 
 use crate::resolve::Unresolved;
 
-/// APR's number for a poll that timed out.
+/// APR's number for a poll that has timed out.
 const POLL_TIMED_OUT: i32 = 70007;
-/// Where APR's numbers for the resolver's errors begin.
+/// The first of APR's numbers for resolver errors.
 const RESOLVER_ERRORS: i32 = 670_000;
 
-/// Why ab would have stopped: what it says, and with which status.
+/// Why ab stops: its message and its exit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abort {
     pub what: String,
@@ -45,7 +46,7 @@ impl Abort {
         format!("{}: {} ({})\n", self.what, self.reason, self.code)
     }
 
-    /// The status the shell sees: the low eight bits of APR's error.
+    /// The exit status: the low eight bits of APR's error.
     pub fn status(&self) -> u8 {
         (self.code & 0xff) as u8
     }

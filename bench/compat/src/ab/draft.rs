@@ -1,4 +1,4 @@
-//! ab's options while they are read, one letter after the other, and the checks ab makes at the end.
+//! ab's options during reading, one letter after the other, and ab's checks at the end.
 
 use super::options::{Html, Options, Proxy, Tls};
 use super::target::Target;
@@ -11,13 +11,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `-t` sets `-n` to.
+/// The value that `-t` gives to `-n`.
 const TIMED_REQUESTS: i32 = 50_000;
 const MAX_CONCURRENCY: i32 = 200_000;
-/// ab's buffer for a base64 credential.
+/// The size of ab's buffer for a base64 credential.
 const MAX_CREDENTIAL: usize = 1024;
 
-/// The options while they are read: ab's globals, with its defaults.
+/// The options during reading: ab's global variables with their defaults.
 pub struct Draft {
     requests: i32,
     concurrency: i32,
@@ -174,7 +174,8 @@ impl Draft {
         Ok(())
     }
 
-    /// ab keeps the last `-C` only, though its usage says repeatable: here each is sent.
+    /// ab sends the last `-C` only, although its usage calls the option repeatable. Here each
+    /// cookie is sent.
     fn set_cookie(&mut self, cookie: &[u8]) {
         if self.options.bug_compatible {
             self.options.cookie.clear();
@@ -246,7 +247,7 @@ impl Draft {
         })
     }
 
-    /// Options that have no meaning with our TLS library: one line each.
+    /// Adds a notice for each option that has no meaning with this TLS library.
     fn say_what_cannot_be_honoured(&mut self) {
         if let Some(ciphers) = &self.options.tls.ciphers {
             self.notices.push(format!(
@@ -264,7 +265,7 @@ impl Draft {
     }
 }
 
-/// ab's `err()`: the text, a newline, status 1.
+/// ab's `err()`: the text and a newline, with status 1.
 fn fatal(text: &str) -> Refusal {
     Refusal::to_stderr(1, format!("{text}\n"))
 }
@@ -273,7 +274,7 @@ fn path(word: Word) -> PathBuf {
     PathBuf::from(OsString::from_vec(word))
 }
 
-/// `name[:port]`; ab reads a port it cannot understand as 0.
+/// Reads `name[:port]`. An unreadable port is 0, as in ab.
 fn proxy(text: &str) -> (String, i32) {
     match text.split_once(':') {
         Some((host, port)) => (host.into(), atoi(port.as_bytes())),

@@ -1,4 +1,5 @@
-//! The two files ab writes: `-e`, percentiles as CSV, and `-g`, every request as tab-separated values.
+//! ab's two output files: percentiles as CSV (`-e`) and all requests as tab-separated values
+//! (`-g`).
 
 use super::report::milliseconds;
 use super::times::Times;
@@ -15,7 +16,7 @@ pub fn write_csv(path: &Path, times: &Times) -> Result<(), Refusal> {
     write(path, &text, "CSV")
 }
 
-/// Sorted by total time, as ab leaves them.
+/// Writes the `-g` file, sorted by total time as in ab.
 pub fn write_gnuplot(path: &Path, times: &Times) -> Result<(), Refusal> {
     let mut rows = times.rows().to_vec();
     rows.sort_by_key(|row| row.total);
@@ -42,7 +43,7 @@ fn write(path: &Path, text: &str, what: &str) -> Result<(), Refusal> {
     })
 }
 
-/// `Thu Jan 01 00:00:00 1970`, in the local zone.
+/// A local time such as `Thu Jan 01 00:00:00 1970`.
 fn local_time(seconds: u64) -> String {
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] = [

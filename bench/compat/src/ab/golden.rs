@@ -1,4 +1,5 @@
-//! Whole reports against texts worked out by hand from ab's formulas, and from the right ones.
+//! Compares whole reports with texts worked out by hand, from ab's formulas and from the correct
+//! ones.
 
 use super::measured::Measured;
 use super::options::Options;
@@ -152,7 +153,8 @@ Total:          2     6   10
     assert!(text.ends_with(table), "{text}");
 }
 
-/// A mean of 510 and a median of 490 microseconds are 1 and 0 milliseconds to ab, far apart.
+/// To ab a mean of 510 and a median of 490 microseconds are 1 and 0 milliseconds, which are far
+/// apart.
 #[test]
 fn doubts_come_of_rounding_and_only_ab_has_them() {
     let mut requests = vec![(0, 490, 0); 9];
@@ -188,7 +190,7 @@ fn the_html_table_of_three() {
     ), "{page}");
 }
 
-/// Totals of 1 ms, 2 ms, ... : which of them ab takes, and which it ought to.
+/// Totals of 1 ms, 2 ms, ... : the ranks that ab takes, and the correct ranks.
 #[test]
 fn medians_and_ranks_of_the_counts_where_they_differ() {
     let rows = [

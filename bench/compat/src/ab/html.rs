@@ -1,4 +1,4 @@
-//! ab's `-w` report: one HTML table with the attributes given by `-x`, `-y` and `-z`.
+//! ab's `-w` report: one HTML table with the attributes of `-x`, `-y` and `-z`.
 
 use super::measured::Measured;
 use super::options::{Html, Options};
@@ -100,7 +100,7 @@ fn rates(table: &mut Table, options: &Options, measured: &Measured) {
     }
 }
 
-/// ab's own three rows; Processing is what remains of Total without Connect.
+/// ab's own three rows. Processing is Total less Connect.
 fn connection_times(table: &mut Table, measured: &Measured) {
     let connect = measured.times.summary(Time::Connect);
     let total = measured.times.summary(Time::Total);

@@ -1,36 +1,36 @@
-//! What a run measured, as ab's report wants it. Plain data: the tally fills it, the reports print it.
+//! The results of a run for ab's report. The tally fills this plain data, and the reports print it.
 
 use super::times::Times;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// No connection came about.
+    /// Connections that could not be made.
     pub connect: u64,
-    /// The connection broke, or the time ran out, before the response was complete.
+    /// Responses that were incomplete when the connection broke or the time ran out.
     pub receive: u64,
-    /// The body is not as long as the first one was.
+    /// Bodies whose length differs from the first body's.
     pub length: u64,
-    /// What is none of the above.
+    /// Other failures.
     pub exceptions: u64,
-    /// Requests that failed; ab counts some of them twice.
+    /// Failed requests. ab counts some of them twice.
     pub total: u64,
 }
 
-/// The lines a TLS run adds.
+/// The additional lines of a TLS run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsLines {
-    /// `version,cipher,bits of the peer's key,bits of the cipher`
+    /// `version,cipher,bits of the peer's key,bits of the cipher`.
     pub protocol: String,
-    /// As OpenSSL names the key exchange: `X25519 253 bits`.
+    /// OpenSSL's name of the key exchange, such as `X25519 253 bits`.
     pub temporary_key: Option<String>,
 }
 
 #[derive(Debug)]
 pub struct Measured {
-    /// The `Server` header of the first response, up to its first blank.
+    /// The `Server` field of the first response up to its first blank.
     pub server_software: Vec<u8>,
     pub tls: Option<TlsLines>,
-    /// The name sent by SNI.
+    /// The server name sent by SNI.
     pub tls_server_name: Option<String>,
     /// Body bytes of the first complete response.
     pub document_length: u64,
@@ -42,7 +42,7 @@ pub struct Measured {
     pub non_2xx: u64,
     pub kept_alive: u64,
     pub bytes_read: u64,
-    /// Head and body of everything sent.
+    /// Bytes of all heads and bodies sent.
     pub bytes_written: u64,
     pub body_bytes_read: u64,
     pub times: Times,
@@ -68,7 +68,7 @@ impl Measured {
         }
     }
 
-    /// Whether there is anything to divide by.
+    /// Whether rates can be computed without a division by zero.
     pub fn has_rates(&self) -> bool {
         self.elapsed > 0.0 && self.complete > 0
     }
@@ -77,7 +77,7 @@ impl Measured {
         self.complete as f64 / self.elapsed
     }
 
-    /// 1024 bytes a second.
+    /// A rate in units of 1024 bytes per second.
     pub fn kilobytes_per_second(&self, bytes: u64) -> f64 {
         bytes as f64 / 1024.0 / self.elapsed
     }

@@ -1,7 +1,7 @@
-//! `ab`, ApacheBench 2.3: one URL, so many requests, so many at a time.
+//! `ab`, ApacheBench 2.3: sends a number of requests to one URL, several at a time.
 //!
-//! `options` reads the command line, `request` renders what is sent, `tally` listens to the engine,
-//! `report`, `html` and `files` print. Here is the order in which ab says and does it all.
+//! `options` reads the command line, `request` renders the request, `tally` observes the engine,
+//! and `report`, `html` and `files` print. This module holds the order of ab's steps and messages.
 
 mod abort;
 mod draft;
@@ -36,7 +36,7 @@ use std::time::Duration;
 use tally::Tally;
 use times::Times;
 
-/// Runs `ab` with the arguments after its name; answers the exit status.
+/// Runs `ab` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = match Options::parse(arguments) {
         Ok(options) => {
@@ -78,7 +78,7 @@ fn bench(options: &Arc<Options>, console: &Console) -> u8 {
     }
 }
 
-/// The banner and the line that says who is to be benchmarked.
+/// Prints the banner and the line with the benchmarked server.
 fn open(options: &Options, console: &Console) {
     console.out(usage::banner(options.html.is_some()));
     if options.html.is_some() {
@@ -97,7 +97,7 @@ fn open(options: &Options, console: &Console) {
     console.out(format!("Benchmarking {host} {through}(be patient){end}"));
 }
 
-/// What happens after the last request: the closing line, then the report.
+/// Prints the closing line and the report after the last request.
 fn close(options: &Options, mut tally: Tally, interrupted: bool, console: &Console) -> u8 {
     tally.measured.elapsed = tally.elapsed();
     tally.measured.tls_server_name = security::server_name(options);
@@ -121,13 +121,13 @@ fn close(options: &Options, mut tally: Tally, interrupted: bool, console: &Conso
         Some(attributes) => console.out(html::html(options, attributes, measured)),
         None => console.out(report::text(options, measured)),
     }
-    // ab does not write its files beside an HTML report.
+    // ab writes its files only without an HTML report.
     let written = match options.html.is_some() || measured.times.count() == 0 {
         true => Ok(()),
         false => write_files(options, &measured.times),
     };
     match written {
-        // ab also answers 1 when it was interrupted.
+        // ab also exits with 1 after an interrupt.
         Ok(()) => u8::from(interrupted),
         Err(refusal) => refusal.print(console),
     }
@@ -155,10 +155,14 @@ fn check_certificate(options: &Options) -> Result<(), Refusal> {
     })
 }
 
-/// How often the tally looks whether `-t` is over.
+/// How often the tally checks whether the time of `-t` is over.
 const OFTEN: Duration = Duration::from_millis(50);
 
-/// The plan of the engine, or why there cannot be one.
+/// The engine's plan.
+///
+/// # Errors
+///
+/// The abort that ab would give instead.
 fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let target = &options.target;
     let (host, port) = match &options.proxy {
@@ -174,7 +178,7 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
         tls: target.tls,
     };
     if options.concurrency == 0 {
-        // ab polls an empty set.
+        // ab polls an empty set of connections.
         return Err(Abort::of_system("apr_pollset_poll", libc::EINVAL));
     }
     if options.timeout.is_zero() {
@@ -183,7 +187,8 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     let head = request.head[..request.head.len() - 2].to_vec();
     let sent = Sent::raw(endpoint, head, request.body, options.is_head());
     let stop = Stop {
-        // ab stops at the 50,000 that -t implies, however soon; here the time is what was asked for.
+        // ab stops at the 50,000 requests that -t implies, even before the end of the time. Here
+        // the run lasts for the time requested.
         arrivals: (options.bug_compatible || !options.requests_are_implied)
             .then_some(options.requests),
         time: options
@@ -207,7 +212,8 @@ fn plan(options: &Options, request: Request) -> Result<Plan, Abort> {
     Ok(plan)
 }
 
-/// `-B`. A trial bind finds what the system thinks of the address before any load.
+/// The source address of `-B`. A trial bind finds the system's error for the address before any
+/// load.
 fn source(options: &Options) -> Result<Sources, Abort> {
     let Some(name) = &options.bind else {
         return Ok(Sources::Automatic);
@@ -219,7 +225,7 @@ fn source(options: &Options) -> Result<Sources, Abort> {
     Ok(Sources::Fixed(vec![address]))
 }
 
-/// Answers the tally and whether Ctrl-C ended the run.
+/// Runs the plan. Returns the tally and whether Ctrl-C ended the run.
 fn drive(
     options: &Arc<Options>,
     plan: Plan,

@@ -1,5 +1,5 @@
-//! ab's command line. The walk is getopt's: options take effect in the order they are read, so
-//! `-t 10 -n 9` and `-n 9 -t 10` differ, and a letter ab does not know ends the options with a line on stderr.
+//! ab's command line, read as getopt does. Options take effect in their order, so that `-t 10 -n 9`
+//! and `-n 9 -t 10` differ. An unknown letter ends the options with a line on stderr.
 
 use super::draft::Draft;
 use super::target::Target;
@@ -27,11 +27,11 @@ pub struct Proxy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tls {
     pub server_name: bool,
-    /// `-f`, as typed.
+    /// The value of `-f` as typed.
     pub protocol: Option<String>,
-    /// `-Z`, an OpenSSL cipher string.
+    /// The value of `-Z`: an OpenSSL cipher string.
     pub ciphers: Option<String>,
-    /// `-E`: a PEM file with chain and key.
+    /// The value of `-E`: a PEM file with chain and key.
     pub certificate: Option<PathBuf>,
 }
 
@@ -39,9 +39,9 @@ pub struct Tls {
 pub struct Options {
     pub requests: u64,
     pub concurrency: u32,
-    /// A limit of zero or less ends the run at its first look at the clock.
+    /// A limit of zero or less ends the run at its first check of the clock.
     pub time_limit: Option<i32>,
-    /// `-t` set the number of requests, nobody asked for it.
+    /// The number of requests comes from `-t` and not from `-n`.
     pub requests_are_implied: bool,
     pub timeout: Duration,
     pub window: Option<i32>,
@@ -55,14 +55,14 @@ pub struct Options {
     pub cookie: Vec<u8>,
     pub credentials: Vec<u8>,
     pub headers: Vec<u8>,
-    /// The value of a `Host:` among the `-H` lines.
+    /// The value of a `Host:` line among the `-H` lines.
     pub host_override: Option<String>,
     pub agent_overridden: bool,
     pub accept_overridden: bool,
     pub proxy: Option<Proxy>,
     pub percentiles: bool,
     pub confidence: bool,
-    /// Progress is told each so many requests; `None` is silence.
+    /// The number of requests between progress lines; `None` for no progress lines.
     pub progress: Option<u64>,
     pub variable_length: bool,
     pub receive_errors_allowed: bool,
@@ -70,7 +70,7 @@ pub struct Options {
     pub csv: Option<PathBuf>,
     pub tls: Tls,
     pub target: Target,
-    /// The originals' arithmetic, faults included.
+    /// Use the original's arithmetic including its faults.
     pub bug_compatible: bool,
     /// Lines for stderr that do not stop the run.
     pub notices: Vec<String>,
@@ -82,6 +82,10 @@ impl Options {
     }
 
     /// Reads a command line without the program's name.
+    ///
+    /// # Errors
+    ///
+    /// The message and status with which ab refuses the command line.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let (own, words): (Vec<Word>, Vec<Word>) = arguments
             .iter()

@@ -1,11 +1,11 @@
-//! ab's report in plain text: labels, order, widths and units as ab prints them.
+//! ab's report in plain text, with ab's labels, order, widths and units.
 
 use super::measured::Measured;
 use super::options::Options;
 use super::times::{Summary, Time};
 use std::io::Write;
 
-/// The whole report from the two blank lines on.
+/// The whole report, starting with its two blank lines.
 pub fn text(options: &Options, measured: &Measured) -> Vec<u8> {
     let mut page = Page(b"\n\n".to_vec());
     server(&mut page, options, measured);
@@ -30,12 +30,12 @@ impl Page {
         self.0.extend([text.as_bytes(), b"\n"].concat());
     }
 
-    /// A label in its column of 24 and a value.
+    /// Adds a label in its column of 24 and a value.
     fn row(&mut self, label: &str, value: impl std::fmt::Display) {
         let _ = writeln!(self.0, "{label:<24}{value}");
     }
 
-    /// The same where the value came from outside and need not be text.
+    /// Adds a label and a value from a server. The value may be no UTF-8.
     fn raw_row(&mut self, label: &str, value: &[u8]) {
         let _ = write!(self.0, "{label:<24}");
         self.0.extend([value, b"\n"].concat());
@@ -184,13 +184,13 @@ impl Shown {
     }
 }
 
-/// Whole milliseconds, rounded as ab rounds microseconds.
+/// Rounds microseconds to whole milliseconds as ab does.
 pub fn milliseconds(microseconds: u64) -> u64 {
     (microseconds + 500) / 1000
 }
 
-/// ab's two warnings about a mean far from its median. ab compares whole milliseconds, so on a fast server
-/// they come of rounding alone.
+/// ab's two warnings about a mean far from its median. ab compares whole milliseconds, so that
+/// rounding alone causes the warnings on a fast server.
 fn doubt(page: &mut Page, options: &Options, time: Time, summary: &Summary) {
     let (mean, median) = match options.bug_compatible {
         true => {

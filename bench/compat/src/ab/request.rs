@@ -1,13 +1,13 @@
-//! The bytes ab sends, header for header in its order.
+//! The bytes of ab's request, with ab's header fields in ab's order.
 
 use super::options::Options;
 use super::target::Target;
 use crate::console::Refusal;
 
-/// ab's buffer for the head of a request.
+/// The size of ab's buffer for a request's head.
 const MAX_HEAD: usize = 8192;
 
-/// One request, head and body, the same for every request of a run.
+/// The request of a run, head and body. All requests of a run are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub head: Vec<u8>,
@@ -44,14 +44,14 @@ impl Request {
         })
     }
 
-    /// The line `-v 2` prints before the first request.
+    /// The text that `-v 2` prints before the first request.
     pub fn shown(&self, method: &[u8]) -> Vec<u8> {
         let opening = [b"INFO: ", method, b" header == \n---\n"].concat();
         [&opening, &self.head, b"\n---\n".as_slice()].concat()
     }
 }
 
-/// The headers ab adds itself unless a `-H` line has replaced them.
+/// The header fields that ab adds, unless a `-H` line replaces them.
 fn defaults(options: &Options, target: &Target) -> String {
     let mut lines = String::new();
     if options.host_override.is_none() {

@@ -1,4 +1,4 @@
-//! ab's words for a TLS connection: OpenSSL's names for what our TLS library negotiated.
+//! ab's lines about a TLS connection: OpenSSL's names for the properties that rustls negotiated.
 
 use super::measured::TlsLines;
 use super::options::{Options, Tls};
@@ -20,7 +20,7 @@ impl TlsLines {
     }
 }
 
-/// `TLS13_AES_128_GCM_SHA256` is `TLS_AES_128_GCM_SHA256` to OpenSSL, and
+/// OpenSSL's name of a cipher. `TLS13_AES_128_GCM_SHA256` is `TLS_AES_128_GCM_SHA256`, and
 /// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256`.
 fn cipher(name: &str) -> String {
     if let Some(rest) = name.strip_prefix("TLS13_") {
@@ -49,7 +49,7 @@ fn temporary_key(group: &str) -> Option<String> {
     Some(shown.into())
 }
 
-/// The name to send: that of a `Host:` header, else the URL's; never an address.
+/// The server name to send: the name of a `Host:` line, otherwise the URL's; never an address.
 pub fn server_name(options: &Options) -> Option<String> {
     if !options.target.tls || !options.tls.server_name {
         return None;
@@ -62,7 +62,7 @@ pub fn server_name(options: &Options) -> Option<String> {
     is_name.then(|| name.clone())
 }
 
-/// ab verifies nothing and makes a full handshake each time.
+/// The TLS policy: ab verifies no certificate and makes a full handshake each time.
 pub fn policy(options: &Options) -> TlsPolicy {
     let Tls {
         protocol,

@@ -1,5 +1,5 @@
-//! What ab makes of each event of the engine: counts, times, the lines of `-v` and the progress lines,
-//! and when to give up.
+//! ab's reactions to the engine's events: counts, times, the lines of `-v`, progress lines, and the
+//! decision to give up.
 
 use super::abort::Abort;
 use super::measured::{Measured, TlsLines};
@@ -12,7 +12,7 @@ use mehari_load::{
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The size of ab's buffer for a head, less its final NUL.
+/// The size of ab's buffer for a head without its final NUL.
 const SHOWN_AT_MOST: usize = 8191;
 
 pub struct Tally {
@@ -20,15 +20,15 @@ pub struct Tally {
     console: Console,
     pub measured: Measured,
     pub abort: Option<Abort>,
-    /// Microseconds since 1970 of the run's origin.
+    /// Wall-clock time of the run's origin in microseconds since 1970.
     origin: u64,
     first: Option<Moment>,
     last: Moment,
-    /// `-t` is over; what is under way is not waited for.
+    /// The time of `-t` is over. The run does not wait for requests under way.
     time_is_up: bool,
-    /// A first complete response has been seen: it set the document length.
+    /// The first complete response has set the document length.
     has_document: bool,
-    /// The head under way, kept while `-v` wants it shown.
+    /// The head under way, kept if `-v` prints it.
     shown: Vec<u8>,
 }
 
@@ -52,7 +52,7 @@ impl Tally {
         }
     }
 
-    /// Seconds between the first connect and the last event.
+    /// Seconds from the first connect to the last event.
     pub fn elapsed(&self) -> f64 {
         let first = self.first.unwrap_or(self.last);
         self.last.since(first) as f64 / 1e9
@@ -80,7 +80,7 @@ impl Tally {
         }
     }
 
-    /// ab takes the length of the first body for the length of the document.
+    /// Compares a body's length with the document length, which is the length of the first body.
     fn check_length(&mut self, body_bytes: u64) {
         if !self.has_document {
             self.has_document = true;
@@ -91,7 +91,7 @@ impl Tally {
         }
     }
 
-    /// What `-v` shows of the head and as much of the body as came with it.
+    /// Prints, for `-v`, the head and the part of the body that arrived with it.
     fn show(&mut self, piece: &[u8]) {
         let head = std::mem::take(&mut self.shown);
         let all = [&head, piece].concat();
@@ -121,7 +121,7 @@ impl Tally {
         self.abort.get_or_insert(abort);
     }
 
-    /// A request that ended without an answer but counts among the complete ones, as ab counts it.
+    /// Counts a request that ended without an answer among the complete requests, as ab does.
     fn complete_failed(&mut self, failure: &Failure) {
         self.measured.failures.total += 1;
         let waiting = match failure.first_byte {
@@ -131,7 +131,7 @@ impl Tally {
         self.add_row(failure.begun, failure.connect, failure.at, waiting);
     }
 
-    /// The connection broke. Without `-r` that is the end of ab.
+    /// Handles a broken connection. Without `-r` ab stops.
     fn broken(&mut self, failure: &Failure, code: i32) {
         let abort = Abort::of_system("apr_socket_recv", code);
         if !self.options.receive_errors_allowed {
@@ -148,7 +148,8 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// The server closed without a byte. ab takes that for a document of no length.
+    /// Handles a connection that the server closed without a byte. ab takes this for an empty
+    /// document.
     fn closed_without_answer(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.check_length(0);
@@ -159,7 +160,8 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// The server closed before the announced length. ab does not look at that length.
+    /// Handles a connection that the server closed before the announced length. ab ignores the
+    /// announced length.
     fn short_body(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.check_length(failure.body_bytes);
@@ -171,8 +173,9 @@ impl Tally {
         self.complete_failed(failure);
     }
 
-    /// Nothing moved for as long as a request may take: ab's poll has timed out. While others are
-    /// answered only this request has failed (ab would wait for it without end).
+    /// Handles a time-out. If no connection had an event in this time, ab's poll has timed out. If
+    /// other requests are being answered, only this request has failed (ab would wait for it
+    /// forever).
     fn timed_out(&mut self, failure: &Failure) {
         let idle = failure.at.since(self.last);
         if idle >= nanoseconds(self.options.timeout) * 9 / 10 {

@@ -1,21 +1,22 @@
-//! ab's one operand, `[http[s]://]host[:port]/path`, read as ab reads it.
+//! ab's single operand, `[http[s]://]host[:port]/path`, as ab reads it.
 
-/// What is to be asked, and of whom.
+/// The host to connect to and the path to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The operand as typed: a proxy is sent it whole.
+    /// The operand as typed. A proxy gets the whole operand.
     pub url: Vec<u8>,
     pub tls: bool,
-    /// The name without brackets.
+    /// The host without brackets.
     pub host: String,
     pub port: u16,
     pub path: Vec<u8>,
-    /// The host as the `Host` header writes it: an IPv6 address keeps its brackets.
+    /// The host as the `Host` field holds it: an IPv6 address keeps its brackets.
     host_field: String,
 }
 
 impl Target {
-    /// `None` where ab says "invalid URL": no slash after the host, no host, a port outside 1..65535.
+    /// Reads the operand. `None` for ab's "invalid URL": no slash after the host, no host, or a
+    /// port outside 1..65535.
     pub fn parse(url: &[u8]) -> Option<Target> {
         let (tls, rest) = match (url.strip_prefix(b"http://"), url.strip_prefix(b"https://")) {
             (Some(rest), _) if !rest.is_empty() => (false, rest),
@@ -39,7 +40,7 @@ impl Target {
         })
     }
 
-    /// The value of the `Host` header: the port only when it is not the scheme's own.
+    /// The value of the `Host` field. The scheme's default port is left out.
     pub fn host_header(&self) -> String {
         let usual = if self.tls { 443 } else { 80 };
         match self.port == usual {
@@ -49,7 +50,8 @@ impl Target {
     }
 }
 
-/// APR's reading: a port is the digits after the last colon; digits alone are a port without a host.
+/// Splits host and port like APR. The port is the digits after the last colon. Digits alone are a
+/// port without a host.
 fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
     let head = authority.trim_end_matches(|c: char| c.is_ascii_digit());
     if head.is_empty() {

@@ -1,17 +1,19 @@
-//! The four times of each request (connect, processing, waiting, total) and what the report says of them.
+//! The four times of each request (connect, processing, waiting, total) and their summaries for the
+//! report.
 //!
-//! Histograms hold them in constant memory, exact in count, sum and extremes and within 0.1 % elsewhere.
-//! Rows are kept beside them only where each one is printed (`-g`) or ab's own arithmetic is asked for.
+//! Histograms hold the times in constant memory. Count, sum and extremes are exact, other values
+//! are within 0.1 %. Rows are kept only if each is printed (`-g`) or if ab's own arithmetic is
+//! requested.
 
 use hdrhistogram::Histogram;
 
-/// Microseconds: an hour. What takes longer is counted as this in ranks; extremes and means stay exact.
+/// One hour in microseconds. A longer time counts as this in ranks. Extremes and means stay exact.
 const LONGEST: u64 = 3_600_000_000;
 
-/// One request. Times in microseconds.
+/// One request with its times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Since 1970.
+    /// Microseconds since 1970.
     pub started: u64,
     pub connect: u64,
     pub total: u64,
@@ -49,7 +51,7 @@ impl Time {
         }
     }
 
-    /// How ab's warnings name it.
+    /// The name of the time in ab's warnings.
     pub fn in_words(self) -> &'static str {
         match self {
             Time::Connect => "the initial connection time",
@@ -60,7 +62,7 @@ impl Time {
     }
 }
 
-/// Microseconds, except that the deviation keeps its fraction.
+/// A summary in whole microseconds. The deviation keeps its fraction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Summary {
     pub min: u64,
@@ -113,13 +115,14 @@ impl Times {
         }
     }
 
-    /// Microseconds within which `percent` of the requests were served, in the report's table.
+    /// Microseconds within which `percent` of the requests were served, for the report's table.
     pub fn percentile(&self, percent: u32) -> u64 {
         let rank = self.count() * u64::from(percent) / 100;
         self.ranked(percent, rank)
     }
 
-    /// The same for the CSV file, whose ranks ab rounds otherwise.
+    /// Microseconds within which `percent` of the requests were served, for the CSV file. ab rounds
+    /// its ranks differently there.
     pub fn csv_percentile(&self, percent: u32) -> u64 {
         let rank = (0.5 + self.count() as f64 * f64::from(percent) / 100.0) as u64;
         self.ranked(percent, rank)
@@ -141,7 +144,7 @@ impl Times {
         }
     }
 
-    /// The rows kept, in the order the requests ended.
+    /// The rows in the order in which the requests ended.
     pub fn rows(&self) -> &[Row] {
         self.rows.as_deref().unwrap_or_default()
     }
@@ -186,7 +189,7 @@ impl Column {
         self.max
     }
 
-    /// Nearest rank.
+    /// The value at `percent` by nearest rank.
     fn quantile(&self, percent: u32) -> u64 {
         self.histogram
             .value_at_quantile(f64::from(percent) / 100.0)
@@ -215,8 +218,8 @@ fn sorted(rows: &[Row], time: Time) -> Vec<u64> {
     values
 }
 
-/// ab: the mean cut to whole microseconds, the deviation about that, and for an odd count the average of
-/// the middle value and the next one as the median.
+/// ab's arithmetic. The mean is cut to whole microseconds, and the deviation is about this mean.
+/// The median of an odd count is the average of the middle value and the next value.
 fn summary_as_ab(rows: &[Row], time: Time) -> Summary {
     let values = sorted(rows, time);
     let Some((&min, &max)) = values.first().zip(values.last()) else {

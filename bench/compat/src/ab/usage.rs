@@ -1,4 +1,4 @@
-//! The lines ab prints about itself: banner and usage are part of its interface, to the letter.
+//! ab's banner and usage, which match the original literally as a part of its interface.
 
 const OPTIONS: &[(&str, &[&str])] = &[
     ("-n requests", &["Number of requests to perform"]),
@@ -133,7 +133,7 @@ pub fn usage() -> String {
     text
 }
 
-/// Our own `--help`: ab's usage, what is added to it, and an example.
+/// The `--help` of this program: ab's usage, the added options, and an example.
 pub fn help() -> String {
     format!(
         "{}Added by mehari:\n    {:<15} {}\n    {:<15} {}\n\nExample: mehari ab -n 1000 -c 10 http://127.0.0.1:8080/\n",
@@ -145,7 +145,7 @@ pub fn help() -> String {
     )
 }
 
-/// The three lines and the blank one every run opens with.
+/// The three lines and the blank line at the start of every run.
 pub fn banner(html: bool) -> String {
     let (name, owner, licence) = (
         "This is ApacheBench, Version 2.3",

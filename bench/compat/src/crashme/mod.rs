@@ -1,5 +1,5 @@
-//! `crashme`: the benchmark script of the mod_perl guide (lwp-bench.pl), which pounded URLs with so many
-//! parallel agents and a time-out for each request.
+//! `crashme`: the benchmark script of the mod_perl guide (lwp-bench.pl). The script requests URLs
+//! with several parallel agents and a time-out for each request.
 
 mod options;
 mod report;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
 
-/// Runs `crashme` with the arguments after its name; answers the exit status.
+/// Runs `crashme` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = Options::parse(arguments)
         .and_then(|options| perform(&options, console))
@@ -51,7 +51,7 @@ fn perform(options: &Options, console: &Console) -> Result<u8, Refusal> {
     Ok(0)
 }
 
-/// One GET as the script's agent sent it.
+/// A GET request like that of the script's agent.
 fn request(text: &str) -> Result<Request, Refusal> {
     let url = Url::parse(text).map_err(|error| refuse(&error.to_string()))?;
     let host = &url.endpoint.host;

@@ -1,5 +1,5 @@
-//! The command line of `crashme`. The script had none: its constants were edited in place. Their names and
-//! defaults are kept.
+//! The command line of `crashme`. The script had none: users edited its constants. The options keep
+//! the names and defaults of these constants.
 
 use crate::console::Refusal;
 use crate::getopt::{Letter, Letters, Word};
@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     pub agents: u32,
-    /// Of each URL.
+    /// Requests to each URL.
     pub requests: u32,
-    /// Seconds.
+    /// The time-out of a request in seconds.
     pub timeout: u32,
     pub urls: Vec<String>,
     pub bug_compatible: bool,
@@ -27,6 +27,10 @@ Example: crashme -c 10 -n 100 http://127.0.0.1:8080/perl/access/access.cgi
 
 impl Options {
     /// Reads a command line without the program's name.
+    ///
+    /// # Errors
+    ///
+    /// The message and status of the refusal.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let (own, words): (Vec<Word>, Vec<Word>) = arguments
             .iter()
@@ -77,7 +81,7 @@ pub fn refuse(text: &str) -> Refusal {
 }
 
 fn positive(letter: char, word: &[u8]) -> Result<u32, Refusal> {
-    // `parse` takes a sign, the script's constants had none.
+    // `parse` accepts a sign. The script's constants had no sign.
     let digits = word.first().is_some_and(u8::is_ascii_digit);
     std::str::from_utf8(word)
         .ok()

@@ -1,4 +1,4 @@
-//! The script's report: labels of 16 columns.
+//! The script's report, with labels of 16 columns.
 
 use super::options::Options;
 use super::tally::Measured;

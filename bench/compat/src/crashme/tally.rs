@@ -1,4 +1,5 @@
-//! What crashme counts: answers with a 2xx status, reasons of the others, and the time to each answer.
+//! crashme's counts: answers with a 2xx status, reasons of the other answers, and the time of each
+//! answer.
 
 use mehari_load::{Exchange, Failure, FailureKind, Moment, Observer, Sample};
 use std::collections::{BTreeMap, HashMap};
@@ -6,17 +7,17 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Default)]
 pub struct Measured {
     pub succeeded: u64,
-    /// By reason phrase; `TIMEOUT` where no answer came in time.
+    /// Errors by reason phrase; `TIMEOUT` if no answer came in time.
     pub errors: BTreeMap<String, u64>,
     pub elapsed: f64,
-    /// Seconds from the connect to the end of the answer, over all answers.
+    /// Seconds from the connect to the end of the answer, summed over all answers.
     pub latency_sum: f64,
     pub latencies: u64,
 }
 
 pub struct Tally {
     pub measured: Measured,
-    /// As the script has it: the clock starts when the connection stands.
+    /// The clock starts when the connection is made, as in the script.
     from_connected: bool,
     phrases: HashMap<u64, String>,
 }
@@ -76,7 +77,7 @@ impl Observer for Tally {
     }
 }
 
-/// The words after the status, or the status where there are none.
+/// The reason phrase after the status; the status itself without a phrase.
 fn phrase(head: &[u8], status: u16) -> String {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();

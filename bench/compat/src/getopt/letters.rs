@@ -1,8 +1,8 @@
-//! APR's `getopt`: letters behind one dash, bundled or with an argument attached.
+//! APR's `getopt`: letters behind one dash, bundled or with an attached argument.
 
 use super::Word;
 
-/// Walks `-abc`-style options; stops at the first word that is not one, as APR does.
+/// Reads options like `-abc`. Reading stops at the first other word, as in APR.
 pub struct Letters<'a> {
     words: &'a [Word],
     grammar: &'a str,
@@ -19,7 +19,7 @@ pub enum Letter {
 }
 
 impl<'a> Letters<'a> {
-    /// `grammar` is a getopt string: each letter, with a `:` when it takes an argument.
+    /// `grammar` is a getopt string: a `:` after a letter means an argument.
     pub fn new(words: &'a [Word], grammar: &'a str) -> Letters<'a> {
         Letters {
             words,
@@ -29,7 +29,7 @@ impl<'a> Letters<'a> {
         }
     }
 
-    /// The words from the first one not consumed on.
+    /// The words that have not been read.
     pub fn rest(&self) -> &'a [Word] {
         &self.words[self.word.min(self.words.len())..]
     }

@@ -1,4 +1,5 @@
-//! GNU's `getopt_long`: names behind two dashes, cut short while they stay unique, and letters for some.
+//! GNU's `getopt_long`: names behind two dashes, any unique prefix of a name, and letters for some
+//! names.
 
 use super::Word;
 
@@ -7,7 +8,7 @@ use super::Word;
 pub enum Takes {
     Nothing,
     Argument,
-    /// Only in the form `--name=value`.
+    /// An argument in the form `--name=value` only.
     Perhaps,
 }
 
@@ -20,7 +21,7 @@ pub struct Long {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum LongError {
-    /// The word as typed, up to any `=`.
+    /// The unknown word as typed, up to any `=`.
     Unrecognized(String),
     Ambiguous(String, Vec<&'static str>),
     ArgumentMissing(&'static str),
@@ -29,11 +30,11 @@ pub enum LongError {
     LetterArgumentMissing(char),
 }
 
-/// An option as found: its full name, and its argument if it has one.
+/// An option: its full name, and its argument if it has one.
 pub type Found = (&'static str, Option<Word>);
 
-/// Every option of `words` in order; words that are no options are passed over, `--` ends them.
-/// `letters` maps short options to a long row's name.
+/// Reads every option of `words` in order. Other words are skipped, and `--` ends the options.
+/// `letters` maps short options to the names of long options.
 pub fn long_options(
     words: &[Word],
     table: &[Long],

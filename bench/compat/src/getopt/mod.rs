@@ -1,7 +1,9 @@
-//! The two option grammars the originals use, on raw bytes: APR's `getopt` (ab) and GNU's `getopt_long` (httperf).
+//! The two option grammars of the originals on raw bytes: APR's `getopt` (ab) and GNU's
+//! `getopt_long` (httperf). The grammars are written by hand, because no library reads exactly what
+//! these two read.
 //!
-//! What they accept is part of the tools' interface: bundled letters (`-kc 10`), attached arguments (`-n100`),
-//! and for long options any prefix that fits one name only.
+//! The accepted forms are a part of the tools' interface: bundled letters (`-kc 10`), attached
+//! arguments (`-n100`), and any unique prefix of a long option.
 
 mod letters;
 mod long;

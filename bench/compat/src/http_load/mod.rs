@@ -1,4 +1,5 @@
-//! `http_load` (12mar2006): random URLs of a file, so many in parallel or so many a second.
+//! `http_load` (12mar2006): requests random URLs of a file, with a number of parallel fetches or a
+//! rate per second.
 
 mod options;
 mod report;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tally::Tally;
 
-/// Runs `http_load` with the arguments after its name; answers the exit status.
+/// Runs `http_load` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = Options::parse(arguments)
         .and_then(|options| perform(&Arc::new(options), console))
@@ -52,7 +53,7 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
     let tally = Tally::new(options.clone(), console.clone(), names);
     let (mut tally, ran) = engine::carry_out(plan, tally)
         .map_err(|error| Refusal::to_stderr(1, format!("http_load: {error}\n")))?;
-    // The last start lies before the end of -seconds, and the rates are over all of that time.
+    // The last start lies before the end of -seconds, but the rates cover the whole time.
     let asked = match options.end {
         End::Seconds(seconds) if !ran.interrupted => f64::from(seconds),
         _ => 0.0,
@@ -62,7 +63,8 @@ fn perform(options: &Arc<Options>, console: &Console) -> Result<u8, Refusal> {
     Ok(0)
 }
 
-/// At the end of -seconds what is under way is dropped; -fetches waits for the last.
+/// The wait for requests under way. At the end of -seconds parallel fetches are dropped, and a rate
+/// leaves one interval. -fetches waits for the last fetch.
 fn drain(options: &Options) -> Option<Duration> {
     match (options.end, options.start) {
         (End::Fetches(_), _) => None,
@@ -87,7 +89,8 @@ fn schedule(options: &Options) -> Schedule {
         }
         Start::Rate(rate) => rate,
     };
-    // http_load's timer knows whole milliseconds: asked for 300 a second it starts 333.
+    // http_load's timer counts whole milliseconds: for a rate of 300 it starts 333 fetches per
+    // second.
     let between = match options.bug_compatible {
         true => f64::from(1000 / rate) / 1000.0,
         false => 1.0 / f64::from(rate),

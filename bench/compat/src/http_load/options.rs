@@ -1,4 +1,5 @@
-//! http_load's command line: words with one dash, any prefix of a name, the first name of the list that fits.
+//! http_load's command line: words with one dash and any prefix of a name. The first matching name
+//! of the list wins.
 
 use crate::console::Refusal;
 use crate::getopt::Word;
@@ -7,13 +8,13 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// Bytes a second of a 33.6 kbit/s modem, ten bits a byte.
+/// Bytes per second of a 33.6 kbit/s modem with ten bits per byte.
 const MODEM: u64 = 3360;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     Parallel(u32),
-    /// A second.
+    /// Fetches per second.
     Rate(u32),
 }
 
@@ -26,7 +27,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     pub checksum: bool,
-    /// Bytes a second.
+    /// Bytes per second.
     pub throttle: Option<u64>,
     pub verbose: bool,
     pub timeout: u32,
@@ -41,7 +42,8 @@ pub struct Options {
     pub notices: Vec<String>,
 }
 
-/// In the order in which http_load tries them; true where a word follows. `-seed` is of a later fork.
+/// The names in the order in which http_load tries them, and whether a value follows. `-seed` comes
+/// from a later fork.
 const NAMES: &[(&str, bool)] = &[
     ("-checksum", false),
     ("-throttle", false),
@@ -59,7 +61,7 @@ const NAMES: &[(&str, bool)] = &[
     ("-seed", true),
 ];
 
-/// The five lines every misuse gets.
+/// The usage message of five lines, which follows every wrong command line.
 fn usage() -> Refusal {
     Refusal::to_stderr(
         1,
@@ -95,6 +97,10 @@ struct Draft {
 
 impl Options {
     /// Reads a command line without the program's name.
+    ///
+    /// # Errors
+    ///
+    /// The message and status with which http_load refuses the command line.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let mut draft = Draft::default();
         let mut words = arguments

@@ -1,4 +1,4 @@
-//! http_load's report: every number as `%g`, lines without a count left out.
+//! http_load's report: every number as `%g`, without the lines whose count is zero.
 
 use super::options::Options;
 use super::tally::{Measured, Spread};

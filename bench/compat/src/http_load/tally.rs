@@ -1,4 +1,4 @@
-//! What http_load makes of each event of the engine. A fetch is one connection with one request.
+//! http_load's reactions to the engine's events. A fetch is one connection with one request.
 
 use super::options::Options;
 use crate::console::Console;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// `-verbose` tells each so many seconds how far it is.
+/// Seconds between the progress lines of `-verbose`.
 const PROGRESS: f64 = 60.0;
 
-/// Milliseconds.
+/// Count and extremes of a time in milliseconds.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Spread {
     pub count: u64,
@@ -38,7 +38,7 @@ impl Spread {
 pub struct Measured {
     pub fetches: u64,
     pub most_parallel: u64,
-    /// Of bodies.
+    /// Bytes of bodies.
     pub bytes: u64,
     pub elapsed: f64,
     pub connects: Spread,
@@ -49,7 +49,7 @@ pub struct Measured {
     pub codes: BTreeMap<u16, u64>,
 }
 
-/// What the first fetch of a URL brought.
+/// The result of a URL's first fetch.
 #[derive(Clone, Copy, Default)]
 struct First {
     bytes: Option<u64>,
@@ -62,7 +62,7 @@ pub struct Tally {
     urls: Vec<String>,
     firsts: Vec<First>,
     pub measured: Measured,
-    /// Running sums over the bodies under way, by connection.
+    /// Running checksums of the bodies under way, by connection.
     sums: BTreeMap<u64, DefaultHasher>,
     started: u64,
     open: u64,
@@ -99,7 +99,7 @@ impl Tally {
         }
     }
 
-    /// Compares with what this URL brought first.
+    /// Compares the fetch with the first fetch of this URL.
     fn check(&mut self, url: usize, connection: u64, bytes: u64) {
         let sum = self.sums.remove(&connection).map(|sum| sum.finish());
         let Some(first) = self.firsts.get_mut(url) else {
@@ -117,7 +117,7 @@ impl Tally {
         }
     }
 
-    /// http_load counts a fetch that failed among the fetches and is silent about a broken connection.
+    /// http_load counts a failed fetch as a fetch and does not report a broken connection.
     fn tell_failure(&mut self, failure: &Failure) {
         if self.options.bug_compatible {
             self.measured.fetches += 1;
@@ -160,7 +160,7 @@ impl Observer for Tally {
     fn body(&mut self, exchange: &Exchange, piece: &[u8]) {
         if self.options.checksum {
             let sum = self.sums.entry(exchange.connection).or_default();
-            // Byte by byte, so that the sum does not depend on the pieces.
+            // Byte by byte, so that the checksum does not depend on the pieces.
             piece.iter().for_each(|byte| byte.hash(sum));
         }
     }

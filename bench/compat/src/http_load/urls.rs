@@ -1,4 +1,4 @@
-//! The file of URLs, one a line, and the file of source addresses.
+//! The file of URLs with one URL per line, and the file of source addresses.
 
 use super::options::Options;
 use crate::console::Refusal;
@@ -8,7 +8,7 @@ use mehari_load::{Endpoint, Request};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-/// A line of the file and what is sent for it.
+/// A line of the file and the request for it.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub url: String,
@@ -30,7 +30,11 @@ fn lines(file: &Path) -> Result<Vec<String>, Refusal> {
     })
 }
 
-/// Every URL of the file; the first bad one ends it, an empty line being one.
+/// Reads all URLs of the file.
+///
+/// # Errors
+///
+/// The first malformed line, which may be an empty line.
 pub fn read(options: &Options) -> Result<Vec<Target>, Refusal> {
     let targets: Vec<Target> = lines(&options.urls)?
         .into_iter()
@@ -88,7 +92,7 @@ fn target(options: &Options, line: String) -> Result<Target, Refusal> {
     })
 }
 
-/// `-sip`: addresses to come from.
+/// Reads the source addresses of `-sip`.
 pub fn sources(file: &Path) -> Result<Vec<IpAddr>, Refusal> {
     lines(file)?
         .iter()

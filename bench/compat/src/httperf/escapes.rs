@@ -1,4 +1,5 @@
-//! The escapes of `--add-header`: `\n` ends a line of the head, `\r`, `\a`, `\\` and `\NNN` (octal) are what C says.
+//! The escapes of `--add-header`: `\n` ends a line of the head. `\r`, `\a`, `\\` and `\NNN` (octal)
+//! are as in C.
 
 pub fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() + 2);

@@ -1,9 +1,9 @@
-//! What a run measured, as httperf's report wants it. Plain data. Times in seconds.
+//! The results of a run for httperf's report, as plain data. Times are in seconds.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// Microseconds: an hour. What takes longer is counted as this in ranks; extremes and means stay exact.
+/// One hour in microseconds. A longer time counts as this in ranks. Extremes and means stay exact.
 const LONGEST: u64 = 3_600_000_000;
 
 /// Count, sum and spread of a quantity.
@@ -30,7 +30,7 @@ impl Series {
         self.squares += before * (value - self.mean);
     }
 
-    /// Of the sample; 0 with fewer than two.
+    /// The sample's standard deviation; 0 with fewer than two values.
     pub fn deviation(&self) -> f64 {
         match self.count {
             0 | 1 => 0.0,
@@ -39,11 +39,11 @@ impl Series {
     }
 }
 
-/// How long connections lived that brought at least one reply.
+/// Lifetimes of the connections with at least one reply.
 #[derive(Debug)]
 pub struct Lifetimes {
     pub series: Series,
-    /// Whole milliseconds, as httperf bins them and `-vv` shows them.
+    /// Counts by whole milliseconds, the bins of httperf that `-vv` prints.
     pub bins: BTreeMap<u64, u64>,
     microseconds: Histogram<u64>,
 }
@@ -71,7 +71,7 @@ impl Lifetimes {
         }
     }
 
-    /// httperf's: the middle of the millisecond in which the middle one lies.
+    /// httperf's median: the middle of the millisecond that holds the median.
     pub fn binned_median(&self) -> f64 {
         let mut seen = 0;
         for (bin, count) in &self.bins {
@@ -109,14 +109,14 @@ impl Errors {
     }
 }
 
-/// The lines a session workload adds.
+/// The additional lines of a session workload.
 #[derive(Debug, Default)]
 pub struct Sessions {
     pub rates: Series,
     pub connections: u64,
     pub lifetimes: Series,
     pub failtimes: Series,
-    /// Sessions by the number of replies they got.
+    /// Sessions by their number of replies.
     pub lengths: Vec<u64>,
 }
 
@@ -128,16 +128,16 @@ impl Sessions {
 
 #[derive(Debug)]
 pub struct Measured {
-    /// Most connects issued in one go.
+    /// The most connects issued without another event between them.
     pub longest_connect_burst: u64,
     pub connections: u64,
     pub requests: u64,
-    /// By the first digit of the status; none has the digit 0.
+    /// Replies by the first digit of the status. No status has the digit 0.
     pub replies: [u64; 6],
     pub duration: f64,
     pub most_connections: u64,
     pub lifetimes: Lifetimes,
-    /// Times of the connects that succeeded, TLS included.
+    /// Times of the successful connects, including TLS.
     pub connects: Series,
     pub responses: Series,
     pub transfers: Series,
@@ -145,7 +145,7 @@ pub struct Measured {
     pub head_bytes: u64,
     pub content_bytes: u64,
     pub footer_bytes: u64,
-    /// Replies a second, one value for each five seconds.
+    /// Replies per second, one value for each five seconds.
     pub reply_rates: Series,
     pub user_seconds: f64,
     pub system_seconds: f64,

@@ -1,7 +1,7 @@
-//! `httperf` 0.9.0: connections or sessions at a fixed rate, several calls on each.
+//! `httperf` 0.9.0: connections or sessions at a fixed rate, with several calls on each.
 //!
-//! `options` and `parse` read the command line, `workload` makes the engine's plan of it, `tally` listens,
-//! `report` prints. Here is the order in which httperf does it all.
+//! `options` and `parse` read the command line, `workload` turns it into the engine's plan, `tally`
+//! observes the engine, and `report` prints. This module holds the order of httperf's steps.
 
 mod escapes;
 mod measured;
@@ -25,7 +25,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use tally::Tally;
 
-/// Runs `httperf` with the arguments after its name; answers the exit status.
+/// Runs `httperf` with the arguments after its name. Returns the exit status.
 pub fn run(arguments: &[OsString], console: &Console) -> u8 {
     let status = match Options::parse(arguments) {
         Ok(options) => perform(&Arc::new(options), console),
@@ -57,10 +57,10 @@ fn perform(options: &Arc<Options>, console: &Console) -> u8 {
     }
 }
 
-/// What `select` can watch, which is httperf's limit and not ours.
+/// The most descriptors that `select` can watch. httperf has this limit, and this program does not.
 const SELECTABLE: u64 = 1024;
 
-/// Raises the limit of open files as far as the system lets us, as httperf does.
+/// Raises the limit of open files as far as the system permits, as httperf does.
 fn descriptors() -> u64 {
     use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -75,7 +75,7 @@ fn descriptors() -> u64 {
     now.unwrap_or(u64::MAX)
 }
 
-/// The plan, or what httperf says instead.
+/// The engine's plan, or httperf's message instead.
 fn prepare(options: &Options) -> Result<Plan, String> {
     let server = &options.server;
     let address = resolve::address(server)

@@ -1,5 +1,5 @@
-//! httperf's command line: `getopt_long`, so any unique prefix of a name will do, later options win,
-//! and words that are no options are passed over.
+//! httperf's command line, read like `getopt_long`: any unique prefix of a name is accepted, later
+//! options win, and other words are skipped.
 
 use super::parse::{self, ParseError};
 use super::table::{misuse, LETTERS, TABLE};
@@ -9,15 +9,15 @@ use crate::getopt::{long_options, Word};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-/// When connections (or sessions) begin. Times are seconds between two of them.
+/// When connections or sessions start. The numbers are intervals in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
-    /// Each when the one before has ended.
+    /// Each starts after the end of the last.
     Sequential,
     Every(f64),
     Uniform(f64, f64),
     Exponential(f64),
-    /// Pairs of a time between two and how long it lasts.
+    /// Pairs of an interval and the time during which it applies.
     Variable(Vec<(f64, f64)>),
 }
 
@@ -38,18 +38,18 @@ impl Print {
     }
 }
 
-/// What each arrival does.
+/// The kind of work of each arrival.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     Connections,
-    /// `--wsess` and `--wsesspage`: sessions, calls in each, think time in seconds.
+    /// `--wsess` and `--wsesspage`: sessions, calls per session, and think time in seconds.
     Sessions {
         sessions: u64,
         calls: u64,
         think: f64,
         pages: bool,
     },
-    /// `--wsesslog`: sessions, think time in seconds, file.
+    /// `--wsesslog`: sessions, think time in seconds, and file.
     Log {
         sessions: u64,
         think: f64,
@@ -63,16 +63,16 @@ impl Workload {
     }
 }
 
-/// Which URIs are asked for.
+/// The choice of URIs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Uris {
     One,
-    /// `--wlog`: NUL-separated in a file, from the start again or once.
+    /// `--wlog`: NUL-separated URIs of a file, used once or repeatedly.
     List {
         again: bool,
         file: String,
     },
-    /// `--wset`: so many files, with this share of the requests to a file not asked for before.
+    /// `--wset`: a number of files, and the share of requests to a file not requested before.
     Set {
         files: u64,
         miss_rate: f64,
@@ -86,7 +86,7 @@ pub struct Options {
     pub print_request: Option<Print>,
     pub hog: bool,
     pub close_with_reset: bool,
-    /// Seconds; 0 is none.
+    /// Seconds; 0 means no think time-out.
     pub think_timeout: f64,
     pub timeout: f64,
     pub client: (u64, u64),
@@ -114,11 +114,11 @@ pub struct Options {
     pub num_conns: u64,
     pub num_calls: u64,
     pub burst_length: u64,
-    /// Seconds after which the run ends whatever is left (httperf 0.9.1).
+    /// Seconds after which the run ends in any case (httperf 0.9.1).
     pub runtime: f64,
     pub bug_compatible: bool,
     pub notices: Vec<String>,
-    /// What `--version` prints before the run that follows it.
+    /// The output of `--version` before the run that follows it.
     pub preface: String,
 }
 
@@ -167,6 +167,10 @@ impl Default for Options {
 
 impl Options {
     /// Reads a command line without the program's name.
+    ///
+    /// # Errors
+    ///
+    /// The message and status with which httperf refuses the command line.
     pub fn parse(arguments: &[OsString]) -> Result<Options, Refusal> {
         let (own, words): (Vec<Word>, Vec<Word>) = arguments
             .iter()
@@ -300,7 +304,7 @@ impl Options {
         Ok(())
     }
 
-    /// Options without a meaning here: one line each.
+    /// Adds a notice for each option that has no meaning here.
     fn say_what_cannot_be_honoured(&mut self) {
         let mut say = |text: &str| self.notices.push(format!("httperf: {text}\n"));
         if self.hog {

@@ -1,13 +1,13 @@
-//! The arguments of httperf's options, and its words for those it cannot read.
+//! Reads the arguments of httperf's options, with httperf's messages for malformed ones.
 
 use super::options::{Arrival, Uris, Workload};
 use crate::number::{leading_integer, leading_number};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// `--help`: no error, but the end of parsing.
+    /// `--help`: not an error, but the end of parsing.
     Help,
-    /// What httperf says after its name.
+    /// httperf's message after its name.
     Wrong(String),
 }
 
@@ -15,7 +15,7 @@ fn wrong<T>(text: String) -> Result<T, ParseError> {
     Err(ParseError::Wrong(text))
 }
 
-/// A whole number and nothing else.
+/// Reads a whole number without further text.
 pub fn count(text: &str, what: &str) -> Result<u64, ParseError> {
     match leading_integer(text) {
         Some((value, "")) => Ok(value),
@@ -51,7 +51,7 @@ pub fn http_version(text: &str) -> Result<(u32, u32), ParseError> {
     parts.map_or_else(|| wrong(format!("illegal version number {text}")), Ok)
 }
 
-/// `I/N`
+/// Reads `I/N`.
 pub fn client(text: &str) -> Result<(u64, u64), ParseError> {
     let Some((id, rest)) = leading_integer(text) else {
         return wrong(format!("bad client id (rest: `{text}')"));
@@ -65,7 +65,7 @@ pub fn client(text: &str) -> Result<(u64, u64), ParseError> {
     }
 }
 
-/// Per second; none or less is one after the other.
+/// Reads a rate per second. Zero or less means one after the other.
 pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     let rate = seconds(text, "illegal request rate")?;
     Ok(match rate > 0.0 {
@@ -74,7 +74,7 @@ pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     })
 }
 
-/// `[d|u|e|v]T1[,T2...]`, seconds between two arrivals.
+/// Reads `[d|u|e|v]T1[,T2...]`: intervals in seconds.
 pub fn period(text: &str) -> Result<Arrival, ParseError> {
     let (kind, rest) = match text.chars().next() {
         Some(first) if !first.is_ascii_digit() => (first, &text[first.len_utf8()..]),
@@ -150,7 +150,7 @@ fn variable(mut text: &str) -> Result<Arrival, ParseError> {
     }
 }
 
-/// Walks comma-separated parameters, naming the one that is wrong as httperf names it.
+/// Reads comma-separated parameters. Errors name the parameter as httperf does.
 struct Parameters<'a> {
     option: &'static str,
     rest: &'a str,
@@ -211,7 +211,7 @@ impl<'a> Parameters<'a> {
 
 const NUMBER_OF_SESSIONS: &str = "bad number of sessions (1st param)";
 
-/// `N1,N2,X`
+/// Reads `N1,N2,X`.
 pub fn sessions(text: &str, pages: bool) -> Result<Workload, ParseError> {
     let (option, second) = match pages {
         true => (
@@ -231,7 +231,7 @@ pub fn sessions(text: &str, pages: bool) -> Result<Workload, ParseError> {
     Ok(workload)
 }
 
-/// `N,X,FILE`
+/// Reads `N,X,FILE`.
 pub fn session_log(text: &str) -> Result<Workload, ParseError> {
     let mut parameters = Parameters::of("wsesslog", text);
     let sessions = parameters.integer(NUMBER_OF_SESSIONS)?;
@@ -251,7 +251,7 @@ pub fn session_log(text: &str) -> Result<Workload, ParseError> {
     })
 }
 
-/// `N,X`, the second a share.
+/// Reads `N,X`. The second parameter is a share.
 pub fn working_set(text: &str) -> Result<Uris, ParseError> {
     let mut parameters = Parameters::of("wset", text);
     let files = parameters.integer("bad working set size (1st parameter)")?;

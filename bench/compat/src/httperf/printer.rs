@@ -1,11 +1,12 @@
-//! `--print-request` and `--print-reply`: each line of a head or body with the number of its call.
+//! `--print-request` and `--print-reply`: prints each line of a head or body with the number of its
+//! call.
 
 use super::options::{Options, Print};
 use crate::console::Console;
 use mehari_load::{Exchange, Sample};
 use std::collections::{HashMap, VecDeque};
 
-/// Calls are numbered as they are sent; replies of a connection come in the order of its calls.
+/// Numbers calls in sending order. The replies of a connection come in the order of its calls.
 pub struct Printer {
     console: Console,
     request: Option<Print>,
@@ -14,12 +15,12 @@ pub struct Printer {
     next: u64,
     /// The calls without a reply on each connection.
     waiting: HashMap<u64, VecDeque<u64>>,
-    /// What came of a body's line so far, by connection.
+    /// The start of an incomplete body line, by connection.
     unfinished: HashMap<u64, Vec<u8>>,
 }
 
 impl Printer {
-    /// `None` when nothing is to be printed.
+    /// A printer; `None` if the options ask for no printing.
     pub fn wanted(options: &Options, console: Console, requests: Vec<Vec<u8>>) -> Option<Printer> {
         (options.print_request.is_some() || options.print_reply.is_some()).then(|| Printer {
             console,
@@ -69,7 +70,7 @@ impl Printer {
         }
     }
 
-    /// Prints the whole lines there are; pieces end anywhere.
+    /// Prints the complete lines. A piece may end within a line.
     pub fn body(&mut self, exchange: &Exchange, piece: &[u8]) {
         if !self.reply.is_some_and(Print::body) {
             return;
@@ -106,7 +107,7 @@ impl Printer {
         }
     }
 
-    /// Each line with its prefix, its carriage return kept as httperf keeps it.
+    /// Prints each line with its prefix, and keeps its carriage return as httperf does.
     fn lines(&self, prefix: &str, id: u64, bytes: &[u8]) {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         if bytes.is_empty() {

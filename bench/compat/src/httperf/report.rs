@@ -1,10 +1,10 @@
-//! httperf's report: labels, order, digits and blank lines as it prints them.
+//! httperf's report with httperf's labels, order, digits and blank lines.
 
 use super::measured::{Measured, Series, Sessions};
 use super::options::Options;
 use std::fmt::Write;
 
-/// Everything after the run. A figure per second of a run of no duration is 0.
+/// The whole report after the run. A rate of a run without duration is 0.
 pub fn text(options: &Options, measured: &Measured) -> String {
     let mut page = format!(
         "Maximum connect burst length: {}\n",
@@ -34,7 +34,7 @@ fn ratio(of: f64, by: f64) -> f64 {
     }
 }
 
-/// httperf divides whole numbers of bytes.
+/// The mean size. httperf divides whole numbers of bytes.
 fn mean_size(options: &Options, bytes: u64, count: u64) -> f64 {
     match (count, options.bug_compatible) {
         (0, _) => 0.0,

@@ -1,4 +1,4 @@
-//! The requests of a plan as httperf writes them, and the sessions that call them.
+//! The requests of a plan in httperf's form, and the sessions that use them.
 
 use super::options::Options;
 use super::session_log::{LoggedCall, LoggedSession};
@@ -6,7 +6,7 @@ use mehari_load::{Burst, Endpoint, OnFailure, Request, Session};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The requests of the plan, each different one rendered once.
+/// The requests of the plan. Equal requests are rendered once.
 pub struct Requests<'o> {
     options: &'o Options,
     endpoint: Endpoint,
@@ -67,8 +67,9 @@ impl<'o> Requests<'o> {
     }
 }
 
-/// httperf's lines in its order, without the blank one. It writes no port into `Host`; without a host it
-/// writes a stray line end, and it leaves an added line unfinished that does not end in `\n`.
+/// httperf's header lines in its order, without the blank line. httperf writes no port into `Host`.
+/// Without a host it writes an additional line end. It does not complete an added line that does
+/// not end in `\n`.
 fn head(options: &Options, method: &str, call: &LoggedCall) -> Vec<u8> {
     let (major, minor) = options.http_version;
     let mut head = format!(

@@ -1,13 +1,14 @@
-//! `--wsesslog`'s file: sessions of bursts of requests.
+//! The file of `--wsesslog`: sessions of bursts of requests.
 //!
-//! `#` in the first column begins a comment, a blank line ends a session, a line that begins with a blank
-//! belongs to the burst of the one before. A line is a URI and `method=M`, `think=SECONDS`,
-//! `contents='...'` or `contents="..."`, whose escapes `\n`, `\r`, `\t` and line end are understood.
+//! `#` in the first column starts a comment. A blank line ends a session. A line that starts with a
+//! blank belongs to the burst of the previous line. A line is a URI and `method=M`,
+//! `think=SECONDS`, `contents='...'` or `contents="..."`, with the escapes `\n`, `\r`, `\t` and
+//! line end.
 
 /// One request of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LoggedCall {
-    /// `None`: that of `--method`, else GET.
+    /// `None`: the method of `--method`, otherwise GET.
     pub method: Option<&'static str>,
     pub uri: String,
     pub contents: Vec<u8>,
@@ -16,7 +17,7 @@ pub struct LoggedCall {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedBurst {
     pub calls: Vec<LoggedCall>,
-    /// Seconds after the burst.
+    /// Seconds of think time after the burst.
     pub think: f64,
 }
 
@@ -24,7 +25,11 @@ pub type LoggedSession = Vec<LoggedBurst>;
 
 const METHODS: &[&str] = &["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT", "TRACE"];
 
-/// Reads the file's text; an error is what httperf says after its name.
+/// Reads the file's text.
+///
+/// # Errors
+///
+/// httperf's message after its name.
 pub fn read(text: &str, file: &str, default_think: f64) -> Result<Vec<LoggedSession>, String> {
     let mut sessions: Vec<LoggedSession> = Vec::new();
     let mut between = true;
@@ -96,14 +101,14 @@ fn parameters(words: &mut Words, burst: &mut LoggedBurst, file: &str) -> Result<
     Ok(())
 }
 
-/// The words of a line; a quoted one may run on over the next lines.
+/// The words of a line. A quoted word may continue on the next lines.
 struct Words<'a, 'l> {
     rest: &'a str,
     lines: &'l mut std::str::Lines<'a>,
 }
 
 impl<'a> Words<'a, '_> {
-    /// Up to the next blank; `None` at the end of the line.
+    /// The text up to the next blank; `None` at the end of the line.
     fn plain(&mut self) -> Option<String> {
         let rest = self.rest.trim_start();
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -111,7 +116,7 @@ impl<'a> Words<'a, '_> {
         (end > 0).then(|| rest[..end].to_string())
     }
 
-    /// The name of the next `name=value`, or the whole word where there is no `=`.
+    /// The name of the next `name=value`; the whole word if it has no `=`.
     fn name(&mut self) -> Option<&'a str> {
         let rest = self.rest.trim_start();
         if rest.is_empty() {
@@ -123,7 +128,7 @@ impl<'a> Words<'a, '_> {
         Some(&rest[..name_end])
     }
 
-    /// A value with quotes and escapes; `None` when an escaped line end is the file's last.
+    /// A value with quotes and escapes; `None` if the file ends after an escaped line end.
     fn quoted(&mut self) -> Option<String> {
         let mut value = String::new();
         let mut quote = None;

@@ -1,4 +1,4 @@
-//! The names of httperf's options, and `getopt_long`'s words for those that are none.
+//! The names of httperf's options, and the messages of `getopt_long` for other names.
 
 use crate::getopt::{Long, LongError, Takes};
 
@@ -23,7 +23,8 @@ const fn perhaps(name: &'static str) -> Long {
     }
 }
 
-/// In httperf's order, which the "possibilities" of an ambiguous prefix show. `runtime` is of 0.9.1.
+/// The options in httperf's order, in which the message about an ambiguous prefix lists them.
+/// `runtime` is from 0.9.1.
 pub const TABLE: &[Long] = &[
     takes("add-header"),
     takes("burst-length"),
@@ -74,7 +75,7 @@ pub const LETTERS: &[(char, &str)] = &[
     ('V', "version"),
 ];
 
-/// The words of `getopt_long`.
+/// The message of `getopt_long`.
 pub fn misuse(error: LongError) -> String {
     match error {
         LongError::Unrecognized(name) => format!("unrecognized option '--{name}'"),

@@ -1,5 +1,5 @@
-//! What httperf makes of each event of the engine: its counters, the five-second samples, and the printed
-//! requests and replies.
+//! httperf's reactions to the engine's events: counters, five-second samples, and printed requests
+//! and replies.
 
 use super::measured::{Measured, Series};
 use super::options::Options;
@@ -11,7 +11,7 @@ use mehari_load::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// httperf samples rates each so many seconds.
+/// Seconds between httperf's samples of rates.
 const INTERVAL: f64 = 5.0;
 
 pub struct Tally {
@@ -20,9 +20,10 @@ pub struct Tally {
     printer: Option<Printer>,
     pub measured: Measured,
     open: u64,
-    /// Connects since anything else happened.
+    /// Connects since the last other event.
     burst: u64,
-    /// A broken connection fails each of its calls and is counted once.
+    /// The last failed connection. A broken connection fails each of its calls, but is counted
+    /// once.
     last_failed: Option<u64>,
     other_told: bool,
     replies: Sampled,
@@ -41,7 +42,7 @@ impl Sampled {
     }
 }
 
-/// What the counters take from a reply; times in nanoseconds.
+/// The values of a reply for the counters. Times are in nanoseconds.
 struct Reply {
     status: u16,
     response: u64,
@@ -52,7 +53,7 @@ struct Reply {
 }
 
 impl Tally {
-    /// `requests` are the bytes of each request of the plan, to be printed.
+    /// `requests` holds the bytes of each request of the plan, for printing.
     pub fn new(options: Arc<Options>, console: Console, requests: Vec<Vec<u8>>) -> Tally {
         let (id, clients) = options.client;
         let first = (id as f64 + 1.0) * INTERVAL / clients as f64;
@@ -104,7 +105,8 @@ impl Tally {
         measured.footer_bytes += reply.footer;
     }
 
-    /// A body that ends before its announced length is a whole reply to httperf.
+    /// Whether httperf takes the failure for a reply: it accepts a body that ends before its
+    /// announced length.
     fn is_reply_to_httperf(&self, failure: &Failure) -> bool {
         self.options.bug_compatible
             && failure.kind == FailureKind::ShortBody
@@ -121,7 +123,7 @@ impl Tally {
             (_, Some(libc::ECONNREFUSED)) => errors.refused += 1,
             (_, Some(libc::ENFILE)) => errors.table_full += 1,
             (FailureKind::NoDescriptor, _) => errors.no_descriptor += 1,
-            // httperf counts these with the others, under an error it does not expect.
+            // httperf counts these failures with the others, under an unexpected error.
             (FailureKind::NoPort, _) if !self.options.bug_compatible => errors.no_address += 1,
             (FailureKind::Reset | FailureKind::ShortBody, _) => errors.reset += 1,
             (_, code) => {

@@ -1,9 +1,9 @@
-//! What the sessions of a run are made of: which URI is asked for in which burst.
+//! The sessions of a run: the URIs of each burst.
 
 use super::options::{Options, Uris, Workload};
 use super::session_log::{self, LoggedBurst, LoggedCall, LoggedSession};
 
-/// The sessions to run, which take turns, and how many of them in all.
+/// The different sessions, which are used in turn, and the number of all sessions.
 pub type Templates = (Vec<LoggedSession>, u64);
 
 pub fn templates(options: &Options) -> Result<Templates, String> {
@@ -28,11 +28,11 @@ pub fn templates(options: &Options) -> Result<Templates, String> {
     }
 }
 
-/// Calls are laid out before the run; after so many different ones they begin again.
+/// The most calls laid out before the run. Longer runs repeat them.
 const MOST_CALLS: u64 = 1_000_000;
 
-/// Sessions of `calls` calls with URIs as the options choose them: as many different sessions as the
-/// choice has before it repeats.
+/// Sessions of `calls` calls with URIs as the options choose them. A single URI needs one session
+/// that repeats. Otherwise there are as many different sessions as [`MOST_CALLS`] permits.
 fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Templates, String> {
     if calls > MOST_CALLS {
         return Err(format!(
@@ -71,15 +71,16 @@ fn of_calls(options: &Options, count: u64, calls: u64, think: f64) -> Result<Tem
     Ok((templates, once))
 }
 
-/// Calls that go out together.
+/// Calls that are sent together.
 #[derive(Debug, PartialEq, Eq)]
 struct Part {
     calls: u64,
-    /// The user thinks after a burst, not after each part of it.
+    /// The think time follows a burst, not each part of a burst.
     ends_burst: bool,
 }
 
-/// `--burst-length` calls at a time, cut where `--max-piped-calls` allows fewer.
+/// The parts of a session: `--burst-length` calls each, divided further if `--max-piped-calls` is
+/// smaller.
 fn parts(options: &Options, calls: u64) -> Vec<Part> {
     let piped = match options.max_piped_calls {
         0 => u64::MAX,
@@ -106,7 +107,7 @@ fn listed(options: &Options) -> Result<u64, String> {
     Ok(uris(options, 0)?.len() as u64)
 }
 
-/// The URIs in the order they are asked for.
+/// The URIs in request order.
 fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
     match &options.uris {
         Uris::One => Ok(vec![options.uri.clone()]),
@@ -126,7 +127,8 @@ fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
     }
 }
 
-/// A file of its own at the rate of the misses, the last one again between them.
+/// The URIs of a working set: a new file at the rate of the misses, and the last file again between
+/// them.
 fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Vec<String> {
     let prefix = options.uri.trim_end_matches('/');
     let first = files * options.client.0 / options.client.1.max(1);
@@ -144,7 +146,7 @@ fn working_set(options: &Options, files: u64, miss_rate: f64, wanted: u64) -> Ve
         .collect()
 }
 
-/// `/0/1/2.html` is file 12 of the set: a digit a folder.
+/// The path of a file with one digit per folder: `/0/1/2.html` is file 12 of the set.
 fn set_path(number: u64, files: u64) -> String {
     let width = files.saturating_sub(1).to_string().len();
     let digits = format!("{number:0width$}");

@@ -1,12 +1,12 @@
-//! What httperf prints about itself, and the line that echoes its effective options.
+//! httperf's usage and version, and the line that repeats its effective options.
 
 use super::options::{Arrival, Options, Print, Uris, Workload};
 use crate::number::general;
 
-/// `--version`. httperf 0.9.0 goes on with its run after it, and so do we.
+/// The text of `--version`. httperf 0.9.0 then continues with its run, and so does this program.
 pub const VERSION: &str = "httperf: httperf-0.9.0 compiled without DEBUG without TIME_SYSCALLS.\n";
 
-/// `--help`, line for line.
+/// The text of `--help`, line for line.
 pub fn usage() -> String {
     let lines = [
         "Usage: httperf [-hdvV] [--add-header S] [--burst-length N] [--client N/N]",
@@ -25,7 +25,7 @@ pub fn usage() -> String {
     format!("{}\n", lines.join("\n\t"))
 }
 
-/// The first line of every run: the options as understood, in httperf's order.
+/// The first line of every run: the effective options in httperf's order.
 pub fn echo(options: &Options) -> String {
     let mut line = String::from("httperf");
     let mut say = |text: &str| {

@@ -1,6 +1,6 @@
-//! From httperf's options to a plan of the engine: requests, sessions of bursts, arrivals.
+//! Turns httperf's options into a plan of the engine: requests, sessions of bursts, arrivals.
 //!
-//! A connection with its calls is a session of the engine, whichever workload it stems from.
+//! A connection with its calls is a session of the engine in every workload.
 
 use super::options::{Arrival, Options};
 use super::requests::Requests;
@@ -10,10 +10,14 @@ use mehari_load::{Arrivals, Connection, Endpoint, Pick, Plan, Schedule, Session,
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Without `--timeout` httperf waits for ever; a day stands for that.
+/// Without `--timeout` httperf waits forever. One day stands for that.
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
-/// Builds the plan, or says what httperf would say after its name.
+/// The engine's plan.
+///
+/// # Errors
+///
+/// httperf's message after its name.
 pub fn plan(options: &Options, address: String) -> Result<Plan, String> {
     let (templates, count) = templates(options)?;
     let endpoint = Endpoint {
@@ -105,5 +109,5 @@ fn connection(options: &Options) -> Connection {
     }
 }
 
-/// httperf opens as many as there are descriptors for.
+/// httperf opens as many connections as there are descriptors.
 const MANY: usize = u32::MAX as usize;

@@ -1,4 +1,5 @@
-//! Command lines written as one string: blanks separate, single quotes hold together, `{name}` is filled in.
+//! Command lines as one string: blanks separate words, single quotes keep a word together, and
+//! `{name}` is replaced.
 
 pub struct Places<'a> {
     pub known: Vec<(&'a str, String)>,

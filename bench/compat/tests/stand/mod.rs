@@ -1,5 +1,5 @@
-//! What the tests of the compatible faces share: a server of known manners, the programs side by side,
-//! and a differ that looks at the shape of what they print.
+//! The fixture of the compatible tools' tests: a server of known behaviour, both programs, and a
+//! comparison of the shape of their output.
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod line;

@@ -1,5 +1,5 @@
-//! One of the old tools and ours beside it: the same words against the same server, compared by exit status,
-//! by the shape of both streams, and by the requests the server saw.
+//! An old tool and the compatible tool with equal arguments and the same server, compared by exit
+//! status, by the shape of both streams, and by the requests that the server saw.
 
 use super::line::Places;
 use super::programs::{link, mehari, original, run, run_until, Ran};
@@ -8,7 +8,7 @@ use super::shape;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A tool's name with a server, a folder, and the words that stand for their parts.
+/// A tool's name with a server, a folder, and the placeholders for their parts.
 pub struct Pair {
     pub name: &'static str,
     pub server: Server,
@@ -32,24 +32,24 @@ impl Pair {
         self.places.words(line)
     }
 
-    /// Ours, called by the tool's name.
+    /// Runs the compatible tool under the tool's name.
     pub fn ours(&self, line: &str) -> Ran {
         let program = link(self.folder.path(), self.name);
         run(&program, &self.words(line), self.folder.path())
     }
 
-    /// `None` where the original is not installed: the test counts as skipped.
+    /// Runs the original; `None` if the original is not installed, and the test counts as skipped.
     pub fn theirs(&self, line: &str) -> Option<Ran> {
         let program = original(self.name)?;
         Some(run(&program, &self.words(line), self.folder.path()))
     }
 
-    /// A file that one of them wrote.
+    /// A file that one of the tools wrote.
     pub fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(file)).unwrap()
     }
 
-    /// Compares all lines and fails with every difference found.
+    /// Compares all command lines and fails with every difference found.
     pub fn compare(&self, lines: &[&str]) {
         assert!(lines.len() >= 25, "{} sets are too few", lines.len());
         let wrong: Vec<String> = lines.iter().filter_map(|line| self.one(line)).collect();
@@ -58,7 +58,7 @@ impl Pair {
 
     fn one(&self, line: &str) -> Option<String> {
         self.server.forget();
-        // What makes the original crash it does not answer.
+        // A command line that crashes the original is not compared.
         let theirs = self.theirs(line).filter(|theirs| !theirs.crashed)?;
         let seen = self.server.different_requests();
         self.server.forget();
@@ -75,8 +75,9 @@ impl Pair {
         (!found.is_empty()).then(|| format!("{} {line}\n{found}", self.name))
     }
 
-    /// Compares what `counts` takes from the reports: not measured but known, and so the same to the digit.
-    /// `with` are the words ours gets beside.
+    /// Compares the values that `counts` takes from the reports. These values are known and not
+    /// measured, so that they are equal to the digit. `with` holds additional words for the
+    /// compatible tool.
     pub fn compare_counts(&self, with: &str, lines: &[&str], counts: impl Fn(&str) -> Vec<String>) {
         for line in lines {
             let Some(theirs) = self.theirs(line) else {
@@ -89,7 +90,7 @@ impl Pair {
         }
     }
 
-    /// The same by its name through a link and as a subcommand; answers what it printed.
+    /// Checks that the tool acts alike through a link and as a subcommand. Returns its output.
     pub fn answers_to_its_name(&self, line: &str) -> String {
         let named = self.ours(line);
         let words = [vec![self.name.to_string()], self.words(line)].concat();
@@ -100,7 +101,8 @@ impl Pair {
         named
     }
 
-    /// Both interrupted once the server saw more than `requests`; answers what ours came to.
+    /// Interrupts both tools once the server has seen more than `requests`. Returns the result of
+    /// the compatible tool.
     pub fn compare_interrupted(&self, line: &str, requests: usize) -> Ran {
         let interrupted = |program: &Path| {
             self.server.forget();

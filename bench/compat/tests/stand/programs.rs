@@ -1,4 +1,5 @@
-//! The programs under comparison: Debian's original, and our binary called by the original's name.
+//! The programs under comparison: Debian's original, and the mehari binary under the original's
+//! name.
 
 use mehari_harness::needs;
 use std::os::unix::process::ExitStatusExt;
@@ -7,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Longest a single run may take.
+/// The longest time of a run.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct Ran {
     pub status: Option<i32>,
-    /// It ended by a fault of its own (SIGSEGV), as ab 2.4.66 does with `-c 0`.
+    /// The program crashed by itself (SIGSEGV), as ab 2.4.66 does with `-c 0`.
     pub crashed: bool,
     pub out: Vec<u8>,
     pub err: Vec<u8>,
@@ -29,7 +30,7 @@ impl Ran {
     }
 }
 
-/// Where the original is; `None` where it is not installed: the test counts as skipped.
+/// The path of the original; `None` if it is not installed, and the test counts as skipped.
 pub fn original(name: &str) -> Option<PathBuf> {
     let package = match name {
         "ab" => "apache2-utils",
@@ -49,7 +50,7 @@ pub fn original(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Our binary of this build, built now if need be.
+/// The mehari binary of this build, built now if necessary.
 pub fn mehari() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
@@ -69,7 +70,7 @@ pub fn mehari() -> &'static Path {
     })
 }
 
-/// A link by which our binary goes under the original's name.
+/// A link with the original's name to the mehari binary.
 pub fn link(folder: &Path, name: &str) -> PathBuf {
     let link = folder.join(name);
     if !link.exists() {
@@ -78,8 +79,8 @@ pub fn link(folder: &Path, name: &str) -> PathBuf {
     link
 }
 
-/// Runs a program by its bare name (usage texts show how they were called), with 1024 descriptors at
-/// most, as most systems have it.
+/// Runs a program by its bare name, because usage texts print the name. The limit of 1024
+/// descriptors is that of most systems.
 pub fn run(program: &Path, words: &[String], folder: &Path) -> Ran {
     wait(start(program, words, folder), || false)
 }
@@ -103,7 +104,7 @@ fn start(program: &Path, words: &[String], folder: &Path) -> Child {
         .unwrap()
 }
 
-/// Runs a program and interrupts it, as Ctrl-C would, once `is_time` says so.
+/// Runs a program and interrupts it like Ctrl-C when `is_time` returns true.
 pub fn run_until(
     program: &Path,
     words: &[String],

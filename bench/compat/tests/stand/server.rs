@@ -29,7 +29,7 @@ use std::time::Duration;
 pub struct Server {
     pub port: u16,
     pub tls_port: u16,
-    /// Nobody listens here, nor ever will: it is taken.
+    /// A taken port on which no process ever listens.
     pub refused_port: u16,
     _taken: OwnedFd,
     state: Arc<State>,
@@ -67,7 +67,7 @@ impl Server {
         self.state.requests.lock().unwrap().clear();
     }
 
-    /// The requests seen, each different one once.
+    /// The different requests seen, each once.
     pub fn different_requests(&self) -> Vec<Vec<u8>> {
         let mut requests = self.state.requests.lock().unwrap().clone();
         requests.sort();
@@ -95,7 +95,7 @@ fn listen(
     port
 }
 
-/// What becomes of the connection.
+/// What happens to the connection.
 #[derive(PartialEq)]
 enum After {
     Keep,
@@ -129,9 +129,10 @@ fn serve_tls(mut stream: TcpStream, state: &State, configuration: Arc<rustls::Se
     let _ = connection.write_tls(&mut stream);
 }
 
-/// A certificate nobody has signed, made anew.
+/// A new self-signed certificate.
 fn certificate() -> Arc<rustls::ServerConfig> {
-    // One group of keys: where a client prefers another than ours, its report would have another line.
+    // A single key exchange group. A client that prefers another group would print another line in
+    // its report.
     let provider = rustls::crypto::CryptoProvider {
         kx_groups: vec![rustls::crypto::aws_lc_rs::kx_group::X25519],
         ..rustls::crypto::aws_lc_rs::default_provider()
@@ -148,7 +149,7 @@ fn certificate() -> Arc<rustls::ServerConfig> {
     Arc::new(builder.with_single_cert(chain, key).unwrap())
 }
 
-/// Answers requests until one ends the connection.
+/// Answers requests until a request ends the connection.
 fn answer_all(stream: &mut (impl Read + Write), state: &State) -> After {
     let mut waiting = Vec::new();
     loop {
@@ -163,7 +164,7 @@ fn answer_all(stream: &mut (impl Read + Write), state: &State) -> After {
     }
 }
 
-/// A whole request, head and body, as it came.
+/// A whole request, head and body, as received.
 fn next_request(stream: &mut impl Read, waiting: &mut Vec<u8>) -> Option<Vec<u8>> {
     loop {
         if let Some(head) = waiting.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -245,7 +246,7 @@ fn answer(stream: &mut impl Write, request: &[u8], state: &State) -> After {
     let written = stream.write_all(&bytes).and_then(|()| stream.flush());
     match (path, written) {
         ("/broken", _) => {
-            // The client is to read the first half before the reset takes it away.
+            // The client needs time to read the first half before the reset discards it.
             std::thread::sleep(Duration::from_millis(50));
             After::Reset
         }

@@ -1,7 +1,7 @@
-//! The shape of an output: its lines with every number masked and every run of blanks made one.
+//! The shape of an output: its lines with masked numbers and single blanks.
 //!
-//! Lines whose very presence depends on what was measured are left out: ab's doubts about its mean,
-//! and repetitions of progress lines and histogram rows.
+//! Lines that appear only for some measurements are left out: ab's doubts about its mean, and
+//! repeated progress lines and histogram rows.
 
 pub fn of(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -33,7 +33,7 @@ pub fn of(text: &str) -> Vec<String> {
     lines
 }
 
-/// `1.5e+06` and `12` become `#`.
+/// Replaces numbers such as `1.5e+06` and `12` by `#`.
 pub fn masked(line: &str) -> String {
     let mut shape = String::new();
     let bytes: Vec<char> = line.chars().collect();
@@ -74,7 +74,7 @@ fn after_number(text: &[char], mut at: usize) -> usize {
     at
 }
 
-/// The first line in which two shapes differ, with its neighbours; `None` when there is none.
+/// The first line in which two shapes differ, with its neighbours; `None` if they are equal.
 pub fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     let longest = theirs.len().max(ours.len());
     let at = (0..longest).find(|&at| theirs.get(at) != ours.get(at))?;
