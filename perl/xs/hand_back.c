@@ -61,6 +61,33 @@ static void add_place(pTHX_ SV *payload, mehari_rec *rec)
   add_part(payload, MEHARI_PASS_TARGET, text.at, text.length);
 }
 
+static void add_pair(SV *pairs, const mehari_entry *entry)
+{
+  dTHX;
+  sv_catpvn(pairs, entry->name, entry->name_length + 1);
+  sv_catpvn(pairs, entry->value, entry->value_length + 1);
+}
+
+/* What handlers have made of the request, for a program or a back end of the front's. Who the user is it is told by itself. */
+static void add_request(pTHX_ SV *payload, mehari_rec *rec)
+{
+  if (!rec->restated)
+    return;
+  const mehari_table *fields = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  SV *pairs = newSVpvs_flags("", SVs_TEMP);
+  for (int i = 0; i < fields->count; i++)
+    add_pair(pairs, &fields->entries[i]);
+  add_part(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
+  SvCUR_set(pairs, 0);
+  for (int i = 0; i < variables->count; i++) {
+    const mehari_entry *entry = &variables->entries[i];
+    if (!mehari_rec_came_with(&rec->came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
+      add_pair(pairs, entry);
+  }
+  if (SvCUR(pairs))
+    add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+}
+
 #define TEXT_TYPE "text/html; charset=iso-8859-1"
 
 /* Something runs after the answer that may look at it. */
@@ -148,6 +175,7 @@ void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
     if (text && *text != '/' && !memmem(text, length, "://", 3))
       add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
   } else {
+    add_request(aTHX_ payload, rec);
     add_place(aTHX_ payload, rec);
     add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
   }

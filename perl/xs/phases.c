@@ -167,6 +167,9 @@ bool mehari_rec_respond(pTHX_ mehari_rec *rec)
   U8 task = rec->job.frame->task;
   if (mehari_output_is_complete())
     return true;
+  /* A child of the rungs `fork` and `rewind` reads the frame in the mailbox. */
+  if (task != MEHARI_TASK_FORK && task != MEHARI_TASK_REWIND)
+    mehari_rec_restate(aTHX_ rec);
   mehari_filters_begin(aTHX_ rec);
   if (mehari_rec_is_perls(aTHX_ rec, task)) {
     run_handlers(aTHX_ rec);

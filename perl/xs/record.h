@@ -34,6 +34,8 @@ struct mehari_rec {
   SV *object; /* its `$r`; NULL: nobody asked */
   mehari_job job; /* the frame it came with; of the current one it is mehari_now */
   mehari_request *own_frame; /* made here, not the front's slot; NULL: none */
+  mehari_job came; /* where it is restated: as it came */
+  mehari_request *restated; /* the frame as handlers before the response have left the request; NULL: as it came */
   const mehari_settings *settings; /* NULL: nothing is configured for Perl here */
   mehari_job merged; /* of the location that `location_merge` put in force: who may come is what it says; its frame NULL: none */
   SV *texts[MEHARI_REC_TEXT_COUNT]; /* NULL: not asked for yet, or undef; use mehari_rec_text */
@@ -68,6 +70,11 @@ typedef struct {
 } mehari_question;
 /* What would answer that; like this request otherwise. NULL: nothing can be said. Free it, or give it to a record. */
 mehari_request *mehari_lookup(mehari_rec *like, const mehari_question *question);
+/* What handlers have made of its fields, variables, method and query is from here on its frame, for whatever answers it. */
+void mehari_rec_restate(pTHX_ mehari_rec *rec);
+void mehari_rec_forget_restated(mehari_rec *rec);
+/* Whether a variable of `subprocess_env` came with the request as it is. */
+bool mehari_rec_came_with(const mehari_job *job, mehari_text name, mehari_text value);
 void mehari_rec_adopt(pTHX_ mehari_rec *rec, mehari_request *frame); /* the record is from now on of this frame */
 mehari_rec *mehari_rec_new(pTHX_ mehari_request *frame); /* a further one */
 void mehari_rec_enter(mehari_rec *rec); /* it is the current one */

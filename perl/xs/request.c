@@ -240,6 +240,7 @@ static void clear(pTHX_ mehari_rec *rec)
   forget(aTHX_ &rec->user_told);
   Safefree((mehari_request *)rec->merged.frame);
   Zero(&rec->merged, 1, mehari_job);
+  mehari_rec_forget_restated(rec);
   Safefree(rec->own_frame);
   rec->own_frame = NULL;
   rec->changed = 0;

@@ -63,6 +63,7 @@ static int run_program(pTHX_ mehari_rec *sub)
 static int run_within(pTHX_ mehari_rec *sub)
 {
   U8 task = sub->job.frame->task;
+  mehari_rec_restate(aTHX_ sub);
   if (mehari_rec_is_perls(aTHX_ sub, task)) {
     mehari_rec_open_environment(aTHX_ sub);
     int status = mehari_run_phase(aTHX_ sub, MEHARI_PHASE_RESPONSE);

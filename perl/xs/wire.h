@@ -173,6 +173,8 @@ enum {
 #define MEHARI_PASS_TYPE 't'     /* its content type */
 #define MEHARI_PASS_DOCUMENT 'd' /* what ErrorDocument would say, for this request */
 #define MEHARI_PASS_TARGET 'u'   /* another path of this server answers */
+#define MEHARI_PASS_FIELDS 'h'   /* the fields of the request as handlers have left it, all: name, NUL, value, NUL ... */
+#define MEHARI_PASS_VARIABLES 'v' /* variables that handlers have set, likewise */
 #define MEHARI_PASS_LISTENS 'w'  /* the worker waits to hear what the answer was: a mehari_outcome in the answer's place */
 enum { MEHARI_TAP_PARSE = 0x8000 }; /* the header block comes through the pipe */
 enum {

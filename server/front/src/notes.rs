@@ -162,6 +162,18 @@ impl Notes {
         here.into_iter().chain(before).chain(name)
     }
 
+    /// Perl's handlers have changed the request: whatever answers it sees it as they left it.
+    pub fn restate(
+        &mut self,
+        fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+        variables: Vec<(Vec<u8>, Vec<u8>)>,
+    ) {
+        self.fields = fields.or(self.fields.take());
+        for (name, value) in variables {
+            self.set(&name, value);
+        }
+    }
+
     /// The request goes to another place: what the rules of the last one granted does not hold there.
     pub fn leave_place(&mut self) {
         self.earlier_user = self.user.take().or(self.earlier_user.take());

@@ -187,6 +187,10 @@ pub struct Passed {
     pub document: Option<Vec<u8>>,
     /// Path and query of what answers instead: an internal redirect.
     pub target: Option<Vec<u8>>,
+    /// The request's fields as handlers have left it; `None`: as they came.
+    pub fields: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    /// Variables that handlers have set (`subprocess_env`).
+    pub variables: Vec<(Vec<u8>, Vec<u8>)>,
     /// Its worker waits to hear what the answer was: [`crate::Exchange::tell`].
     pub listens: bool,
     pub user: Option<Box<Named>>,

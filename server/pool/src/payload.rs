@@ -3,6 +3,7 @@
 
 use crate::call::{Asker, Head, Named, Passed, Question};
 use crate::script_head::{check_field, number, shown, Malformed, ScriptHead};
+use mehari_http::token::is_token_byte;
 use mehari_wire::layout::record;
 
 /// No worker writes this: the one that did is replaced.
@@ -90,6 +91,11 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
                     Err(broken) => return Err(broken),
                 }
             }
+            record::PASS_FIELDS => match fields(part)? {
+                Ok(fields) => passed.fields = Some(fields),
+                Err(why) => refused = refused.or(Some(why)),
+            },
+            record::PASS_VARIABLES => passed.variables = pairs(part)?,
             record::PASS_FILE => passed.file = Some(part.to_vec()),
             record::PASS_TYPE => passed.media_type = Some(part.to_vec()),
             record::PASS_DOCUMENT => passed.document = Some(part.to_vec()),
@@ -99,6 +105,41 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
     }
     passed.listens = *listens;
     refused.map_or(Ok(passed), |why| Err(why.into()))
+}
+
+/// Name, NUL, value, NUL, and so on.
+fn pairs(mut part: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Broken> {
+    const WRONG: Broken = Broken("pairs that are none");
+    let mut pairs = Vec::new();
+    while !part.is_empty() {
+        let mut pieces = part.splitn(3, |byte| *byte == 0);
+        let (Some(name), Some(value), Some(rest)) = (pieces.next(), pieces.next(), pieces.next())
+        else {
+            return Err(WRONG);
+        };
+        pairs.push((name.to_vec(), value.to_vec()));
+        part = rest;
+    }
+    Ok(pairs)
+}
+
+type Fields = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Fields of a request, which a back end may be sent: nothing in them may split it.
+fn fields(part: &[u8]) -> Result<Result<Fields, Malformed>, Broken> {
+    let fields = pairs(part)?;
+    let is_sound = |(name, value): &(Vec<u8>, Vec<u8>)| {
+        let value = value.iter();
+        let is_held = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
+        !name.is_empty()
+            && name.iter().all(|byte| is_token_byte(*byte))
+            && value.copied().all(|byte| is_held(&byte))
+    };
+    let wrong = fields.iter().find(|field| !is_sound(field));
+    Ok(match wrong {
+        Some((name, _)) => Err(Malformed::Control(shown(name))),
+        None => Ok(fields),
+    })
 }
 
 fn is_text(byte: u8) -> bool {

@@ -262,6 +262,10 @@ pub mod record {
     /// The worker waits for the result of the answer: an [`Outcome`](super::Outcome) in the answer
     /// area.
     pub const PASS_LISTENS: u8 = b'w';
+    /// The fields of the request as handlers have left it, all: name, NUL, value, NUL ...
+    pub const PASS_FIELDS: u8 = b'h';
+    /// Variables that handlers have set, likewise.
+    pub const PASS_VARIABLES: u8 = b'v';
     /// Detail of `END`: the response is incomplete.
     pub const END_BROKEN: u16 = 1;
     /// Detail of `END`: the front does not wait for other processes that hold the tap.

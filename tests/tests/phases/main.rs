@@ -14,6 +14,7 @@ mod leading;
 mod order;
 mod outcome;
 mod psgi;
+mod said;
 mod server_life;
 mod streams;
 mod users;
