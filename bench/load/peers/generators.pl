@@ -1,12 +1,12 @@
 #!/usr/bin/perl
-# What a request costs each load generator: requests per second of its own processor time (user + system),
-# against nginx `return 200` on loopback with 32 connections, all generators interleaved in one run.
+# Measures each load generator's cost of a request: requests per second of its own processor time
+# (user + system) against nginx `return 200` on loopback, 32 connections, all interleaved.
 #
 #   bench/load/peers/generators.pl [--rounds 5] [--requests 300000] [--realtime] [--only NAME,...]
 #
-# Needs nginx, and takes wrk, ab, h2load, hey, oha from PATH where they are; MEHARI names our binary.
-# --realtime runs everything under SCHED_FIFO (root): on a machine with other work, that is the only way
-# to compare generators rather than their luck with the scheduler.
+# The script needs nginx, and uses those of wrk, ab, h2load, hey and oha that are in PATH. MEHARI
+# names the mehari binary. --realtime runs all programs under SCHED_FIFO (root). On a busy machine
+# the comparison otherwise depends on the scheduler.
 use strict;
 use warnings;
 use Getopt::Long;
@@ -66,7 +66,7 @@ for my $generator (@generators) {
         $ratio, join ' ', map { sprintf '%.0f', $_ } @{ $per_cpu{$name} };
 }
 
-# Runs one generator; answers requests, its processor seconds and its wall seconds.
+# Runs one generator. Returns the requests, its processor seconds and its wall seconds.
 sub measure {
     my ($command) = @_;
     my $seconds = 3;

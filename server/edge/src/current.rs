@@ -1,5 +1,5 @@
 //! The request of the running slice, and the state that all requests share.
-#![allow(unsafe_code)] // functions that Lua calls are given nothing but where to look
+#![allow(unsafe_code)] // functions that Lua calls get a raw pointer to the request
 
 use crate::refusal::Refusal;
 use crate::visit::{Source, Visit, World};

@@ -8,7 +8,7 @@
 //!
 //! A script is charged for reachable memory only: above the limit, the hook first collects garbage.
 //! LuaJIT's compiler is off, because compiled loops call no hooks.
-#![allow(unsafe_code)] // the hook and the allocator are C's; mlua has no yield from a hook of LuaJIT
+#![allow(unsafe_code)] // C interface of hook and allocator; mlua cannot yield from LuaJIT's hook
 
 use crate::native::NO_MEMORY;
 use crate::pace::{self, Pace, Tempo};

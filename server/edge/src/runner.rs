@@ -1,6 +1,6 @@
 //! A coroutine that runs one script in an environment of its own. The coroutine can run again after
 //! its end.
-#![allow(unsafe_code)] // coroutines that begin again are beyond mlua
+#![allow(unsafe_code)] // mlua cannot restart a coroutine
 
 use mlua::ffi::{self, lua_State};
 use mlua::{Error, Function, Lua, Result, Thread, Value};

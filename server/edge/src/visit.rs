@@ -100,8 +100,8 @@ pub struct Visit {
     /// The place of each attribute's text: start and end, plus one, so that 0 means no text.
     spans: [(u32, u32); COUNT],
     changed: u32,
-    /// A bit for each attribute that the visit has asked for. The flags below say so of fields and
-    /// body.
+    /// A bit for each attribute that is known or was asked for. The two flags below serve fields
+    /// and body.
     told: u32,
     knows_fields: bool,
     knows_body: bool,

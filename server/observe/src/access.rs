@@ -65,7 +65,7 @@ impl<'a> Entry<'a> {
 /// when a log asks for them ([`mehari_config::LogNeeds`]).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct More<'a> {
-    /// The address of the connection's other end. A trusted proxy's address differs from `remote`.
+    /// The address of the connection's other end. Behind a trusted proxy `remote` differs.
     pub peer: &'a [u8],
     pub peer_port: u16,
     pub server_addr: &'a [u8],
@@ -91,7 +91,7 @@ pub struct More<'a> {
     pub ends: Ending,
     pub bytes_in: u64,
     pub bytes_out: u64,
-    /// Microseconds from the start of the worker to the head of its response.
+    /// Microseconds from when the worker takes the request to the head of its response.
     pub backend_us: u64,
     /// What the response cache did; empty if the cache was bypassed.
     pub cache: &'a str,

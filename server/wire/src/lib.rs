@@ -3,7 +3,7 @@
 //!
 //! This crate is the front's end. `perl/xs/mailbox.c` and `perl/xs/zygote.c` are the other end. The
 //! front does not trust the other end: every length is checked before its use.
-#![allow(unsafe_code)] // shared memory: each block says why it is sound
+#![allow(unsafe_code)] // shared memory; each block has its SAFETY reason
 
 mod bell;
 mod control;

@@ -1,13 +1,13 @@
--- Functions of Lua's libraries that can take long over little: here they are counted, and can be interrupted.
--- Called by world.lua with the functions of the server.
+-- Library functions that can take long on small input. Their versions here are charged and can be
+-- interrupted. world.lua calls this chunk with the server's functions.
 
 local host = ...
 local error, select, tonumber, tostring, type = error, select, tonumber, tostring, type
 local concat = table.concat
 
--- Searching by patterns, in steps that are counted.
+-- Pattern searches, charged by their steps.
 local search, find_plain, charge = host.search, host.find_plain, host.charge
--- A text this long is looked through by Lua itself, which may begin anew at each byte.
+-- Lua's own search reads texts up to this length. It may start again at each byte.
 local SHORT = 256
 local plain_find, native_gsub, sub, byte = string.find, string.gsub, string.sub, string.byte
 local pack, unpack = table.pack, table.unpack
@@ -53,7 +53,7 @@ local function gmatch(text, pattern)
     return function() return next_of(search(text, pattern, at)) end
 end
 
--- What stands for `%1` and its like in a replacement.
+-- The replacement with the captures in place of `%1` and its like.
 local function expanded(by, whole, found)
     if not plain_find(by, "%", 1, true) then return by end
     return (native_gsub(by, "%%(.?)", function(name)
@@ -111,7 +111,7 @@ local function gsub(text, pattern, by, most)
     return concat(parts), count
 end
 
--- Sorting that can be interrupted, where the script says what comes first.
+-- A merge step of the interruptible sort. `less` is the script's comparison.
 local function merged(from, to, low, middle, high, less)
     local left, right = low, middle
     for at = low, high - 1 do
@@ -123,7 +123,7 @@ local function merged(from, to, low, middle, high, less)
     end
 end
 
--- Where nothing is called, as many are sorted at once.
+-- Lua's own sort handles up to this many values if it calls no comparison of the script.
 local FEW = 1000
 local native_sort, native_insert, native_remove = table.sort, table.insert, table.remove
 
@@ -152,7 +152,7 @@ local function sort(list, less)
     end
 end
 
--- What moves all that is behind it is counted as such.
+-- Inserting within a list moves the later entries and is charged for this.
 local function insert(list, ...)
     if select("#", ...) > 1 and type(list) == "table" then charge(#list / 16) end
     return native_insert(list, ...)

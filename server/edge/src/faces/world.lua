@@ -1,9 +1,9 @@
--- What scripts see, made once for all of them. `host` has the functions of the server, each of which is about the
--- request of the script that calls it. Given back is a function that makes of a script what runs it.
+-- The environment of all scripts. `host` holds the server's functions, which work on the request of
+-- the calling script. The chunk returns a function that turns a script into its runner.
+-- A script cannot change anything for the next script: libraries are read-only userdata, and each
+-- script has its own table of globals. Functions that call Lua code (coroutines here, sorting and
+-- replacing in library.lua) are written in Lua, so that they can be interrupted like the script.
 --
--- Nothing a script can reach may be changed by it for the next one: libraries are userdata that only answer, and the
--- globals it sets are in a table of its own. What runs other Lua code (coroutines; sorting and replacing, in library.lua)
--- is written in Lua, so that it can be interrupted like the script itself.
 
 local host, load_library = ...
 local error, getmetatable, next, pairs, rawequal, rawget, select, setfenv, getfenv, setmetatable, tostring, type =
@@ -14,11 +14,11 @@ local resume, yield, status, running = coroutine.resume, coroutine.yield, corout
 local create, concat, is_broken, charge = coroutine.create, table.concat, host.is_broken, host.charge
 local native_pcall, native_xpcall = pcall, xpcall
 local band, byte_code, constant_of = bit.band, jit_util.funcbc, jit_util.funck
--- To raise an error and to catch it takes as long as so many instructions. Where the stack is nearly full, no
--- instruction is counted but by this: there is no room for what counts, which raises an error itself.
+-- The cost of raising and catching an error in instructions. With a nearly full stack this is
+-- the only charge, because the hook that counts instructions has no room and raises an error.
 local FAILED = 100
 
--- A value that answers as `index` says and can be written as `newindex` does.
+-- A userdata that reads by `index` and writes by `newindex`.
 local function face(index, newindex, names)
     local value = newproxy(true)
     local meta = getmetatable(value)
@@ -38,7 +38,7 @@ local function face(index, newindex, names)
     return value
 end
 
--- A library that can be read only.
+-- A read-only library.
 local function sealed(members)
     return face(members, nil, function()
         local names = {}
@@ -47,7 +47,7 @@ local function sealed(members)
     end)
 end
 
--- The functions of a library that do no harm.
+-- The named functions of a library, which are harmless, and more members.
 local function chosen(library, names, more)
     local members = {}
     for name in names:gmatch("%S+") do members[name] = library[name] end
@@ -60,7 +60,7 @@ local function caught(ok, ...)
     return ok, ...
 end
 
--- A coroutine of the script's own that is interrupted interrupts the script.
+-- Interrupting a coroutine of the script also interrupts the script.
 local function passed(thread, ...)
     if is_broken() then
         yield()
@@ -127,7 +127,7 @@ local base = chosen(_G, "assert error getmetatable ipairs next pairs pcall raweq
 })
 
 if not host.is_fenced then
-    -- A process of the pool: all of Lua, globals that stay from one script to the next, and a page that is printed.
+    -- A process of the pool: all of Lua, lasting globals, and `print` writes to the page.
     base = _G
     base.print = function(...)
         local words = { ... }
@@ -176,7 +176,7 @@ local lighty_members = {
     r = request,
     c = sealed(tools),
     server = sealed({ plugin_stats = counters }),
-    -- The names of 1.4.13.
+    -- The names of lighttpd 1.4.13.
     request = request.req_header,
     env = request.req_attr,
     req_env = request.req_env,
@@ -187,7 +187,7 @@ local lighty_members = {
 local lighty_meta = { __index = lighty_members, __metatable = false }
 local env_meta = { __index = base, __metatable = false }
 
--- Whether a script could set a global or get hold of the table of them, by its byte code: there is no other way.
+-- Whether a script could set a global or get the table of globals. Only its byte code shows this.
 local REACHING = { _G = true, load = true, loadstring = true }
 local SETTING = band((byte_code(native_load("name = nil"), 2)), 0xff)
 
@@ -208,7 +208,7 @@ local function reaches_globals(code)
 end
 
 if host.is_fenced then
-    -- The state's own globals hold nothing any more, for code that was loaded where no script is running.
+    -- The state's own globals are emptied, for code that was loaded while no script runs.
     local globals = _G
     for name in native_pairs(globals) do globals[name] = nil end
     setmetatable(globals, {
@@ -221,10 +221,10 @@ if host.is_fenced then
 end
 
 local finish = host.finish
--- Names a script may leave behind; where there are more, a new environment costs less than clearing this one.
+-- The most names to clear after a script. With more names a new environment costs less.
 local LEFT = 64
 
--- Clears a table of all but what it was given with, and counts what is there of that; 0: there is too much.
+-- Removes all members but the given ones. Returns the number of given ones; 0 if too many remain.
 local function swept(list, given)
     local found, left = 0, 0
     for name, value in next, list do
@@ -239,16 +239,16 @@ local function swept(list, given)
     return found
 end
 
--- What runs a script in an environment of its own, once or, as that is cleared behind it, again and again. Here every
--- instruction is counted like the script's, and takes twice as long for it. `reaches`: whether the script reaches its globals; nil:
--- nobody has looked yet, and it is given back.
+-- Makes the runner of a script with its own environment, which is cleared after each run. Each
+-- instruction here is charged to the script, so that it costs twice. `reaches`: whether the script
+-- reaches its globals; nil before the first analysis. The function also returns this value.
 return function(script, reaches)
     local header = {}
     local lighty = setmetatable({ header = header }, lighty_meta)
     local env = setmetatable({ lighty = lighty }, env_meta)
     setfenv(script, env)
     if not host.is_fenced then
-        -- What a process's own globals have may be known to others.
+        -- Other scripts may hold the values of the process's lasting globals.
         return function()
             local result = script()
             return finish(result, rawget(lighty, "header"), rawget(lighty, "content"), nil)
