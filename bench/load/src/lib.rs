@@ -1,17 +1,20 @@
 //! The load generator: one driver for every mode, *schedule × stop rule × connection*.
 //!
-//! A command builds a [`Plan`], gives an [`Observer`] for each thread, and [`run`] carries the plan out:
+//! A command builds a [`Plan`] and makes an [`Observer`] for each thread. [`run`] carries the plan
+//! out:
 //!
 //! ```no_run
 //! use mehari_load::{run, Control, Moment, Plan, Recorder, Request, Schedule, Stop};
 //! let requests = vec![Request::get("http://127.0.0.1:8080/")?];
-//! let plan = Plan::new(requests, Schedule::Closed { connections: 32 }, Stop::after_requests(100_000));
+//! let schedule = Schedule::Closed { connections: 32 };
+//! let plan = Plan::new(requests, schedule, Stop::after_requests(100_000));
 //! let outcome = run(&plan, &Control::new(), |_thread| Recorder::new(Moment::NEVER))?;
 //! println!("{} answered in {:?}", outcome.totals().completed, outcome.elapsed);
 //! # Ok::<(), mehari_load::PlanError>(())
 //! ```
 //!
-//! The driver counts, times and classifies; what is kept and printed is the observer's and the command's.
+//! The driver counts, times and classifies. The observer decides what is kept, and the command what
+//! is printed.
 
 mod address;
 mod arrivals;

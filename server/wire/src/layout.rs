@@ -245,9 +245,9 @@ pub mod record {
     /// The user that a handler found out, sent before the answer. The payload is the authentication
     /// type (the detail is its length in bytes) and the name.
     pub const USER: u16 = 11;
-    /// How a script of the rung `rewind` runs, with tabs between: its file, the rung, the pages of its
-    /// picture, the hot pages, rewinds, looks, processes replaced, and why the last one was replaced
-    /// or why the rung is another.
+    /// A report on a script of the rung `rewind`. Tabs separate the fields: the file, the rung, the
+    /// pages of the picture, the hot pages, rewinds, looks, replaced processes, and the reason of
+    /// the last replacement or of another rung.
     pub const RUNG: u16 = 12;
     /// Header lines to send with the answer. Each part of `PASS` is a kind, a u32 length, and the
     /// bytes.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Seconds between the progress lines of `-verbose`.
 const PROGRESS: f64 = 60.0;
 
-/// Count and extremes of a time in milliseconds.
+/// Count, sum and extremes of a time in milliseconds.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Spread {
     pub count: u64,

@@ -34,8 +34,8 @@ pub fn install(
     host.set("finish", finish)
 }
 
-/// What the script returned, as lighttpd takes it: a text that is a number is one. What is no status is an error, so that
-/// a script that means to refuse a request never lets it pass.
+/// The number that the script returned. A text with a number counts as this number, as in lighttpd.
+/// Any other value is an error, so that a script that tries to refuse a request never lets it pass.
 fn status(returned: Item<'_>) -> std::result::Result<Option<i64>, Refusal> {
     let number = match returned.kind() {
         Kind::Nil => return Ok(None),
