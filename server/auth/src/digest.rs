@@ -13,6 +13,7 @@ pub use users::{Listed, Users};
 
 use md5::Md5;
 use mehari_config::DigestAlgorithm;
+use mehari_text::hex;
 use sha2::{Digest, Sha256};
 
 use crate::passwords::is_same;
@@ -110,17 +111,13 @@ fn response(algorithm: DigestAlgorithm, secret: &str, given: &Given, method: &[u
 /// The parts with colons between them, in hexadecimal.
 fn hashed(algorithm: DigestAlgorithm, parts: &[&[u8]]) -> String {
     fn of<D: Digest>(text: &[u8]) -> String {
-        hexadecimal(&D::digest(text))
+        hex::lower(&D::digest(text))
     }
     let text = parts.join(&b":"[..]);
     match algorithm {
         DigestAlgorithm::Md5 => of::<Md5>(&text),
         DigestAlgorithm::Sha256 => of::<Sha256>(&text),
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -74,10 +74,8 @@ pub enum Outcome {
 impl Default for Passwords {
     fn default() -> Passwords {
         let mut key = [0; 32];
-        let random = std::fs::File::open("/dev/urandom");
-        let filled = random.and_then(|mut random| std::io::Read::read_exact(&mut random, &mut key));
         // Without random bytes nothing is remembered: see `remember`.
-        if filled.is_err() {
+        if getrandom::fill(&mut key).is_err() {
             key = [0; 32];
         }
         Passwords {

@@ -18,26 +18,7 @@ pub fn from_query(query: &[u8]) -> Vec<OsString> {
 
 /// `None`: a `%` without two hexadecimal digits, or a NUL.
 fn decoded(word: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(word.len());
-    let mut rest = word.iter();
-    while let Some(&byte) = rest.next() {
-        let byte = match byte {
-            b'%' => {
-                let digits = [*rest.next()?, *rest.next()?];
-                (digit(digits[0])? * 16 + digit(digits[1])?) as u8
-            }
-            byte => byte,
-        };
-        if byte == 0 {
-            return None;
-        }
-        bytes.push(byte);
-    }
-    Some(bytes)
-}
-
-fn digit(byte: u8) -> Option<u32> {
-    char::from(byte).to_digit(16)
+    mehari_text::percent::decode(word).filter(|bytes| !bytes.contains(&0))
 }
 
 /// RFC 3875 section 7.2

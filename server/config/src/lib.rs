@@ -101,7 +101,7 @@ pub use rules::{
 pub use section::{SectionKind, SECTIONS};
 pub use site::*;
 pub use team::{Team, TeamMark, WorkerPolicy};
-pub use text::{escaped, unescaped, Facts, Function, Matched, Nothing, Piece, Text};
+pub use text::{Facts, Function, Matched, Nothing, Piece, Text};
 pub use tls::*;
 pub use traffic::*;
 pub use upstream::*;

@@ -74,19 +74,7 @@ impl std::fmt::Display for RedisServer {
 
 /// Percent codes resolved; `Some(None)`: nothing is there.
 fn decoded(text: &str) -> Option<Option<String>> {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        rest = more;
-        match first {
-            b'%' => {
-                let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                rest = &rest[2..];
-            }
-            other => bytes.push(*other),
-        }
-    }
+    let bytes = mehari_text::percent::decode(text.as_bytes())?;
     let text = String::from_utf8(bytes).ok()?;
     Some(Some(text).filter(|text| !text.is_empty()))
 }

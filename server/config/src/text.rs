@@ -5,6 +5,7 @@
 
 mod parse;
 
+use mehari_text::percent;
 use std::sync::Arc;
 
 pub(crate) use parse::variable;
@@ -85,43 +86,10 @@ impl Function {
         match self {
             Function::Lower => bytes.to_ascii_lowercase(),
             Function::Upper => bytes.to_ascii_uppercase(),
-            Function::Escape => escaped(bytes),
-            Function::Unescape => unescaped(bytes),
+            Function::Escape => percent::encode_path(bytes),
+            Function::Unescape => percent::decode_lenient(bytes),
         }
     }
-}
-
-/// Everything but unreserved bytes and slashes percent-encoded.
-pub fn escaped(bytes: &[u8]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(bytes.len());
-    for &byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-            encoded.push(byte);
-        } else {
-            encoded.extend_from_slice(format!("%{byte:02X}").as_bytes());
-        }
-    }
-    encoded
-}
-
-/// Percent signs decoded; one without two digits stays.
-pub fn unescaped(bytes: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let [first, others @ ..] = rest {
-        let digit = |at: usize| (*others.get(at)? as char).to_digit(16);
-        match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push((high * 16 + low) as u8);
-                rest = &others[2..];
-            }
-            _ => {
-                decoded.push(*first);
-                rest = others;
-            }
-        }
-    }
-    decoded
 }
 
 impl Text {

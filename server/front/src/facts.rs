@@ -260,13 +260,10 @@ fn push(into: &mut Vec<u8>, number: u64) {
 
 /// `TIME`, `TIME_YEAR` and so on, in UTC.
 fn time(name: &str, into: &mut Vec<u8>) {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let seconds = now.as_secs();
-    let days = (seconds / 86_400) as i64;
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let now = ::time::OffsetDateTime::now_utc();
+    let (year, month, day) = now.to_calendar_date();
+    let (hour, minute, second) = now.to_hms();
+    let month = u8::from(month);
     let text = match name {
         "TIME_YEAR" => format!("{year}"),
         "TIME_MON" => format!("{month:02}"),
@@ -274,33 +271,8 @@ fn time(name: &str, into: &mut Vec<u8>) {
         "TIME_HOUR" => format!("{hour:02}"),
         "TIME_MIN" => format!("{minute:02}"),
         "TIME_SEC" => format!("{second:02}"),
-        // 1 January 1970 was a Thursday.
-        "TIME_WDAY" => format!("{}", (days + 4).rem_euclid(7)),
+        "TIME_WDAY" => now.weekday().number_days_from_sunday().to_string(),
         _ => format!("{year}{month:02}{day:02}{hour:02}{minute:02}{second:02}"),
     };
     into.extend_from_slice(text.as_bytes());
-}
-
-/// Year, month and day of a number of days since 1970, by the count of days in 400 years.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn days_become_dates() {
-        assert_eq!(super::civil(0), (1970, 1, 1));
-        assert_eq!(super::civil(19_782), (2024, 2, 29));
-        assert_eq!(super::civil(20_088), (2024, 12, 31));
-    }
 }

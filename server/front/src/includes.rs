@@ -23,7 +23,8 @@ use crate::request::{path_of, Request};
 use crate::route::Route;
 use crate::shared::Shared;
 use bytes::Bytes;
-use mehari_config::{unescaped, ByMode, Settings};
+use mehari_config::{ByMode, Settings};
+use mehari_text::percent;
 use page::Page;
 use render::{Document, Render};
 use std::cell::{Cell, RefCell};
@@ -154,9 +155,15 @@ fn describe(
     variables.modified = Some(resource.modified());
     let name = route.file.rsplit(|byte| *byte == b'/').next();
     variables.set(b"DOCUMENT_NAME", name.unwrap_or_default())?;
-    variables.set(b"DOCUMENT_URI", &unescaped(path_of(request.resource)))?;
+    variables.set(
+        b"DOCUMENT_URI",
+        &percent::decode_lenient(path_of(request.resource)),
+    )?;
     variables.set(b"DOCUMENT_ARGS", request.query())?;
-    variables.set(b"QUERY_STRING_UNESCAPED", &unescaped(request.query()))?;
+    variables.set(
+        b"QUERY_STRING_UNESCAPED",
+        &percent::decode_lenient(request.query()),
+    )?;
     if !route.path_info.is_empty() {
         variables.set(b"DOCUMENT_PATH_INFO", &route.path_info)?;
     }

@@ -4,6 +4,7 @@
 
 use crate::problem::{bad, Problem};
 use mehari_config::EncodedSlashes;
+use mehari_text::percent;
 use std::borrow::Cow;
 
 /// A decoded path: begins with `/`, has no `.` or `..` segment, no NUL, no control byte.
@@ -116,9 +117,7 @@ fn percent_decode(raw: &[u8]) -> Result<(Vec<u8>, bool), Problem> {
     let mut rest = raw;
     while let Some(at) = memchr::memchr(b'%', rest) {
         decoded.extend_from_slice(&rest[..at]);
-        let digits = rest.get(at + 1..at + 3).ok_or(PROBLEM)?;
-        let digit = |byte: u8| (byte as char).to_digit(16).ok_or(PROBLEM);
-        let byte = (digit(digits[0])? * 16 + digit(digits[1])?) as u8;
+        let byte = percent::code(&rest[at..]).ok_or(PROBLEM)?;
         encoded_slash |= byte == b'/';
         decoded.push(byte);
         rest = &rest[at + 3..];

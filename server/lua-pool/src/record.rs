@@ -1,19 +1,12 @@
 //! FastCGI records on the responder's side (FastCGI 1.0 sections 3.3 to 5).
 
+use mehari_fastcgi::{Header, END_REQUEST, HEADER, STDERR, STDOUT};
 use std::io::{self, IoSlice, Read, Write};
 
 /// The longest content of a record in bytes.
 pub const LARGEST: usize = 65_535;
-const HEADER: usize = 8;
 /// Bytes gathered before they are sent.
 const GATHERED: usize = 64 * 1024;
-
-pub const BEGIN_REQUEST: u8 = 1;
-const END_REQUEST: u8 = 3;
-pub const PARAMS: u8 = 4;
-pub const STDIN: u8 = 5;
-const STDOUT: u8 = 6;
-const STDERR: u8 = 7;
 
 pub struct Record {
     pub kind: u8,
@@ -36,17 +29,13 @@ pub fn read(input: &mut impl Read) -> io::Result<Option<Record>> {
             count => known += count,
         }
     }
-    let [version, kind, number @ .., length_high, length_low, padding, _] = header;
-    if version != 1 {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let length = usize::from(u16::from_be_bytes([length_high, length_low]));
-    let mut content = vec![0; length + usize::from(padding)];
+    let header = mehari_fastcgi::header(header).ok_or(io::ErrorKind::InvalidData)?;
+    let mut content = vec![0; header.length + header.padding];
     input.read_exact(&mut content)?;
-    content.truncate(length);
+    content.truncate(header.length);
     Ok(Some(Record {
-        kind,
-        number: u16::from_be_bytes(number),
+        kind: header.kind,
+        number: header.id,
         content,
     }))
 }
@@ -95,9 +84,13 @@ impl<'a, W: Write> Writer<'a, W> {
     }
 
     fn header(&mut self, kind: u8, length: u16) {
-        let [number, length] = [self.number, length].map(u16::to_be_bytes);
-        let header = [1, kind, number[0], number[1], length[0], length[1], 0, 0];
-        self.gathered.extend_from_slice(&header);
+        let header = Header {
+            kind,
+            id: self.number,
+            length: usize::from(length),
+            padding: 0,
+        };
+        self.gathered.extend_from_slice(&header.bytes());
     }
 
     fn send(&mut self, behind: &[u8]) -> io::Result<()> {

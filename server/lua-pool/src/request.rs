@@ -2,6 +2,7 @@
 
 use crate::record::{self, Record};
 use mehari_edge::{Attribute, Stage, Visit};
+use mehari_fastcgi::{BEGIN_REQUEST, PARAMS, STDIN};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
@@ -30,16 +31,16 @@ pub fn receive(input: &mut impl Read) -> io::Result<Received> {
     let Some(begin) = record::read(input)? else {
         return Ok(Received::End);
     };
-    if begin.kind != record::BEGIN_REQUEST || begin.content.len() < 3 {
+    if begin.kind != BEGIN_REQUEST || begin.content.len() < 3 {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    let parameters = stream(input, &begin, record::PARAMS, PARAMETERS)?;
+    let parameters = stream(input, &begin, PARAMS, PARAMETERS)?;
     // The front has applied LimitRequestBody already.
-    let body = stream(input, &begin, record::STDIN, usize::MAX)?;
+    let body = stream(input, &begin, STDIN, usize::MAX)?;
     Ok(Received::Request(Request {
         number: begin.number,
         keeps_connection: begin.content[2] & 1 != 0,
-        variables: pairs(&parameters)?,
+        variables: mehari_fastcgi::pairs(&parameters).ok_or(io::ErrorKind::InvalidData)?,
         body,
     }))
 }
@@ -59,36 +60,6 @@ fn stream(input: &mut impl Read, begin: &Record, kind: u8, most: usize) -> io::R
         }
         whole.extend_from_slice(&record.content);
     }
-}
-
-/// Decodes name-value pairs (FastCGI 1.0 section 3.4).
-fn pairs(mut rest: &[u8]) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut pairs = Vec::new();
-    while !rest.is_empty() {
-        let name = length(&mut rest)?;
-        let value = length(&mut rest)?;
-        let name = take(&mut rest, name)?.to_vec();
-        let value = take(&mut rest, value)?.to_vec();
-        pairs.push((name, value));
-    }
-    Ok(pairs)
-}
-
-fn length(rest: &mut &[u8]) -> io::Result<usize> {
-    match rest.first() {
-        Some(short) if *short < 0x80 => take(rest, 1).map(|bytes| usize::from(bytes[0])),
-        _ => {
-            let bytes = take(rest, 4)?;
-            let length = u32::from_be_bytes([bytes[0] & 0x7f, bytes[1], bytes[2], bytes[3]]);
-            Ok(length as usize)
-        }
-    }
-}
-
-fn take<'a>(rest: &mut &'a [u8], count: usize) -> io::Result<&'a [u8]> {
-    let bytes = rest.get(..count).ok_or(io::ErrorKind::InvalidData)?;
-    *rest = &rest[count..];
-    Ok(bytes)
 }
 
 impl Request {

@@ -1,6 +1,7 @@
 //! Escapes foreign bytes so that they stay inside their field and on their line.
 
 use crate::bytes::{all, leading};
+use mehari_text::hex;
 
 /// Escapes as Apache's `ap_escape_logitem`: a backslash before `"` and `\`, C's names for the
 /// common controls, and `\xhh` for all other bytes outside printable ASCII.
@@ -59,7 +60,7 @@ pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
         }
         byte @ (0..=0x1f | 0x7f) => {
             into.extend_from_slice(b"\\u00");
-            hex(into, byte);
+            hex::push_lower(byte, into);
             1
         }
         byte => match character(rest) {
@@ -69,7 +70,7 @@ pub fn json_string(into: &mut Vec<u8>, bytes: &[u8]) {
             }
             None => {
                 into.extend_from_slice(b"\\\\x");
-                hex(into, byte);
+                hex::push_lower(byte, into);
                 1
             }
         },
@@ -182,17 +183,11 @@ fn control(into: &mut Vec<u8>, byte: u8) {
         0x0b => b'v',
         _ => {
             into.extend_from_slice(b"\\x");
-            hex(into, byte);
+            hex::push_lower(byte, into);
             return;
         }
     };
     into.extend_from_slice(&[b'\\', name]);
-}
-
-fn hex(into: &mut Vec<u8>, byte: u8) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    into.push(DIGITS[usize::from(byte >> 4)]);
-    into.push(DIGITS[usize::from(byte & 15)]);
 }
 
 /// The length of the well-formed multi-byte character at the start of `bytes`; `None` for C1

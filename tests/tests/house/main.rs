@@ -30,6 +30,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "mehari-front",
         &[
+            "mehari-text",
+            "mehari-fastcgi",
             "mehari-cgi",
             "mehari-net",
             "mehari-filewatch",
@@ -44,7 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-observe",
         ],
     ),
-    ("mehari-auth", &["mehari-config"]),
+    ("mehari-auth", &["mehari-text", "mehari-config"]),
     ("mehari-resolve", &[]),
     ("mehari-filewatch", &["mehari-config", "mehari-observe"]),
     (
@@ -53,10 +55,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "mehari-cgi",
-        &["mehari-net", "mehari-observe", "mehari-pool"],
+        &["mehari-text", "mehari-net", "mehari-observe", "mehari-pool"],
     ),
-    ("mehari-edge", &[]),
-    ("mehari-lua-pool", &["mehari-edge"]),
+    ("mehari-edge", &["mehari-text"]),
+    ("mehari-lua-pool", &["mehari-fastcgi", "mehari-edge"]),
     (
         "mehari-pool",
         &[
@@ -66,15 +68,20 @@ const ARROWS: &[(&str, &[&str])] = &[
             "mehari-observe",
         ],
     ),
-    ("mehari-http", &["mehari-config", "mehari-observe"]),
+    (
+        "mehari-http",
+        &["mehari-text", "mehari-config", "mehari-observe"],
+    ),
     ("mehari-upstream", &["mehari-config"]),
-    ("mehari-observe", &["mehari-config"]),
+    ("mehari-observe", &["mehari-text", "mehari-config"]),
     ("mehari-wire", &[]),
     ("mehari-cache", &["mehari-config"]),
-    ("mehari-config", &[]),
+    ("mehari-config", &["mehari-text"]),
     // The bench knows the server only by HTTP, /proc and its control socket.
     ("mehari-compat", &["mehari-load"]),
     ("mehari-load", &["mehari-record"]),
+    ("mehari-fastcgi", &[]),
+    ("mehari-text", &[]),
     ("mehari-record", &[]),
     ("mehari-harness", &[]),
     ("mehari-tests", &["mehari-harness"]),

@@ -5,10 +5,9 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::io::Read;
 use std::time::{Duration, Instant};
 
-use super::{field::Given, hexadecimal};
+use super::field::Given;
 
 /// Nonces whose counts are kept at most. When there are more, all of before are stale.
 const KEPT: usize = 16 * 1024;
@@ -59,8 +58,7 @@ struct Counts {
 impl Default for Nonces {
     fn default() -> Nonces {
         let mut secret = [0; 32];
-        let random = std::fs::File::open("/dev/urandom");
-        let filled = random.and_then(|mut random| random.read_exact(&mut secret));
+        let filled = getrandom::fill(&mut secret);
         Nonces {
             // Without random bytes every nonce is stale: nobody gets in.
             secret: filled.ok().map(|()| secret),
@@ -83,7 +81,7 @@ impl Nonces {
         nonce.extend_from_slice(&self.number.get().to_be_bytes());
         let mark = self.mark(&nonce, realm).unwrap_or_default();
         nonce.extend_from_slice(&mark);
-        hexadecimal(&nonce)
+        mehari_text::hex::lower(&nonce)
     }
 
     fn mark(&self, head: &[u8], realm: &str) -> Option<[u8; MARK]> {

@@ -4,6 +4,7 @@ use super::crypt;
 use base64::Engine;
 use md5::{Digest, Md5};
 use sha1::Sha1;
+use subtle::ConstantTimeEq;
 
 /// Checked for users who are not in the file: no password fits it.
 pub const NOBODY: &str = "$apr1$nobody..$.....................";
@@ -30,8 +31,7 @@ pub fn matches(known: &str, password: &[u8]) -> bool {
 
 /// Takes the same time wherever they differ.
 pub fn is_same(left: &[u8], right: &[u8]) -> bool {
-    let differing = left.iter().zip(right).fold(0, |all, (a, b)| all | (a ^ b));
-    left.len() == right.len() && differing == 0
+    left.ct_eq(right).into()
 }
 
 /// Apache's variant of the MD5 crypt: 1000 rounds.

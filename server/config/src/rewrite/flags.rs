@@ -107,7 +107,7 @@ impl Escape {
             match byte {
                 _ if !meant || byte.is_ascii_alphanumeric() || byte == b'_' => into.push(byte),
                 b' ' if !self.without_plus => into.push(b'+'),
-                _ => into.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+                _ => mehari_text::percent::push_lower(byte, into),
             }
         }
     }

@@ -4,6 +4,7 @@ use super::Current;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::Engine;
+use mehari_text::hex;
 use mlua::{Lua, Result, String as LuaString, Table};
 use std::rc::Rc;
 
@@ -32,32 +33,14 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     }
     host.set(
         "hexenc",
-        lua.create_function(|_, text: LuaString| Ok(hex(&text.as_bytes())))?,
+        // In capitals, as lighttpd has it.
+        lua.create_function(|_, text: LuaString| Ok(hex::upper(&text.as_bytes())))?,
     )?;
     host.set(
         "hexdec",
         lua.create_function(|lua, text: LuaString| {
-            let bytes = unhex(&text.as_bytes());
+            let bytes = hex::decode(&text.as_bytes());
             bytes.map(|bytes| lua.create_string(bytes)).transpose()
         })?,
     )
-}
-
-/// Upper-case hexadecimal digits, as in lighttpd.
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let pairs = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    pairs
-        .map(|digit| DIGITS[usize::from(digit)] as char)
-        .collect()
-}
-
-fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    let digit = |byte: u8| (byte as char).to_digit(16);
-    let pairs = text.chunks_exact(2);
-    let bytes = pairs.map(|pair| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8));
-    bytes.collect()
 }

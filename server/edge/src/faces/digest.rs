@@ -4,12 +4,12 @@ use super::refused;
 use crate::interpreter::Interpreter;
 use hmac::{Hmac, Mac};
 use md5::Md5;
+use mehari_text::hex;
 use mlua::{Lua, Result, String as LuaString, Table};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
-use std::fs::File;
-use std::io::Read;
 use std::rc::Rc;
+use subtle::ConstantTimeEq;
 
 const KNOWN: &str = "md5, sha1, sha224, sha256, sha384 or sha512";
 
@@ -25,7 +25,7 @@ pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result
         lua.create_function(move |_, (name, data): (LuaString, LuaString)| {
             let data = data.as_bytes();
             charged(data.len());
-            Ok(hex(
+            Ok(hex::upper(
                 &match name.to_string_lossy().to_ascii_lowercase().as_str() {
                     "md5" => Md5::digest(data).to_vec(),
                     "sha1" | "sha" => Sha1::digest(data).to_vec(),
@@ -54,7 +54,7 @@ pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result
                     "sha512" => tag::<Hmac<Sha512>>(&key, &data),
                     other => return Err(unknown(other)),
                 };
-                made.map(|bytes| hex(&bytes))
+                made.map(|bytes| hex::upper(&bytes))
                     .ok_or_else(|| refused("hmac cannot use this key"))
             },
         )?,
@@ -63,25 +63,24 @@ pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result
         "digest_eq",
         lua.create_function(|_, (one, other): (LuaString, LuaString)| {
             let (one, other) = (one.as_bytes(), other.as_bytes());
-            Ok(same(&one.to_ascii_lowercase(), &other.to_ascii_lowercase()))
+            let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
+            Ok(bool::from(one.ct_eq(&other)))
         })?,
     )?;
     host.set(
         "secret_eq",
         lua.create_function(move |_, (one, other): (LuaString, LuaString)| {
             charge(one.as_bytes().len() + other.as_bytes().len());
-            Ok(same(
-                &Sha256::digest(one.as_bytes()),
-                &Sha256::digest(other.as_bytes()),
-            ))
+            let [one, other] = [one, other].map(|text| Sha256::digest(text.as_bytes()));
+            Ok(bool::from(one.ct_eq(&other)))
         })?,
     )?;
     host.set(
         "rand",
         lua.create_function(|_, ()| {
             let mut bytes = [0; 4];
-            let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-            read.map_err(|error| refused(format!("no random bytes: {error}")))?;
+            let filled = getrandom::fill(&mut bytes);
+            filled.map_err(|error| refused(format!("no random bytes: {error}")))?;
             Ok(i64::from(u32::from_ne_bytes(bytes) >> 1))
         })?,
     )
@@ -94,14 +93,4 @@ fn unknown(name: &str) -> mlua::Error {
 fn tag<M: Mac + hmac::digest::KeyInit>(key: &[u8], data: &[u8]) -> Option<Vec<u8>> {
     let mac = <M as Mac>::new_from_slice(key).ok()?;
     Some(mac.chain_update(data).finalize().into_bytes().to_vec())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
-}
-
-/// Compares two texts in a time that does not depend on where they differ.
-fn same(one: &[u8], other: &[u8]) -> bool {
-    let pairs = one.iter().zip(other);
-    one.len() == other.len() && pairs.fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
 }

@@ -1,21 +1,32 @@
 //! Encodings of texts in URLs, in XML, in quoted strings, and in header fields.
 
 use super::Current;
+use mehari_text::percent::Kept;
+use mehari_text::{html, percent};
 use mlua::{Lua, Result, String as LuaString, Table};
 use std::fmt::Write;
 use std::rc::Rc;
+
+const LETTERS_AND_DIGITS: &Kept = &Kept::letters_digits_and(b"");
+const UNRESERVED: &Kept = &Kept::letters_digits_and(b"-._~");
 
 type Change = fn(&[u8]) -> Vec<u8>;
 
 pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     const CHANGES: &[(&str, Change)] = &[
-        ("urlenc", |text| percent(text, b"-._~")),
-        ("urldec", |text| unpercent(text, false)),
-        ("urlenc_query", |text| percent(text, b"-._~")),
-        ("urldec_query", |text| unpercent(text, true)),
+        ("urlenc", |text| percent::encode(text, UNRESERVED)),
+        ("urldec", percent::decode_lenient),
+        ("urlenc_query", |text| percent::encode(text, UNRESERVED)),
+        ("urldec_query", |text| {
+            percent::decode_lenient(&blanks(text))
+        }),
         ("urlenc_normalize", normalize),
         ("fspath_simplify", simplify),
-        ("xmlenc", xml),
+        ("xmlenc", |text| {
+            let mut escaped = Vec::with_capacity(text.len());
+            html::push(text, "&#x27;", &mut escaped);
+            escaped
+        }),
         ("quotedenc", quote),
         ("quoteddec", unquote),
         ("bsenc", |text| backslashed(text, false)),
@@ -63,38 +74,10 @@ pub fn install(lua: &Lua, host: &Table, _: &Rc<Current>) -> Result<()> {
     )
 }
 
-fn percent(text: &[u8], kept: &[u8]) -> Vec<u8> {
-    let mut encoded = String::with_capacity(text.len());
-    for &byte in text {
-        match byte.is_ascii_alphanumeric() || kept.contains(&byte) {
-            true => encoded.push(byte as char),
-            // Writing into a string cannot fail.
-            false => drop(write!(encoded, "%{byte:02X}")),
-        }
-    }
-    encoded.into_bytes()
-}
-
-fn unpercent(text: &[u8], plus_is_space: bool) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        let digits = text.get(at + 1..at + 3);
-        let value = digits.and_then(|digits| {
-            let digit = |byte: u8| (byte as char).to_digit(16);
-            Some((digit(digits[0])? * 16 + digit(digits[1])?) as u8)
-        });
-        match (byte, value) {
-            (b'%', Some(value)) => {
-                decoded.push(value);
-                at += 2;
-            }
-            (b'+', _) if plus_is_space => decoded.push(b' '),
-            _ => decoded.push(byte),
-        }
-        at += 1;
-    }
-    decoded
+/// In a query a `+` is a blank.
+fn blanks(query: &[u8]) -> Vec<u8> {
+    let blank = |&byte: &u8| if byte == b'+' { b' ' } else { byte };
+    query.iter().map(blank).collect()
 }
 
 /// Normalizes a path and its query: only necessary bytes stay encoded, with upper-case digits.
@@ -103,13 +86,13 @@ fn normalize(text: &[u8]) -> Vec<u8> {
         Some(at) => text.split_at(at),
         None => (text, &[][..]),
     };
-    let mut whole = percent(&unpercent(path, false), b"-._~/!$&'()*+,;=:@");
+    let mut whole = percent::encode_path(&percent::decode_lenient(path));
     if let Some((_, query)) = query.split_first() {
         whole.push(b'?');
         let mut at = 0;
         while let Some(&byte) = query.get(at) {
             let encoded = query.get(at..at + 3).filter(|_| byte == b'%');
-            let decoded = encoded.map(|three| unpercent(three, false));
+            let decoded = encoded.map(|three| percent::decode_lenient(three));
             match decoded.as_deref() {
                 Some([one]) if one.is_ascii_alphanumeric() || b"-._~".contains(one) => {
                     whole.push(*one);
@@ -122,7 +105,9 @@ fn normalize(text: &[u8]) -> Vec<u8> {
                 _ => {
                     match byte.is_ascii_graphic() && !b"\"<>#".contains(&byte) {
                         true => whole.push(byte),
-                        false => whole.extend_from_slice(&percent(&[byte], b"")),
+                        false => {
+                            whole.extend_from_slice(&percent::encode(&[byte], LETTERS_AND_DIGITS))
+                        }
                     }
                     at += 1;
                 }
@@ -153,21 +138,6 @@ fn simplify(path: &[u8]) -> Vec<u8> {
         simple.push(b'/');
     }
     simple
-}
-
-fn xml(text: &[u8]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            b'<' => encoded.extend_from_slice(b"&lt;"),
-            b'>' => encoded.extend_from_slice(b"&gt;"),
-            b'&' => encoded.extend_from_slice(b"&amp;"),
-            b'"' => encoded.extend_from_slice(b"&quot;"),
-            b'\'' => encoded.extend_from_slice(b"&#x27;"),
-            byte => encoded.push(*byte),
-        }
-    }
-    encoded
 }
 
 /// A quoted-string (RFC 9110 section 5.6.4).

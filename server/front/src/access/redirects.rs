@@ -4,9 +4,8 @@ use crate::answer::Answer;
 use crate::canonical;
 use crate::request::Request;
 use crate::rewrite::has_scheme;
-use mehari_config::{
-    escaped, Host, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text,
-};
+use mehari_config::{Host, Matched, Nothing, RedirectFrom, RedirectRule, Rest, Settings, Text};
+use mehari_text::percent;
 use std::sync::Arc;
 
 use super::Decision;
@@ -35,7 +34,7 @@ pub(super) fn first_met(
 /// Where a redirect rule leads.
 fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8> {
     let groups = match rest {
-        Rest::Behind(rest) => return [to.of(&Nothing), escaped(rest)].concat(),
+        Rest::Behind(rest) => return [to.of(&Nothing), percent::encode_path(rest)].concat(),
         Rest::Groups(groups) => groups,
     };
     let facts = Matched {
@@ -59,8 +58,8 @@ pub(super) fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
 
 fn escaped_but_query(target: &[u8]) -> Vec<u8> {
     match memchr::memchr(b'?', target) {
-        Some(at) => [&escaped(&target[..at]), &target[at..]].concat(),
-        None => escaped(target),
+        Some(at) => [&percent::encode_path(&target[..at]), &target[at..]].concat(),
+        None => percent::encode_path(target),
     }
 }
 

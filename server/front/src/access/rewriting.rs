@@ -8,7 +8,8 @@ use crate::request::Request;
 use crate::rewrite::{has_scheme, Rewritten, Run};
 use crate::route::Route;
 use crate::shared::Shared;
-use mehari_config::{escaped, Host, PassFrom, Proxied, Rewriting};
+use mehari_config::{Host, PassFrom, Proxied, Rewriting};
+use mehari_text::percent;
 use std::sync::Arc;
 
 use super::redirects::{absolute, joined, redirected};
@@ -73,7 +74,7 @@ pub(super) fn of_host(
     };
     remarks.get_or_insert_with(Default::default).destination = Some(destination);
     let resource = match new {
-        Some(new) => escaped(&new),
+        Some(new) => percent::encode_path(&new),
         None => request.path().to_vec(),
     };
     in_place(request, resource, &query)
@@ -233,7 +234,7 @@ impl AccessPhase<'_> {
                     return in_place(self.request, self.request.path().to_vec(), &query);
                 }
                 Some(Decision::Led(Lead {
-                    target: joined(&escaped(&new), &query),
+                    target: joined(&percent::encode_path(&new), &query),
                     in_place: false,
                 }))
             }

@@ -2,7 +2,7 @@
 //!
 //! One request a connection at a time, its id 1; `FCGI_KEEP_CONN` keeps the connection for the next.
 
-pub mod record;
+mod params;
 mod reply;
 pub mod request;
 

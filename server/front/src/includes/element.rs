@@ -3,7 +3,7 @@
 use super::render::{Document, Manner, Render, Wrong};
 use crate::path::resolved;
 use base64::Engine;
-use mehari_config::escaped;
+use mehari_text::{html, percent};
 use std::os::unix::ffi::OsStrExt;
 
 type Attributes = [(String, Vec<u8>)];
@@ -94,7 +94,7 @@ impl Render {
                     None => (value, &[][..]),
                 };
                 // What is written may be encoded already, or not.
-                let path = escaped(&mehari_config::unescaped(path));
+                let path = percent::encode_path(&percent::decode_lenient(path));
                 let path = match path.starts_with(b"/") {
                     true => path,
                     false => [folder_of(&document.path), &path].concat(),
@@ -111,7 +111,7 @@ impl Render {
                     true => Err(format!(
                         "expected a file in this folder or below, not `{shown}`"
                     )),
-                    false => Ok([&document.folder, &escaped(value)[..]].concat()),
+                    false => Ok([&document.folder, &percent::encode_path(value)[..]].concat()),
                 }
             }
             other => Err(format!("expected `virtual` or `file`, not `{other}`")),
@@ -256,9 +256,9 @@ fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), Wrong>
         "none" => into.extend_from_slice(value),
         "url" => {
             for &byte in value {
-                match byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
+                match percent::OF_PATHS.has(byte) {
                     true => into.push(byte),
-                    false => into.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+                    false => percent::push_lower(byte, into),
                 }
             }
         }
@@ -269,7 +269,7 @@ fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), Wrong>
                     byte if byte.is_ascii_alphanumeric() || b".-*_".contains(&byte) => {
                         into.push(byte)
                     }
-                    byte => into.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+                    byte => percent::push_lower(byte, into),
                 }
             }
         }
@@ -277,17 +277,7 @@ fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), Wrong>
             let engine = base64::engine::general_purpose::STANDARD;
             into.extend(engine.encode(value).bytes());
         }
-        "entity" => {
-            for &byte in value {
-                match byte {
-                    b'<' => into.extend_from_slice(b"&lt;"),
-                    b'>' => into.extend_from_slice(b"&gt;"),
-                    b'&' => into.extend_from_slice(b"&amp;"),
-                    b'"' => into.extend_from_slice(b"&quot;"),
-                    byte => into.push(byte),
-                }
-            }
-        }
+        "entity" => html::push(value, "'", into),
         other => {
             return Err(format!(
                 "expected none, entity, url, urlencoded or base64, not `{other}`"

@@ -12,7 +12,8 @@ use crate::log::Origin;
 use crate::owned_request::OwnedRequest;
 use crate::route::Route;
 use crate::shared::Shared;
-use mehari_config::{escaped, LogLevel, Settings};
+use mehari_config::{LogLevel, Settings};
+use mehari_text::percent;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
@@ -48,7 +49,7 @@ impl Document {
     pub fn of(path: &[u8], route: &Route) -> Document {
         let file = match route.script_name.is_empty() {
             true => path.to_vec(),
-            false => escaped(&route.script_name),
+            false => percent::encode_path(&route.script_name),
         };
         Document {
             path: path.to_vec(),

@@ -3,6 +3,7 @@
 use super::text;
 use crate::answer::Answer;
 use mehari_config::Site;
+use mehari_text::html;
 use std::fmt::Write;
 
 pub fn answer(site: &Site) -> Answer {
@@ -17,7 +18,7 @@ pub fn answer(site: &Site) -> Answer {
         ("Server Root", site.server_root.display().to_string()),
         ("Loaded Modules", modules.join(", ")),
     ] {
-        let _ = writeln!(page, "<dt>{name}</dt><dd>{}</dd>", escaped(&value));
+        let _ = writeln!(page, "<dt>{name}</dt><dd>{}</dd>", html::escape(&value));
     }
     page.push_str("</dl>\n<h2>Configuration</h2>\n<pre>");
     let mut last = "";
@@ -28,17 +29,11 @@ pub fn answer(site: &Site) -> Answer {
             continue;
         };
         if file != last {
-            let _ = writeln!(page, "\n<b>{}</b>", escaped(file));
+            let _ = writeln!(page, "\n<b>{}</b>", html::escape(file));
             last = file;
         }
-        let _ = writeln!(page, "{number:>5}  {}", escaped(text));
+        let _ = writeln!(page, "{number:>5}  {}", html::escape(text));
     }
     page.push_str("</pre></body></html>\n");
     text(200, "text/html; charset=utf-8", page)
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }

@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_pool::PoolStatus;
+use mehari_text::html;
 use std::fmt::Write;
 use std::time::SystemTime;
 
@@ -119,7 +120,11 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
          td,th{padding:0 1rem 0 0;text-align:left}</style></head>\n<body><h1>Server status</h1>\n<table>\n",
     );
     for (name, value) in figures {
-        let _ = writeln!(page, "<tr><th>{name}</th><td>{}</td></tr>", escaped(value));
+        let _ = writeln!(
+            page,
+            "<tr><th>{name}</th><td>{}</td></tr>",
+            html::escape(value)
+        );
     }
     page.push_str("</table>\n");
     let Some(pool) = pool else {
@@ -131,13 +136,9 @@ fn html(figures: &Figures, pool: Option<PoolStatus>) -> String {
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             worker.pid,
-            escaped(pool.host_of(worker)),
+            html::escape(pool.host_of(worker)),
             worker.state, worker.held, worker.running_ms, worker.served, worker.age_s
         );
     }
     page + "</table></body></html>\n"
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -2,7 +2,8 @@
 
 use crate::access::absolute;
 use crate::facts::RequestFacts;
-use mehari_config::{escaped, BackEndStart, Flags, Piece, Text};
+use mehari_config::{BackEndStart, Flags, Piece, Text};
+use mehari_text::percent;
 
 use super::target::{escape_target, has_scheme, with_query};
 use super::{Applied, Rewritten, Run};
@@ -37,7 +38,7 @@ impl Run<'_> {
         let path = target.get(start.length..).unwrap_or_default();
         let mut path = match flags.no_escape {
             true => path.to_vec(),
-            false => escaped(path),
+            false => percent::encode_path(path),
         };
         path.retain(|byte| *byte > b' ' && *byte != 0x7f);
         Rewritten::Proxy {

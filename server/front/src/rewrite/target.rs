@@ -1,6 +1,7 @@
 //! Targets of rules: with a scheme or without, with a query, escaped.
 
-use mehari_config::{escaped, Text};
+use mehari_config::Text;
+use mehari_text::percent;
 
 pub fn has_scheme(target: &[u8]) -> bool {
     let colon = memchr::memmem::find(target, b"://");
@@ -29,7 +30,7 @@ pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
         Some(at) => path.split_at(at),
         None => (path, &[][..]),
     };
-    [host, &escaped(path), fragment].concat()
+    [host, &percent::encode_path(path), fragment].concat()
 }
 
 /// Whether a rule has made a hidden name of what was sent, as `^/x(.*) /$1` does of `/x.htpasswd`: one that neither

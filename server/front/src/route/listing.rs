@@ -1,9 +1,9 @@
 //! The listing of a folder that has no index, where `Options Indexes` asks for one.
 
-use super::mapping::percent_encode;
 use crate::answer::{Answer, Content};
 use crate::path::Path;
 use crate::problem::Problem;
+use mehari_text::{html, percent};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
@@ -27,7 +27,7 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
             continue;
         };
         let mut name = name.as_bytes().to_vec();
-        let shown = Path::decode(&[b"/", &percent_encode(&name)[..]].concat());
+        let shown = Path::decode(&[b"/", &percent::encode_path(&name)[..]].concat());
         if !shown.is_ok_and(|path| !path.is_hidden()) {
             continue;
         }
@@ -37,7 +37,7 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
         entries.push((!found.is_dir(), name, found.len(), found.modified().ok()));
     }
     entries.sort();
-    let title = escape(path);
+    let title = html::escape(&String::from_utf8_lossy(path));
     let mut page = format!(
         "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>Index of {title}</title></head>\n\
          <body><h1>Index of {title}</h1>\n<table>\n"
@@ -46,7 +46,7 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
         page.push_str("<tr><td><a href=\"../\">Parent Directory</a></td><td></td><td></td></tr>\n");
     }
     for (is_file, name, size, modified) in entries {
-        let link = escape(&percent_encode(&name));
+        let link = html::escape(&String::from_utf8_lossy(&percent::encode_path(&name)));
         let size = if is_file {
             size.to_string()
         } else {
@@ -55,7 +55,7 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
         let modified = modified.map_or(String::new(), date);
         page.push_str(&format!(
             "<tr><td><a href=\"./{link}\">{}</a></td><td>{modified}</td><td>{size}</td></tr>\n",
-            escape(&name)
+            html::escape(&String::from_utf8_lossy(&name))
         ));
     }
     page.push_str("</table></body></html>\n");
@@ -67,20 +67,4 @@ pub fn listing(folder: &[u8], path: &[u8]) -> Result<Answer, Problem> {
 
 fn date(time: SystemTime) -> String {
     httpdate::fmt_http_date(time)
-}
-
-fn escape(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }

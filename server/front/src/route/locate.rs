@@ -6,7 +6,7 @@ mod without_file;
 use super::ground::{Ground, Survey};
 use super::htaccess::HtaccessTable;
 use super::links::may_follow;
-use super::mapping::{map, percent_encode, Mapping};
+use super::mapping::{map, Mapping};
 use super::{program, proxied, walk, ActedFor, Outcome, Route};
 use crate::handler::file::FileTarget;
 use crate::notes::Notes;
@@ -15,6 +15,7 @@ use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
+use mehari_text::percent;
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -320,7 +321,7 @@ impl<'s> Search<'s> {
         if let Some((name, program)) = program::action(&settings, &found.file) {
             // The program is told the path it acts for.
             let target = [program.as_bytes(), &path.merged].concat();
-            if let Ok(acting) = Path::decode(&percent_encode(&target)) {
+            if let Ok(acting) = Path::decode(&percent::encode_path(&target)) {
                 if !path.merged.starts_with(program.as_bytes()) {
                     self.indexes += 1;
                     self.action = Some(Box::new(ActedFor {
@@ -347,7 +348,7 @@ impl<'s> Search<'s> {
                 (Handler::File, Outcome::File(target))
             }
             Ok(handler @ Handler::Proxy(_)) => {
-                let target = percent_encode(&path.merged);
+                let target = percent::encode_path(&path.merged);
                 (handler, Outcome::Proxied(target))
             }
             Ok(handler) => (handler, Outcome::Program),

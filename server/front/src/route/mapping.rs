@@ -61,16 +61,3 @@ fn of_user(host: &Host, path: &str) -> Option<Vec<u8>> {
     }
     last.map(|folder| [folder.as_bytes(), rest.as_bytes()].concat())
 }
-
-/// For a Location field: everything but unreserved bytes and slashes is encoded.
-pub fn percent_encode(path: &[u8]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(path.len() + 1);
-    for &byte in path {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-            encoded.push(byte);
-        } else {
-            encoded.extend_from_slice(format!("%{byte:02X}").as_bytes());
-        }
-    }
-    encoded
-}

@@ -1,9 +1,10 @@
 //! Routes that lead to back ends: `ProxyPass`, and sections whose handler is one.
 
-use super::mapping::{percent_encode, Mapping};
+use super::mapping::Mapping;
 use super::{Outcome, Route};
 use crate::path::{undotted, Path};
 use mehari_config::{EncodedSlashes, Handler, Host, PassFrom, Proxied, Settings, Site, Speech};
+use mehari_text::percent;
 use std::sync::Arc;
 
 /// What `ProxyPass` outside of sections says of a path. `None`: nothing, or that it is excepted.
@@ -53,13 +54,15 @@ pub fn route(
 /// The path in its canonical form, as a back end's rules may be written for it.
 fn encoded(proxied: &Proxied, path: &Path) -> Option<Vec<u8>> {
     let to = match &proxied.to {
-        None => return Some(percent_encode(&path.merged)),
+        None => return Some(percent::encode_path(&path.merged)),
         Some(to) => to,
     };
     let rest = proxied.path(&path.merged)?;
     match (&proxied.from, rest.strip_prefix(to.as_bytes())) {
-        (PassFrom::Prefix(_), Some(rest)) => Some([to.as_bytes(), &percent_encode(rest)].concat()),
-        _ => Some(percent_encode(&rest)),
+        (PassFrom::Prefix(_), Some(rest)) => {
+            Some([to.as_bytes(), &percent::encode_path(rest)].concat())
+        }
+        _ => Some(percent::encode_path(&rest)),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Languages and qualities are not negotiated: of several files the first by name answers.
 
-use super::mapping::percent_encode;
 use crate::path::Path;
+use mehari_text::percent;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -34,7 +34,7 @@ pub fn choose(folder: &[u8], path: &Path, rest: &[u8]) -> Option<Path> {
     let start = &path.merged[..path.merged.len() - rest.len()];
     let candidates = fitting.into_iter().filter_map(|known| {
         let whole = [start, &known, behind].concat();
-        let path = Path::decode(&percent_encode(&whole)).ok()?;
+        let path = Path::decode(&percent::encode_path(&whole)).ok()?;
         (!path.is_hidden()).then_some(path)
     });
     candidates.into_iter().next()

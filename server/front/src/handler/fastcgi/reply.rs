@@ -1,11 +1,11 @@
 //! The answer of a FastCGI program: its output and its errors, mixed, in records.
 
-use super::record::{self, Header, HEADER};
 use crate::handler::proxy::{Asked, Step};
 use crate::handler::Said;
 use crate::spare::Buffer;
 use crate::status::has_no_body;
 use mehari_config::LogLevel;
+use mehari_fastcgi::{self as record, Header, HEADER};
 use mehari_pool::script_head::{self, Form};
 use mehari_upstream::{Fault, Input};
 

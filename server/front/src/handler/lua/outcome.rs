@@ -2,8 +2,8 @@
 
 use crate::access::Remarks;
 use crate::request::path_of;
-use mehari_config::escaped;
 use mehari_edge::{Attribute, Stage, Visit};
+use mehari_text::percent;
 
 /// Where a script led a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn target(visit: &Visit) -> Option<Vec<u8>> {
         return None;
     }
     let mut target = match (path, raw) {
-        (Some(path), _) => escaped(path),
+        (Some(path), _) => percent::encode_path(path),
         (None, Some(raw)) => path_of(raw).to_vec(),
         (None, None) => visit.attribute(Attribute::UriPathRaw)?.to_vec(),
     };

@@ -2,10 +2,10 @@
 //! be sent again to another member.
 
 use super::opening::Opening;
-use crate::handler::fastcgi::record;
 use crate::page_cache::read_resident;
 use crate::spare::Buffer;
 use mehari_config::BackEnd;
+use mehari_fastcgi as record;
 use mehari_pool::Body;
 use mehari_upstream::{Connection, Fault};
 use std::fs::File;

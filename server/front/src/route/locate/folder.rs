@@ -3,10 +3,11 @@
 use super::{Search, INDEXES, NOT_FOUND};
 use crate::path::Path;
 use crate::problem::Problem;
-use crate::route::mapping::{map, percent_encode};
+use crate::route::mapping::map;
 use crate::route::walk::{self, Found};
 use crate::route::{views, Outcome, Route};
 use mehari_config::{Handler, Settings};
+use mehari_text::percent;
 use rustix::fs::Stat;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ impl Search<'_> {
             return self.without_file(settings, path, mapped);
         }
         if !path.merged.ends_with(b"/") && settings.directory_slash {
-            let mut location = percent_encode(&path.merged);
+            let mut location = percent::encode_path(&path.merged);
             location.push(b'/');
             return Ok(Route {
                 file: found.file,
@@ -92,7 +93,7 @@ impl Search<'_> {
     ) -> Result<Route, Problem> {
         self.indexes += 1;
         if let (Some(fallback), true) = (&settings.fallback, self.indexes <= INDEXES) {
-            if let Ok(candidate) = Path::decode(&percent_encode(fallback.as_bytes())) {
+            if let Ok(candidate) = Path::decode(&percent::encode_path(fallback.as_bytes())) {
                 if candidate.merged != path.merged && self.index_exists(&candidate) {
                     return self.lead(&settings, candidate);
                 }
@@ -106,8 +107,8 @@ impl Search<'_> {
 fn index_path(folder: &Path, index: &str) -> Option<Path> {
     let mut raw = match index.starts_with('/') {
         true => Vec::new(),
-        false => percent_encode(&folder.merged),
+        false => percent::encode_path(&folder.merged),
     };
-    raw.extend_from_slice(&percent_encode(index.as_bytes()));
+    raw.extend_from_slice(&percent::encode_path(index.as_bytes()));
     Path::decode(&raw).ok()
 }

@@ -1,0 +1,12 @@
+//! The syntax of FastCGI 1.0: records, and the pairs of names and values in them. No I/O.
+//!
+//! The front speaks to responders with it, and the Lua pool answers as one.
+
+mod pair;
+mod record;
+
+pub use pair::{pairs, push_pair};
+pub use record::{
+    header, push, push_begin, push_end, push_header, push_stream, Header, BEGIN_REQUEST,
+    END_REQUEST, HEADER, LARGEST, PARAMS, REQUEST, STDERR, STDIN, STDOUT,
+};

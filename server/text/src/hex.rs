@@ -1,0 +1,79 @@
+//! Bytes as pairs of hexadecimal digits.
+
+const LOWER: &[u8; 16] = b"0123456789abcdef";
+const UPPER: &[u8; 16] = b"0123456789ABCDEF";
+
+/// `bytes` in lower-case digits.
+pub fn lower(bytes: &[u8]) -> String {
+    digits(bytes, LOWER)
+}
+
+/// `bytes` in upper-case digits.
+pub fn upper(bytes: &[u8]) -> String {
+    digits(bytes, UPPER)
+}
+
+fn digits(bytes: &[u8], digits: &[u8; 16]) -> String {
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    halves
+        .map(|half| char::from(digits[usize::from(half)]))
+        .collect()
+}
+
+/// Appends the two lower-case digits of `byte`.
+#[inline]
+pub fn push_lower(byte: u8, into: &mut Vec<u8>) {
+    push(byte, LOWER, into);
+}
+
+/// Appends the two upper-case digits of `byte`.
+#[inline]
+pub fn push_upper(byte: u8, into: &mut Vec<u8>) {
+    push(byte, UPPER, into);
+}
+
+#[inline]
+fn push(byte: u8, digits: &[u8; 16], into: &mut Vec<u8>) {
+    into.push(digits[usize::from(byte >> 4)]);
+    into.push(digits[usize::from(byte & 15)]);
+}
+
+/// The byte that two digits of either case stand for. `None`: they are no digits.
+#[inline]
+pub fn byte(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
+}
+
+/// The bytes of a text of digits. `None`: a digit too few, or something else than digits.
+pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    let pairs = text.chunks_exact(2);
+    pairs.map(|pair| byte(pair[0], pair[1])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for text in [lower(&bytes), upper(&bytes)] {
+            assert_eq!(decode(text.as_bytes()).as_deref(), Some(&bytes[..]));
+        }
+        assert_eq!(
+            (lower(b"\xa0k"), upper(b"\xa0k")),
+            ("a06b".into(), "A06B".into())
+        );
+    }
+
+    #[test]
+    fn what_is_no_pair_of_digits_is_refused() {
+        for text in ["0", "0g", "g0", "+1", "1 ", "0x"] {
+            assert_eq!(decode(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Percent-encoding (RFC 3986 section 2.1): `%` and two hexadecimal digits in the place of a byte.
+
+use crate::hex;
+
+/// The bytes that stay as they are.
+pub struct Kept([bool; 256]);
+
+/// Letters, digits, and what else a path may have: `/`, unreserved marks, sub-delimiters, `:` and `@`.
+pub const OF_PATHS: &Kept = &Kept::letters_digits_and(b"/-._~!$&'()*+,;=:@");
+
+impl Kept {
+    pub const fn letters_digits_and(marks: &[u8]) -> Kept {
+        let mut kept = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            kept[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let mut at = 0;
+        while at < marks.len() {
+            kept[marks[at] as usize] = true;
+            at += 1;
+        }
+        Kept(kept)
+    }
+
+    pub const fn has(&self, byte: u8) -> bool {
+        self.0[byte as usize]
+    }
+}
+
+/// `bytes` with all but the kept ones encoded, in upper-case digits, as RFC 3986 has them.
+pub fn encode(bytes: &[u8], kept: &Kept) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        if kept.has(byte) {
+            encoded.push(byte);
+        } else {
+            encoded.push(b'%');
+            hex::push_upper(byte, &mut encoded);
+        }
+    }
+    encoded
+}
+
+/// `path` encoded as far as a path needs it.
+pub fn encode_path(path: &[u8]) -> Vec<u8> {
+    encode(path, OF_PATHS)
+}
+
+/// Appends the code of one byte in lower-case digits, as Apache's modules write it.
+pub fn push_lower(byte: u8, into: &mut Vec<u8>) {
+    into.push(b'%');
+    hex::push_lower(byte, into);
+}
+
+/// `text` decoded; a `%` without two digits behind it stays.
+pub fn decode_lenient(text: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, others)) = rest.split_first() {
+        match code(rest) {
+            Some(byte) => {
+                decoded.push(byte);
+                rest = &rest[3..];
+            }
+            None => {
+                decoded.push(first);
+                rest = others;
+            }
+        }
+    }
+    decoded
+}
+
+/// `text` decoded. `None`: a `%` is without two digits behind it.
+pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, others)) = rest.split_first() {
+        if first == b'%' {
+            decoded.push(code(rest)?);
+            rest = &rest[3..];
+        } else {
+            decoded.push(first);
+            rest = others;
+        }
+    }
+    Some(decoded)
+}
+
+/// The byte of the code that `text` begins with. `None`: it begins with no code.
+#[inline]
+pub fn code(text: &[u8]) -> Option<u8> {
+    match text {
+        [b'%', high, low, ..] => hex::byte(*high, *low),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let encoded = encode(&bytes, OF_PATHS);
+        assert!(encoded
+            .iter()
+            .all(|&byte| byte == b'%' || OF_PATHS.has(byte)));
+        assert_eq!(decode(&encoded).as_deref(), Some(&bytes[..]));
+        assert_eq!(decode_lenient(&encoded), bytes);
+    }
+
+    #[test]
+    fn a_broken_code_is_refused_or_stays() {
+        for text in ["%", "a%2", "%zz", "%%41", "%+1"] {
+            assert_eq!(decode(text.as_bytes()), None, "{text}");
+        }
+        for (text, decoded) in [
+            ("%", "%"),
+            ("a%2", "a%2"),
+            ("%%41", "%A"),
+            ("%zz%20", "%zz "),
+        ] {
+            assert_eq!(
+                decode_lenient(text.as_bytes()),
+                decoded.as_bytes(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn digits_are_upper_case_but_where_asked() {
+        assert_eq!(encode(b"a/\xe4 b", OF_PATHS), b"a/%E4%20b");
+        let mut text = Vec::new();
+        push_lower(0xe4, &mut text);
+        assert_eq!(text, b"%e4");
+    }
+}
