@@ -2,10 +2,11 @@
 //! mailbox, then the queue.
 //! What is submitted and not begun is taken back as soon as its worker is slow or another is idle.
 
+use crate::arrived::{self, Owed};
 use crate::call::{Body, Call, Fault};
-use crate::exchange::{self, Owed};
 use crate::frame::{encode, is_sound};
-use crate::inner::{Inner, Queued};
+use crate::inner::Inner;
+use crate::queued::Queued;
 use crate::worker::{Held, Tries, Worker};
 use mehari_wire::layout::SLOT_SIZE;
 use rustix::fd::OwnedFd;
@@ -330,7 +331,7 @@ impl Inner {
     }
 
     /// The client of a request is gone; if it is the last in its mailbox and not begun, it is taken out.
-    pub fn forget_unstarted(&mut self, index: usize, exchange: &exchange::Shared) {
+    pub fn forget_unstarted(&mut self, index: usize, exchange: &arrived::Shared) {
         let Some(worker) = self.worker(index) else {
             return;
         };

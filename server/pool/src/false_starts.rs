@@ -1,15 +1,12 @@
 //! Workers that end before they have served anything: what ended them will end the next ones too, so that those
 //! are started with growing pauses. Any request served, and any reload, begins anew.
 
-use crate::inner::Inner;
-use crate::team::Of;
-use mehari_config::LogLevel;
 use std::time::{Duration, Instant};
 
 /// So many in a row may be chance.
 const CHANCE: u32 = 3;
 const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(10);
+pub const LONGEST: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
 pub struct FalseStarts {
@@ -19,7 +16,7 @@ pub struct FalseStarts {
 
 impl FalseStarts {
     /// One more; the pause before the next, if there is to be one.
-    fn add(&mut self, now: Instant) -> Option<Duration> {
+    pub fn add(&mut self, now: Instant) -> Option<Duration> {
         self.in_a_row = self.in_a_row.saturating_add(1);
         let doubled = self.in_a_row.checked_sub(CHANCE)?.min(16);
         let pause = (SHORTEST * (1 << doubled)).min(LONGEST);
@@ -34,27 +31,6 @@ impl FalseStarts {
     /// One at a time, until one has served.
     pub fn is_cautious(&self) -> bool {
         self.until.is_some()
-    }
-}
-
-impl Inner {
-    pub fn started_falsely(&mut self, team: usize) {
-        let team = &mut self.teams[team];
-        let Some(pause) = team.false_starts.add(Instant::now()) else {
-            return;
-        };
-        self.log.log_at_most_every(
-            Duration::from_secs(60),
-            &format!("false-starts {}", team.name),
-            LogLevel::Error,
-            format_args!(
-                "{} workers in a row{} ended before their first request (see the lines above): the next is started in {} s, later ones after up to {} s each; a reload begins anew",
-                team.false_starts.in_a_row,
-                Of(&team.name),
-                pause.as_secs_f64(),
-                LONGEST.as_secs()
-            ),
-        );
     }
 }
 

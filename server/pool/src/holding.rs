@@ -1,14 +1,11 @@
 //! Which workers hold requests. What happens with each request looks at these alone: there may be hundreds that are idle.
 
-use crate::inner::Inner;
-use crate::worker::Worker;
-
 /// Places in [`Inner::workers`], in no order.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
-    places: Vec<usize>,
+    pub places: Vec<usize>,
     /// Room for the copy that is gone through while the places change.
-    spare: Vec<usize>,
+    pub spare: Vec<usize>,
 }
 
 impl Holding {
@@ -24,24 +21,6 @@ impl Holding {
 
     pub fn len(&self) -> usize {
         self.places.len()
-    }
-}
-
-impl Inner {
-    /// The workers that hold requests, and their places.
-    pub fn holding(&self) -> impl Iterator<Item = (usize, &Worker)> {
-        let workers = |&place: &usize| Some((place, self.workers.get(place)?.as_ref()?));
-        self.holding.places.iter().filter_map(workers)
-    }
-
-    /// The same where the workers change meanwhile: those that hold requests now.
-    pub fn for_each_holding(&mut self, mut act: impl FnMut(&mut Inner, usize)) {
-        let mut places = std::mem::take(&mut self.holding.spare);
-        places.clone_from(&self.holding.places);
-        for &place in &places {
-            act(self, place);
-        }
-        self.holding.spare = places;
     }
 }
 

@@ -1,22 +1,25 @@
 //! The pool's state, and the calls the front makes on it.
 
-use crate::call::{Call, Oracle, Outcome};
-use crate::exchange::{self, Arrived, Exchange, Owed};
+mod false_starts;
+mod generations;
+mod holding;
+mod teams;
+
+use crate::arrived;
+use crate::call::{Oracle, Outcome};
 use crate::generation::Generation;
 use crate::holding::Holding;
-use crate::policy::Plan;
+use crate::plan::Plan;
 use crate::team::Team;
-use crate::worker::{Tries, Worker};
+use crate::worker::Worker;
 use mehari_config::Site;
 use mehari_observe::ErrorLog;
 use mehari_wire::Bell;
-use rustix::fd::OwnedFd;
 use std::cell::{RefCell, RefMut};
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// The dispatcher of one site. Cheap to clone; not `Send`: it belongs to the front's thread.
@@ -27,17 +30,6 @@ pub(crate) struct Shared {
     inner: RefCell<Inner>,
     /// Rung when workers or generations end: reloads and stops wait for it.
     pub changed: Notify,
-}
-
-/// A request no worker has yet, as the frame it will get.
-pub(crate) struct Queued {
-    pub owed: Owed,
-    pub request_id: u64,
-    pub frame: Vec<u8>,
-    pub body_file: Option<OwnedFd>,
-    pub timeout: Duration,
-    pub since: Instant,
-    pub tries: Tries,
 }
 
 pub(crate) struct Inner {
@@ -120,30 +112,13 @@ impl Pool {
         self.borrow().oracle = Some(oracle);
     }
 
-    /// Takes a complete request. Never blocks: it goes to a worker, to the queue, or is refused in `poll_head`.
-    pub fn submit(&self, call: Call<'_>) -> Exchange {
-        let mut inner = self.borrow();
-        let prints_head = call.parse_headers;
-        let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
-        inner.totals.requests += 1;
-        inner.under_way += 1;
-        inner.admit(Owed::of(&shared), call);
-        drop(inner);
-        Exchange {
-            pool: self.clone(),
-            shared,
-            tap: None,
-            prints_head,
-        }
-    }
-
     /// Reads what one worker has written.
     pub(crate) fn drain(&self, worker: usize) {
         self.borrow().drain_worker(worker);
     }
 
     /// The client is gone: what has not begun is never run, what comes back is dropped.
-    pub(crate) fn abandon(&self, exchange: &exchange::Shared) {
+    pub(crate) fn abandon(&self, exchange: &arrived::Shared) {
         let mut inner = self.borrow();
         inner.under_way -= 1;
         inner.tell(exchange, Outcome::default());
@@ -198,7 +173,7 @@ impl Inner {
     }
 
     /// Tells the worker that waits for it what became of its request, once.
-    pub fn tell(&mut self, exchange: &exchange::Shared, outcome: Outcome<'_>) {
+    pub fn tell(&mut self, exchange: &arrived::Shared, outcome: Outcome<'_>) {
         let mut arrived = exchange.borrow_mut();
         if !std::mem::take(&mut arrived.listens) {
             return;

@@ -3,6 +3,7 @@
 //! Lives on the front's one thread. The front calls [`Pool::submit`] with a complete request and
 //! polls the [`Exchange`] it gets; nothing here knows HTTP.
 
+mod arrived;
 mod call;
 mod configurator;
 mod deadline;
@@ -20,12 +21,15 @@ mod loading;
 mod packing;
 mod payload;
 mod perl_side;
+mod plan;
 mod policy;
 pub mod probe;
+mod queued;
 mod readiness;
 mod records;
 mod reports;
 mod rewound;
+mod rollover;
 mod roster;
 pub mod script_head;
 mod status;
@@ -47,7 +51,7 @@ pub use inner::Pool;
 pub use loading::{try_loading, LoadError};
 pub use mehari_wire::layout::file_mark;
 pub use perl_side::PerlSide;
-pub use policy::Plan;
+pub use plan::Plan;
 pub use rewound::RewoundScript;
 pub use status::{PoolStatus, TeamStatus, WorkerStatus};
 pub use tap::held_open;

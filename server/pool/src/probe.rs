@@ -1,7 +1,7 @@
 //! What the front does with the records a worker wrote for a request, as a function over bytes: for the fuzzer.
 
+use crate::arrived::{Arrived, Owed};
 use crate::call::{Fault, Head};
-use crate::exchange::{Arrived, Owed};
 use crate::payload::Wrong;
 use crate::script_head::ScriptHead;
 use crate::worker::{Held, Tries};

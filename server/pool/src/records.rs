@@ -1,7 +1,7 @@
 //! What a worker's records are for the request it runs: in which order they come, and what each adds to what has arrived.
 
+use crate::arrived::Arrived;
 use crate::call::{Fault, Head};
-use crate::exchange::Arrived;
 use crate::payload::{head, named, passed, read_lines, split_lines, Broken, Wrong};
 use crate::script_head::ScriptHead;
 use crate::tap::Said;

@@ -1,7 +1,7 @@
 //! A picture of the pool for `mehari status`.
 
 use crate::inner::{Pool, Totals};
-use crate::policy::Plan;
+use crate::plan::Plan;
 use crate::worker::State;
 use std::time::Instant;
 

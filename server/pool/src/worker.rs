@@ -1,6 +1,6 @@
 //! One worker as the front sees it: its mailbox, what it holds, how long.
 
-use crate::exchange::Owed;
+use crate::arrived::Owed;
 use crate::zygote::kill_group;
 use mehari_observe::Origin;
 use mehari_wire::{receive_file, send_with_files, Mailbox};

@@ -134,21 +134,6 @@ const KNOTS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "mehari-pool",
-        &[
-            "exchange",
-            "false_starts",
-            "generation",
-            "holding",
-            "inner",
-            "loading",
-            "policy",
-            "reports",
-            "team",
-            "worker",
-        ],
-    ),
-    (
         "mehari-front",
         &[
             "accept",

@@ -1,0 +1,192 @@
+//! What has come back for a request under way, and the duty to answer it.
+
+use crate::call::{Fault, Head, Named};
+use crate::script_head::ScriptHead;
+use crate::tap::{Said, Unread};
+use std::cell::{RefCell, RefMut};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// What has arrived for one request.
+pub struct Arrived {
+    pub waker: Option<Waker>,
+    /// The client is gone: nobody reads what arrives.
+    pub gone: bool,
+    /// The client went before the answer was complete.
+    pub left_early: bool,
+    pub interim: VecDeque<Head>,
+    pub head: Option<ScriptHead>,
+    pub body: Vec<u8>,
+    pub complete: bool,
+    pub fault: Option<Fault>,
+    /// The pipe that the rest comes through, until the front reads it.
+    pub tap: Option<Box<Unread>>,
+    pub tapped: bool,
+    /// Its worker waits to hear what the front has answered.
+    pub listens: bool,
+    pub user: Option<Box<Named>>,
+    /// Of a tapped response, what the worker has said of its end.
+    pub said: Said,
+    /// Since when there may be something in the tap that the front does not want yet.
+    pub tap_left: Option<Instant>,
+    /// The worker it was given to: its index, for draining its ring, and its pid, for the log.
+    pub worker: Option<(usize, u32)>,
+    pub submitted: Instant,
+    pub queued: Duration,
+}
+
+impl Arrived {
+    pub fn nothing(submitted: Instant) -> Arrived {
+        Arrived {
+            waker: None,
+            gone: false,
+            left_early: false,
+            interim: VecDeque::new(),
+            head: None,
+            body: Vec::new(),
+            complete: false,
+            fault: None,
+            tap: None,
+            tapped: false,
+            listens: false,
+            user: None,
+            said: Said::Nothing,
+            tap_left: None,
+            worker: None,
+            submitted,
+            queued: Duration::ZERO,
+        }
+    }
+
+    pub fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The end of the response is here, or the reason why there is none.
+    pub fn is_answered(&self) -> bool {
+        self.complete || self.fault.is_some() || self.said != Said::Nothing
+    }
+
+    /// An answer that has come stays as it is.
+    pub fn fail(&mut self, fault: Fault) {
+        if !self.is_answered() {
+            self.fault = Some(fault);
+            self.wake();
+        }
+    }
+
+    /// The client is gone: what has arrived is dropped.
+    pub fn give_up(&mut self) {
+        *self = Arrived {
+            gone: true,
+            left_early: !self.complete,
+            worker: self.worker,
+            ..Arrived::nothing(self.submitted)
+        };
+    }
+}
+
+/// A request under way: who waits for the answer holds one, who is to answer it the other, as [`Owed`].
+pub(crate) type Shared = Rc<RefCell<Arrived>>;
+
+/// The duty to answer a request. Whoever drops it without an answer has answered that the worker died.
+pub struct Owed(Shared);
+
+impl Owed {
+    pub fn of(exchange: &Shared) -> Owed {
+        Owed(exchange.clone())
+    }
+
+    pub fn arrived(&self) -> RefMut<'_, Arrived> {
+        self.0.borrow_mut()
+    }
+
+    pub fn exchange(&self) -> Shared {
+        self.0.clone()
+    }
+
+    pub fn is_to(&self, exchange: &Shared) -> bool {
+        Rc::ptr_eq(&self.0, exchange)
+    }
+
+    pub fn fail(self, fault: Fault) {
+        self.arrived().fail(fault);
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.arrived().fail(Fault::WorkerDied);
+    }
+}
+
+pub fn wait<T>(arrived: &mut Arrived, cx: &mut Context<'_>) -> Poll<T> {
+    match &mut arrived.waker {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => arrived.waker = Some(cx.waker().clone()),
+    }
+    Poll::Pending
+}
+
+pub fn take_body(arrived: &mut Arrived, into: &mut Vec<u8>, room: usize) {
+    let part = arrived.body.len().min(room.max(1));
+    into.extend(arrived.body.drain(..part));
+    if arrived.body.is_empty() && arrived.body.capacity() > 64 * 1024 {
+        arrived.body = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange() -> (Shared, Owed) {
+        let shared = Rc::new(RefCell::new(Arrived::nothing(Instant::now())));
+        let owed = Owed::of(&shared);
+        (shared, owed)
+    }
+
+    #[test]
+    fn a_request_that_is_dropped_is_answered() {
+        let (shared, owed) = exchange();
+        assert!(!shared.borrow().is_answered());
+        drop(owed);
+        assert_eq!(shared.borrow().fault, Some(Fault::WorkerDied));
+    }
+
+    #[test]
+    fn the_first_answer_stays() {
+        let (shared, owed) = exchange();
+        owed.arrived().fail(Fault::TimedOut);
+        owed.fail(Fault::BadResponse);
+        assert_eq!(shared.borrow().fault, Some(Fault::TimedOut));
+        let (shared, owed) = exchange();
+        owed.arrived().complete = true;
+        drop(owed);
+        assert_eq!(shared.borrow().fault, None);
+    }
+
+    #[test]
+    fn an_answer_wakes_who_waits_for_it() {
+        let (shared, owed) = exchange();
+        let count = std::sync::Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        let waits = wait::<()>(&mut shared.borrow_mut(), &mut Context::from_waker(&waker));
+        assert!(waits.is_pending());
+        drop(owed);
+        assert_eq!(count.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    }
+
+    #[derive(Default)]
+    struct Count(std::sync::atomic::AtomicUsize);
+
+    impl std::task::Wake for Count {
+        fn wake(self: std::sync::Arc<Count>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The generations there are: by number, and which of them have ended.
+
+use super::Inner;
+use crate::generation::{Generation, Loaded};
+
+impl Inner {
+    pub fn generation(&mut self, number: u32) -> Option<&mut Generation> {
+        self.generations
+            .iter_mut()
+            .find(|generation| generation.number == number)
+    }
+
+    pub fn loaded(&mut self, number: u32, perl: usize) -> Option<&mut Loaded> {
+        self.generation(number)?.zygotes.get_mut(perl)
+    }
+
+    /// The zygotes of generations that no longer serve and have no workers left.
+    pub fn drop_ended_generations(&mut self) {
+        let current = self.current;
+        let busy: Vec<u32> = self
+            .workers
+            .iter()
+            .flatten()
+            .map(|worker| worker.generation)
+            .collect();
+        self.generations
+            .retain(|generation| generation.number >= current || busy.contains(&generation.number));
+    }
+}

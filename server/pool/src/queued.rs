@@ -1,0 +1,17 @@
+//! What waits for a worker.
+
+use crate::arrived::Owed;
+use crate::worker::Tries;
+use rustix::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// A request no worker has yet, as the frame it will get.
+pub(crate) struct Queued {
+    pub owed: Owed,
+    pub request_id: u64,
+    pub frame: Vec<u8>,
+    pub body_file: Option<OwnedFd>,
+    pub timeout: Duration,
+    pub since: Instant,
+    pub tries: Tries,
+}

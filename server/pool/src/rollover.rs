@@ -1,0 +1,195 @@
+//! Loading a generation and rolling over to it: a new one takes over only when all of it has loaded.
+
+use crate::generation::{Generation, Loaded};
+use crate::inner::Pool;
+use crate::loading::{both, LoadError, Loading, Occasion};
+use crate::plan::Plan;
+use crate::reports::{keep_bell, listen};
+use crate::team::Team;
+use crate::timer::Timer;
+use mehari_config::Site;
+use mehari_observe::ErrorLog;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::task::spawn_local;
+
+impl Pool {
+    /// Builds the pool and its first generation; answers when its workers are ready.
+    pub async fn start(
+        site: Arc<Site>,
+        plans: Vec<Plan>,
+        log: ErrorLog,
+    ) -> Result<Pool, LoadError> {
+        let pool = Pool::new(site.clone(), plans.clone(), log)?;
+        let timer = Timer::create()?;
+        pool.attach();
+        let number = pool.load(site, plans).await?;
+        pool.take_over(number);
+        spawn_local(pool.clone().watch_depth(timer));
+        pool.measure().await;
+        spawn_local(pool.clone().keep_time());
+        spawn_local(pool.clone().keep_measure());
+        spawn_local(keep_bell(pool.clone()));
+        Ok(pool)
+    }
+
+    /// Loads the next generation beside the running one and rolls over to it. On an error nothing changed.
+    pub async fn reload(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
+        let number = self.load(site.clone(), plans).await?;
+        self.borrow().site = site;
+        self.take_over(number);
+        Ok(number)
+    }
+
+    async fn load(&self, site: Arc<Site>, plans: Vec<Plan>) -> Result<u32, LoadError> {
+        let number = {
+            let mut inner = self.borrow();
+            let loading = inner
+                .generations
+                .iter()
+                .any(|generation| generation.number > inner.current);
+            if loading {
+                return Err(LoadError::Busy);
+            }
+            let number = inner.next_generation;
+            inner.next_generation += 1;
+            inner.generations.push(Generation {
+                number,
+                zygotes: site.perls.iter().map(|_| Loaded::default()).collect(),
+                teams: Team::all(&site, plans),
+                site: site.clone(),
+            });
+            number
+        };
+        let loaded = match self.start_zygotes(number, &site).await {
+            Ok(()) => self.start_workers(number).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = loaded {
+            self.discard(number);
+            return Err(error);
+        }
+        Ok(number)
+    }
+
+    /// All at once: each loads for itself.
+    async fn start_zygotes(&self, number: u32, site: &Arc<Site>) -> Result<(), LoadError> {
+        let starting: Vec<_> = (0..site.perls.len())
+            .map(|perl| {
+                let (pool, site) = (self.clone(), site.clone());
+                spawn_local(async move { pool.start_zygote(number, perl, &site).await })
+            })
+            .collect();
+        let mut outcome = Ok(());
+        for one in starting {
+            let started = one.await.unwrap_or(Err(LoadError::Died));
+            outcome = both(outcome, started);
+        }
+        outcome
+    }
+
+    /// Spawns the zygote of a Perl, has it load everything, and begins to listen to it.
+    pub(crate) async fn start_zygote(
+        &self,
+        number: u32,
+        perl: usize,
+        site: &Site,
+    ) -> Result<(), LoadError> {
+        let (bell, log) = {
+            let inner = self.borrow();
+            (inner.bell.clone(), inner.log.clone())
+        };
+        let loading = Loading {
+            site,
+            perl,
+            bell: &bell,
+            log,
+        };
+        let (zygote, files) = loading.load(Occasion::Serving).await?;
+        let zygote = Rc::new(zygote);
+        if let Some(loaded) = self.borrow().loaded(number, perl) {
+            loaded.zygote = Some(zygote.clone());
+            loaded.files = files;
+        }
+        spawn_local(listen(self.clone(), number, perl, zygote));
+        Ok(())
+    }
+
+    async fn start_workers(&self, number: u32) -> Result<(), LoadError> {
+        let wanted = {
+            let mut inner = self.borrow();
+            let teams = inner.generation(number).map(|it| it.teams.as_slice());
+            let starts: Vec<u32> = teams
+                .iter()
+                .copied()
+                .flatten()
+                .map(|it| it.plan.start)
+                .collect();
+            for (team, start) in starts.iter().enumerate() {
+                for _ in 0..*start {
+                    inner.fork_worker(number, team);
+                }
+            }
+            starts.iter().sum::<u32>() as usize
+        };
+        loop {
+            let changed = self.0.changed.notified();
+            let (ready, failed) = {
+                let mut inner = self.borrow();
+                let ready = inner.count(number, |worker| worker.is_serving());
+                let zygotes = inner.generation(number).map(|it| it.zygotes.as_slice());
+                let failed = zygotes.map_or(1, |all| all.iter().map(|it| it.failed_forks).sum());
+                (ready, failed)
+            };
+            if ready >= wanted {
+                return Ok(());
+            }
+            if failed > 0_u32 {
+                return Err(LoadError::Fork(
+                    "a fork failed, or a worker ended at once; the error log says why".to_owned(),
+                ));
+            }
+            changed.await;
+        }
+    }
+
+    /// New requests go to this generation; the workers of others finish what they hold.
+    fn take_over(&self, number: u32) {
+        let mut inner = self.borrow();
+        let Some(generation) = inner.generation(number) else {
+            return;
+        };
+        let teams = std::mem::take(&mut generation.teams);
+        inner.current = number;
+        inner.replace_teams(teams, number);
+        for index in 0..inner.workers.len() {
+            let Some(worker) = inner.worker(index) else {
+                continue;
+            };
+            worker.in_idle = false;
+            if worker.generation == number {
+                inner.worker_is_free(index);
+            } else {
+                inner.retire(index);
+            }
+        }
+        inner.drop_ended_generations();
+        inner.feed();
+        inner.flush_wakes();
+    }
+
+    fn discard(&self, number: u32) {
+        let mut inner = self.borrow();
+        for index in 0..inner.workers.len() {
+            if inner
+                .worker(index)
+                .is_some_and(|worker| worker.generation == number)
+            {
+                inner.retire(index);
+            }
+        }
+        inner
+            .generations
+            .retain(|generation| generation.number != number);
+    }
+}
