@@ -1,20 +1,22 @@
-//! The part of the file system that kept routes stand on, watched by inotify: a file that does not change costs
-//! no look at the disk, and one that does is looked at again by the next request.
+//! File watching by inotify: what a kept route depends on, and whether that has changed.
 //!
-//! `locate` surveys what it looks at ([`Survey`]); the route it found keeps the [`Footing`]. Where nothing can be
-//! watched (no watches left, a file system that others change too) there is no footing, and the route is looked at
-//! again each time. Events are heard by a task of the loop, before any request that came after them.
+//! The search for a route looks at files through a [`DependencyRecorder`]. The route keeps the
+//! [`CacheValidity`] that comes of it: a file that does not change costs no look at the disk, and a
+//! file that does change is looked at again by the next request. Where nothing can be watched (no
+//! watches are left, or others can change the file system) there is no validity, and the files are
+//! looked at for each request. The loop reads events before any request that came after them.
 
-mod scout;
-mod survey;
-mod way;
+mod dependency_recorder;
+mod dir_watch;
+mod watch_warmer;
 
 #[cfg(test)]
 mod tests;
 
-pub use scout::Scout;
-pub use survey::Survey;
+pub use dependency_recorder::DependencyRecorder;
+pub use watch_warmer::WatchWarmer;
 
+use dir_watch::DirWatch;
 use mehari_config::LogLevel;
 use mehari_observe::{Journal, Origin};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -25,80 +27,80 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use way::Way;
 
-/// Folders kept at most; beyond it all starts anew.
+/// Folders watched at most. At the limit everything is forgotten.
 const FOLDERS: usize = 16 * 1024;
-/// Names that routes stand on, over all folders; beyond it all starts anew.
+/// Names that routes depend on, over all folders. At the limit everything is forgotten.
 const PLACES: usize = 512 * 1024;
-/// Beyond so many, those that no route stands on any more are forgotten.
+/// Beyond this number of names, those that no route depends on any more are forgotten.
 const TIDY: usize = 64 * 1024;
 
-/// What one route, or the way to one folder, stands on: it holds until something of that changes.
+/// Whether what one route, or the path to one folder, depends on is unchanged.
 #[derive(Debug, Default)]
-pub struct Footing {
-    fallen: Cell<bool>,
-    /// To the folders of its names.
-    ways: Vec<Rc<Footing>>,
+pub struct CacheValidity {
+    invalid: Cell<bool>,
+    /// Of the paths to the folders of its names.
+    ways: Vec<Rc<CacheValidity>>,
 }
 
-impl Footing {
+impl CacheValidity {
+    #[inline]
     pub fn holds(&self) -> bool {
-        !self.fallen.get() && self.ways.iter().all(|way| !way.fallen.get())
+        !self.invalid.get() && self.ways.iter().all(|way| !way.invalid.get())
     }
 }
 
-/// Who stands on a watched folder (or file).
+/// What depends on a watched folder or file.
 #[derive(Default)]
 struct Watched {
-    /// On itself: where it is, that it is there, what its mode is.
-    own: Vec<Weak<Footing>>,
-    /// On one of its names, whether or not it exists.
-    names: HashMap<Box<[u8]>, Vec<Weak<Footing>>>,
+    /// Depends on the folder itself: its place, its existence, its mode.
+    own: Vec<Weak<CacheValidity>>,
+    /// Depends on one of its names, whether or not the name exists.
+    names: HashMap<Box<[u8]>, Vec<Weak<CacheValidity>>>,
 }
 
-pub struct Ground {
+pub struct FileWatcher {
     journal: Rc<dyn Journal>,
     inotify: Option<OwnedFd>,
-    /// For threads.
-    pub scout: Arc<Scout>,
-    /// Where it has been, be it that nothing can be watched there.
-    scouted: RefCell<HashSet<Box<[u8]>>>,
-    /// The same, for the task that waits.
+    /// Sets the first watches, on other threads.
+    pub warmer: Arc<WatchWarmer>,
+    /// Folders that the warmer has visited, those that cannot be watched included.
+    warmed: RefCell<HashSet<Box<[u8]>>>,
+    /// The inotify descriptor again, for the task that waits for events.
     for_task: RefCell<Option<OwnedFd>>,
     watched: RefCell<HashMap<i32, Watched>>,
-    ways: RefCell<HashMap<Box<[u8]>, Rc<Way>>>,
-    places: Cell<usize>,
-    /// How many of them there may be before they are tidied.
+    ways: RefCell<HashMap<Box<[u8]>, Rc<DirWatch>>>,
+    dependents: Cell<usize>,
+    /// Dependents there may be before unused ones are forgotten.
     tidied_at: Cell<usize>,
-    /// Since somebody last asked.
-    fell: Cell<bool>,
-    /// The log has been told that there are no watches left.
-    complained: Cell<bool>,
+    /// Something was invalidated since [`FileWatcher::take_invalidated`] was last called.
+    any_invalidated: Cell<bool>,
+    /// The log has a line that no watches are left.
+    warned: Cell<bool>,
 }
 
-impl Ground {
-    pub fn new(journal: Rc<dyn Journal>) -> Ground {
+impl FileWatcher {
+    pub fn new(journal: Rc<dyn Journal>) -> FileWatcher {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
         let again = inotify
             .as_ref()
             .and_then(|inotify| inotify.try_clone().ok());
-        Ground {
+        FileWatcher {
             journal,
             for_task: RefCell::new(again),
-            scout: Arc::new(Scout::new()),
-            scouted: RefCell::default(),
+            warmer: Arc::new(WatchWarmer::new()),
+            warmed: RefCell::default(),
             inotify,
             watched: RefCell::default(),
             ways: RefCell::default(),
-            places: Cell::new(0),
+            dependents: Cell::new(0),
             tidied_at: Cell::new(TIDY),
-            fell: Cell::new(false),
-            complained: Cell::new(false),
+            any_invalidated: Cell::new(false),
+            warned: Cell::new(false),
         }
     }
 
-    /// For the task that waits for changes.
+    /// The descriptor that the task waits on for events; `None` after the first call.
     pub fn descriptor(&self) -> Option<OwnedFd> {
         self.for_task.take()
     }
@@ -108,21 +110,21 @@ impl Ground {
         self.ways.borrow().contains_key(folder)
     }
 
-    /// Whether a thread has yet to go ahead to the folder of this file.
+    /// Whether the warmer has not visited the folder of this file yet.
     pub fn is_new(&self, file: &[u8]) -> bool {
-        !self.scouted.borrow().contains(folder_of(file))
+        !self.warmed.borrow().contains(folder_of(file))
     }
 
-    pub fn note_scouted(&self, file: &[u8]) {
-        let mut scouted = self.scouted.borrow_mut();
-        if scouted.len() >= FOLDERS {
-            scouted.clear();
+    pub fn note_warmed(&self, file: &[u8]) {
+        let mut warmed = self.warmed.borrow_mut();
+        if warmed.len() >= FOLDERS {
+            warmed.clear();
         }
-        scouted.insert(folder_of(file).into());
+        warmed.insert(folder_of(file).into());
     }
 
-    /// Lets fall what has changed on the disk. Without a watched folder it costs nothing.
-    pub fn hear(&self) {
+    /// Reads the events that wait, and invalidates what depends on what changed. Costs nothing while nothing is watched.
+    pub fn read_events(&self) {
         let Some(inotify) = self.inotify.as_ref() else {
             return;
         };
@@ -133,13 +135,13 @@ impl Ground {
         let mut reader = inotify::Reader::new(inotify, &mut buffer);
         while let Ok(event) = reader.next() {
             let name = event.file_name().map(|name| name.to_bytes());
-            self.heard(event.wd(), event.events(), name);
+            self.take_event(event.wd(), event.events(), name);
         }
     }
 
-    fn heard(&self, number: i32, events: ReadFlags, name: Option<&[u8]>) {
+    fn take_event(&self, number: i32, events: ReadFlags, name: Option<&[u8]>) {
         if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-            // Events were lost: nothing that is kept is to be trusted.
+            // Events were lost: nothing that is kept can be trusted.
             return self.clear();
         }
         let gone =
@@ -149,61 +151,65 @@ impl Ground {
             return;
         };
         if events.intersects(gone) {
-            self.let_fall(watched.names.drain().flat_map(|(_, who)| who));
+            self.invalidate(watched.names.drain().flat_map(|(_, who)| who));
         }
         match name {
-            Some(name) => self.let_fall(watched.names.remove(name).into_iter().flatten()),
-            None => self.let_fall(watched.own.drain(..)),
+            Some(name) => self.invalidate(watched.names.remove(name).into_iter().flatten()),
+            None => self.invalidate(watched.own.drain(..)),
         }
         if events.contains(ReadFlags::IGNORED) {
             all.remove(&number);
         }
     }
 
-    fn let_fall(&self, who: impl Iterator<Item = Weak<Footing>>) {
-        for footing in who {
-            self.places.set(self.places.get().saturating_sub(1));
-            if let Some(footing) = footing.upgrade() {
-                footing.fallen.set(true);
-                self.fell.set(true);
+    fn invalidate(&self, who: impl Iterator<Item = Weak<CacheValidity>>) {
+        for validity in who {
+            self.dependents.set(self.dependents.get().saturating_sub(1));
+            if let Some(validity) = validity.upgrade() {
+                validity.invalid.set(true);
+                self.any_invalidated.set(true);
             }
         }
     }
 
-    /// Whether something fell since this was last asked.
-    pub fn take_fallen(&self) -> bool {
-        self.fell.take()
+    /// Whether something was invalidated since this was last called.
+    pub fn take_invalidated(&self) -> bool {
+        self.any_invalidated.take()
     }
 
-    /// Lets everything fall, and watches nothing any more.
+    /// Invalidates everything and removes all watches.
     pub fn clear(&self) {
         let all = self.watched.take();
         self.ways.take();
-        self.scouted.take();
-        self.places.set(0);
+        self.warmed.take();
+        self.dependents.set(0);
         for (number, watched) in all {
             let names = watched.names.into_values().flatten();
-            self.let_fall(names.chain(watched.own));
+            self.invalidate(names.chain(watched.own));
             if let Some(inotify) = &self.inotify {
-                // A watch that is gone already cannot be taken away.
+                // A watch that the system removed already cannot be removed again.
                 let _ = inotify::remove_watch(inotify, number);
             }
         }
     }
 
-    /// The number of a watch. `None`: there is no more to be had, or what is at this path may not be read.
+    /// Adds a watch, and answers its number.
+    ///
+    /// # Errors
+    ///
+    /// No watches are left, or the path may not be read.
     fn watch(&self, path: &CString, flags: WatchFlags) -> rustix::io::Result<i32> {
         let Some(inotify) = &self.inotify else {
             return Err(rustix::io::Errno::NOSYS);
         };
         let number = inotify::add_watch(inotify, path.as_c_str(), flags | WatchFlags::MASK_ADD)
-            .inspect_err(|error| self.complain(*error))?;
+            .inspect_err(|error| self.warn_of_no_watches(*error))?;
         self.watched.borrow_mut().entry(number).or_default();
         Ok(number)
     }
 
-    fn complain(&self, error: rustix::io::Errno) {
-        if error == rustix::io::Errno::NOSPC && !self.complained.replace(true) {
+    fn warn_of_no_watches(&self, error: rustix::io::Errno) {
+        if error == rustix::io::Errno::NOSPC && !self.warned.replace(true) {
             let text = "there are no more inotify watches (sysctl fs.inotify.max_user_watches): \
                         files of some folders are looked at again for each request";
             self.journal
@@ -211,9 +217,9 @@ impl Ground {
         }
     }
 
-    /// Notes that `footing` stands on a name of a watched folder; without a name on the folder itself.
-    fn note(&self, number: i32, name: Option<&[u8]>, footing: &Rc<Footing>) {
-        self.places.set(self.places.get() + 1);
+    /// Notes that `validity` depends on a name of a watched folder; without a name, on the folder itself.
+    fn note(&self, number: i32, name: Option<&[u8]>, validity: &Rc<CacheValidity>) {
+        self.dependents.set(self.dependents.get() + 1);
         let mut all = self.watched.borrow_mut();
         let watched = all.entry(number).or_default();
         let who = match name {
@@ -222,38 +228,39 @@ impl Ground {
         };
         if who.len() == who.capacity() {
             let before = who.len();
-            who.retain(|footing| footing.strong_count() > 0);
+            who.retain(|validity| validity.strong_count() > 0);
             let forgotten = before - who.len();
-            self.places.set(self.places.get().saturating_sub(forgotten));
+            self.dependents
+                .set(self.dependents.get().saturating_sub(forgotten));
         }
-        who.push(Rc::downgrade(footing));
+        who.push(Rc::downgrade(validity));
     }
 
     fn make_room(&self) {
-        if self.places.get() >= self.tidied_at.get() {
+        if self.dependents.get() >= self.tidied_at.get() {
             self.tidy();
-            self.tidied_at.set(TIDY.max(2 * self.places.get()));
+            self.tidied_at.set(TIDY.max(2 * self.dependents.get()));
         }
-        if self.ways.borrow().len() >= FOLDERS || self.places.get() >= PLACES {
+        if self.ways.borrow().len() >= FOLDERS || self.dependents.get() >= PLACES {
             self.clear();
         }
     }
 }
 
-impl Ground {
-    /// Forgets the names that no route stands on: routes that are kept are few, files may be many.
+impl FileWatcher {
+    /// Forgets the names that no route depends on: few routes are kept, but there may be many files.
     fn tidy(&self) {
         let mut left = 0;
         for watched in self.watched.borrow_mut().values_mut() {
             watched.names.retain(|_, who| {
-                who.retain(|footing| footing.strong_count() > 0);
+                who.retain(|validity| validity.strong_count() > 0);
                 left += who.len();
                 !who.is_empty()
             });
-            watched.own.retain(|footing| footing.strong_count() > 0);
+            watched.own.retain(|validity| validity.strong_count() > 0);
             left += watched.own.len();
         }
-        self.places.set(left);
+        self.dependents.set(left);
     }
 }
 

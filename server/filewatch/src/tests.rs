@@ -1,6 +1,6 @@
-//! What makes a footing fall, and what does not.
+//! What invalidates, and what does not.
 
-use super::{Footing, Ground, Survey};
+use super::{CacheValidity, DependencyRecorder, FileWatcher};
 use mehari_config::LogLevel;
 use mehari_observe::{Entry, Journal, Origin};
 use std::fs;
@@ -16,14 +16,14 @@ impl Journal for Silent {
     fn error(&self, _: u32, _: LogLevel, _: Origin, _: &str) {}
 }
 
-fn ground() -> Ground {
-    Ground::new(Rc::new(Silent))
+fn watcher() -> FileWatcher {
+    FileWatcher::new(Rc::new(Silent))
 }
 
-fn footing(ground: &Ground, path: &Path) -> Rc<Footing> {
-    let survey = Survey::new(ground);
-    survey.stat(path.as_os_str().as_bytes());
-    survey.footing().expect("a file system that is watched")
+fn validity(watcher: &FileWatcher, path: &Path) -> Rc<CacheValidity> {
+    let recorder = DependencyRecorder::new(watcher);
+    recorder.stat(path.as_os_str().as_bytes());
+    recorder.validity().expect("a file system that is watched")
 }
 
 /// `folder/deep/real/file`, and `folder/link` that leads to `deep/real`.
@@ -38,7 +38,7 @@ fn furnish(root: &Path) {
 type Change = fn(&Path);
 
 #[test]
-fn footing_falls_with_what_it_stands_on() {
+fn validity_ends_with_what_it_depends_on() {
     let cases: [(&str, &str, Change); 15] = [
         ("written", "deep/real/file", |root| {
             fs::write(root.join("deep/real/file"), "TEXT").expect("written")
@@ -97,43 +97,43 @@ fn footing_falls_with_what_it_stands_on() {
     for (what, path, change) in cases {
         let folder = tempfile::tempdir().expect("a folder");
         furnish(folder.path());
-        let ground = ground();
-        let footing = footing(&ground, &folder.path().join(path));
-        ground.hear();
-        assert!(footing.holds(), "{what}: fell too early");
+        let watcher = watcher();
+        let validity = validity(&watcher, &folder.path().join(path));
+        watcher.read_events();
+        assert!(validity.holds(), "{what}: any_invalidated too early");
         change(folder.path());
-        ground.hear();
-        assert!(!footing.holds(), "{what}: holds");
-        assert!(ground.take_fallen(), "{what}: not told");
+        watcher.read_events();
+        assert!(!validity.holds(), "{what}: holds");
+        assert!(watcher.take_invalidated(), "{what}: not told");
     }
 }
 
 #[test]
-fn file_that_is_written_by_another_name_falls() {
+fn file_written_by_another_name_is_invalidated() {
     let folder = tempfile::tempdir().expect("a folder");
     let elsewhere = tempfile::tempdir().expect("another");
     furnish(folder.path());
     let file = folder.path().join("deep/real/file");
     fs::hard_link(&file, elsewhere.path().join("same")).expect("a second name");
-    let ground = ground();
-    let footing = footing(&ground, &file);
-    ground.hear();
-    assert!(footing.holds());
+    let watcher = watcher();
+    let validity = validity(&watcher, &file);
+    watcher.read_events();
+    assert!(validity.holds());
     fs::write(elsewhere.path().join("same"), "TEXT").expect("written");
-    ground.hear();
-    assert!(!footing.holds());
+    watcher.read_events();
+    assert!(!validity.holds());
 }
 
 #[test]
-fn neighbours_do_not_let_each_other_fall() {
+fn neighbours_do_not_invalidate_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     furnish(folder.path());
-    let ground = ground();
-    let one = footing(&ground, &folder.path().join("deep/real/file"));
-    let other = footing(&ground, &folder.path().join("deep/real/other"));
+    let watcher = watcher();
+    let one = validity(&watcher, &folder.path().join("deep/real/file"));
+    let other = validity(&watcher, &folder.path().join("deep/real/other"));
     fs::write(folder.path().join("deep/real/other"), "TEXT").expect("written");
     fs::write(folder.path().join("deep/real/third"), "new").expect("written");
-    ground.hear();
+    watcher.read_events();
     assert!(one.holds() && !other.holds());
 }
 
@@ -143,43 +143,43 @@ fn folder_that_is_made_again_is_watched_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("place");
     fs::create_dir(&place).expect("a folder");
-    let ground = ground();
-    let before = footing(&ground, &place.join("file"));
+    let watcher = watcher();
+    let before = validity(&watcher, &place.join("file"));
     let held = fs::File::open(&place).expect("held open");
     fs::remove_dir(&place).expect("gone");
     fs::create_dir(&place).expect("a folder");
-    let again = footing(&ground, &place.join("file"));
-    ground.hear();
+    let again = validity(&watcher, &place.join("file"));
+    watcher.read_events();
     assert!(again.holds());
     fs::write(place.join("file"), "text").expect("written");
-    ground.hear();
+    watcher.read_events();
     assert!(!again.holds());
     drop((held, before));
 }
 
 #[test]
-fn all_falls_when_the_ground_is_cleared_and_paths_that_lead_nowhere_take_no_room() {
+fn clearing_invalidates_all_and_paths_that_lead_nowhere_take_no_room() {
     let folder = tempfile::tempdir().expect("a folder");
     furnish(folder.path());
-    let ground = ground();
-    let one = footing(&ground, &folder.path().join("deep/real/file"));
-    let places = ground.places.get();
+    let watcher = watcher();
+    let one = validity(&watcher, &folder.path().join("deep/real/file"));
+    let dependents = watcher.dependents.get();
     for number in 0..100 {
         let path = folder.path().join(format!("deep/real/none/{number}"));
-        Survey::new(&ground).stat(path.as_os_str().as_bytes());
+        DependencyRecorder::new(&watcher).stat(path.as_os_str().as_bytes());
         let path = folder.path().join(format!("deep/real/{number}"));
-        Survey::new(&ground).stat(path.as_os_str().as_bytes());
+        DependencyRecorder::new(&watcher).stat(path.as_os_str().as_bytes());
     }
     assert!(
-        ground.places.get() < places + 110,
+        watcher.dependents.get() < dependents + 110,
         "{}",
-        ground.places.get()
+        watcher.dependents.get()
     );
-    assert!(ground.ways.borrow().len() < 4);
-    ground.clear();
+    assert!(watcher.ways.borrow().len() < 4);
+    watcher.clear();
     assert!(!one.holds());
-    let again = footing(&ground, &folder.path().join("deep/real/file"));
-    ground.hear();
+    let again = validity(&watcher, &folder.path().join("deep/real/file"));
+    watcher.read_events();
     assert!(again.holds());
 }
 
@@ -188,18 +188,18 @@ fn all_falls_when_the_ground_is_cleared_and_paths_that_lead_nowhere_take_no_room
 fn names_that_no_route_stands_on_are_forgotten() {
     let folder = tempfile::tempdir().expect("a folder");
     furnish(folder.path());
-    let ground = ground();
-    let kept = footing(&ground, &folder.path().join("deep/real/file"));
-    ground.tidied_at.set(1000);
+    let watcher = watcher();
+    let kept = validity(&watcher, &folder.path().join("deep/real/file"));
+    watcher.tidied_at.set(1000);
     for number in 0..1500 {
-        footing(&ground, &folder.path().join(format!("deep/real/{number}")));
+        validity(&watcher, &folder.path().join(format!("deep/real/{number}")));
     }
-    let places = ground.places.get();
-    assert!(places < 1000, "{places}");
-    ground.hear();
+    let dependents = watcher.dependents.get();
+    assert!(dependents < 1000, "{dependents}");
+    watcher.read_events();
     assert!(kept.holds());
     fs::write(folder.path().join("deep/real/file"), "TEXT").expect("written");
-    ground.hear();
+    watcher.read_events();
     assert!(!kept.holds());
 }
 
@@ -239,26 +239,26 @@ fn one_file_stands_on_itself_and_its_way_alone() {
     for (what, falls, change) in changes {
         let folder = tempfile::tempdir().expect("a folder");
         furnish(folder.path());
-        let ground = ground();
+        let watcher = watcher();
         let path = |name: &str| folder.path().join(name).into_os_string().into_vec();
-        let (footing, _) = ground.stand_on_file(&path("link/file")).expect("a file");
-        ground.hear();
-        assert!(footing.holds(), "{what}: fell too early");
+        let (validity, _) = watcher.depend_on_file(&path("link/file")).expect("a file");
+        watcher.read_events();
+        assert!(validity.holds(), "{what}: any_invalidated too early");
         for unfit in ["deep/named", "deep/real", "deep/none", "none/file"] {
-            let found = ground.stand_on_file(&path(unfit));
+            let found = watcher.depend_on_file(&path(unfit));
             assert!(found.is_none(), "{unfit}");
         }
         change(folder.path());
-        ground.hear();
-        assert_eq!(!footing.holds(), falls, "{what}");
+        watcher.read_events();
+        assert_eq!(!validity.holds(), falls, "{what}");
     }
 }
 
 #[test]
 fn what_others_can_change_is_not_believed() {
-    let ground = ground();
-    let survey = Survey::new(&ground);
-    assert!(survey.stat(b"/proc/self/status").is_some());
-    assert!(survey.footing().is_none());
-    assert!(ground.stand_on_file(b"/proc/self/status").is_none());
+    let watcher = watcher();
+    let recorder = DependencyRecorder::new(&watcher);
+    assert!(recorder.stat(b"/proc/self/status").is_some());
+    assert!(recorder.validity().is_none());
+    assert!(watcher.depend_on_file(b"/proc/self/status").is_none());
 }

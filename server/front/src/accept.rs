@@ -2,14 +2,14 @@
 
 use crate::codec::h1::{Connection, Ended, Takeover};
 use crate::codec::h2;
-use crate::crew::{self, Guest};
 use crate::deadline::{Phase, Seat};
-use crate::given;
 use crate::log::Origin;
 use crate::proxied;
 use crate::request::Peer;
 use crate::shared::Shared;
-use crate::socket::{Acceptor, Door, Socket, Stream, Unwatched};
+use crate::socket::{Acceptor, LazyRegistered, ListenerOptions, Socket, Stream};
+use crate::socket_handoff;
+use crate::task_pool::{self, PendingConnection};
 use crate::tls::{self, Refusal};
 use crate::traffic::counted as counted_as;
 use crate::traffic::Connected;
@@ -97,11 +97,11 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
         Socket::Tcp(socket, _) => {
             let seat = shared.registry.enter(&shared.clock);
             if let Some(host) = shared.gives_connections(&peer) {
-                let served = given::serve(shared.clone(), socket, peer, seat, host);
+                let served = socket_handoff::serve(shared.clone(), socket, peer, seat, host);
                 return drop(spawn_local(counting(counted, served)));
             }
             match counted {
-                None => crew::serve(shared, Guest { socket, peer, seat }),
+                None => task_pool::serve(shared, PendingConnection { socket, peer, seat }),
                 counted => {
                     let served = serve(shared.clone(), tcp(socket), peer, seat);
                     drop(spawn_local(counting(counted, served)))
@@ -115,12 +115,12 @@ fn admit(shared: &Rc<Shared>, socket: Socket, peer: Peer) {
     }
 }
 
-fn tcp(socket: OwnedFd) -> Unwatched<TcpStream> {
-    Unwatched::new(socket)
+fn tcp(socket: OwnedFd) -> LazyRegistered<TcpStream> {
+    LazyRegistered::new(socket)
 }
 
-fn unix(socket: OwnedFd) -> Unwatched<UnixStream> {
-    Unwatched::new(socket)
+fn unix(socket: OwnedFd) -> LazyRegistered<UnixStream> {
+    LazyRegistered::new(socket)
 }
 
 /// An address that has as many connections as it may have.
@@ -140,7 +140,7 @@ async fn counting(counted: Option<Connected>, served: impl std::future::Future<O
 }
 
 /// A connection that says something of itself before its first request: what comes before TLS, or TLS itself.
-async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door: Door) {
+async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door: ListenerOptions) {
     let stream = match TcpStream::from_std(socket.into()) {
         Ok(stream) => stream,
         Err(error) => {
@@ -156,7 +156,12 @@ async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door:
 }
 
 /// A connection that a proxy made for somebody it names first.
-async fn serve_proxied(shared: Rc<Shared>, mut socket: TcpStream, mut peer: Peer, door: Door) {
+async fn serve_proxied(
+    shared: Rc<Shared>,
+    mut socket: TcpStream,
+    mut peer: Peer,
+    door: ListenerOptions,
+) {
     let seat = shared.registry.enter(&shared.clock);
     let limit = shared.site().limits.header_timeout;
     seat.enter(&shared.clock, Phase::Head, limit);

@@ -221,7 +221,7 @@ async fn sweep(shared: Rc<Shared>) {
         shared.registry.sweep(shared.clock.tick());
         shared.streams.sweep(shared.clock.tick());
         shared.files.swept();
-        shared.routes.tidy(shared.ground.take_fallen());
+        shared.routes.tidy(shared.watcher.take_invalidated());
         shared.upstreams.sweep();
     }
 }
@@ -247,12 +247,12 @@ async fn watch(shared: Rc<Shared>) {
 
 /// Lets what was found on the disk fall when it changes.
 async fn listen_to_the_ground(shared: Rc<Shared>) {
-    let readable = shared.ground.descriptor().map(watched);
+    let readable = shared.watcher.descriptor().map(watched);
     let Some(Ok(readable)) = readable else {
         return;
     };
     while let Ok(mut ready) = readable.readable().await {
         ready.clear_ready();
-        shared.ground.hear();
+        shared.watcher.read_events();
     }
 }

@@ -11,12 +11,10 @@ mod backlog;
 mod cache;
 mod canonical;
 mod codec;
-mod crew;
 mod dispatch;
 mod facts;
 mod filter;
 mod front;
-mod given;
 mod handed_back;
 pub mod handler;
 mod handling;
@@ -39,8 +37,10 @@ mod request_context;
 mod rewrite;
 mod route;
 mod shared;
+mod socket_handoff;
 mod spool;
 mod status_page;
+mod task_pool;
 mod trace;
 mod traffic;
 mod uploads;
@@ -48,7 +48,9 @@ mod uploads;
 // The paths by which the modules here know them.
 use mehari_auth::{digest, passwords};
 use mehari_http::{lines, path, problem, status};
-use mehari_net::{address, clock, deadline, hands, proxied, socket, spare, tls, watched};
+use mehari_net::{
+    address, blocking_pool, buffer_pool, clock, deadline, proxied, socket, tls, watched,
+};
 use mehari_observe as log;
 use mehari_resolve::{maps, names};
 
@@ -57,7 +59,7 @@ pub use dispatch::{PerlPool, StandIn, StandInExchange};
 pub use front::{Front, Handle, Stats, Stop};
 pub use log::{Entry, Journal, Origin};
 pub use mehari_upstream::{GroupStatus, MemberStatus};
-pub use socket::{Door, Listener};
+pub use socket::{Listener, ListenerOptions};
 pub use tls::{remarks as remarks_on_certificates, Hosts, Trouble};
 
 /// Why back ends of `https://` cannot be met as they are configured.

@@ -1,8 +1,8 @@
 //! From a request's path to what answers it: sections, aliases, files, indexes, PATH_INFO.
 //!
 //! Called by `access` for each request. A route is kept for a second, so that a busy path costs one
-//! look into a table; what changes in the file system is noticed when it expires. A file's route stands
-//! on watched ground and falls at once when something on it changes.
+//! look into a table; what changes in the file system is noticed when it expires. The files that a
+//! file's route depends on are watched: it is invalid at once when one of them changes.
 
 pub mod homes;
 pub mod hosts;
@@ -18,14 +18,12 @@ pub mod table;
 mod views;
 mod walk;
 
-pub(crate) use mehari_filewatch as ground;
-
 pub use locate::{DENIED, HIDDEN};
 
 use crate::handler::file::{self, FileTarget};
 use crate::problem::Problem;
 use mehari_config::{Handler, Report, Settings};
-use mehari_filewatch::Ground;
+use mehari_filewatch::FileWatcher;
 use seen::Seen;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -76,7 +74,7 @@ impl Route {
 
     /// This route after the one that held until now: the file of a program that is asked for again is watched. What a client
     /// asks for once is not worth a watch.
-    pub fn succeeding(mut self, before: Option<&Route>, ground: &Ground) -> Route {
+    pub fn succeeding(mut self, before: Option<&Route>, watcher: &FileWatcher) -> Route {
         let file = match (&self.outcome, &self.handler) {
             (Outcome::Program, Handler::Psgi(file)) => file.as_os_str().as_bytes(),
             (Outcome::Program, _) => &self.file,
@@ -84,7 +82,7 @@ impl Route {
         };
         self.seen = before.and_then(|before| match &before.seen {
             Some(seen) if before.file == self.file && seen.is_confirmed(file) => Some(seen.clone()),
-            _ => Seen::look(file, ground),
+            _ => Seen::look(file, watcher),
         });
         self
     }

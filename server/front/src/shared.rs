@@ -3,7 +3,6 @@
 use crate::backlog::Unsent;
 use crate::cache::Cache;
 use crate::clock::Clock;
-use crate::crew::Crew;
 use crate::deadline::Registry;
 use crate::digest::Digests;
 use crate::dispatch::PerlPool;
@@ -19,15 +18,16 @@ use crate::names::Names;
 use crate::passwords::Passwords;
 use crate::problem::Problem;
 use crate::request::Peer;
-use crate::route::ground::Ground;
 use crate::route::hosts::HostTable;
 use crate::route::htaccess::HtaccessTable;
 use crate::route::table::RouteTable;
 use crate::route::{self, Route};
+use crate::task_pool::TaskPool;
 use crate::tls::Hosts;
 use crate::traffic::Traffic;
 use crate::uploads::Uploads;
 use mehari_config::{LogLevel, LogNeeds, Site};
+use mehari_filewatch::FileWatcher;
 use mehari_upstream::Upstreams;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -52,7 +52,7 @@ pub struct Shared {
     /// HTTP/2 streams, for their deadlines.
     pub streams: Rc<Registry>,
     pub routes: RouteTable,
-    pub ground: Rc<Ground>,
+    pub watcher: Rc<FileWatcher>,
     pub hosts: HostTable,
     pub htaccess: HtaccessTable,
     pub maps: MapTable,
@@ -74,7 +74,7 @@ pub struct Shared {
     pub started: std::time::SystemTime,
     pub traffic: Rc<Traffic>,
     pub uploads: Uploads,
-    pub crew: Crew,
+    pub tasks: TaskPool,
     pub variants: Variants,
     pub cache: Rc<Cache>,
     /// Some host speaks with its clients itself.
@@ -119,12 +119,12 @@ impl Shared {
         cache.configure(&site.cache);
         cache.tell(journal.clone());
         let files = Files::default();
-        let ground = Rc::new(Ground::new(journal.clone()));
+        let watcher = Rc::new(FileWatcher::new(journal.clone()));
         let meters = site.is_metered().then(Meters::default);
         let gives_connections = Cell::new(site.gives_connections());
         Shared {
             upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
-            lua: Lua::new(&site, &ground, &files),
+            lua: Lua::new(&site, &watcher, &files),
             site: RefCell::new(Rc::new(site)),
             pool,
             cgi,
@@ -134,7 +134,7 @@ impl Shared {
             registry: Rc::default(),
             streams: Rc::default(),
             routes: RouteTable::default(),
-            ground,
+            watcher,
             hosts: HostTable::default(),
             htaccess: HtaccessTable::new(journal),
             maps: MapTable::default(),
@@ -152,7 +152,7 @@ impl Shared {
             started: std::time::SystemTime::now(),
             traffic: Rc::default(),
             uploads: Uploads::default(),
-            crew: Crew::default(),
+            tasks: TaskPool::default(),
             variants,
             cache,
             gives_connections,
@@ -192,7 +192,7 @@ impl Shared {
         self.gives_connections.set(site.gives_connections());
         self.site.replace(Rc::new(site));
         self.routes.clear();
-        self.ground.clear();
+        self.watcher.clear();
         self.hosts.clear();
         self.htaccess.clear();
         self.maps.clear();
@@ -218,7 +218,7 @@ impl Shared {
 
     /// What a search for a path would read from the disk, if it may have to.
     pub fn cold_file(&self, host: u32, path: &[u8], mapped: Option<&[u8]>) -> Option<Vec<u8>> {
-        route::cold(&self.site.borrow(), &self.ground, host, path, mapped)
+        route::cold(&self.site.borrow(), &self.watcher, host, path, mapped)
     }
 
     /// `patient`: as [`route::find_to_keep`] has it.
@@ -226,9 +226,9 @@ impl Shared {
         let site = self.site.borrow();
         let now = self.clock.tick();
         self.routes.route(host, path, now, |before| {
-            let ground = (&*self.ground, patient);
-            let route = route::find_to_keep(&site, &self.htaccess, ground, host, path, None)?;
-            Ok(route.succeeding(before, &self.ground))
+            let watcher = (&*self.watcher, patient);
+            let route = route::find_to_keep(&site, &self.htaccess, watcher, host, path, None)?;
+            Ok(route.succeeding(before, &self.watcher))
         })
     }
 
@@ -243,9 +243,10 @@ impl Shared {
         let site = self.site.borrow();
         let key = Self::mapped_key(path, file);
         self.routes.route(host, &key, self.clock.tick(), |before| {
-            let ground = (&*self.ground, patient);
-            let route = route::find_to_keep(&site, &self.htaccess, ground, host, path, Some(file))?;
-            Ok(route.succeeding(before, &self.ground))
+            let watcher = (&*self.watcher, patient);
+            let route =
+                route::find_to_keep(&site, &self.htaccess, watcher, host, path, Some(file))?;
+            Ok(route.succeeding(before, &self.watcher))
         })
     }
 

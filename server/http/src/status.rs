@@ -70,6 +70,7 @@ pub fn phrase(status: u16) -> &'static str {
 }
 
 /// 1xx, 204 and 304 end with their header block whatever their fields say.
+#[inline]
 pub fn has_no_body(status: u16) -> bool {
     status < 200 || status == 204 || status == 304
 }

@@ -10,6 +10,7 @@ pub fn path_of(target: &[u8]) -> &[u8] {
 }
 
 /// What comes behind it; empty without one.
+#[inline]
 pub fn query_of(target: &[u8]) -> &[u8] {
     target.get(path_of(target).len() + 1..).unwrap_or_default()
 }

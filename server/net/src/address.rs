@@ -35,6 +35,7 @@ impl From<IpAddr> for Address {
 }
 
 impl Address {
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text[..usize::from(self.length)]
     }

@@ -36,6 +36,7 @@ impl Clock {
     }
 
     /// Time since the front began, as of the last sweep.
+    #[inline]
     pub fn tick(&self) -> Duration {
         self.tick.get()
     }

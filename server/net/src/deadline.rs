@@ -64,6 +64,7 @@ impl Watch {
     }
 
     /// Enters a phase that may last `limit`. A `Leave` that came while there was work stays in force.
+    #[inline]
     pub fn enter(&self, clock: &Clock, phase: Phase, limit: Duration) {
         self.phase.set(phase);
         self.since.set(clock.tick());
@@ -75,6 +76,7 @@ impl Watch {
     }
 
     /// The alarm that concerns the current phase; without one, `cx` is woken when there is.
+    #[inline]
     pub fn poll_alarm(&self, cx: &Context<'_>) -> Option<Alarm> {
         match self.alarm.get() {
             Some(Alarm::Leave) if self.phase.get() != Phase::Idle => {}
@@ -173,6 +175,7 @@ pub struct Seat {
 
 impl std::ops::Deref for Seat {
     type Target = Watch;
+    #[inline]
     fn deref(&self) -> &Watch {
         &self.watch
     }

@@ -4,13 +4,13 @@
 //! the clock, buffers that are used again, and the threads that blocking work is lent to.
 
 pub mod address;
+pub mod blocking_pool;
+pub mod buffer_pool;
 pub mod clock;
 pub mod deadline;
-pub mod hands;
 mod peer;
 pub mod proxied;
 pub mod socket;
-pub mod spare;
 pub mod tls;
 pub mod watched;
 

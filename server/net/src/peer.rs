@@ -24,6 +24,7 @@ pub struct Peer {
 
 impl Peer {
     /// Both ends are this machine's.
+    #[inline]
     pub fn is_on_this_host(&self) -> bool {
         self.remote_addr.as_bytes() == self.server_addr.as_bytes()
     }

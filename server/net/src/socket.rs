@@ -1,4 +1,4 @@
-//! Listening sockets, and who is at either end of what they accept.
+//! Listening sockets, the connections they accept, and the addresses of both ends.
 
 use crate::watched::{accept_at_once, defer_accept, send_unpaced, watched};
 use crate::Peer;
@@ -15,26 +15,26 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpStream, UnixStream};
 
+mod lazy_registered;
 mod tls;
-mod unwatched;
-pub use unwatched::Unwatched;
+pub use lazy_registered::LazyRegistered;
 
-/// How connections of a listener begin.
+/// How connections of a listener are served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Door {
-    /// With a TLS handshake.
+pub struct ListenerOptions {
+    /// Connections begin with a TLS handshake.
     pub secure: bool,
 }
 
 /// A bound socket for the front to accept on.
 pub enum Listener {
-    Tcp(std::net::TcpListener, Door),
+    Tcp(std::net::TcpListener, ListenerOptions),
     Unix(std::os::unix::net::UnixListener),
 }
 
 impl From<std::net::TcpListener> for Listener {
     fn from(listener: std::net::TcpListener) -> Listener {
-        Listener::Tcp(listener, Door::default())
+        Listener::Tcp(listener, ListenerOptions::default())
     }
 }
 
@@ -55,7 +55,7 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
         count: usize,
     ) -> Poll<io::Result<usize>>;
 
-    /// Whether it sends files without reading them.
+    /// Whether files are sent without being read.
     fn sends_files(&self) -> bool {
         true
     }
@@ -73,18 +73,18 @@ pub trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {
     /// that this was all. What it has not been sent is lost. Local sockets know no such end.
     fn reset_when_closed(&self);
 
-    /// From now on it sends at once what the system would pace.
+    /// Sends at once from now on, where the system would pace.
     fn send_unpaced(&self) {}
 
-    /// Says that no more will come, where the protocol between has a word for it.
+    /// Tells the client that no more will come, where the protocol has a message for it.
     fn say_goodbye(&mut self, _: &mut Context<'_>) {}
 
-    /// The loop does not know of it: nothing wakes us when its client sends or goes.
-    fn is_unwatched(&self) -> bool {
+    /// Whether the reactor does not know the socket yet: nothing wakes the task when the client sends or closes.
+    fn is_registered_lazily(&self) -> bool {
         false
     }
 
-    /// From now on the loop does.
+    /// Registers the socket with the reactor.
     fn watch(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -160,13 +160,13 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A listener of this thread's loop.
 pub enum Acceptor {
     /// With the address it is bound to, when that is not a wildcard.
-    Tcp(AsyncFd<OwnedFd>, Option<SocketAddr>, Door),
+    Tcp(AsyncFd<OwnedFd>, Option<SocketAddr>, ListenerOptions),
     Unix(AsyncFd<OwnedFd>),
 }
 
 /// What was accepted, not yet known to the loop.
 pub enum Socket {
-    Tcp(OwnedFd, Door),
+    Tcp(OwnedFd, ListenerOptions),
     Unix(OwnedFd),
 }
 

@@ -2,7 +2,7 @@
 
 use super::service::Inherited;
 use mehari_config::Listen;
-use mehari_front::{Door, Listener};
+use mehari_front::{Listener, ListenerOptions};
 use rustix::net::{
     sockopt, AddressFamily, SocketAddrAny, SocketAddrV4, SocketAddrV6, SocketFlags, SocketType,
 };
@@ -23,7 +23,7 @@ pub struct Bound {
 ///
 /// # Errors
 /// One line for the person who wrote the address.
-pub fn bind(address: &str, door: Door, backlog: u32) -> Result<Bound, String> {
+pub fn bind(address: &str, door: ListenerOptions, backlog: u32) -> Result<Bound, String> {
     if let Some(path) = address.strip_prefix("unix:") {
         return bind_unix(Path::new(path))
             .map_err(|error| format!("cannot listen on {address}: {error}"));
@@ -128,7 +128,7 @@ fn unix_path(socket: &Inherited) -> Option<PathBuf> {
 }
 
 /// A socket that listens already.
-pub fn adopt(socket: Inherited, door: Door) -> Result<Bound, String> {
+pub fn adopt(socket: Inherited, door: ListenerOptions) -> Result<Bound, String> {
     if let Some(path) = unix_path(&socket) {
         let listener = std::os::unix::net::UnixListener::from(socket.socket);
         let prepared = listener.set_nonblocking(true);
@@ -144,7 +144,7 @@ pub fn adopt(socket: Inherited, door: Door) -> Result<Bound, String> {
     Ok(bound(listener, local, door))
 }
 
-fn bound(listener: std::net::TcpListener, local: SocketAddr, door: Door) -> Bound {
+fn bound(listener: std::net::TcpListener, local: SocketAddr, door: ListenerOptions) -> Bound {
     Bound {
         listener: Listener::Tcp(listener, door),
         url: match door.secure {

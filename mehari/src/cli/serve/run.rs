@@ -10,7 +10,7 @@ use super::service::{self, Notify};
 use super::{certificates, listen, signals, watch, Options};
 use mehari_cgi::{Cgi, Limits};
 use mehari_config::Site;
-use mehari_front::{Door, Front, Hosts, Stop};
+use mehari_front::{Front, Hosts, ListenerOptions, Stop};
 use mehari_pool::{PerlSide, Plan, Pool};
 use std::io::Write;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     let mut bound = Vec::new();
     for listen in &site.listen {
         let secure = site.is_secure(listen);
-        let door = Door { secure };
+        let door = ListenerOptions { secure };
         bound.push(match listen::inherited_for(listen, &mut inherited) {
             Some(socket) => listen::adopt(socket, door),
             None => listen::bind(&listen.address, door, site.limits.backlog),
@@ -82,7 +82,7 @@ fn bind(site: &Site, findings: &mut Findings) -> Vec<listen::Bound> {
     }
     for socket in inherited {
         let secure = socket.name == "https";
-        bound.push(listen::adopt(socket, Door { secure }));
+        bound.push(listen::adopt(socket, ListenerOptions { secure }));
     }
     let had = bound.into_iter().filter_map(|one| findings.keep(one));
     had.collect()

@@ -96,9 +96,9 @@ pub async fn admit(
                 notes.fetched = true;
             }
             Decision::Scout(file) => {
-                let scout = shared.ground.scout.clone();
-                shared.files.readers.go_ahead(scout, file.clone()).await;
-                shared.ground.note_scouted(&file);
+                let warmer = shared.watcher.warmer.clone();
+                shared.files.readers.warm(warmer, file.clone()).await;
+                shared.watcher.note_warmed(&file);
             }
             Decision::Check(settings, file, credentials) => {
                 let right = match shared.passwords.check(&file, &credentials).await {

@@ -2,8 +2,8 @@
 //!
 //! A thread reads and compresses; all who ask meanwhile wait for the one that is being made.
 
+use crate::blocking_pool::BlockingPool;
 use crate::handler::file::resource::{Identity, Resource};
-use crate::hands::Hands;
 use mehari_config::{Coding, VariantStore};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -130,11 +130,11 @@ impl Kept {
 /// Files are compressed so many at a time: it takes a processor, and memory of the size of the file.
 const AT_ONCE: usize = 4;
 
-struct Threads(Hands);
+struct Threads(BlockingPool);
 
 impl Default for Threads {
     fn default() -> Threads {
-        Threads(Hands::new(AT_ONCE))
+        Threads(BlockingPool::new(AT_ONCE))
     }
 }
 
@@ -220,7 +220,7 @@ impl Inner {
         };
         let (inner, key) = (self.clone(), key.clone());
         tokio::task::spawn_local(async move {
-            let made = inner.threads.0.lend(move || making.make());
+            let made = inner.threads.0.run(move || making.make());
             let made = made.await.ok().flatten();
             let state = match made.and_then(|made| made.variant(&resource, key.coding)) {
                 Some(variant) => State::Ready(Rc::new(variant)),
@@ -300,7 +300,7 @@ mod tests {
                     .map(|told| told.recv())
                     .map_err(|_| io::ErrorKind::Other.into())
             };
-            spawn_local(async move { inner.threads.0.lend(work).await.is_ok() });
+            spawn_local(async move { inner.threads.0.run(work).await.is_ok() });
         }
         yield_now().await;
         end

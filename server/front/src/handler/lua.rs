@@ -17,10 +17,10 @@ pub use visit::LateRequest;
 
 use crate::clock::Clock;
 use crate::handler::file::Files;
-use crate::route::ground::Ground;
 use disk::Disk;
 use mehari_config::{Host, LuaSettings, Settings, Site};
 use mehari_edge::{Edge, Ended, Failure, Limits, Source, Stage, Step, Visit};
+use mehari_filewatch::FileWatcher;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
@@ -42,11 +42,11 @@ pub struct Lua {
 }
 
 impl Lua {
-    pub fn new(site: &Site, ground: &Rc<Ground>, files: &Files) -> Lua {
+    pub fn new(site: &Site, watcher: &Rc<FileWatcher>, files: &Files) -> Lua {
         Lua {
             is_used: Cell::new(site.has_lua()),
             edge: OnceCell::new(),
-            disk: Rc::new(Disk::new(ground, files)),
+            disk: Rc::new(Disk::new(watcher, files)),
             spare: RefCell::default(),
             bases: RefCell::default(),
         }

@@ -156,7 +156,7 @@ impl ResponseBody {
         }
     }
 
-    /// Hands over what [`ResponseBody::learn_length`] took.
+    /// BlockingPool over what [`ResponseBody::learn_length`] took.
     pub fn push_known<C: ClientStream>(&mut self, client: &mut C) {
         if !std::mem::take(&mut self.whole) || self.silent {
             return;

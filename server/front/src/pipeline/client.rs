@@ -126,7 +126,7 @@ pub trait ClientStream {
 
     /// A 1xx head whose lines have been examined.
     fn send_interim(&mut self, context: &RequestContext, head: &Head) -> Result<(), Gone>;
-    /// Hands the client over to who spoke this head. False: it cannot be.
+    /// BlockingPool the client over to who spoke this head. False: it cannot be.
     async fn upgrade(
         &mut self,
         context: &mut RequestContext,
@@ -158,7 +158,7 @@ pub trait ClientStream {
     fn buffer(&mut self) -> Option<&mut Vec<u8>>;
     /// How many of `waiting` bytes the client takes now.
     fn poll_room(&mut self, cx: &mut Context<'_>, waiting: u64) -> Poll<Result<usize, Gone>>;
-    /// Hands over bytes after [`ClientStream::poll_room`].
+    /// BlockingPool over bytes after [`ClientStream::poll_room`].
     fn push(&mut self, bytes: Vec<u8>);
     /// Writes some of what was handed over; `is_last`: it is the end of the body.
     fn poll_write(&mut self, cx: &mut Context<'_>, is_last: bool) -> Poll<Result<(), Gone>>;

@@ -3,7 +3,6 @@
 mod folder;
 mod without_file;
 
-use super::ground::{Ground, Survey};
 use super::htaccess::HtaccessTable;
 use super::links::may_follow;
 use super::mapping::{map, Mapping};
@@ -15,6 +14,7 @@ use crate::problem::Problem;
 use crate::request::Request;
 use crate::shared::Shared;
 use mehari_config::{Facts, Forced, Handler, Host, Proxied, Settings, Site};
+use mehari_filewatch::{DependencyRecorder, FileWatcher};
 use mehari_text::percent;
 use rustix::fs::{FileType, Stat};
 use std::ffi::{CString, OsStr};
@@ -44,33 +44,33 @@ pub fn find(
     Search::new(site, htaccess, host).route(raw, file)
 }
 
-/// The same, to be kept: what a file's route stands on is watched. Only where files are served is the
-/// disk watched at all, so the first search in a folder is without and tells. `patient`: who asks can wait until a thread
-/// has gone ahead, and asks again.
+/// Finds a route that can be kept: what a file's route depends on is watched. Folders are watched only
+/// where files are served, so the first search in a folder watches nothing and says so. `patient`: the
+/// caller can wait until a thread has set the first watch, and asks again.
 pub fn find_to_keep(
     site: &Site,
     htaccess: &HtaccessTable,
-    (ground, patient): (&Ground, bool),
+    (watcher, patient): (&FileWatcher, bool),
     host: u32,
     raw: &[u8],
     file: Option<&[u8]>,
 ) -> Result<Route, Problem> {
     let mut search = Search::new(site, htaccess, host);
-    search.survey = search
-        .is_watched(ground, raw, file)
-        .then(|| Survey::new(ground));
+    search.recorder = search
+        .is_watched(watcher, raw, file)
+        .then(|| DependencyRecorder::new(watcher));
     let mut route = search.route(raw, file)?;
-    if let (None, Outcome::File(target)) = (&search.survey, &route.outcome) {
-        if patient && ground.is_new(&route.file) {
+    if let (None, Outcome::File(target)) = (&search.recorder, &route.outcome) {
+        if patient && watcher.is_new(&route.file) {
             target.wait_for_watch();
             return Ok(route);
         }
         search = Search::new(site, htaccess, host);
-        search.survey = Some(Survey::new(ground));
+        search.recorder = Some(DependencyRecorder::new(watcher));
         route = search.route(raw, file)?;
     }
-    if let (Some(survey), Outcome::File(target)) = (search.survey, &route.outcome) {
-        target.stand_on(survey.footing());
+    if let (Some(recorder), Outcome::File(target)) = (search.recorder, &route.outcome) {
+        target.depend_on(recorder.validity());
     }
     Ok(route)
 }
@@ -79,7 +79,7 @@ pub fn find_to_keep(
 /// are served and that the system does not remember.
 pub fn cold(
     site: &Site,
-    ground: &Ground,
+    watcher: &FileWatcher,
     host: u32,
     raw: &[u8],
     file: Option<&[u8]>,
@@ -89,7 +89,7 @@ pub fn cold(
         None => map(site.host(host), &Path::decode(raw).ok()?.merged).file,
     };
     let slash = memchr::memrchr(b'/', &mapped)?;
-    (ground.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
+    (watcher.knows(&mapped[..slash]) && !walk::is_remembered(&mapped)).then_some(mapped)
 }
 
 /// The same for one request, with every `<If>` it meets, and what rules have noted of it.
@@ -146,7 +146,7 @@ struct Search<'s> {
     facts: Option<&'s dyn Facts>,
     forced: &'s [Arc<Forced>],
     /// Notes what is looked at.
-    survey: Option<Survey<'s>>,
+    recorder: Option<DependencyRecorder<'s>>,
     indexes: usize,
     /// Settings that it was led on from.
     through: Vec<Arc<Settings>>,
@@ -163,7 +163,7 @@ impl<'s> Search<'s> {
             htaccess,
             facts: None,
             forced: &[],
-            survey: None,
+            recorder: None,
             indexes: 0,
             through: Vec::new(),
             action: None,
@@ -172,21 +172,21 @@ impl<'s> Search<'s> {
     }
 
     /// Whether files have been served from this path's folder before.
-    fn is_watched(&self, ground: &Ground, raw: &[u8], file: Option<&[u8]>) -> bool {
+    fn is_watched(&self, watcher: &FileWatcher, raw: &[u8], file: Option<&[u8]>) -> bool {
         let mapped = || Some(map(self.host, &Path::decode(raw).ok()?.merged).file);
         let Some(mapped) = file.map(<[u8]>::to_vec).or_else(mapped) else {
             return false;
         };
         let slash = memchr::memrchr(b'/', &mapped);
-        slash.is_some_and(|slash| ground.knows(&mapped[..slash]))
+        slash.is_some_and(|slash| watcher.knows(&mapped[..slash]))
     }
 
     /// What `stat` says of a path.
     fn look(&self, file: &[u8]) -> Option<(CString, Stat)> {
-        let Some(survey) = &self.survey else {
+        let Some(recorder) = &self.recorder else {
             return walk::stat(file);
         };
-        let stat = survey.stat(file)?;
+        let stat = recorder.stat(file)?;
         let name = file.strip_suffix(b"/").unwrap_or(file);
         Some((CString::new(name).ok()?, stat))
     }
@@ -296,9 +296,9 @@ impl<'s> Search<'s> {
     fn settings(&self, path: &[u8], file: &[u8]) -> Result<Arc<Settings>, Problem> {
         let file = std::path::Path::new(OsStr::from_bytes(file));
         let chain = self.htaccess.chain(self.site, self.host, file)?;
-        if let Some(survey) = &self.survey {
+        if let Some(recorder) = &self.recorder {
             if !self.htaccess.watches_all() {
-                survey.be_blind();
+                recorder.note_unwatched();
             }
         }
         let path = String::from_utf8_lossy(path);

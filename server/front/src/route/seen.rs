@@ -2,7 +2,7 @@
 //!
 //! The file itself is watched and the way to it, not the folder: scripts write beside themselves, and that shall wake nobody.
 
-use super::ground::{Footing, Ground};
+use mehari_filewatch::{CacheValidity, FileWatcher};
 use mehari_pool::file_mark;
 use rustix::fs::Stat;
 use std::ffi::CString;
@@ -10,21 +10,21 @@ use std::rc::Rc;
 
 #[derive(Debug, Clone)]
 pub struct Seen {
-    footing: Rc<Footing>,
+    validity: Rc<CacheValidity>,
     mark: u64,
 }
 
 impl Seen {
     /// `None`: the file cannot be watched, or there is none.
-    pub fn look(file: &[u8], ground: &Ground) -> Option<Seen> {
-        let (footing, stat) = ground.stand_on_file(file)?;
+    pub fn look(file: &[u8], watcher: &FileWatcher) -> Option<Seen> {
+        let (validity, stat) = watcher.depend_on_file(file)?;
         let mark = mark(&stat);
-        Some(Seen { footing, mark })
+        Some(Seen { validity, mark })
     }
 
     /// 0: something has happened to the file.
     pub fn mark(&self) -> u64 {
-        match self.footing.holds() {
+        match self.validity.holds() {
             true => self.mark,
             false => 0,
         }
@@ -35,7 +35,7 @@ impl Seen {
         let found = CString::new(file)
             .ok()
             .and_then(|name| rustix::fs::stat(name.as_c_str()).ok());
-        self.footing.holds() && found.is_some_and(|stat| mark(&stat) == self.mark)
+        self.validity.holds() && found.is_some_and(|stat| mark(&stat) == self.mark)
     }
 }
 

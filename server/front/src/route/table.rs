@@ -1,5 +1,5 @@
-//! The routes that are kept, by host and path as sent: those of files while the ground under them holds, others for
-//! a second.
+//! The routes that are kept, by host and path as sent: routes of files while their files are unchanged,
+//! others for a second.
 
 use super::{Outcome, Route};
 use crate::handler::file::FileTarget;

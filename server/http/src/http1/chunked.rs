@@ -53,6 +53,7 @@ impl Decoder {
         }
     }
 
+    #[inline]
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }

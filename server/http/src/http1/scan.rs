@@ -53,6 +53,7 @@ impl Scan {
     }
 
     /// True until the first byte of a request has been seen.
+    #[inline]
     pub fn is_untouched(&self) -> bool {
         self.seen == 0
     }

@@ -109,7 +109,7 @@ impl<S: Stream> ClientStream for Connection<S> {
 
     fn begin_work(&self) {
         // A socket that is not watched is watched as soon as its answer does not come at once.
-        let glance = match self.socket.is_unwatched() {
+        let glance = match self.socket.is_registered_lazily() {
             true => Duration::ZERO,
             false => Duration::MAX,
         };
@@ -125,7 +125,7 @@ impl<S: Stream> ClientStream for Connection<S> {
             return Err(Gone);
         }
         let (seat, clock) = (&self.seat, &self.shared.clock);
-        if self.socket.is_unwatched() && seat.poll_alarm(cx) == Some(Alarm::Late) {
+        if self.socket.is_registered_lazily() && seat.poll_alarm(cx) == Some(Alarm::Late) {
             self.socket.watch().map_err(|_| Gone)?;
             seat.enter(clock, Phase::Work, Duration::MAX);
         }

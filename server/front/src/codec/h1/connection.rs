@@ -143,9 +143,9 @@ impl<S: Stream> Connection<S> {
     async fn request(&mut self) -> Result<Next, Gone> {
         match self.next_head().await? {
             Arrival::Request => {
-                if self.socket.is_unwatched() {
+                if self.socket.is_registered_lazily() {
                     // It may have come after what the loop knows of.
-                    self.shared.ground.hear();
+                    self.shared.watcher.read_events();
                 }
                 self.answer().await
             }

@@ -1,6 +1,6 @@
 //! The bytes a client has sent and nobody has used yet. One buffer a connection, initialised once.
 
-use crate::spare::{self, Spares};
+use crate::buffer_pool::{self, Pool};
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
@@ -13,7 +13,7 @@ const KEPT: usize = 16 * 1024;
 
 thread_local! {
     /// Initialised, of the size a connection begins with.
-    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BUFFERS: Pool<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 pub struct Input {
@@ -26,7 +26,7 @@ pub struct Input {
 impl Input {
     pub fn new() -> Input {
         Input {
-            buffer: spare::take(&BUFFERS).unwrap_or_else(|| vec![0; INITIAL]),
+            buffer: buffer_pool::take(&BUFFERS).unwrap_or_else(|| vec![0; INITIAL]),
             start: 0,
             end: 0,
         }
@@ -103,7 +103,7 @@ impl Input {
 impl Drop for Input {
     fn drop(&mut self) {
         if self.buffer.len() == INITIAL {
-            spare::give(&BUFFERS, std::mem::take(&mut self.buffer));
+            buffer_pool::give(&BUFFERS, std::mem::take(&mut self.buffer));
         }
     }
 }

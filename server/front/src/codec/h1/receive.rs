@@ -113,7 +113,7 @@ impl<S: Stream> Connection<S> {
 
     /// Notices while a program works that the client has sent more, ended, or gone.
     pub(super) fn poll_input(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
-        if self.socket.is_unwatched() {
+        if self.socket.is_registered_lazily() {
             return Ok(());
         }
         while !self.client_ended && self.input.bytes().len() < AHEAD {

@@ -1,6 +1,6 @@
 //! The parameters of a request as records.
 
-use crate::spare::Buffer;
+use crate::buffer_pool::Buffer;
 use mehari_fastcgi::{push, push_end, push_header, push_pair, HEADER, LARGEST, PARAMS};
 
 /// Parameters in records. A pair that fits a record is in one: PHP reads them no other way.

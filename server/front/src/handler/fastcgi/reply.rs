@@ -1,8 +1,8 @@
 //! The answer of a FastCGI program: its output and its errors, mixed, in records.
 
+use crate::buffer_pool::Buffer;
 use crate::handler::proxy::{Asked, Step};
 use crate::handler::Said;
-use crate::spare::Buffer;
 use crate::status::has_no_body;
 use mehari_config::LogLevel;
 use mehari_fastcgi::{self as record, Header, HEADER};

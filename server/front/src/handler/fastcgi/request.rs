@@ -1,11 +1,11 @@
 //! A request as parameters: CGI's variables, and the few that PHP looks for besides.
 
 use super::params::Params;
+use crate::buffer_pool::Buffer;
 use crate::handler::cgi::Cgi;
 use crate::handler::gateway::variables;
 use crate::request::Request;
 use crate::route::Route;
-use crate::spare::Buffer;
 use mehari_config::Site;
 use mehari_fastcgi as record;
 use mehari_observe::Decimal;

@@ -4,8 +4,8 @@
 //! together with it, so that the disk works while the first is being sent.
 
 use super::encoding::Coding;
-use crate::hands::Hands;
-use crate::route::ground::Scout;
+use crate::blocking_pool::BlockingPool;
+use mehari_filewatch::WatchWarmer;
 use rustix::fs::Advice;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 const AT_ONCE: usize = 32;
 
 #[derive(Debug)]
-pub struct Readers(Hands);
+pub struct Readers(BlockingPool);
 
 impl Default for Readers {
     fn default() -> Readers {
-        Readers(Hands::new(AT_ONCE))
+        Readers(BlockingPool::new(AT_ONCE))
     }
 }
 
@@ -35,7 +35,7 @@ impl Readers {
     ) -> io::Result<()> {
         let file = file.clone();
         self.0
-            .lend(move || {
+            .run(move || {
                 ask_for(&file, start, ahead);
                 read_through(&file, start, count)
             })
@@ -49,7 +49,7 @@ impl Readers {
             return;
         }
         let file = file.clone();
-        self.0.lend_if_free(move || ask_for(&file, start, end));
+        self.0.run_if_free(move || ask_for(&file, start, end));
     }
 
     /// Reads up to `count` bytes; what lies behind them, up to `ahead`, is asked for.
@@ -62,7 +62,7 @@ impl Readers {
     ) -> io::Result<Vec<u8>> {
         let file = file.clone();
         self.0
-            .lend(move || {
+            .run(move || {
                 ask_for(&file, start, ahead);
                 let mut buffer = vec![0; count];
                 let mut filled = 0;
@@ -81,7 +81,7 @@ impl Readers {
     /// Has the system learn what is at a path, and whether the file has neighbours.
     pub async fn look_at(&self, file: Vec<u8>) {
         let look = |name: &[u8]| crate::route::stat(name);
-        let looked = self.0.lend(move || {
+        let looked = self.0.run(move || {
             if look(&file).is_some_and(|(_, stat)| crate::route::is_file(&stat)) {
                 for coding in Coding::ALL {
                     look(&[&file[..], coding.suffix().as_bytes()].concat());
@@ -94,9 +94,9 @@ impl Readers {
     }
 
     /// Has the system get ready for watches on the folder of a file.
-    pub async fn go_ahead(&self, scout: Arc<Scout>, file: Vec<u8>) {
-        let went = self.0.lend(move || {
-            scout.go_ahead(&file);
+    pub async fn warm(&self, warmer: Arc<WatchWarmer>, file: Vec<u8>) {
+        let went = self.0.run(move || {
+            warmer.warm(&file);
             Ok(())
         });
         // Without it the watch takes longer.

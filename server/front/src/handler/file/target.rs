@@ -1,7 +1,7 @@
 //! The file of a route and its neighbours (`style.css.br` beside `style.css`), with what is kept of them.
 //!
-//! Where the route stands on watched ground, what is kept is right until that falls. Elsewhere a `stat` for each
-//! request decides whether it is still the file.
+//! Where the route's files are watched, what is kept is right until an event invalidates it. Elsewhere
+//! a `stat` for each request decides whether it is still the file.
 
 use super::encoding::Coding;
 use super::files::Files;
@@ -9,9 +9,9 @@ use super::media;
 use super::resource::{Identity, Resource, GONE};
 use crate::filter::Decided;
 use crate::problem::Problem;
-use crate::route::ground::Footing;
 use crate::route::is_file;
 use mehari_config::Settings;
+use mehari_filewatch::CacheValidity;
 use rustix::fs::Stat;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::CString;
@@ -30,7 +30,7 @@ pub struct FileTarget {
     cold: Cell<bool>,
     /// Nobody has served a file of this folder yet, and the way there is to be made ready first.
     waits: Cell<bool>,
-    footing: OnceCell<Rc<Footing>>,
+    validity: OnceCell<Rc<CacheValidity>>,
     /// Which coding its clients get.
     pub codings: Decided,
 }
@@ -56,16 +56,16 @@ impl FileTarget {
             kept: RefCell::default(),
             cold: Cell::new(false),
             waits: Cell::new(false),
-            footing: OnceCell::new(),
+            validity: OnceCell::new(),
             codings: Decided::default(),
         }
     }
 
-    /// `None`: nothing tells when the file changes.
-    pub fn stand_on(&self, footing: Option<Rc<Footing>>) {
-        if let Some(footing) = footing {
-            // A target gets its footing once, when it is made.
-            let _ = self.footing.set(footing);
+    /// Notes what tells when the file changes; `None`: nothing does.
+    pub fn depend_on(&self, validity: Option<Rc<CacheValidity>>) {
+        if let Some(validity) = validity {
+            // A target gets its validity once, when it is made.
+            let _ = self.validity.set(validity);
         }
     }
 
@@ -85,7 +85,7 @@ impl FileTarget {
 
     /// Whether nothing has changed since the file was routed. `None`: nobody watches.
     pub fn holds(&self) -> Option<bool> {
-        self.footing.get().map(|footing| footing.holds())
+        self.validity.get().map(|validity| validity.holds())
     }
 
     /// For what no watch tells: pages written through a mapping, something mounted over a folder.

@@ -1,10 +1,10 @@
-//! What scripts know of files: what was found once holds while the ground under it does, as for static files. Where nothing
-//! tells of changes, and for what makes no event, a path is looked at again once a second, however many requests ask.
+//! What scripts know of files: a result is kept while its files are unchanged, as for static files.
+//! Where no event tells of changes, a path is looked at again once a second, however many requests ask.
 
 use crate::handler::file::{self, resource::Identity, Files};
-use crate::route::ground::{Footing, Ground, Survey};
 use mehari_config::Settings;
 use mehari_edge::{Status, World};
+use mehari_filewatch::{CacheValidity, DependencyRecorder, FileWatcher};
 use rustix::fs::{FileType, Stat};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ struct Known {
     found: Duration,
     status: Option<Status>,
     /// `None`: nothing tells when it changes.
-    footing: Option<Rc<Footing>>,
+    validity: Option<Rc<CacheValidity>>,
 }
 
 pub struct Disk {
@@ -31,19 +31,19 @@ pub struct Disk {
     /// They say which types files have.
     settings: RefCell<Option<Arc<Settings>>>,
     known: RefCell<HashMap<PathBuf, Known>>,
-    ground: Rc<Ground>,
+    watcher: Rc<FileWatcher>,
     files: Files,
     /// A thread is on its way to a folder, for us.
     scouting: Rc<Cell<bool>>,
 }
 
 impl Disk {
-    pub fn new(ground: &Rc<Ground>, files: &Files) -> Disk {
+    pub fn new(watcher: &Rc<FileWatcher>, files: &Files) -> Disk {
         Disk {
             now: Cell::default(),
             settings: RefCell::default(),
             known: RefCell::default(),
-            ground: ground.clone(),
+            watcher: watcher.clone(),
             files: files.clone(),
             scouting: Rc::default(),
         }
@@ -65,11 +65,11 @@ impl Disk {
         let asked = path.as_os_str().as_encoded_bytes();
         let folder = asked.strip_suffix(b"/").filter(|name| !name.is_empty());
         let name = folder.unwrap_or(asked);
-        let (stat, footing) = match name.starts_with(b"/") && self.is_scouted(name) {
+        let (stat, validity) = match name.starts_with(b"/") && self.is_warmed(name) {
             false => (rustix::fs::stat(path).ok(), None),
             true => {
-                let survey = Survey::new(&self.ground);
-                (survey.stat(name), survey.footing())
+                let recorder = DependencyRecorder::new(&self.watcher);
+                (recorder.stat(name), recorder.validity())
             }
         };
         let is_meant = |stat: &Stat| {
@@ -79,22 +79,22 @@ impl Disk {
         Known {
             found: self.now.get(),
             status: stat.filter(is_meant).map(|stat| self.status(name, &stat)),
-            footing,
+            validity,
         }
     }
 
     /// Whether the folder of a path can be watched without a wait. If not, a thread makes it so.
-    fn is_scouted(&self, path: &[u8]) -> bool {
-        if !self.ground.is_new(path) {
+    fn is_warmed(&self, path: &[u8]) -> bool {
+        if !self.watcher.is_new(path) {
             return true;
         }
         if !self.scouting.replace(true) {
-            let (ground, files) = (self.ground.clone(), self.files.clone());
+            let (watcher, files) = (self.watcher.clone(), self.files.clone());
             let (path, scouting) = (path.to_vec(), self.scouting.clone());
             spawn_local(async move {
-                let scout = ground.scout.clone();
-                files.readers.go_ahead(scout, path.clone()).await;
-                ground.note_scouted(&path);
+                let warmer = watcher.warmer.clone();
+                files.readers.warm(warmer, path.clone()).await;
+                watcher.note_warmed(&path);
                 scouting.set(false);
             });
         }
@@ -121,8 +121,8 @@ impl Disk {
     }
 
     fn holds(&self, known: &Known) -> bool {
-        let footing = known.footing.as_ref();
-        self.now.get() < known.found + LIFE && footing.is_none_or(|footing| footing.holds())
+        let validity = known.validity.as_ref();
+        self.now.get() < known.found + LIFE && validity.is_none_or(|validity| validity.holds())
     }
 }
 

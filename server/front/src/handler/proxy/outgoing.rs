@@ -2,8 +2,8 @@
 //! be sent again to another member.
 
 use super::opening::Opening;
+use crate::buffer_pool::Buffer;
 use crate::page_cache::read_resident;
-use crate::spare::Buffer;
 use mehari_config::BackEnd;
 use mehari_fastcgi as record;
 use mehari_pool::Body;

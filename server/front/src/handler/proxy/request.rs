@@ -3,12 +3,12 @@
 
 use super::forwarded;
 use super::opening::{Opening, Parts};
+use crate::buffer_pool::Buffer;
 use crate::codec::h1::push_number;
 use crate::handler::perl::visible_fields;
 use crate::handler::upgrade;
 use crate::request::{Field, Request};
 use crate::route::Route;
-use crate::spare::Buffer;
 use mehari_pool::Body;
 
 /// What the first lines are made of, and all lines behind them with the empty one.

@@ -24,9 +24,9 @@ impl Search<'_> {
         let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
         if !rest.is_empty() && rest != b"/" {
             if settings.multi_views {
-                if let Some(survey) = &self.survey {
+                if let Some(recorder) = &self.recorder {
                     // Any name that appears may fit.
-                    survey.be_blind();
+                    recorder.note_unwatched();
                 }
                 if let Some(candidate) = views::choose(&found.file, &path, rest) {
                     return self.lead(&settings, candidate);

@@ -1,6 +1,6 @@
-//! The way to a folder: every part of its path watched, links on it followed as the system follows them.
+//! The path to a folder: every part of it is watched, and links are followed as the system follows them.
 
-use super::{Footing, Ground};
+use super::{CacheValidity, FileWatcher};
 use rustix::fs::inotify::WatchFlags;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -8,27 +8,28 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::rc::Rc;
 
-/// Links on the way to a file, as the system bears them (path_resolution(7)).
+/// Links followed on one path, as in path_resolution(7).
 pub const LINKS: usize = 40;
 
-/// What ends a way. Nothing that the folder's children do: for that the system would mark every name it remembers of it, tens of
-/// thousands in a `/tmp`. Who may go the way no more is found by the second look.
+/// Events of a folder on the path. None of its children is among them: the system would mark every
+/// name of the folder that it remembers, tens of thousands in a `/tmp`. A change of permissions is
+/// found by the second look.
 const ITSELF: WatchFlags = WatchFlags::DELETE_SELF
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
-/// What changes what a name stands for.
+/// Events that change what a name refers to.
 const NAMES: WatchFlags = ITSELF
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
     .union(WatchFlags::MOVED_TO);
-/// And what is in the files, and who may read them.
+/// Those, and changes of contents and permissions.
 const FILES: WatchFlags = NAMES
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE);
-/// A file that has other names, by which it may be written.
+/// Events of a file that has other names, by which it may be written.
 pub const FILE: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::ATTRIB)
@@ -36,8 +37,8 @@ pub const FILE: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::DONT_FOLLOW);
 
-pub struct Way {
-    pub footing: Rc<Footing>,
+pub struct DirWatch {
+    pub validity: Rc<CacheValidity>,
     pub end: End,
 }
 
@@ -51,30 +52,30 @@ pub enum End {
     Unwatched,
 }
 
-impl Ground {
-    /// The way to a folder; one that is known and still the same is not gone again.
-    pub(super) fn way(&self, folder: &[u8]) -> Rc<Way> {
+impl FileWatcher {
+    /// The watched path to a folder. A known path that is unchanged is not walked again.
+    pub(super) fn way(&self, folder: &[u8]) -> Rc<DirWatch> {
         let known = self.ways.borrow().get(folder).cloned();
-        if let Some(way) = known.filter(|way| way.footing.holds()) {
-            // A folder that somebody holds open ends without a word: its place tells.
+        if let Some(way) = known.filter(|way| way.validity.holds()) {
+            // A deleted folder that a process holds open gives no event; the number of its watch shows it.
             match &way.end {
                 End::Folder(number, path) if self.end(path) == Ok(*number) => return way,
                 _ => {}
             }
         }
         self.make_room();
-        let footing = Rc::new(Footing::default());
-        let end = self.go(folder, &footing);
-        let way = Rc::new(Way { footing, end });
+        let validity = Rc::new(CacheValidity::default());
+        let end = self.go(folder, &validity);
+        let way = Rc::new(DirWatch { validity, end });
         if let End::Folder(..) = way.end {
             self.ways.borrow_mut().insert(folder.into(), way.clone());
         }
         way
     }
 
-    /// To watch a folder's files.
-    fn go(&self, folder: &[u8], footing: &Rc<Footing>) -> End {
-        let here = match self.walk(folder, footing) {
+    /// Walks to a folder and watches its files.
+    fn go(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> End {
+        let here = match self.walk(folder, validity) {
             Ok(here) => here,
             Err(end) => return end,
         };
@@ -84,9 +85,9 @@ impl Ground {
         }
     }
 
-    /// Where the way to a folder ends, without links; or why not there. Each step is watched before it is looked at, so that no
-    /// change falls between.
-    fn walk(&self, folder: &[u8], footing: &Rc<Footing>) -> Result<Vec<u8>, End> {
+    /// Where the path to a folder ends, without links; or why it does not lead there. Each part is
+    /// watched before it is looked at, so that no change is missed in between.
+    fn walk(&self, folder: &[u8], validity: &Rc<CacheValidity>) -> Result<Vec<u8>, End> {
         let mut rest: VecDeque<Vec<u8>> = parts(folder).collect();
         let mut here = Vec::new();
         let mut links = 0;
@@ -99,14 +100,14 @@ impl Ground {
             let next = [&here[..], b"/", &part].concat();
             match self.watch(&c_path(&next), ITSELF) {
                 Ok(number) => {
-                    self.note(number, None, footing);
+                    self.note(number, None, validity);
                     here = next;
                 }
                 Err(error @ (Errno::NOTDIR | Errno::NOENT | Errno::LOOP)) => {
                     let Ok(number) = self.watch(&c_path(&here), NAMES) else {
                         return Err(End::Unwatched);
                     };
-                    self.note(number, Some(&part), footing);
+                    self.note(number, Some(&part), validity);
                     links += 1;
                     let target = rustix::fs::readlink(c_path(&next).as_c_str(), Vec::new());
                     match target {
@@ -132,19 +133,19 @@ impl Ground {
         Ok(here)
     }
 
-    /// What happens to one file, and to the way to it; nothing else of its folder. `None`: there is no such file, a link leads from
-    /// its name, or it cannot be watched.
-    pub fn stand_on_file(&self, file: &[u8]) -> Option<(Rc<Footing>, Stat)> {
+    /// Watches one file and the path to it, and nothing else of its folder. `None`: there is no such
+    /// file, its name is a link, or it cannot be watched.
+    pub fn depend_on_file(&self, file: &[u8]) -> Option<(Rc<CacheValidity>, Stat)> {
         self.make_room();
         let slash = memchr::memrchr(b'/', file)?;
-        let footing = Rc::new(Footing::default());
-        let folder = self.walk(&file[..slash], &footing).ok()?;
+        let validity = Rc::new(CacheValidity::default());
+        let folder = self.walk(&file[..slash], &validity).ok()?;
         let name = c_path(&[&folder[..], &file[slash..]].concat());
         let number = self.watch(&name, FILE).ok()?;
-        self.note(number, None, &footing);
+        self.note(number, None, &validity);
         let stat = rustix::fs::lstat(name.as_c_str()).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        (is_file && tells_changes(&folder)).then_some((footing, stat))
+        (is_file && tells_changes(&folder)).then_some((validity, stat))
     }
 
     fn end(&self, folder: &[u8]) -> rustix::io::Result<i32> {
@@ -158,7 +159,7 @@ fn parts(path: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     parts.map(<[u8]>::to_vec)
 }
 
-/// The root folder where the path is empty. A path with a NUL is none: no request and no link has one.
+/// The path for a system call; an empty one is the root folder. No request and no link has a NUL.
 pub fn c_path(path: &[u8]) -> CString {
     let path = if path.is_empty() { b"/" } else { path };
     CString::new(path).unwrap_or_default()

@@ -1,9 +1,10 @@
-//! The first watch on a folder, put on by a thread. The system then marks every name it remembers of the folder, which takes tens
-//! of milliseconds where that is a hundred thousand; who watches the folder next finds them marked.
+//! Sets the first watch on a folder, on a thread of its own.
 //!
-//! An inotify of its own: who waits for a lock of this one is another thread, never the loop.
+//! The first watch makes the system mark every name of the folder that it remembers, which takes
+//! tens of milliseconds for a hundred thousand names. The loop's watch then finds them marked. The
+//! warmer has an inotify instance of its own, so that the loop never waits for its lock.
 
-use super::way::c_path;
+use super::dir_watch::c_path;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -11,28 +12,28 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Something of the children, so that they are marked, and seldom; once, so that nothing gathers that nobody reads.
+/// An event of the children, so that they are marked, and a rare one. Once, since nobody reads these events.
 const MARK: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::ONESHOT)
     .union(WatchFlags::ONLYDIR);
 
-pub struct Scout {
-    /// `None`: the system gives us none, and the loop does all itself.
+pub struct WatchWarmer {
+    /// `None`: the system gives no instance, and the loop sets all watches itself.
     inotify: Option<OwnedFd>,
-    /// Put on last: the ground's own watch is there since.
+    /// The watches set last. The watcher has its own on the folders before.
     standing: Mutex<Vec<i32>>,
 }
 
-impl Scout {
-    pub fn new() -> Scout {
-        Scout {
+impl WatchWarmer {
+    pub fn new() -> WatchWarmer {
+        WatchWarmer {
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
             standing: Mutex::default(),
         }
     }
 
-    /// Marks the folder of a file, and where a link leads from it the folder it leads to.
-    pub fn go_ahead(&self, file: &[u8]) {
+    /// Marks the folder of a file, and the folder that the file lies in if its path leads through links.
+    pub fn warm(&self, file: &[u8]) {
         let Some(inotify) = &self.inotify else { return };
         let path = Path::new(OsStr::from_bytes(file));
         let real = std::fs::canonicalize(path).ok();

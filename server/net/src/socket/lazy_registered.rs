@@ -1,5 +1,7 @@
-//! A connection the loop does not know of until there is something to wait for. The request of a connection that
-//! carries one has usually arrived by the time it is accepted, and its answer fits: such a one is never registered.
+//! A socket that is registered with the reactor only when it has to wait.
+//!
+//! The request of a new connection has usually arrived when the connection is accepted, and its
+//! answer fits into the socket's buffer: such a connection is never registered.
 
 use super::Stream;
 use crate::watched::send_unpaced;
@@ -12,7 +14,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A socket of the loop, made of a non-blocking one.
+/// A socket that is registered with the reactor, made of a non-blocking one.
 pub trait Watched: Stream + AsFd {
     fn of(socket: OwnedFd) -> io::Result<Self>
     where
@@ -31,37 +33,37 @@ impl Watched for UnixStream {
     }
 }
 
-pub enum Unwatched<S> {
+pub enum LazyRegistered<S> {
     Not(OwnedFd),
     Watched(S),
     /// It could not be registered.
     Lost,
 }
 
-impl<S: Watched> Unwatched<S> {
-    pub fn new(socket: OwnedFd) -> Unwatched<S> {
-        Unwatched::Not(socket)
+impl<S: Watched> LazyRegistered<S> {
+    pub fn new(socket: OwnedFd) -> LazyRegistered<S> {
+        LazyRegistered::Not(socket)
     }
 
-    /// From now on the loop wakes us for it.
+    /// Registers the socket, if it is not registered yet.
     fn watched(&mut self) -> io::Result<Pin<&mut S>> {
-        if let Unwatched::Not(_) = self {
-            if let Unwatched::Not(socket) = std::mem::replace(self, Unwatched::Lost) {
-                *self = Unwatched::Watched(S::of(socket)?);
+        if let LazyRegistered::Not(_) = self {
+            if let LazyRegistered::Not(socket) = std::mem::replace(self, LazyRegistered::Lost) {
+                *self = LazyRegistered::Watched(S::of(socket)?);
             }
         }
         match self {
-            Unwatched::Watched(socket) => Ok(Pin::new(socket)),
+            LazyRegistered::Watched(socket) => Ok(Pin::new(socket)),
             _ => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
-    /// Tries a call at once, while nobody is told when it might succeed. `None`: it would have to wait.
+    /// Tries a call on a socket that is not registered. `None`: the call would have to wait.
     fn at_once<T>(
         &self,
         mut call: impl FnMut(&OwnedFd) -> rustix::io::Result<T>,
     ) -> Option<io::Result<T>> {
-        let Unwatched::Not(socket) = self else {
+        let LazyRegistered::Not(socket) = self else {
             return None;
         };
         match rustix::io::retry_on_intr(|| call(socket)) {
@@ -71,13 +73,13 @@ impl<S: Watched> Unwatched<S> {
     }
 }
 
-impl<S: Watched> AsyncRead for Unwatched<S> {
+impl<S: Watched> AsyncRead for LazyRegistered<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Unwatched::Watched(socket) = &mut *self {
+        if let LazyRegistered::Watched(socket) = &mut *self {
             return Pin::new(socket).poll_read(cx, into);
         }
         let space = into.initialize_unfilled();
@@ -91,13 +93,13 @@ impl<S: Watched> AsyncRead for Unwatched<S> {
     }
 }
 
-impl<S: Watched> AsyncWrite for Unwatched<S> {
+impl<S: Watched> AsyncWrite for LazyRegistered<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if let Unwatched::Watched(socket) = &mut *self {
+        if let LazyRegistered::Watched(socket) = &mut *self {
             return Pin::new(socket).poll_write(cx, bytes);
         }
         match self.at_once(|socket| rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)) {
@@ -137,7 +139,7 @@ impl<S: Watched> AsyncWrite for Unwatched<S> {
     }
 }
 
-impl<S: Watched> Stream for Unwatched<S> {
+impl<S: Watched> Stream for LazyRegistered<S> {
     fn poll_send_file(
         &mut self,
         cx: &mut Context<'_>,
@@ -165,22 +167,22 @@ impl<S: Watched> Stream for Unwatched<S> {
 
     fn reset_when_closed(&self) {
         match self {
-            Unwatched::Not(socket) => super::reset_when_closed(socket),
-            Unwatched::Watched(socket) => socket.reset_when_closed(),
-            Unwatched::Lost => {}
+            LazyRegistered::Not(socket) => super::reset_when_closed(socket),
+            LazyRegistered::Watched(socket) => socket.reset_when_closed(),
+            LazyRegistered::Lost => {}
         }
     }
 
     fn send_unpaced(&self) {
         match self {
-            Unwatched::Not(socket) => drop(send_unpaced(socket)),
-            Unwatched::Watched(socket) => socket.send_unpaced(),
-            Unwatched::Lost => {}
+            LazyRegistered::Not(socket) => drop(send_unpaced(socket)),
+            LazyRegistered::Watched(socket) => socket.send_unpaced(),
+            LazyRegistered::Lost => {}
         }
     }
 
-    fn is_unwatched(&self) -> bool {
-        matches!(self, Unwatched::Not(_))
+    fn is_registered_lazily(&self) -> bool {
+        matches!(self, LazyRegistered::Not(_))
     }
 
     fn watch(&mut self) -> io::Result<()> {

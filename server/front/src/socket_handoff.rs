@@ -1,5 +1,6 @@
-//! Connections whose host has a PerlProcessConnectionHandler: a worker gets the client's socket and speaks on it. The
-//! front only waits for the end, and closes as it closes its own.
+//! Hands the client's socket to a worker, for hosts with a `PerlProcessConnectionHandler`.
+//!
+//! The worker speaks on the socket. The front only waits for the end, and closes its own descriptor.
 
 use crate::codec::h1::{LINGER, LINGER_BYTES};
 use crate::deadline::{Alarm, Phase, Seat};
@@ -21,16 +22,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 pub async fn serve(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, seat: Seat, host: u32) {
-    let given = match socket.try_clone() {
-        Ok(given) => given,
+    let handed = match socket.try_clone() {
+        Ok(handed) => handed,
         Err(error) => {
             let text = format!("a connection cannot be given to a worker: {error}");
             let journal = &shared.journal;
             return journal.error(0, LogLevel::Error, Origin::default(), &text);
         }
     };
-    let mut exchange = give(&shared, given, &peer, host);
-    // How long it takes is between the handler and its client.
+    let mut exchange = give(&shared, handed, &peer, host);
+    // No limit: the handler and its client decide how long it takes.
     seat.enter(&shared.clock, Phase::Work, Duration::MAX);
     let is_over = poll_fn(|cx| match seat.poll_alarm(cx) {
         Some(Alarm::Abandon) => Poll::Ready(false),
@@ -40,7 +41,7 @@ pub async fn serve(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, seat: Seat, 
     drop(exchange);
     shared.request_ends(0);
     if is_over {
-        // The client may have gone; that is an end as well.
+        // A client that has gone already is an end as well.
         let _ = tokio::time::timeout(LINGER, close(socket)).await;
     }
 }

@@ -1,23 +1,27 @@
-//! Threads for work that would keep the loop: so much of it is under way at a time, the rest waits for its turn.
+//! Runs blocking work on threads: a fixed number of tasks at a time, the others wait in order.
 
 use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 #[derive(Debug)]
-pub struct Hands {
+pub struct BlockingPool {
     free: Arc<Semaphore>,
 }
 
-impl Hands {
-    pub fn new(count: usize) -> Hands {
-        Hands {
+impl BlockingPool {
+    pub fn new(count: usize) -> BlockingPool {
+        BlockingPool {
             free: Arc::new(Semaphore::new(count)),
         }
     }
 
-    /// Has the work done by a thread once it is its turn. Who goes meanwhile takes his place in the queue along.
-    pub async fn lend<R: Send + 'static>(
+    /// Runs `work` on a thread when its turn comes. Dropping the future while queued cancels it.
+    ///
+    /// # Errors
+    ///
+    /// The error of `work`, or of the runtime at its end.
+    pub async fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> io::Result<R> + Send + 'static,
     ) -> io::Result<R> {
@@ -31,8 +35,8 @@ impl Hands {
         work.await.map_err(io::Error::other)?
     }
 
-    /// The same, if nobody has to wait for that; what comes of it is nobody's concern.
-    pub fn lend_if_free(&self, work: impl FnOnce() + Send + 'static) {
+    /// Runs `work` on a thread if one is free, and drops it otherwise. Its result is ignored.
+    pub fn run_if_free(&self, work: impl FnOnce() + Send + 'static) {
         let Ok(hand) = self.free.clone().try_acquire_owned() else {
             return;
         };
@@ -55,7 +59,7 @@ mod tests {
     async fn so_much_is_under_way_at_a_time_and_all_gets_done() {
         const HANDS: usize = 4;
         const WORKS: usize = 20;
-        let hands = Rc::new(Hands::new(HANDS));
+        let hands = Rc::new(BlockingPool::new(HANDS));
         let (begin, mut begun) = unbounded_channel();
         let (end, may_end) = mpsc::channel::<()>();
         let may_end = Arc::new(Mutex::new(may_end));
@@ -68,7 +72,7 @@ mod tests {
                         let told = may_end.lock().map(|told| told.recv());
                         Ok(told.is_ok_and(|told| told.is_ok()))
                     };
-                    hands.lend(work).await
+                    hands.run(work).await
                 })
             });
             let works: Vec<_> = works.collect();
@@ -76,7 +80,7 @@ mod tests {
             for _ in 0..HANDS {
                 begun.recv().await.expect("a work begins");
             }
-            hands.lend_if_free(|| panic!("no hand is free"));
+            hands.run_if_free(|| panic!("no hand is free"));
             for _ in HANDS..WORKS {
                 assert!(begun.try_recv().is_err(), "more than {HANDS} at a time");
                 end.send(()).expect("somebody waits");

@@ -1,38 +1,40 @@
-//! What one search looks at, noted as it looks: the footing of the route it finds.
+//! Records which files one search looks at: the route that it finds depends on them.
 
-use super::way::{c_path, End, Way, FILE, LINKS};
-use super::{Footing, Ground};
+use super::dir_watch::{c_path, DirWatch, End, FILE, LINKS};
+use super::{CacheValidity, FileWatcher};
 use rustix::fs::{FileType, Stat};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A name in the folder of this watch; without a name the folder, or file, itself.
+/// The number of a watch and a name in its folder; without a name, the folder or file itself.
 type Place = (i32, Option<Box<[u8]>>);
 
-pub struct Survey<'g> {
-    ground: &'g Ground,
-    places: RefCell<Vec<Place>>,
-    ways: RefCell<Vec<Rc<Footing>>>,
-    /// The way that was gone last: the next look is likely to go it again.
-    last: RefCell<Option<(Vec<u8>, Rc<Way>)>>,
-    /// Something was looked at that cannot be watched.
-    blind: Cell<bool>,
+pub struct DependencyRecorder<'g> {
+    watcher: &'g FileWatcher,
+    dependents: RefCell<Vec<Place>>,
+    ways: RefCell<Vec<Rc<CacheValidity>>>,
+    /// The last path to a folder: the next file is likely to be in the same folder.
+    last: RefCell<Option<(Vec<u8>, Rc<DirWatch>)>>,
+    /// A file was looked at that cannot be watched.
+    unwatched: Cell<bool>,
 }
 
-impl<'g> Survey<'g> {
-    pub fn new(ground: &'g Ground) -> Survey<'g> {
-        ground.make_room();
-        Survey {
-            ground,
-            places: RefCell::default(),
+impl<'g> DependencyRecorder<'g> {
+    pub fn new(watcher: &'g FileWatcher) -> DependencyRecorder<'g> {
+        watcher.make_room();
+        DependencyRecorder {
+            watcher,
+            dependents: RefCell::default(),
             ways: RefCell::default(),
             last: RefCell::default(),
-            blind: Cell::new(false),
+            unwatched: Cell::new(false),
         }
     }
 
-    /// What `stat` says of an absolute path; one that ends with a slash should be a folder. Nothing is noted in the ground yet: a path that leads nowhere must
-    /// not take room there. Events that come meanwhile wait until they are heard, after the search.
+    /// `stat` of an absolute path; a path that ends with a slash should be a folder.
+    ///
+    /// Dependencies are noted by [`DependencyRecorder::validity`] only: a path that leads nowhere takes no
+    /// room. Events of the meantime wait in the queue of inotify until the search is over.
     pub fn stat(&self, path: &[u8]) -> Option<Stat> {
         let mut path = path.to_vec();
         if path.ends_with(b"/") {
@@ -46,15 +48,17 @@ impl<'g> Survey<'g> {
             let slash = memchr::memrchr(b'/', &path)?;
             let name = &path[slash + 1..];
             if matches!(name, b"" | b"." | b"..") {
-                return self.look_blindly(&path);
+                return self.stat_unwatched(&path);
             }
             let way = self.way(&path[..slash]);
             let (number, folder) = match &way.end {
                 End::Folder(number, folder) => (*number, folder),
                 End::Missing => return None,
-                End::Unwatched => return self.look_blindly(&path),
+                End::Unwatched => return self.stat_unwatched(&path),
             };
-            self.places.borrow_mut().push((number, Some(name.into())));
+            self.dependents
+                .borrow_mut()
+                .push((number, Some(name.into())));
             let here = [&folder[..], b"/", name].concat();
             let stat = rustix::fs::lstat(c_path(&here).as_c_str()).ok()?;
             if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
@@ -70,26 +74,26 @@ impl<'g> Survey<'g> {
         None
     }
 
-    fn way(&self, folder: &[u8]) -> Rc<Way> {
+    fn way(&self, folder: &[u8]) -> Rc<DirWatch> {
         if let Some((last, way)) = &*self.last.borrow() {
             if last == folder {
                 return way.clone();
             }
         }
-        let way = self.ground.way(folder);
-        self.ways.borrow_mut().push(way.footing.clone());
+        let way = self.watcher.way(folder);
+        self.ways.borrow_mut().push(way.validity.clone());
         self.last.replace(Some((folder.to_vec(), way.clone())));
         way
     }
 
-    /// What is looked at without a watch: the route will stand on nothing.
-    pub fn look_blindly(&self, path: &[u8]) -> Option<Stat> {
-        self.be_blind();
+    /// `stat` without a watch: the route will have to be looked at for each request.
+    pub fn stat_unwatched(&self, path: &[u8]) -> Option<Stat> {
+        self.note_unwatched();
         rustix::fs::stat(c_path(path).as_c_str()).ok()
     }
 
-    pub fn be_blind(&self) {
-        self.blind.set(true);
+    pub fn note_unwatched(&self) {
+        self.unwatched.set(true);
     }
 
     /// A file with several names may be written by one that is in no watched folder.
@@ -98,27 +102,27 @@ impl<'g> Survey<'g> {
         if !is_file || stat.st_nlink < 2 {
             return;
         }
-        match self.ground.watch(&c_path(path), FILE) {
-            Ok(number) => self.places.borrow_mut().push((number, None)),
-            Err(_) => self.be_blind(),
+        match self.watcher.watch(&c_path(path), FILE) {
+            Ok(number) => self.dependents.borrow_mut().push((number, None)),
+            Err(_) => self.note_unwatched(),
         }
     }
 
-    /// `None`: what was found has to be looked at again each time.
-    pub fn footing(self) -> Option<Rc<Footing>> {
-        if self.blind.get() {
+    /// The validity of what was found. `None`: a file of it cannot be watched.
+    pub fn validity(self) -> Option<Rc<CacheValidity>> {
+        if self.unwatched.get() {
             return None;
         }
         let mut ways = self.ways.into_inner();
         ways.sort_by_key(Rc::as_ptr);
         ways.dedup_by(|one, other| Rc::ptr_eq(one, other));
-        let footing = Rc::new(Footing {
-            fallen: Cell::new(false),
+        let validity = Rc::new(CacheValidity {
+            invalid: Cell::new(false),
             ways,
         });
-        for (number, name) in self.places.into_inner() {
-            self.ground.note(number, name.as_deref(), &footing);
+        for (number, name) in self.dependents.into_inner() {
+            self.watcher.note(number, name.as_deref(), &validity);
         }
-        Some(footing)
+        Some(validity)
     }
 }

@@ -1,24 +1,25 @@
-//! What connections that ended leave for those that begin: with a connection for each request, making
-//! their buffers anew would cost more than reading the request.
+//! Buffers that serve one connection after another: with a connection for each request, allocating
+//! them anew would cost more than reading the request.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
-/// Things of one kind, each as good as new.
-pub type Spares<T> = RefCell<Vec<T>>;
+/// Values of one kind that wait to be used again.
+pub type Pool<T> = RefCell<Vec<T>>;
 
-/// More than wait for one another at a time; beyond it they are freed.
+/// Values kept at most; more are freed.
 const KEPT: usize = 256;
 
-/// One that is left, if there is.
-pub fn take<T>(spares: &'static LocalKey<Spares<T>>) -> Option<T> {
-    // A thread that ends has none any more.
+/// A value out of the pool, if there is one.
+pub fn take<T>(spares: &'static LocalKey<Pool<T>>) -> Option<T> {
+    // A thread that ends has no pool any more.
     let taken = spares.try_with(|spares| spares.borrow_mut().pop());
     taken.ok().flatten()
 }
 
-pub fn give<T>(spares: &'static LocalKey<Spares<T>>, thing: T) {
+/// Puts a value into the pool.
+pub fn give<T>(spares: &'static LocalKey<Pool<T>>, thing: T) {
     let _ = spares.try_with(|spares| {
         let mut spares = spares.borrow_mut();
         if spares.len() < KEPT {
@@ -27,21 +28,22 @@ pub fn give<T>(spares: &'static LocalKey<Spares<T>>, thing: T) {
     });
 }
 
-/// What most heads and small answers fit in.
+/// Bytes that most heads and small answers fit in.
 const INITIAL: usize = 2048;
-/// A buffer up to this serves again.
+/// Larger buffers are not kept.
 const LARGEST: usize = 8 * 1024;
 
 thread_local! {
-    static BUFFERS: Spares<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BUFFERS: Pool<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bytes whose memory serves others afterwards.
+/// A byte buffer whose memory goes back to the pool when it is dropped.
 #[derive(Debug, Default)]
 pub struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// Empty, with room at once; the default has none.
+    /// An empty buffer with capacity; the default has none.
+    #[inline]
     pub fn with_room() -> Buffer {
         Buffer(take(&BUFFERS).unwrap_or_else(|| Vec::with_capacity(INITIAL)))
     }
@@ -55,18 +57,21 @@ impl From<Vec<u8>> for Buffer {
 
 impl Deref for Buffer {
     type Target = Vec<u8>;
+    #[inline]
     fn deref(&self) -> &Vec<u8> {
         &self.0
     }
 }
 
 impl DerefMut for Buffer {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
 }
 
 impl Drop for Buffer {
+    #[inline]
     fn drop(&mut self) {
         if (INITIAL..=LARGEST).contains(&self.0.capacity()) {
             self.0.clear();
@@ -95,7 +100,7 @@ mod tests {
     }
 
     thread_local! {
-        static WORDS: Spares<String> = const { RefCell::new(Vec::new()) };
+        static WORDS: Pool<String> = const { RefCell::new(Vec::new()) };
     }
 
     #[test]
