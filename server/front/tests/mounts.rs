@@ -109,9 +109,9 @@ fn aliases_lead_to_their_folders() {
     assert_eq!(client.get("/one").text(), "0123456789");
     assert_eq!(client.get("/large.bin").status, 403);
     assert_eq!(
-        client.get("/hello.pl").status,
-        403,
-        "no handler was configured for scripts"
+        client.get("/hello.pl").text(),
+        "#!/usr/bin/perl\n",
+        "without a handler it is a file"
     );
 }
 
