@@ -49,19 +49,30 @@ fn paths_lead_where_they_should() {
 }
 
 #[test]
-fn a_script_is_a_file_only_where_the_configuration_says_so() {
-    // As in Apache: a configuration that names no handler for it serves a file.
-    let stand = Stand::new(|site| site.by_name = None);
-    assert_eq!(stand.client().get("/hello.pl").status, 200);
-    let stand = Stand::new(|site| site.main.base.handler = Some(Handler::File));
-    assert_eq!(stand.client().get("/hello.pl").status, 200);
-    let stand = Stand::new(|site| site.main.base.handler = Some(Handler::Named("x".into())));
-    assert_eq!(stand.client().get("/hello.pl").status, 500);
-    let stand = Stand::new(|site| {
-        site.main.base.handler = Some(Handler::Script(Rung::Registry));
-        site.main.base.exec_cgi = false;
-    });
-    assert_eq!(stand.client().get("/hello.pl").status, 403);
+fn the_source_of_an_executable_script_is_never_sent() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let status = |mode: u32, handler: Option<Handler>| {
+        let stand = Stand::new(|site| {
+            let script = site.main.document_root.join("hello.pl");
+            std::fs::set_permissions(script, PermissionsExt::from_mode(mode)).expect("own file");
+            site.by_name = None;
+            site.main.base.handler = handler;
+            site.main.base.exec_cgi = false;
+        });
+        stand.client().get("/hello.pl").status
+    };
+    let registry = || Some(Handler::Script(Rung::Registry));
+    let named = || Some(Handler::Named("words".into()));
+    assert_eq!(status(0o755, None), 403);
+    assert_eq!(status(0o755, Some(Handler::File)), 403);
+    assert_eq!(status(0o755, registry()), 403);
+    assert_eq!(status(0o755, named()), 500, "no Action has this name");
+    // Without the permission the file is a file, as in Apache.
+    assert_eq!(status(0o644, None), 200);
+    assert_eq!(status(0o644, Some(Handler::File)), 200);
+    assert_eq!(status(0o644, registry()), 403);
+    assert_eq!(status(0o644, named()), 500);
 }
 
 #[test]

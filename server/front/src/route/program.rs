@@ -28,12 +28,24 @@ pub fn choose(
         }
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
         Some(Handler::Named(_)) => Err(NO_ACTION),
+        Some(Handler::File) if is_source(found) => Err(SOURCE),
         Some(handler) => Ok(handler.clone()),
         None => match site.by_name {
             Some(rung) => by_name(rung, found),
+            None if is_source(found) => Err(SOURCE),
             None => Ok(Handler::File),
         },
     }
+}
+
+/// An executable file with a script's suffix is a program: its source is never sent. Without the
+/// execute permission it is a file, as in Apache.
+fn is_source(found: &Found) -> bool {
+    is_executable(found) && has_script_suffix(suffix(&found.file).unwrap_or_default())
+}
+
+fn is_executable(found: &Found) -> bool {
+    found.stat.st_mode & 0o111 != 0
 }
 
 /// `SetHandler`, else `AddHandler`: any suffix of the name counts, and the last known one wins.
@@ -78,7 +90,7 @@ fn has_script_suffix(suffix: &str) -> bool {
 
 /// Zero configuration: scripts are known by suffix, or by mode and first line.
 fn by_name(rung: Rung, found: &Found) -> Result<Handler, Problem> {
-    let executable = found.stat.st_mode & 0o111 != 0;
+    let executable = is_executable(found);
     let interpreter = interpreter(&found.file);
     if has_script_suffix(suffix(&found.file).unwrap_or_default()) {
         return Ok(Handler::Script(match interpreter {
