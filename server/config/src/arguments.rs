@@ -1,6 +1,7 @@
 //! A directive's arguments: words with their places, read as what the row's shape says.
 
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use crate::line::Word;
@@ -126,8 +127,29 @@ impl Arguments<'_> {
 
     /// A file or folder, relative to `root` unless it is absolute.
     pub fn path(&self, index: usize, root: &Path) -> Result<PathBuf, Fault> {
-        Ok(root.join(self.filled(index)?))
+        Ok(plain(&root.join(self.filled(index)?)))
     }
+}
+
+/// The path without `.` and `..` segments, as Apache reads the paths of its configuration; a slash
+/// at the end stays. Sections compare folders by their segments, so each has to have one name.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            Component::ParentDir if plain.has_root() => {}
+            other => plain.push(other),
+        }
+    }
+    let ends_with_slash = path.as_os_str().as_bytes().ends_with(b"/");
+    if ends_with_slash && plain.file_name().is_some() {
+        plain.as_mut_os_string().push("/");
+    }
+    plain
 }
 
 /// Words as they were written, quotes and all.

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
+use crate::arguments::plain;
 use crate::line::Word;
 use crate::problem::Fault;
 use crate::{HostAddress, Pattern, Scope};
@@ -212,7 +213,6 @@ fn address(text: &str) -> Result<Vec<HostAddress>, String> {
 }
 
 fn folder(server_root: &Path, text: &str) -> PathBuf {
-    let path = server_root.join(text);
-    // Without `.` and a closing slash, so that two ways to write a folder are one.
-    path.components().collect()
+    // Without a closing slash, so that two ways to write a folder are one.
+    plain(&server_root.join(text)).components().collect()
 }

@@ -254,3 +254,22 @@ fn error_is_a_problem_with_the_writers_own_words() {
         ["2:3: the configuration stops here: load mod_dav first"]
     );
 }
+
+#[test]
+fn a_folder_has_one_name_however_it_is_written() {
+    for (root, closed) in [
+        (".", "lib"),
+        ("./", "./lib/"),
+        ("htdocs/..", "htdocs/../lib"),
+        ("htdocs/./../.", "lib/x/.."),
+    ] {
+        let text = format!(
+            "ServerRoot /srv/site\nDocumentRoot {root}\nAlias /code/ ./lib/\n\
+             <Directory {closed}>\nRequire all denied\n</Directory>\n"
+        );
+        let site = site(&text);
+        assert!(at(&site, "/lib/startup.pl").denied, "{root} {closed}");
+        assert!(at(&site, "/code/startup.pl").denied, "{root} {closed}");
+        assert!(!at(&site, "/open").denied, "{root} {closed}");
+    }
+}
