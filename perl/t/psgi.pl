@@ -77,6 +77,22 @@ package Server {
         return 0;
     }
 
+    # Asks for a new generation.
+    sub reload {
+        my ($self) = @_;
+        kill HUP => $self->{process};
+    }
+
+    # Waits for an answer.
+    sub answers {
+        my ($self, $target, $expected) = @_;
+        for (1 .. 200) {
+            return 1 if $self->get($target) eq $expected;
+            select undef, undef, undef, 0.05;
+        }
+        return 0;
+    }
+
     # The bytes of an answer to one request on a connection of its own.
     sub exchange {
         my ($self, $method, $target, @fields) = @_;

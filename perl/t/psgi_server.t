@@ -151,14 +151,19 @@ subtest 'signals, separators and handles are as before for the next request' => 
     is $server->get('/clean'), 'directory=same mask=same $/=\n $\=undef $,=undef ALRM=DEFAULT selected=main::STDOUT';
 };
 
-subtest 'changed application is loaded again' => sub {
+subtest 'changed application is live with the generation that loads it' => sub {
+    my $before = $server->get('/');
     $server->write('sub { [200, [], ["the new one, longer than nothing"]] }');
-    is $server->get('/'), 'the new one, longer than nothing';
+    is $server->get('/'), $before, 'no worker takes it by itself';
+    $server->reload;
+    ok $server->answers('/', 'the new one, longer than nothing');
     $server->write('sub { [200, [], ["broken"]] ');
-    is +($server->get('/'))[0], 500;
+    $server->reload;
     ok $server->logged(qr/Missing right curly/);
+    is $server->get('/'), 'the new one, longer than nothing', 'what does not load is thrown away';
     $server->write('sub { [200, [], ["mended again"]] }');
-    is $server->get('/'), 'mended again';
+    $server->reload;
+    ok $server->answers('/', 'mended again');
 };
 
 is $server->stop, 0, 'the server ends as it should';
