@@ -8,7 +8,7 @@ use super::scan::Extent;
 use crate::problem::{bad, Problem};
 use mehari_observe::bytes::all;
 use std::mem::MaybeUninit;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv6Addr;
 
 /// A piece of the buffer, counted from the request's first byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -252,27 +252,82 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// Labels with points between them and perhaps one behind, or an IPv4 address.
+/// Labels with points between them and perhaps one behind, or an IPv4 address. One pass: every
+/// request has a Host.
 fn is_name(name: &[u8]) -> bool {
     let name = name.strip_suffix(b".").unwrap_or(name);
-    let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let is_label = |label: &[u8]| {
-        let ends = [label.first(), label.last()];
-        ends.iter()
-            .all(|byte| byte.is_some_and(|byte| *byte != b'-'))
-            && all(label, is_of_names)
-    };
-    let mut labels = name.split(|&byte| byte == b'.');
-    if !labels.clone().all(is_label) {
+    let (mut labels, mut octets) = (0, 0);
+    let mut label = Label::default();
+    for &byte in name {
+        match byte {
+            b'.' if label.is_complete() => {
+                labels += 1;
+                octets += u32::from(label.is_octet());
+                label = Label::default();
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => label.push_other(),
+            b'-' if label.length > 0 => label.push_hyphen(),
+            b'0'..=b'9' => label.push_digit(byte),
+            _ => return false,
+        }
+    }
+    if !label.is_complete() {
         return false;
     }
-    let (count, last) = (labels.clone().count(), labels.next_back().unwrap_or(name));
-    let is_address =
-        || std::str::from_utf8(name).is_ok_and(|name| name.parse::<Ipv4Addr>().is_ok());
-    match last.iter().all(u8::is_ascii_digit) {
-        true => is_address(),
+    if label.digits == label.length {
+        labels == 3 && octets == 3 && label.is_octet()
+    } else {
         // A top-level domain begins with a letter (RFC 1123 section 2.1).
-        false => count == 1 || !last[0].is_ascii_digit(),
+        labels == 0 || !label.begins_with_digit
+    }
+}
+
+/// What is known of a label of a host name after some of its bytes.
+#[derive(Default)]
+struct Label {
+    length: usize,
+    digits: usize,
+    /// The number that the first three digits make.
+    number: u32,
+    begins_with_digit: bool,
+    begins_with_zero: bool,
+    ends_with_hyphen: bool,
+}
+
+impl Label {
+    fn push_digit(&mut self, digit: u8) {
+        if self.length == 0 {
+            self.begins_with_digit = true;
+            self.begins_with_zero = digit == b'0';
+        }
+        if self.digits < 3 {
+            self.number = self.number * 10 + u32::from(digit - b'0');
+        }
+        self.digits += 1;
+        self.length += 1;
+        self.ends_with_hyphen = false;
+    }
+
+    fn push_hyphen(&mut self) {
+        self.length += 1;
+        self.ends_with_hyphen = true;
+    }
+
+    fn push_other(&mut self) {
+        self.length += 1;
+        self.ends_with_hyphen = false;
+    }
+
+    fn is_complete(&self) -> bool {
+        self.length > 0 && !self.ends_with_hyphen
+    }
+
+    /// A number of an IPv4 address: decimal, without zeros in front.
+    fn is_octet(&self) -> bool {
+        self.digits == self.length
+            && self.length <= 3
+            && self.number <= 255
+            && !(self.begins_with_zero && self.length > 1)
     }
 }
 
@@ -305,5 +360,89 @@ pub fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b':', &host[after_address..]) {
         Some(at) => (&host[..after_address + at], &host[after_address + at + 1..]),
         None => (host, &[]),
+    }
+}
+
+#[cfg(test)]
+mod names {
+    use super::is_name;
+    use std::net::Ipv4Addr;
+
+    /// The definition, label by label.
+    fn is_name_by_definition(name: &[u8]) -> bool {
+        let name = name.strip_suffix(b".").unwrap_or(name);
+        let labels: Vec<&[u8]> = name.split(|byte| *byte == b'.').collect();
+        let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+        let is_label = |label: &&[u8]| {
+            label.iter().all(fits)
+                && label.first().is_some_and(|byte| *byte != b'-')
+                && label.last().is_some_and(|byte| *byte != b'-')
+        };
+        let last = labels[labels.len() - 1];
+        if !labels.iter().all(is_label) {
+            return false;
+        }
+        if last.iter().all(u8::is_ascii_digit) {
+            let text = std::str::from_utf8(name).unwrap_or_default();
+            return text.parse::<Ipv4Addr>().is_ok();
+        }
+        labels.len() == 1 || !last[0].is_ascii_digit()
+    }
+
+    #[test]
+    fn one_pass_says_what_the_definition_says() {
+        let alphabet = b"a_-.10:\xff";
+        let mut names: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut checked = 0;
+        for _ in 0..6 {
+            let longer = names.iter().flat_map(|name| {
+                alphabet.iter().map(move |byte| {
+                    let mut name = name.clone();
+                    name.push(*byte);
+                    name
+                })
+            });
+            names = longer.collect();
+            for name in &names {
+                assert_eq!(is_name(name), is_name_by_definition(name), "{name:?}");
+            }
+            checked += names.len();
+        }
+        assert!(checked > 250_000, "{checked}");
+    }
+
+    #[test]
+    fn addresses_are_those_of_ipv4() {
+        for name in [
+            "127.0.0.1",
+            "1.2.3.4.",
+            "255.255.255.255",
+            "256.1.1.1",
+            "1.2.3",
+            "1.2.3.4.5",
+            "01.2.3.4",
+            "0.0.0.0",
+            "1.2.3.400",
+            "1.2.3.1000",
+            "a.2.3.4",
+            "1.2.3.a",
+            "1.2.3.4a",
+            "localhost",
+            "www.example.org",
+            "example.org.",
+            "xn--bcher-kva.example",
+            "a_b.example",
+            "-a",
+            "a-",
+            "a..b",
+            ".",
+            "..",
+            "1",
+            "1000",
+            "a.1b",
+        ] {
+            let name = name.as_bytes();
+            assert_eq!(is_name(name), is_name_by_definition(name), "{name:?}");
+        }
     }
 }
