@@ -27,9 +27,12 @@ fn site() -> Builder {
              <Location /set>\nSetHandler show-it\n</Location>\n\
              <Files late.pgn>\nAddType text/late .pgn\n</Files>\n",
         );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    let script = builder.folder_of("cgi").join("show.pl");
-    std::fs::set_permissions(script, mode).expect("own file");
+    // The source of an executable script is never sent, so `plain.pl` may not be executable.
+    for (folder, name, mode) in [("cgi", "show.pl", 0o755), ("htdocs", "plain.pl", 0o644)] {
+        let file = builder.folder_of(folder).join(name);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(file, mode).expect("own file");
+    }
     builder
 }
 
