@@ -1,5 +1,5 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
-#include "xs/api_form.h"
+#include "api/form.h"
 
 static SV *text_sv(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }
 

@@ -12,7 +12,7 @@
 #include <XSUB.h>
 #include <perliol.h>
 #include <stdbool.h>
-#include "wire.h"
+#include "mailbox/wire.h"
 
 #define MEHARI_RELEASE "0.1.0"
 
@@ -21,11 +21,11 @@ typedef struct {
   STRLEN length;
 } mehari_text;
 
-#include "bounds.h"
+#include "mailbox/bounds.h"
 /* A script that gets a process for each request, or one that is as good. */
 static inline bool mehari_task_is_program(uint8_t task) { return task == MEHARI_TASK_FORK || task == MEHARI_TASK_REWIND; }
 
-/* threads.c: a script's own threads. Each runs a copy of the interpreter, and none but the one that the server started
+/* interpreter/threads.c: a script's own threads. Each runs a copy of the interpreter, and none but the one that the server started
  * may touch the state of the worker. */
 #ifdef MULTIPLICITY
 extern PerlInterpreter *mehari_interpreter;
@@ -38,7 +38,7 @@ void mehari_threads_boot(pTHX);
 void mehari_for_requests_only(const struct mehari_sub *subs, size_t count); /* they die in a thread */
 bool mehari_threads_are_left(void); /* another thread than this one runs, and goes on running */
 
-/* mailbox.c: the request being served, and the ring its answer goes to. */
+/* mailbox/mailbox.c: the request being served, and the ring its answer goes to. */
 typedef struct {
   const mehari_request *frame;
   const char *base; /* of the frame's spans */
@@ -94,7 +94,7 @@ void mehari_ring_publish(void);
 void mehari_log(int level, const char *text, STRLEN length);
 void mehari_logf(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* head.c: header blocks. */
+/* response/head.c: header blocks. */
 typedef struct {
   int status; /* 0: not given */
   char *lines; /* `Name: value\r\n` each */
@@ -110,15 +110,15 @@ STRLEN mehari_head_measure(const char *text, STRLEN length);
 /* Reads a script's header block. False: it is none; a log line says why. */
 bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
 
-#include "response.h"
-#include "standard.h"
+#include "response/response.h"
+#include "stdio/standard.h"
 
-/* hooks.c: the operators replaced, before any other code is compiled. */
+/* interpreter/hooks.c: the operators replaced, before any other code is compiled. */
 void mehari_hooks_install(pTHX);
 extern bool mehari_directory_changed, mehari_umask_changed, mehari_exit_called;
 extern bool mehari_child_has_own_stdout; /* of the child that the operator under way starts */
 
-/* watch.c: what a script changes of its process. */
+/* process/watch.c: what a script changes of its process. */
 enum {
   MEHARI_TOUCHED_DESCRIPTORS = 1,
   MEHARI_TOUCHED_MASK = 2,
@@ -135,7 +135,7 @@ void mehari_descriptor_claim(int file); /* one of our own: no script can close i
 void mehari_descriptor_release(int file);
 bool mehari_descriptor_is_own(int file);
 
-/* environment.c: %ENV. */
+/* environment/environment.c: %ENV. */
 void mehari_environment_open(pTHX);
 void mehari_environment_begin(pTHX);
 void mehari_environment_reserve(pTHX); /* places for what every request and most browsers set */
@@ -147,7 +147,7 @@ SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
 void mehari_environment_export(pTHX); /* to `environ`, for the child process about to start */
 void mehari_environment_restore(void);
 
-/* guard.c: running Perl so that nothing it does leaves this process. */
+/* interpreter/guard.c: running Perl so that nothing it does leaves this process. */
 typedef enum { MEHARI_RAN, MEHARI_DIED, MEHARI_EXITED } mehari_outcome;
 typedef void (*mehari_body)(pTHX_ void *argument);
 /* Runs `body` under a jump level of its own. MEHARI_DIED only when the body leaves $@ to the top. */
@@ -156,14 +156,14 @@ mehari_outcome mehari_call_list(pTHX_ AV *subs); /* END blocks */
 void mehari_log_exception(pTHX_ const char *where);
 void mehari_child_leave(pTHX_ int status) __attribute__((noreturn));
 
-/* script.c: compiled scripts. */
+/* script/script.c: compiled scripts. */
 typedef struct {
   CV *inner;
   PADOFFSET inner_slot;
   CV *outer;
   PADOFFSET outer_slot;
 } mehari_rebind;
-/* script_signals.c: $SIG{__DIE__} and $SIG{__WARN__}, copies; NULL: none. */
+/* script/signals.c: $SIG{__DIE__} and $SIG{__WARN__}, copies; NULL: none. */
 typedef struct {
   SV *die, *warn;
 } mehari_hooks;
@@ -173,7 +173,7 @@ void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* thos
 void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
 void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
 
-/* files.c: files that code is made from. */
+/* script/files.c: files that code is made from. */
 uint64_t mehari_mark(const struct stat *seen);
 /* The front has seen this file of the request as it was under this mark, and nothing has happened to it since. */
 bool mehari_front_saw(mehari_text file, uint64_t mark);
@@ -206,17 +206,17 @@ void mehari_script_open_data(pTHX_ mehari_script *script);
 void mehari_script_hooks(pTHX);
 void mehari_script_top_level(pTHX);
 
-/* captures.c */
+/* script/captures.c */
 void mehari_script_find_captures(pTHX_ mehari_script *script);
 void mehari_script_rebind(pTHX_ mehari_script *script);
 
-/* cgi_globals.c, cgi_params.c: CGI.pm */
+/* script/cgi_globals.c, script/cgi_params.c: CGI.pm */
 void mehari_forget_cgi(pTHX);
 void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
 void mehari_cgi_outside_mod_perl(pTHX);
 void mehari_cgi_params_boot(pTHX);
 
-/* purity.c: what a compilation did besides defining things. */
+/* script/purity.c: what a compilation did besides defining things. */
 void mehari_purity_begin(void);
 void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
 bool mehari_purity_holds(void);
@@ -243,11 +243,11 @@ static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
 void mehari_enter_directory(const char *file);
 void mehari_set_program_name(pTHX_ const char *file);
 
-/* stack.c: the Perl stack of a worker that ran too long. */
+/* interpreter/stack.c: the Perl stack of a worker that ran too long. */
 void mehari_stack_watch(pTHX);
 extern volatile bool mehari_running_perl;
 
-/* settings.c: what the configuration tells Perl of a location or a server. */
+/* phases/settings.c: what the configuration tells Perl of a location or a server. */
 enum {
   MEHARI_PHASE_POST_READ_REQUEST, MEHARI_PHASE_TRANS, MEHARI_PHASE_MAP_TO_STORAGE, MEHARI_PHASE_HEADER_PARSER, MEHARI_PHASE_ACCESS,
   MEHARI_PHASE_AUTHEN, MEHARI_PHASE_AUTHZ, MEHARI_PHASE_TYPE, MEHARI_PHASE_FIXUP, MEHARI_PHASE_INPUT_FILTER, MEHARI_PHASE_OUTPUT_FILTER,
@@ -285,9 +285,9 @@ uint32_t mehari_server_count(void);
 mehari_settings *mehari_server(uint32_t number); /* NULL: there is none */
 SV *mehari_settings_text(pTHX_ const mehari_settings *settings, const char *name); /* NULL: not said */
 
-#include "record.h"
+#include "request/record.h"
 
-/* handlers.c, phases.c, redirects.c, subrequests.c, server_phases.c: Perl's handlers in Apache's order, within one dispatch. */
+/* phases/handlers.c, phases/phases.c, phases/redirects.c, phases/subrequests.c, phases/server.c: Perl's handlers in Apache's order, within one dispatch. */
 extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
 bool mehari_phases_serve(pTHX); /* false: not begun */
 /* Sub-requests and internal redirects. A sub-request comes through its phases up to the response when it is made. */
@@ -301,21 +301,21 @@ SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; belon
 /* Runs the handlers of every server; NULL, or why one of them objects. */
 const char *mehari_run_server_phase(pTHX_ int phase);
 
-/* program.c: a script run as perl itself would run it, once, in a process of its own. */
+/* script/program.c: a script run as perl itself would run it, once, in a process of its own. */
 void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
 
-/* program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
+/* script/program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
 int mehari_program_within(pTHX_ const char *file);
 
-/* pages.c: the zygote's memory in large pages. */
+/* process/pages.c: the zygote's memory in large pages. */
 void mehari_pages_align(void);   /* before anything is loaded */
 void mehari_pages_enlarge(void); /* once everything is */
 
-/* destructors.c: whether perl's own end is due. */
+/* interpreter/destructors.c: whether perl's own end is due. */
 void mehari_destructors_note(pTHX); /* what is there before the program is not its own */
 bool mehari_destructors_due(pTHX);
 
-/* fork.c, template.c: a worker asks the zygote for a template, and gives it orders. */
+/* process/fork.c, process/template.c: a worker asks the zygote for a template, and gives it orders. */
 typedef struct {
   uint32_t frame; /* offset in the mailbox */
   bool has_body_file;
@@ -337,7 +337,7 @@ extern int mehari_stem_socket; /* to the zygote */
 void mehari_template_run(pTHX_ const char *file, bool to_rewind, const int files[MEHARI_TEMPLATE_FILES], int bell, int bell_event) __attribute__((noreturn));
 void mehari_template_child_leaves(pTHX) __attribute__((noreturn)); /* the request's process has answered */
 void mehari_template_child_forked(void); /* in a process of the script's: the worker waits for us, not for it */
-/* rewind.c: a template's child that serves one request after the other. */
+/* rewind/rewind.c: a template's child that serves one request after the other. */
 const char *mehari_rewind_open(pTHX); /* in the template, with all compiled; NULL, or why it cannot be */
 void mehari_rewind_begin(pTHX);       /* in the child: comes back once, and then after each request */
 void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* after a request's answer */
@@ -347,10 +347,10 @@ const char *mehari_rewind_spoiled(void); /* why the child ended; NULL: it did no
 bool mehari_rewind_was_of_use(void);     /* it has been rewound at least once */
 bool mehari_rewind_was_refused(void);    /* nor can the next one be */
 void mehari_fork_forward(int signal); /* from the stack's signal handler */
-/* worker.c: the layers, %ENV and signals of a process that serves. */
+/* process/worker.c: the layers, %ENV and signals of a process that serves. */
 void mehari_process_open(pTHX_ const char *name, int mailbox, int descriptors, int bell, int bell_event);
 
-/* zygote.c */
+/* process/zygote.c */
 void mehari_zygote_run(pTHX_ int control, int bell, int bell_event) __attribute__((noreturn));
 void mehari_worker_run(pTHX_ int mailbox, int descriptors, int bell, int bell_event) __attribute__((noreturn));
 

@@ -4,7 +4,7 @@
 use mehari_harness::scripts::{plain, workers};
 use mehari_harness::{Connection, Request, Rung, Server, PATIENCE};
 
-/// Where the words stand in a mailbox (`perl/xs/wire.h`).
+/// Where the words stand in a mailbox (`perl/xs/mailbox/wire.h`).
 const PLACES: &str =
     "my %place = (word => 64, written => 192, read => 256, shown => 392, slot => 4096, ring => 659456);\n";
 

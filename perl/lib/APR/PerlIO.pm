@@ -1,6 +1,6 @@
 package APR::PerlIO;
 
-# `open my $file, '<:APR', $name, $pool`: a buffered file (xs/layers.c).
+# `open my $file, '<:APR', $name, $pool`: a buffered file (xs/api/layers.c).
 
 use strict;
 use warnings;

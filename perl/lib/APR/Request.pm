@@ -1,7 +1,7 @@
 package APR::Request;
 
 # What a request's query string, cookies and body say, as libapreq2 has it. The parsing is XS
-# (xs/api_apreq.c) and happens when something is first asked for.
+# (xs/api/apreq.c) and happens when something is first asked for.
 
 use strict;
 use warnings;

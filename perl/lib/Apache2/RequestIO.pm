@@ -1,6 +1,6 @@
 package Apache2::RequestIO;
 
-# Reading the request's body and writing the answer's. Nearly all of it is XS (xs/api_io.c).
+# Reading the request's body and writing the answer's. Nearly all of it is XS (xs/api/io.c).
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 package Apache2::RequestUtil;
 
-# What is asked of a request beside its fields. Much of it is XS (xs/api_request.c).
+# What is asked of a request beside its fields. Much of it is XS (xs/api/request.c).
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 package Apache2::SubRequest;
 
 # `$r->lookup_uri`, `$r->lookup_file`, `$r->internal_redirect`: the methods are in the server's compiled part
-# (api_subrequest.c). An object is an Apache2::RequestRec that can be `run`.
+# (api/subrequest.c). An object is an Apache2::RequestRec that can be `run`.
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 package Mehari::Providers;
 
 # Handlers that a name of the configuration stands for: PerlAddAuthzProvider's decide a `Require`, PerlAddAuthnProvider's
-# know passwords. requirement.c and `AuthBasicProvider` call.
+# know passwords. phases/requirement.c and `AuthBasicProvider` call.
 
 use strict;
 use warnings;

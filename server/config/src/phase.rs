@@ -3,7 +3,7 @@
 //! The text is a list of records, each a kind, then a name and a value that end with NUL: `h` a handler
 //! of the phase it names, `v` a variable for `dir_config`, `o` options by number, `e` an error document of
 //! this server, `c` a container of custom directives (or a line of it), `t` a text by name.
-//! perl/xs/settings.c reads it, once for each [`crate::Settings::id`].
+//! perl/xs/phases/settings.c reads it, once for each [`crate::Settings::id`].
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The tap: the rest of a response that comes through a pipe, for children of the script write to it too.
 //!
-//! The worker opens it before the first of them starts (perl/xs/tap.c). [`Exchange`](crate::Exchange) reads it as
+//! The worker opens it before the first of them starts (perl/xs/stdio/tap.c). [`Exchange`](crate::Exchange) reads it as
 //! its client takes the body, so that they wait while the client does. It ends when nobody holds it any more;
 //! children that live on after the script are waited for as CGI waits, for the request's time limit.
 

@@ -1,4 +1,4 @@
-//! The layout of the shared memory. `perl/xs/wire.h` holds the same layout in C; `tests/header.rs`
+//! The layout of the shared memory. `perl/xs/mailbox/wire.h` holds the same layout in C; `tests/header.rs`
 //! compares the two.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};

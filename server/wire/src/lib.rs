@@ -1,7 +1,7 @@
 //! The mailbox between the front and a worker, and the control messages between the front and a
 //! zygote.
 //!
-//! This crate is the front's end. `perl/xs/mailbox.c` and `perl/xs/zygote.c` are the other end. The
+//! This crate is the front's end. `perl/xs/mailbox/mailbox.c` and `perl/xs/process/zygote.c` are the other end. The
 //! front does not trust the other end: every length is checked before its use.
 #![allow(unsafe_code)] // shared memory; each block has its SAFETY reason
 

@@ -1,4 +1,4 @@
-//! Compares `perl/xs/wire.h` with `layout.rs`: a C program prints the values of the header.
+//! Compares `perl/xs/mailbox/wire.h` with `layout.rs`: a C program prints the values of the header.
 
 use mehari_wire::layout::{
     self, control, flag, record, Control, Mailbox, Pair, RecordHeader, Request, Scoreboard,
@@ -199,7 +199,7 @@ fn header_and_layout_are_equal() {
     let source = folder.join("print.c");
     std::fs::write(&source, program).expect("the program is written");
     let binary = folder.join("print");
-    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../perl/xs");
+    let header = concat!(env!("CARGO_MANIFEST_DIR"), "/../../perl/xs/mailbox");
     let compiled = Command::new("cc")
         .args(["-std=gnu11", "-I", header, "-o"])
         .args([&binary, &source])

@@ -2,7 +2,7 @@
 //! written, and in the place of everything else a number, whose verdict comes with each request.
 //!
 //! Lines from the outside in, a container followed by what it holds: `granted`, `denied`, `valid-user`, `user NAME...`, `group NAME...`,
-//! `perl HANDLER TAB WORDS`, `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/requirement.c reads them.
+//! `perl HANDLER TAB WORDS`, `known N`, `not`, `limit N`, `any K`, `all K`, `none K`. perl/xs/phases/requirement.c reads them.
 
 use super::{any, every, Methods, Requirement, Verdict, Visitor};
 

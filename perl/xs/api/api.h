@@ -1,0 +1,79 @@
+/* What the files of the mod_perl API share: tables, and how their subs are made known to Perl. */
+#ifndef MEHARI_API_H
+#define MEHARI_API_H
+
+#include "mehari.h"
+
+/* Subs written by hand: `index` tells those apart that share a body (dXSI32). */
+typedef struct mehari_sub {
+  const char *name;
+  XSUBADDR_t body;
+  I32 index;
+} mehari_sub;
+void mehari_define(pTHX_ const mehari_sub *subs, size_t count);
+/* An array that lasts: its subs are of requests, and so not for threads. */
+#define MEHARI_DEFINE(subs) (mehari_define(aTHX_ subs, C_ARRAY_LENGTH(subs)), mehari_for_requests_only(subs, C_ARRAY_LENGTH(subs)))
+
+/* table.c: APR::Table. Names without regard to case, several values a name, in order. */
+typedef struct {
+  char *name; /* NUL-terminated, as is the value; both in one allocation */
+  char *value;
+  U32 name_length, value_length;
+} mehari_entry;
+struct mehari_table {
+  mehari_entry *entries;
+  int count, capacity;
+  int cursor; /* of `each`: entries already given; 0 when none is under way */
+  int holders;
+};
+mehari_table *mehari_table_new(void);
+void mehari_table_release(mehari_table *table);
+void mehari_table_add(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_set(mehari_table *table, mehari_text name, mehari_text value);
+void mehari_table_merge(mehari_table *table, mehari_text name, mehari_text value, const char *separator); /* of two characters */
+void mehari_table_unset(mehari_table *table, mehari_text name);
+void mehari_table_clear(mehari_table *table);
+const mehari_entry *mehari_table_find(const mehari_table *table, mehari_text name);
+SV *mehari_table_object(pTHX_ mehari_table *table); /* a new reference to a hash tied to it; holds the table */
+bool mehari_table_is_unshared(pTHX_ SV *object); /* as it was made, and nobody else refers to it */
+mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
+void mehari_table_boot(pTHX);
+void mehari_subrequest_boot(pTHX); /* subrequest.c */
+void mehari_layers_boot(pTHX);     /* layers.c */
+PerlIO_funcs *mehari_output_layer(void); /* stdio/stdout.c */
+extern PerlIO_funcs mehari_input_layer;  /* stdio/stdin.c */
+mehari_rec *mehari_rec_answering(void);  /* request/record.c: the record whose head is the answer's */
+
+/* environment/environment.c */
+void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */
+bool mehari_environment_is_bare(void); /* it has nothing of a request */
+/* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
+void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
+
+/* filter.c: Perl's filters of a request. */
+extern bool mehari_output_gathers; /* response/response.c: the body goes through filters before it is sent */
+void mehari_filters_begin(pTHX_ mehari_rec *rec); /* before the response: the body of the request is filtered */
+SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last); /* what the filters make of a part of it; NULL: one of them died */
+bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body); /* likewise of a sub-request's whole body; false: one of them died */
+extern bool mehari_input_refused; /* an input filter died: there is no body to be read */
+void mehari_mailbox_replace_body(mehari_text body); /* mailbox/mailbox.c */
+void mehari_filter_boot(pTHX);
+
+/* Dies when `self` is not the `$r` of the request being served. */
+#define MEHARI_CHECK(self) ((void)mehari_rec_of(aTHX_ self))
+
+/* request.c, server.c, io.c */
+void mehari_api_request_boot(pTHX);
+void mehari_server_boot(pTHX);
+void mehari_connections_boot(pTHX);
+void mehari_io_boot(pTHX);
+
+/* A string argument; the bytes live as long as the argument. */
+static inline mehari_text mehari_sv_text(pTHX_ SV *sv)
+{
+  mehari_text text;
+  text.at = SvPV(sv, text.length);
+  return text;
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* Filters written in Perl (PerlInputFilterHandler, PerlOutputFilterHandler): the body of the request before it is
+ * read, the body of the response before it is sent. Apache2::Filter runs them, piece by piece.
+ */
+#include "api/api.h"
+
+bool mehari_input_refused;
+
+typedef struct {
+  int phase;
+  mehari_rec *rec;
+  mehari_text body;
+  bool is_last;
+  int place; /* the filters before it are left out */
+  SV *made; /* NULL: a filter died */
+} filtering;
+
+static void run_filters(pTHX_ void *argument)
+{
+  filtering *this = argument;
+  AV *handlers = mehari_rec_handlers(this->rec, this->phase);
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Apache2::Filter"), NULL);
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(mehari_rec_object(aTHX_ this->rec));
+  mXPUSHs(newRV_inc((SV *)handlers));
+  mXPUSHp(this->body.at, this->body.length);
+  mXPUSHp(mehari_phases[this->phase].name, strlen(mehari_phases[this->phase].name));
+  XPUSHs(this->is_last ? &PL_sv_yes : &PL_sv_no);
+  mXPUSHi(this->place);
+  PUTBACK;
+  int count = call_pv("Apache2::Filter::run", G_SCALAR | G_EVAL);
+  SPAGAIN;
+  if (count == 1 && !SvTRUE(ERRSV)) {
+    this->made = newSVsv(TOPs);
+    (void)SvPV_force_nolen(this->made);
+  } else
+    mehari_log_exception(aTHX_ mehari_phases[this->phase].name);
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+/* A handler that flushes within an `eval` finds `$@` as it was. */
+static SV *filter(pTHX_ filtering this)
+{
+  const char *before = mehari_phase_now;
+  SV *error = SvTRUE(ERRSV) ? newSVsv(ERRSV) : NULL;
+  mehari_phase_now = mehari_phases[this.phase].name;
+  mehari_guard(aTHX_ run_filters, &this, NULL);
+  mehari_phase_now = before;
+  if (error)
+    sv_setsv(ERRSV, error);
+  SvREFCNT_dec(error);
+  return this.made;
+}
+
+SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last)
+{
+  return filter(aTHX_ (filtering){MEHARI_PHASE_OUTPUT_FILTER, mehari_rec_now, body, is_last, 0, NULL});
+}
+
+/* Its own filters make one body of it, and the main request's from a place on another. */
+bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body)
+{
+  filtering steps[] = {{MEHARI_PHASE_OUTPUT_FILTER, sub, {0}, true, 0, NULL},
+                       {MEHARI_PHASE_OUTPUT_FILTER, sub->main, {0}, false, sub->filtered_from - 1, NULL}};
+  for (int i = 0; i < (sub->filtered_from > 1 ? 2 : 1); i++) {
+    if (!mehari_rec_handlers(steps[i].rec, MEHARI_PHASE_OUTPUT_FILTER))
+      continue;
+    steps[i].body = (mehari_text){SvPVX(body), SvCUR(body)};
+    SV *made = filter(aTHX_ steps[i]);
+    if (!made)
+      return false;
+    sv_setsv(body, made);
+    SvREFCNT_dec(made);
+  }
+  return true;
+}
+
+/* The body is complete before a worker sees it, so it is filtered at once and lives as long as the request. */
+static void filter_input(pTHX_ mehari_rec *rec)
+{
+  SV *made = filter(aTHX_ (filtering){MEHARI_PHASE_INPUT_FILTER, rec, (mehari_text){mehari_now.body, mehari_now.body_length}, true, 0, NULL});
+  mehari_input_refused = !made;
+  if (!made)
+    made = newSVpvs("");
+  HV *slots = rec->slots ? rec->slots : (rec->slots = newHV());
+  (void)hv_stores(slots, "filtered body", made);
+  mehari_mailbox_replace_body((mehari_text){SvPVX(made), SvCUR(made)});
+}
+
+void mehari_filters_begin(pTHX_ mehari_rec *rec)
+{
+  mehari_input_refused = false;
+  if (mehari_rec_handlers(rec, MEHARI_PHASE_INPUT_FILTER) && mehari_now.body_length)
+    filter_input(aTHX_ rec);
+  mehari_output_gathers = mehari_rec_handlers(rec, MEHARI_PHASE_OUTPUT_FILTER) != NULL;
+  /* Theirs is to begin before the answer does. */
+  if (mehari_output_gathers)
+    SvREFCNT_dec(mehari_filter_output(aTHX_ (mehari_text){"", 0}, false));
+}
+
+/* add_output_filter($code), add_input_filter($code): what was read or sent before is not filtered. */
+XS_INTERNAL(add_filter)
+{
+  dXSARGS;
+  dXSI32;
+  if (items != 2)
+    croak_xs_usage(cv, "r, handler");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  if (ix == MEHARI_PHASE_OUTPUT_FILTER && mehari_output_sent())
+    croak("add_output_filter: a part of the answer is on its way already");
+  mehari_rec_stack(aTHX_ rec, sv_2mortal(newSVpv(mehari_phases[ix].name, 0)), ST(1), false);
+  if (ix == MEHARI_PHASE_OUTPUT_FILTER)
+    mehari_output_gathers = true;
+  XSRETURN_EMPTY;
+}
+
+void mehari_filter_boot(pTHX)
+{
+  static const mehari_sub subs[] = {
+    {"Apache2::RequestRec::add_output_filter", add_filter, MEHARI_PHASE_OUTPUT_FILTER},
+    {"Apache2::RequestRec::add_input_filter", add_filter, MEHARI_PHASE_INPUT_FILTER},
+  };
+  MEHARI_DEFINE(subs);
+}

@@ -1,0 +1,51 @@
+/* Forms: what a query string, an urlencoded body or a multipart body says. Numbers of errors are libapreq2's. */
+#ifndef MEHARI_FORM_H
+#define MEHARI_FORM_H
+
+#include "api/api.h"
+
+enum {
+  MEHARI_FORM_OK = 0,
+  MEHARI_FORM_UPLOADS_DISABLED = 120000,
+  MEHARI_FORM_BAD_DATA = 120010,
+  MEHARI_FORM_BAD_SEQUENCE = 120012,
+  MEHARI_FORM_BAD_HEADER = 120014,
+  MEHARI_FORM_NO_DATA = 120020,
+  MEHARI_FORM_NO_BOUNDARY = 120022,
+  MEHARI_FORM_NO_PARSER = 120024,
+  MEHARI_FORM_OVER_LIMIT = 120031,
+};
+
+/* A part of a multipart body that has a file name. */
+typedef struct {
+  char *name;
+  STRLEN name_length;
+  mehari_table *info; /* the header lines of the part */
+  char *file_name;
+  STRLEN file_name_length;
+  size_t offset, length; /* of its bytes, within the body */
+} mehari_upload;
+typedef struct {
+  mehari_upload *at;
+  int count, capacity;
+} mehari_uploads;
+void mehari_uploads_free(mehari_uploads *uploads);
+
+/* Parameters more than these are no form: each costs memory many times its own length. */
+#define MEHARI_FORM_PARAMETERS 100000
+
+/* form.c: `a=1&b=2`; what was read before an error stays. */
+int mehari_form_urlencoded(mehari_table *into, mehari_text text);
+/* Decodes in place-sized `into` (as long as `text`); the length, or -1 for a broken escape. */
+ssize_t mehari_form_decode(char *into, mehari_text text);
+
+/* multipart.c: multipart/form-data. An upload is a parameter, too: its value is the file name. */
+int mehari_form_multipart(mehari_table *into, mehari_uploads *uploads, mehari_text body, mehari_text boundary);
+/* The value of `key=` in a header's value, without its quotes; false: there is none. */
+bool mehari_form_attribute(mehari_text header, const char *key, mehari_text *value);
+
+void mehari_form_boot(pTHX);
+void mehari_form_forget(pTHX); /* at the end of a request */
+int mehari_form_blame(pTHX);   /* the status that $@ asks for: the client's fault when a form is wrong, else 500 */
+
+#endif

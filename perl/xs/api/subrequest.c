@@ -1,0 +1,113 @@
+/* Apache2::SubRequest: what another path would be, its answer within this one, and answering with another path. */
+#include "api/api.h"
+
+static SV *object_of(pTHX_ mehari_rec *sub)
+{
+  SV *object = mehari_rec_object(aTHX_ sub);
+  sv_bless(object, gv_stashpvs("Apache2::SubRequest", GV_ADD));
+  return sv_mortalcopy(object);
+}
+
+/* A path is relative to that of the request, as in Apache's ap_make_full_path. */
+static SV *full_path(pTHX_ SV *base, SV *path)
+{
+  STRLEN length, base_length;
+  const char *text = SvPV(path, length);
+  if (length && *text == '/')
+    return path;
+  const char *from = base ? SvPV(base, base_length) : "/";
+  const char *slash = strrchr(from, '/');
+  SV *full = newSVpvn_flags(from, slash ? slash - from + 1 : 0, SVs_TEMP);
+  sv_catpvn(full, text, length);
+  return full;
+}
+
+enum { LOOKUP_URI, LOOKUP_METHOD_URI, LOOKUP_FILE };
+
+/* Which of the main request's filters a sub-request's answer goes through, by the one that is named. */
+static void go_through(pTHX_ mehari_rec *sub, SV *filter)
+{
+  if (!sv_derived_from(filter, "Apache2::Filter::Place"))
+    croak("expected one of $r->output_filters, not `%s`", SvPV_nolen(filter));
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(filter);
+  PUTBACK;
+  int count = call_method("number", G_SCALAR);
+  SPAGAIN;
+  SV *place = count ? POPs : &PL_sv_undef;
+  sub->filtered_from = SvOK(place) ? SvIV(place) + 1 : 0;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+XS_INTERNAL(lookup)
+{
+  dXSARGS;
+  dXSI32;
+  int needed = ix == LOOKUP_METHOD_URI ? 3 : 2;
+  if (items < needed)
+    croak_xs_usage(cv, ix == LOOKUP_METHOD_URI ? "r, method, uri" : ix == LOOKUP_FILE ? "r, file" : "r, uri");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0)), *sub;
+  OP *here = PL_op;
+  mehari_text method = ix == LOOKUP_METHOD_URI ? mehari_sv_text(aTHX_ ST(1)) : (mehari_text){"GET", 3};
+  SV *uri = mehari_rec_text(aTHX_ rec, MEHARI_REC_URI);
+  if (ix == LOOKUP_FILE) {
+    mehari_text file = mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME), ST(1)));
+    sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ uri), &file, method);
+  } else
+    sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ uri, ST(needed - 1))), NULL, method);
+  PL_op = here;
+  if (!sub)
+    croak("the server has no answer for this path");
+  if (items > needed && SvOK(ST(needed)))
+    go_through(aTHX_ sub, ST(needed));
+  ST(0) = object_of(aTHX_ sub);
+  XSRETURN(1);
+}
+
+XS_INTERNAL(run)
+{
+  dXSARGS;
+  if (items != 1)
+    croak_xs_usage(cv, "subr");
+  mehari_rec *sub = mehari_rec_of(aTHX_ ST(0));
+  if (!sub->main)
+    croak("only a sub-request can be run: see $r->lookup_uri");
+  OP *here = PL_op; /* flushing leaves none */
+  int status = mehari_rec_run(aTHX_ sub);
+  PL_op = here;
+  XSRETURN_IV(status);
+}
+
+XS_INTERNAL(internal_redirect)
+{
+  dXSARGS;
+  if (items != 2)
+    croak_xs_usage(cv, "r, uri");
+  mehari_rec *rec = mehari_rec_of(aTHX_ ST(0));
+  OP *here = PL_op;
+  if (rec->main) { /* within another answer: its body is what is wanted */
+    mehari_rec *sub = mehari_rec_sub(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), ST(1))), NULL, (mehari_text){"GET", 3});
+    if (sub)
+      mehari_rec_run(aTHX_ sub);
+  } else
+    mehari_rec_redirect(aTHX_ rec, mehari_sv_text(aTHX_ full_path(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), ST(1))), 0);
+  PL_op = here;
+  XSRETURN_EMPTY;
+}
+
+void mehari_subrequest_boot(pTHX)
+{
+  static const mehari_sub subs[] = {
+    {"Apache2::RequestRec::lookup_uri", lookup, LOOKUP_URI}, {"Apache2::RequestRec::lookup_method_uri", lookup, LOOKUP_METHOD_URI},
+    {"Apache2::RequestRec::lookup_file", lookup, LOOKUP_FILE}, {"Apache2::SubRequest::run", run, 0},
+    {"Apache2::RequestRec::internal_redirect", internal_redirect, 0}, {"Apache2::RequestRec::internal_redirect_handler", internal_redirect, 0},
+    {"Apache2::RequestRec::internal_fast_redirect", internal_redirect, 0},
+  };
+  MEHARI_DEFINE(subs);
+  av_push(get_av("Apache2::SubRequest::ISA", GV_ADD), newSVpvs("Apache2::RequestRec"));
+}

@@ -1,0 +1,287 @@
+/* The phases before the response, in Apache's order: what path is meant, who asks, and whether they may.
+ *
+ * Called by phases.c for the request itself, and for every request made within it.
+ */
+#include "phases/phases.h"
+
+/* A PerlTransHandler named another path, or the file itself: what is configured for that holds from here on. */
+static int follow_translation(pTHX_ mehari_rec *rec, int answered)
+{
+  bool has_file = mehari_is_changed(rec, MEHARI_REC_FILENAME) && rec->texts[MEHARI_REC_FILENAME];
+  if (!has_file && !mehari_is_changed(rec, MEHARI_REC_URI))
+    return OK;
+  SV *target = mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS));
+  mehari_text file = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_FILENAME]);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_question question = {method, mehari_text_of(aTHX_ target), has_file && answered == OK ? &file : NULL, true};
+  mehari_request *frame = mehari_lookup(rec, &question);
+  if (!frame)
+    return 404;
+  mehari_rec_adopt(aTHX_ rec, frame);
+  return OK;
+}
+
+/* Who is not let in is asked who else he may be: in the front's words, a line for each way. */
+static void challenge(pTHX_ mehari_rec *rec)
+{
+  static const mehari_text field = {"WWW-Authenticate", 16};
+  const mehari_job *rules = rec->merged.frame ? &rec->merged : &rec->job;
+  mehari_text lines = mehari_job_text(rules, rules->frame->text[MEHARI_TEXT_CHALLENGE]);
+  mehari_table *head = mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT);
+  mehari_table_unset(head, field);
+  while (lines.length > field.length + 2) {
+    const char *stop = memchr(lines.at, '\r', lines.length);
+    STRLEN length = stop ? stop - lines.at : lines.length, start = field.length + 2;
+    if (length > start)
+      mehari_table_add(head, field, (mehari_text){lines.at + start, length - start});
+    length = length + 2 > lines.length ? lines.length : length + 2;
+    lines = (mehari_text){lines.at + length, lines.length - length};
+  }
+}
+
+/* What the front knows of who may come here. */
+static const mehari_job *rules_of(const mehari_rec *rec) { return rec->merged.frame ? &rec->merged : &rec->job; }
+
+static void log_refusal(pTHX_ mehari_rec *rec, const char *why)
+{
+  mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
+  mehari_logf(MEHARI_LOG_ERROR, "%.*s: %s", (int)uri.length, uri.at, why);
+}
+
+/* The front has looked at the password, for the case that no handler says who it is. */
+static int log_in(pTHX_ mehari_rec *rec)
+{
+  const mehari_job *rules = rules_of(rec);
+  const mehari_request *frame = rules->frame;
+  mehari_text user, type;
+  bool is_digest;
+  switch (frame->login) {
+  case MEHARI_LOGIN_UNASKED:
+    return OK;
+  case MEHARI_LOGIN_KNOWN:
+    user = mehari_job_text(rules, frame->text[MEHARI_TEXT_USER]);
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, newSVpvn_flags(user.at, user.length, SVs_TEMP));
+    type = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "auth_type"));
+    is_digest = type.length == 6 && strncasecmp(type.at, "digest", 6) == 0;
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, newSVpvn_flags(is_digest ? "Digest" : "Basic", is_digest ? 6 : 5, SVs_TEMP));
+    return OK;
+  case MEHARI_LOGIN_REFUSED:
+    challenge(aTHX_ rec);
+    return 401;
+  case MEHARI_LOGIN_NO_REALM:
+    log_refusal(aTHX_ rec, "this AuthType needs an AuthName");
+    return 500;
+  case MEHARI_LOGIN_NO_USER_FILE:
+    log_refusal(aTHX_ rec, "this AuthType needs an AuthUserFile that can be read, or a PerlAuthenHandler that says who the user is");
+    return 500;
+  default:
+    log_refusal(aTHX_ rec, "nobody knows the users of this AuthType; expected Basic or Digest, or a PerlAuthenHandler that says who the user is");
+    return 500;
+  }
+}
+
+/* Who it is, and what that user may. Where nobody has said who it is the answer is no, whatever handlers say of what he
+ * may. */
+static int authorize(pTHX_ mehari_rec *rec)
+{
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHEN);
+  if (status == DECLINED)
+    status = log_in(aTHX_ rec);
+  if (status != OK)
+    return status;
+  SV *user = mehari_rec_text(aTHX_ rec, MEHARI_REC_USER);
+  if (!mehari_text_of(aTHX_ user).length) {
+    log_refusal(aTHX_ rec, "`Require` asks for a user, and nobody has said who the user is");
+    return 500;
+  }
+  status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ);
+  if (status != DECLINED)
+    return status;
+  mehari_verdict verdict = mehari_verdict_on(aTHX_ rec, user);
+  if (verdict == MEHARI_GRANTED)
+    return OK;
+  if (verdict == MEHARI_DENIED && !mehari_settings_text(aTHX_ rec->settings, "auth_type"))
+    return 403;
+  challenge(aTHX_ rec);
+  return 401;
+}
+
+/* What the requirement says; only where it depends on the user is anybody asked who that is. */
+static int hold_requirement(pTHX_ mehari_rec *rec)
+{
+  if (!mehari_settings_text(aTHX_ rec->settings, "requirement")) {
+    if (!mehari_settings_text(aTHX_ rec->settings, "auth_type"))
+      return OK;
+    log_refusal(aTHX_ rec, "AuthType says how users are known, and no Require who of them may come");
+    return 500;
+  }
+  mehari_verdict verdict = mehari_verdict_on(aTHX_ rec, NULL);
+  return verdict == MEHARI_GRANTED ? OK : verdict == MEHARI_NEEDS_USER ? authorize(aTHX_ rec) : 403;
+}
+
+static bool is_refused(pTHX_ mehari_rec *rec)
+{
+  return rules_of(rec)->frame->access_status || mehari_settings_text(aTHX_ rec->settings, "allowed");
+}
+
+/* The request around it, or before it, was let in by the same rules, of which the front knows the same. */
+static bool is_admitted_alike(const mehari_rec *before, const mehari_rec *rec)
+{
+  const mehari_request *one = rules_of(before)->frame, *other = rules_of(rec)->frame;
+  return before->is_admitted && before->settings == rec->settings && one->known == other->known && one->access_status == other->access_status;
+}
+
+/* `Satisfy Any` asks who comes only if the place he comes from is not enough, `All` only if it is. */
+static int let_in(pTHX_ mehari_rec *rec)
+{
+  mehari_rec *before = rec->main ? rec->main : rec->prev;
+  if (before && is_admitted_alike(before, rec)) {
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_USER, mehari_rec_text(aTHX_ before, MEHARI_REC_USER));
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, mehari_rec_text(aTHX_ before, MEHARI_REC_AUTH_TYPE));
+    return OK;
+  }
+  mehari_text satisfy = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "satisfy"));
+  bool any = satisfy.length == 3 && memEQ(satisfy.at, "any", 3);
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
+  if (status == DECLINED)
+    status = OK;
+  if (status == OK && is_refused(aTHX_ rec))
+    status = 403;
+  return (status == OK) == any ? status : hold_requirement(aTHX_ rec);
+}
+
+/* DECLINED: go on to the response. DONE: it is complete. Else a status. */
+int mehari_rec_prepare(pTHX_ mehari_rec *rec)
+{
+  for (int phase = rec->main ? MEHARI_PHASE_TRANS : 0; phase <= MEHARI_PHASE_FIXUP; phase++) {
+    if (phase == MEHARI_PHASE_HEADER_PARSER && rec->main)
+      continue;
+    if (phase == MEHARI_PHASE_AUTHEN || phase == MEHARI_PHASE_AUTHZ)
+      continue;
+    int status = phase == MEHARI_PHASE_ACCESS ? let_in(aTHX_ rec) : mehari_run_phase(aTHX_ rec, phase);
+    if (!rec->main && mehari_output_is_complete()) /* the handler has redirected: that request was answered */
+      return DONE;
+    if (phase == MEHARI_PHASE_TRANS && (status == OK || status == DECLINED))
+      status = follow_translation(aTHX_ rec, status);
+    if (status != OK && status != DECLINED)
+      return status;
+    rec->is_admitted |= phase == MEHARI_PHASE_ACCESS;
+  }
+  return DECLINED;
+}
+
+/* Likewise of a request made within another, which the front has not stopped at its own gate. */
+int mehari_rec_admit(pTHX_ mehari_rec *rec)
+{
+  if (rec->settings && rec->settings->runs_phases)
+    return mehari_rec_prepare(aTHX_ rec);
+  return rec->job.frame->access_status ? rec->job.frame->access_status : DECLINED;
+}
+
+/* ---- a phase by hand ---- */
+
+/* The front has looked at the credentials that the client sent, and can judge no others. */
+static bool are_the_clients(pTHX_ mehari_rec *rec)
+{
+  static const mehari_text field = {"Authorization", 13};
+  const mehari_entry *now = mehari_table_find(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), field);
+  mehari_text sent = {"", 0};
+  for (int i = 0; i < rec->job.frame->field_count; i++) {
+    mehari_text name = mehari_job_text(&rec->job, rec->job.fields[i].name);
+    if (name.length == field.length && !strncasecmp(name.at, field.at, field.length))
+      sent = mehari_job_text(&rec->job, rec->job.fields[i].value);
+  }
+  return (now ? now->value_length : 0) == sent.length && (!now || memEQ(now->value, sent.at, sent.length));
+}
+
+/* Where no handler of Perl's has a say the front has judged all of it. */
+static bool is_judged(const mehari_rec *rec) { return !rec->settings || !rec->settings->runs_phases; }
+
+static int refuse_user(pTHX_ mehari_rec *rec)
+{
+  if (!are_the_clients(aTHX_ rec))
+    log_refusal(aTHX_ rec, "credentials that a handler has set are for a PerlAuthenHandler: the server looks at the client's only");
+  challenge(aTHX_ rec);
+  return 401;
+}
+
+static int check_access(pTHX_ mehari_rec *rec)
+{
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_ACCESS);
+  if (status != OK && status != DECLINED)
+    return status;
+  /* Who asks is for the next phase. */
+  bool is_about_user = is_judged(rec) && rules_of(rec)->frame->access_status == 401;
+  return is_refused(aTHX_ rec) && !is_about_user ? 403 : OK;
+}
+
+static int check_user(pTHX_ mehari_rec *rec)
+{
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHEN), judged = rules_of(rec)->frame->access_status;
+  if (status != DECLINED)
+    return status;
+  if (is_judged(rec) && judged)
+    return judged == 401 ? refuse_user(aTHX_ rec) : judged;
+  /* Of a merged place without a word for Perl it is not known whether somebody was asked for there. */
+  bool asks_who = mehari_settings_text(aTHX_ rec->settings, "auth_type");
+  if (!are_the_clients(aTHX_ rec) && (asks_who || rec->merged.frame))
+    return refuse_user(aTHX_ rec);
+  if (!asks_who)
+    return DECLINED;
+  if (is_judged(rec))
+    return OK;
+  return rules_of(rec)->frame->login == MEHARI_LOGIN_KNOWN ? log_in(aTHX_ rec) : refuse_user(aTHX_ rec);
+}
+
+static int check_rights(pTHX_ mehari_rec *rec)
+{
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_AUTHZ), judged = rules_of(rec)->frame->access_status;
+  bool asks_who = mehari_settings_text(aTHX_ rec->settings, "auth_type");
+  if (status != DECLINED)
+    return status;
+  if (is_judged(rec) && (judged || asks_who))
+    return judged ? judged : are_the_clients(aTHX_ rec) ? OK : refuse_user(aTHX_ rec);
+  if (!mehari_settings_text(aTHX_ rec->settings, "requirement"))
+    return asks_who ? 500 : DECLINED;
+  if (mehari_verdict_on(aTHX_ rec, mehari_rec_text(aTHX_ rec, MEHARI_REC_USER)) == MEHARI_GRANTED)
+    return OK;
+  if (!asks_who)
+    return 403;
+  challenge(aTHX_ rec);
+  return 401;
+}
+
+int mehari_rec_check(pTHX_ mehari_rec *rec, int phase)
+{
+  if (rec->is_unmerged) {
+    log_refusal(aTHX_ rec, "a location that location_merge has not found lets nobody in");
+    return 403;
+  }
+  switch (phase) {
+  case MEHARI_PHASE_ACCESS:
+    return check_access(aTHX_ rec);
+  case MEHARI_PHASE_AUTHEN:
+    return check_user(aTHX_ rec);
+  case MEHARI_PHASE_AUTHZ:
+    return check_rights(aTHX_ rec);
+  default:
+    return mehari_run_phase(aTHX_ rec, phase);
+  }
+}
+
+bool mehari_rec_merge(pTHX_ mehari_rec *rec, mehari_text location)
+{
+  mehari_request *frame = NULL;
+  if (location.length && *location.at == '/')
+    frame = mehari_lookup(rec, &(mehari_question){mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD)), location, NULL, true});
+  rec->is_unmerged = !frame;
+  rec->is_admitted = false;
+  Safefree((mehari_request *)rec->merged.frame);
+  Zero(&rec->merged, 1, mehari_job);
+  if (!frame)
+    return false;
+  rec->merged.frame = frame;
+  rec->merged.base = (const char *)frame;
+  rec->settings = mehari_settings_find(aTHX_ frame->settings_id, mehari_job_text(&rec->merged, frame->text[MEHARI_TEXT_SETTINGS]));
+  return true;
+}

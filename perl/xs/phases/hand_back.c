@@ -1,0 +1,257 @@
+/* What the front is told when it shall answer instead of Perl: a MEHARI_RECORD_PASS with the status or the place, the
+ * type and the header lines.
+ */
+#include "phases/phases.h"
+#include <sys/stat.h>
+
+/* A path as it would stand in a request line, with the query. */
+SV *mehari_rec_target(pTHX_ SV *path, SV *query)
+{
+  static const char kept[] = "/-._~!$&'()*+,;=:@";
+  mehari_text text = mehari_text_of(aTHX_ path);
+  SV *target = newSVpvs_flags("", SVs_TEMP);
+  for (STRLEN i = 0; i < text.length; i++) {
+    U8 byte = text.at[i];
+    if (isALPHANUMERIC_A(byte) || (byte && strchr(kept, byte)))
+      sv_catpvn(target, (char *)&byte, 1);
+    else
+      sv_catpvf(target, "%%%02X", byte);
+  }
+  if (query && SvOK(query) && SvCUR(query)) {
+    sv_catpvs(target, "?");
+    sv_catsv(target, query);
+  }
+  return target;
+}
+
+static void add_part(SV *payload, char kind, const char *at, STRLEN length)
+{
+  dTHX;
+  uint32_t count = length;
+  sv_catpvn(payload, &kind, 1);
+  sv_catpvn(payload, (const char *)&count, sizeof count);
+  sv_catpvn(payload, at, length);
+}
+
+static void add_text(pTHX_ SV *payload, char kind, mehari_rec *rec, int which)
+{
+  if (!(rec->changed & (1u << which)) || !rec->texts[which])
+    return;
+  STRLEN length;
+  const char *text = SvPV(rec->texts[which], length);
+  add_part(payload, kind, text, length);
+}
+
+/* Where it is not the path the front has routed that is to be answered: the file, or a path for what is none. */
+static void add_place(pTHX_ SV *payload, mehari_rec *rec)
+{
+  struct stat found;
+  SV *file = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  if (!mehari_is_changed(rec, MEHARI_REC_FILENAME) && !rec->own_frame)
+    return;
+  mehari_text text = mehari_text_of(aTHX_ file);
+  /* What a handler has declined to answer is the file that its path stands for. */
+  U8 task = rec->job.frame->task;
+  bool is_file = (task == MEHARI_TASK_FRONT || task == MEHARI_TASK_HANDLER) && stat(text.at, &found) == 0 && S_ISREG(found.st_mode);
+  if (is_file || !rec->own_frame) {
+    add_part(payload, MEHARI_PASS_FILE, text.at, text.length);
+    return;
+  }
+  text = mehari_text_of(aTHX_ mehari_rec_target(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI), mehari_rec_text(aTHX_ rec, MEHARI_REC_ARGS)));
+  add_part(payload, MEHARI_PASS_TARGET, text.at, text.length);
+}
+
+static void add_pair(SV *pairs, const mehari_entry *entry)
+{
+  dTHX;
+  sv_catpvn(pairs, entry->name, entry->name_length + 1);
+  sv_catpvn(pairs, entry->value, entry->value_length + 1);
+}
+
+/* What handlers have made of the request, for a program or a back end of the front's. Who the user is it is told by itself. */
+static void add_request(pTHX_ SV *payload, mehari_rec *rec)
+{
+  if (!rec->restated)
+    return;
+  const mehari_table *fields = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  SV *pairs = newSVpvs_flags("", SVs_TEMP);
+  for (int i = 0; i < fields->count; i++)
+    add_pair(pairs, &fields->entries[i]);
+  add_part(payload, MEHARI_PASS_FIELDS, SvPVX(pairs), SvCUR(pairs));
+  SvCUR_set(pairs, 0);
+  for (int i = 0; i < variables->count; i++) {
+    const mehari_entry *entry = &variables->entries[i];
+    if (!mehari_rec_came_with(&rec->came, (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length}))
+      add_pair(pairs, entry);
+  }
+  if (SvCUR(pairs))
+    add_part(payload, MEHARI_PASS_VARIABLES, SvPVX(pairs), SvCUR(pairs));
+}
+
+#define TEXT_TYPE "text/html; charset=iso-8859-1"
+
+/* Something runs after the answer that may look at it. */
+static bool wants_outcome(mehari_rec *rec)
+{
+  bool cleans = false;
+  for (; rec->prev; rec = rec->prev)
+    cleans |= mehari_rec_cleans_up(rec);
+  return cleans || mehari_rec_logs(rec) || mehari_rec_cleans_up(rec);
+}
+
+typedef struct {
+  mehari_rec *rec;
+  int status;
+} filtered_file;
+
+static void call_send(pTHX_ void *argument)
+{
+  filtered_file *this = argument;
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::FilteredFile"), NULL);
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(mehari_rec_object(aTHX_ this->rec));
+  PUTBACK;
+  int count = call_pv("Mehari::FilteredFile::send", G_SCALAR | G_EVAL);
+  SPAGAIN;
+  if (count == 1 && !SvTRUE(ERRSV))
+    this->status = SvIV(TOPs);
+  else
+    mehari_log_exception(aTHX_ "filtered file");
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+bool mehari_rec_send_file(pTHX_ mehari_rec *rec)
+{
+  /* Of a file that a handler has chosen only the front knows the type. */
+  if (!mehari_output_gathers || !(rec->job.frame->flags & MEHARI_FLAG_FILE) || rec->redirect || mehari_is_changed(rec, MEHARI_REC_FILENAME))
+    return false;
+  filtered_file this = {rec, 500};
+  bool parses = mehari_parse_headers;
+  mehari_parse_headers = false;
+  mehari_guard(aTHX_ call_send, &this, NULL);
+  if (this.status == DECLINED) {
+    mehari_parse_headers = parses;
+    return false;
+  }
+  /* There is no body to be filtered where it is not sent. */
+  if (this.status != OK)
+    mehari_output_gathers = false;
+  mehari_rec_end(aTHX_ rec, this.status);
+  return true;
+}
+
+/* It is one record. */
+static void refuse_to_hand_back(pTHX_ mehari_rec *rec, int status)
+{
+  mehari_text uri = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_URI));
+  mehari_logf(MEHARI_LOG_ERROR, "%.*s: what handlers have set for the answer %d (headers, text, type, path) is larger than %u bytes together",
+              uri.length > 200 ? 200 : (int)uri.length, uri.at, status ? status : 200, MEHARI_RECORD_LIMIT);
+  rec->listens = false;
+  rec->status = 500;
+  mehari_output_error(500);
+}
+
+/* The front answers: with the page of a status, or as it would have by itself (0). */
+void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status)
+{
+  SV *payload = newSVpvs_flags("", SVs_TEMP);
+  mehari_head_clear(&mehari_response);
+  mehari_rec_add_error_head(rec, status);
+  if (mehari_response.length)
+    add_part(payload, MEHARI_PASS_LINES, mehari_response.lines, mehari_response.length);
+  if (status) {
+    SV *document = mehari_rec_document(aTHX_ rec, status);
+    STRLEN length;
+    const char *text = document ? SvPV(document, length) : NULL;
+    if (text)
+      add_part(payload, MEHARI_PASS_DOCUMENT, text, length);
+    /* A text is HTML to Apache; a path or an address is somebody else's answer. */
+    if (text && *text != '/' && !memmem(text, length, "://", 3))
+      add_part(payload, MEHARI_PASS_TYPE, TEXT_TYPE, sizeof TEXT_TYPE - 1);
+  } else {
+    add_request(aTHX_ payload, rec);
+    add_place(aTHX_ payload, rec);
+    add_text(aTHX_ payload, MEHARI_PASS_TYPE, rec, MEHARI_REC_CONTENT_TYPE);
+  }
+  if (rec->redirect) {
+    STRLEN length;
+    const char *text = SvPV(rec->redirect, length);
+    add_part(payload, MEHARI_PASS_TARGET, text, length);
+  }
+  rec->listens = !rec->redirect && wants_outcome(rec);
+  if (rec->listens) {
+    rec->answers = mehari_answers();
+    add_part(payload, MEHARI_PASS_LISTENS, "", 0);
+  }
+  mehari_rec_tell_user(aTHX_ mehari_rec_answering());
+  if (SvCUR(payload) > MEHARI_RECORD_LIMIT) {
+    refuse_to_hand_back(aTHX_ rec, status);
+    return;
+  }
+  /* A place that was chosen here for the page of an error goes out with the error's status. */
+  if (!status && rec->own_frame)
+    status = mehari_rec_error(rec);
+  mehari_output_pass(status, SvPVX(payload), SvCUR(payload));
+}
+
+/* ---- what came of it ---- */
+
+static mehari_text line_of(mehari_text *rest)
+{
+  const char *stop = memchr(rest->at, '\n', rest->length);
+  STRLEN length = stop ? (STRLEN)(stop - rest->at) : rest->length;
+  mehari_text line = {rest->at, length && rest->at[length - 1] == '\r' ? length - 1 : length};
+  rest->at += length + !!stop;
+  rest->length -= length + !!stop;
+  return line;
+}
+
+static void hear_line(pTHX_ mehari_rec *rec, mehari_text line)
+{
+  const char *colon = memchr(line.at, ':', line.length);
+  if (!colon)
+    return;
+  mehari_text name = {line.at, colon - line.at}, value = {colon + 1, line.length - name.length - 1};
+  while (value.length && *value.at == ' ') {
+    value.at++;
+    value.length--;
+  }
+  mehari_table_add(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT), name, value);
+  if (name.length == 12 && !strncasecmp(name.at, "content-type", 12))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, newSVpvn_flags(value.at, value.length, SVs_TEMP));
+}
+
+/* From here on the request's status, bytes and head are those of the front's answer. */
+static void adopt(pTHX_ mehari_rec *rec, const mehari_told *told)
+{
+  mehari_text rest = told->head;
+  rec->status = told->status;
+  rec->is_told = true;
+  rec->bytes_told = told->bytes;
+  if (!rest.length)
+    return;
+  mehari_table_clear(mehari_rec_table(rec, MEHARI_TABLE_HEADERS_OUT));
+  mehari_text line = line_of(&rest);
+  if (line.length > 9 && memEQ(line.at, "HTTP/", 5))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_STATUS_LINE, newSVpvn_flags(line.at + 9, line.length - 9, SVs_TEMP));
+  else
+    hear_line(aTHX_ rec, line);
+  while (rest.length)
+    hear_line(aTHX_ rec, line_of(&rest));
+}
+
+void mehari_rec_hear(pTHX_ mehari_rec *rec)
+{
+  mehari_told told;
+  mehari_rec *last = rec;
+  while (last->next)
+    last = last->next;
+  if (last->listens && mehari_hear(last->answers, &told))
+    adopt(aTHX_ last, &told);
+}

@@ -1,0 +1,139 @@
+/* What a handler of the configuration stands for, and the handlers of a phase run in order.
+ *
+ * A name is resolved once a process (Mehari::Handler); after that a call is one look-up in a hash.
+ */
+#include "phases/phases.h"
+
+const char *mehari_phase_now;
+
+static HV *resolved; /* handler as configured => [code] or [code, invocant] */
+
+typedef struct {
+  SV *handler; /* a name, or code */
+  mehari_rec *rec;
+  bool of_connection; /* which is what it is called with */
+  IV returned;
+} handler_call;
+
+/* Its package was unloaded since, to be loaded anew (Apache2::Reload). */
+static bool is_gone(SV *code)
+{
+  CV *sub = (CV *)SvRV(code);
+  return SvTYPE((SV *)sub) == SVt_PVCV && !CvISXSUB(sub) && !CvROOT(sub);
+}
+
+/* Only the first use of a name runs Perl here; later ones are one hash look-up. NULL: $@ says why. */
+static AV *resolve(pTHX_ SV *name)
+{
+  STRLEN length;
+  const char *text = SvPV(name, length);
+  SV **known = resolved ? hv_fetch(resolved, text, length, 0) : NULL;
+  if (known && !is_gone(AvARRAY((AV *)SvRV(*known))[0]))
+    return (AV *)SvRV(*known);
+  AV *pair = NULL;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(name);
+  PUTBACK;
+  int count = call_pv("Mehari::Handler::resolve", G_SCALAR | G_EVAL);
+  SPAGAIN;
+  if (count == 1 && !SvTRUE(ERRSV) && SvROK(TOPs)) {
+    if (!resolved)
+      resolved = newHV();
+    (void)hv_store(resolved, text, length, newSVsv(TOPs), 0);
+    pair = (AV *)SvRV(TOPs);
+  }
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+  return pair;
+}
+
+SV *mehari_handler_code(pTHX_ SV *handler)
+{
+  AV *pair = SvROK(handler) ? NULL : resolve(aTHX_ handler);
+  return pair ? AvARRAY(pair)[0] : handler;
+}
+
+/* mod_perl leaves the reason where an error document can find it. */
+static void note_error(pTHX_ mehari_rec *rec)
+{
+  static const mehari_text name = {"error-notes", 11};
+  mehari_text reason;
+  reason.at = SvPV(ERRSV, reason.length);
+  mehari_table_merge(mehari_rec_table(rec, MEHARI_TABLE_NOTES), name, reason, ", ");
+}
+
+static void call_handler(pTHX_ void *argument)
+{
+  handler_call *this = argument;
+  SV *code = this->handler, *invocant = NULL;
+  if (!SvROK(code)) {
+    AV *pair = resolve(aTHX_ code);
+    if (!pair) {
+      this->returned = 500;
+      mehari_log_exception(aTHX_ mehari_phase_now);
+      return;
+    }
+    code = AvARRAY(pair)[0];
+    invocant = av_top_index(pair) > 0 ? AvARRAY(pair)[1] : NULL;
+  }
+  SV *subject = this->of_connection ? mehari_rec_connection(aTHX_ this->rec) : mehari_rec_object(aTHX_ this->rec);
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  if (invocant)
+    XPUSHs(invocant);
+  XPUSHs(subject);
+  PUTBACK;
+  int count = call_sv(code, G_SCALAR | G_EVAL);
+  SPAGAIN;
+  SV *result = count ? POPs : &PL_sv_undef;
+  PUTBACK;
+  if (SvTRUE(ERRSV)) {
+    this->returned = mehari_form_blame(aTHX);
+    mehari_log_exception(aTHX_ mehari_phase_now);
+    note_error(aTHX_ this->rec);
+  } else
+    this->returned = SvOK(result) ? SvIV(result) : OK;
+  FREETMPS;
+  LEAVE;
+}
+
+AV *mehari_rec_handlers(mehari_rec *rec, int phase)
+{
+  if (rec->handlers[phase])
+    return rec->handlers[phase];
+  return rec->settings ? rec->settings->handlers[phase] : NULL;
+}
+
+int mehari_run_phase(pTHX_ mehari_rec *rec, int phase)
+{
+  if (!mehari_rec_handlers(rec, phase))
+    return DECLINED;
+  const char *before = mehari_phase_now;
+  int status = DECLINED;
+  mehari_phase_now = mehari_phases[phase].name;
+  /* Asked again each time: a handler may push others to its own phase. */
+  for (SSize_t i = 0; i <= av_top_index(mehari_rec_handlers(rec, phase)); i++) {
+    SV **handler = av_fetch(mehari_rec_handlers(rec, phase), i, 0);
+    if (!handler)
+      continue;
+    bool of_connection = phase == MEHARI_PHASE_PRE_CONNECTION || phase == MEHARI_PHASE_PROCESS_CONNECTION;
+    handler_call this = {SvREFCNT_inc_NN(*handler), rec, of_connection, OK};
+    int exit_status = 0;
+    mehari_guard(aTHX_ call_handler, &this, &exit_status);
+    if (mehari_in_child)
+      mehari_child_leave(aTHX_ exit_status);
+    SvREFCNT_dec(this.handler);
+    status = this.returned;
+    if (mehari_phases[phase].runs_all ? status != OK && status != DECLINED : status != DECLINED)
+      break;
+  }
+  mehari_phase_now = before;
+  return status;
+}

@@ -1,0 +1,298 @@
+/* The phases of a request: Perl's handlers in Apache's order, all of them within one dispatch.
+ *
+ * The front has routed the request and says what it would do; the handlers may decide otherwise. What
+ * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
+ */
+#include "phases/phases.h"
+
+/* `$r->handler`, once a handler has set it. */
+static bool is_set_to(pTHX_ mehari_rec *rec, const char *name)
+{
+  SV *handler = rec->texts[MEHARI_REC_HANDLER];
+  return handler && mehari_is_changed(rec, MEHARI_REC_HANDLER) && strEQ(SvPV_nolen(handler), name);
+}
+
+static bool is_perl_script(pTHX_ mehari_rec *rec)
+{
+  if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
+    return is_set_to(aTHX_ rec, "perl-script");
+  return rec->job.frame->flags & MEHARI_FLAG_PERL_SCRIPT;
+}
+
+bool mehari_rec_option(mehari_rec *rec, U8 option)
+{
+  dTHX;
+  if (rec->settings && rec->settings->options_on & option)
+    return true;
+  if (rec->settings && rec->settings->options_off & option)
+    return false;
+  return option != MEHARI_OPTION_PARSE_HEADERS && is_perl_script(aTHX_ rec);
+}
+
+/* Perl's response handlers run: because the front says so, or because a handler before did. */
+bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task)
+{
+  if (mehari_is_changed(rec, MEHARI_REC_HANDLER))
+    return (is_set_to(aTHX_ rec, "modperl") || is_set_to(aTHX_ rec, "perl-script")) && mehari_rec_handlers(rec, MEHARI_PHASE_RESPONSE);
+  return task == MEHARI_TASK_HANDLER || rec->handlers[MEHARI_PHASE_RESPONSE];
+}
+
+/* An error document that Perl makes, here and now: it can ask `$r->prev` what happened. */
+static bool answer_with_document(pTHX_ mehari_rec *rec, int status)
+{
+  SV *document = mehari_rec_document(aTHX_ rec, status);
+  mehari_text target = mehari_text_of(aTHX_ document);
+  if (!target.length || *target.at != '/' || mehari_rec_error(rec))
+    return false;
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.target = target});
+  if (!frame || !mehari_is_of_a_worker(frame)) {
+    Safefree(frame);
+    return false;
+  }
+  mehari_rec_follow(aTHX_ rec, frame, status);
+  return true;
+}
+
+/* Those that Apache has a line for: a handler that answers another one does not mean a status. */
+static bool is_status(int status)
+{
+  static const struct { short from, to; } known[] = {
+    {200, 208}, {226, 226}, {300, 305}, {307, 308}, {400, 418}, {421, 426}, {428, 429}, {431, 431}, {451, 451}, {500, 508}, {510, 511},
+  };
+  for (size_t i = 0; i < C_ARRAY_LENGTH(known); i++) {
+    if (status >= known[i].from && status <= known[i].to)
+      return true;
+  }
+  return false;
+}
+
+/* As Apache's ap_die: what was printed goes out as it is; else the front has a page for the status. */
+void mehari_rec_end(pTHX_ mehari_rec *rec, int status)
+{
+  bool died = status >= 400;
+  if (mehari_output_is_complete())
+    return;
+  if (status == OK || status == DONE) {
+    if (rec->redirect && !mehari_output_sent())
+      mehari_rec_hand_back(aTHX_ rec, 0);
+    else
+      mehari_output_end(aTHX);
+    return;
+  }
+  if (!is_status(status)) {
+    mehari_logf(MEHARI_LOG_ERROR, "a handler answered %d, which is no status: 500", status);
+    status = 500;
+    died = true;
+  }
+  if (!rec->status || died)
+    rec->status = status;
+  if (mehari_output_sent())
+    died ? mehari_output_error(status) : mehari_output_end(aTHX);
+  else if (status == 304) {
+    /* No page, but what the handler said of the one the client has. */
+    mehari_output_discard();
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_CONTENT_TYPE, &PL_sv_undef);
+    mehari_output_end(aTHX);
+  } else if (died || (status >= 300 && !mehari_output_bytes())) {
+    mehari_output_discard();
+    if (!answer_with_document(aTHX_ rec, status))
+      mehari_rec_hand_back(aTHX_ rec, status);
+  } else
+    mehari_output_end(aTHX);
+}
+
+void mehari_rec_fail(pTHX_ int status)
+{
+  mehari_output_discard();
+  if (mehari_rec_now->main)
+    mehari_output_error(status);
+  else
+    mehari_rec_end(aTHX_ mehari_rec_now, status);
+}
+
+static void export_text(pTHX_ mehari_rec *rec, int which, const char *name)
+{
+  if (mehari_is_changed(rec, which) && rec->texts[which])
+    mehari_environment_set(aTHX_ (mehari_text){name, strlen(name)}, mehari_text_of(aTHX_ rec->texts[which]));
+}
+
+/* Who the user is, and `subprocess_env` as handlers before the response left it. */
+void mehari_rec_export_variables(pTHX_ mehari_rec *rec)
+{
+  export_text(aTHX_ rec, MEHARI_REC_USER, "REMOTE_USER");
+  export_text(aTHX_ rec, MEHARI_REC_AUTH_TYPE, "AUTH_TYPE");
+  if (!rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled)
+    return;
+  const mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  for (int i = 0; i < table->count; i++) {
+    const mehari_entry *entry = &table->entries[i];
+    mehari_environment_set(aTHX_ (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
+  }
+}
+
+void mehari_rec_open_environment(pTHX_ mehari_rec *rec)
+{
+  if (mehari_rec_option(rec, MEHARI_OPTION_SETUP_ENV)) {
+    mehari_environment_begin(aTHX);
+    mehari_rec_export_variables(aTHX_ rec);
+  } else
+    mehari_environment_forget(aTHX);
+}
+
+static void open_script_environment(pTHX_ mehari_rec *rec)
+{
+  if (rec->settings && rec->settings->options_off & MEHARI_OPTION_SETUP_ENV)
+    mehari_environment_without_request(aTHX);
+  else
+    mehari_environment_begin(aTHX);
+  mehari_rec_export_variables(aTHX_ rec);
+}
+
+static void run_handlers(pTHX_ mehari_rec *rec)
+{
+  mehari_rec_open_environment(aTHX_ rec);
+  int status = mehari_run_phase(aTHX_ rec, MEHARI_PHASE_RESPONSE);
+  if (status != DECLINED)
+    mehari_rec_end(aTHX_ rec, status);
+  else if (mehari_output_sent())
+    mehari_output_end(aTHX);
+  else {
+    mehari_output_discard();
+    mehari_rec_hand_back(aTHX_ rec, 0);
+  }
+}
+
+bool mehari_rec_respond(pTHX_ mehari_rec *rec)
+{
+  U8 task = rec->job.frame->task;
+  if (mehari_output_is_complete())
+    return true;
+  /* A child of the rungs `fork` and `rewind` reads the frame in the mailbox. */
+  if (task != MEHARI_TASK_FORK && task != MEHARI_TASK_REWIND)
+    mehari_rec_restate(aTHX_ rec);
+  mehari_filters_begin(aTHX_ rec);
+  if (mehari_rec_is_perls(aTHX_ rec, task)) {
+    run_handlers(aTHX_ rec);
+    return true;
+  }
+  if (mehari_is_changed(rec, MEHARI_REC_HANDLER) && !is_set_to(aTHX_ rec, "modperl") && !is_set_to(aTHX_ rec, "perl-script"))
+    task = MEHARI_TASK_FRONT;
+  switch (task) {
+  case MEHARI_TASK_FORK:
+  case MEHARI_TASK_REWIND:
+    return mehari_fork_serve(false) != MEHARI_FORK_NOT_BEGUN;
+  case MEHARI_TASK_REGISTRY:
+    open_script_environment(aTHX_ rec);
+    mehari_registry_serve(aTHX);
+    break;
+  case MEHARI_TASK_PERLRUN:
+    open_script_environment(aTHX_ rec);
+    mehari_perlrun_serve(aTHX);
+    break;
+  case MEHARI_TASK_PSGI:
+    mehari_psgi_serve(aTHX);
+    break;
+  case MEHARI_TASK_FRONT:
+    if (!mehari_rec_send_file(aTHX_ rec))
+      mehari_rec_hand_back(aTHX_ rec, 0);
+    break;
+  default:
+    mehari_output_error(500);
+  }
+  return true;
+}
+
+/* ---- after the response ---- */
+
+/* A function of `$r->pool->cleanup_register` and its argument. */
+static void call_cleanup(pTHX_ void *argument)
+{
+  SV **pair = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  PUSHMARK(SP);
+  XPUSHs(pair[1]);
+  PUTBACK;
+  call_sv(pair[0], G_VOID | G_DISCARD | G_EVAL);
+  if (SvTRUE(ERRSV))
+    mehari_log_exception(aTHX_ "cleanup");
+  FREETMPS;
+  LEAVE;
+}
+
+void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec)
+{
+  const char *before = mehari_phase_now;
+  mehari_phase_now = mehari_phases[MEHARI_PHASE_CLEANUP].name;
+  while (rec->cleanups && av_top_index(rec->cleanups) >= 0) {
+    SV *argument = av_pop(rec->cleanups), *code = av_pop(rec->cleanups);
+    SV *pair[] = {code, argument};
+    mehari_guard(aTHX_ call_cleanup, pair, NULL);
+    if (mehari_in_child)
+      mehari_child_leave(aTHX_ 0);
+    SvREFCNT_dec(code);
+    SvREFCNT_dec(argument);
+  }
+  mehari_phase_now = before;
+}
+
+/* As Apache: one log for what a client asked, however the server led it on. */
+bool mehari_rec_logs(mehari_rec *rec)
+{
+  return mehari_rec_is_initial(rec) && mehari_rec_handlers(rec, MEHARI_PHASE_LOG);
+}
+
+bool mehari_rec_cleans_up(mehari_rec *rec)
+{
+  return mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP) || rec->cleanups;
+}
+
+static void clean_up(pTHX_ mehari_rec *rec)
+{
+  if (mehari_rec_handlers(rec, MEHARI_PHASE_CLEANUP))
+    mehari_run_phase(aTHX_ rec, MEHARI_PHASE_CLEANUP);
+  mehari_rec_run_cleanups(aTHX_ rec);
+}
+
+/* The client has its answer. */
+static void after_response(pTHX_ mehari_rec *rec)
+{
+  mehari_rec *last = rec;
+  bool logs = mehari_rec_logs(rec), cleans = mehari_rec_cleans_up(rec);
+  for (; last->next; cleans |= mehari_rec_cleans_up(last))
+    last = last->next;
+  if (!logs && !cleans)
+    return;
+  mehari_ring_publish();
+  mehari_mailbox_state(MEHARI_STATE_CLEANUP);
+  mehari_rec_hear(aTHX_ rec);
+  if (logs)
+    mehari_run_phase(aTHX_ rec, MEHARI_PHASE_LOG);
+  for (; last != rec; last = last->prev)
+    clean_up(aTHX_ last);
+  clean_up(aTHX_ rec);
+}
+
+bool mehari_phases_serve(pTHX)
+{
+  mehari_rec *rec = mehari_rec_begin(aTHX);
+  bool begun = true;
+  mehari_input_refused = false;
+  int status = mehari_connection_serve(aTHX_ rec);
+  if (status == DECLINED && rec->settings && rec->settings->runs_phases) {
+    status = mehari_rec_prepare(aTHX_ rec);
+    if (!mehari_output_is_complete())
+      mehari_rec_tell_user(aTHX_ rec);
+  }
+  if (status == DECLINED)
+    begun = mehari_rec_respond(aTHX_ rec);
+  else
+    mehari_rec_end(aTHX_ rec, status);
+  /* A connection is no request to be logged. */
+  if (rec->job.frame->task == MEHARI_TASK_CONNECTION)
+    mehari_rec_run_cleanups(aTHX_ rec);
+  else if (begun)
+    after_response(aTHX_ rec);
+  return begun;
+}

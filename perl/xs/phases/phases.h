@@ -1,0 +1,70 @@
+/* What the files of a request's phases share: handlers.c, admission.c, phases.c, hand_back.c, redirects.c, subrequests.c. */
+#ifndef MEHARI_PHASES_H
+#define MEHARI_PHASES_H
+#include "api/form.h"
+
+enum { OK = 0, DECLINED = -1, DONE = -2 };
+
+/* A handler has set this text (MEHARI_REC_*). */
+static inline bool mehari_is_changed(const mehari_rec *rec, int which) { return rec->changed & (1u << which); }
+
+static inline mehari_text mehari_text_of(pTHX_ SV *sv)
+{
+  mehari_text text = {"", 0};
+  if (sv)
+    text.at = SvPV(sv, text.length);
+  return text;
+}
+
+static inline bool mehari_is_of_a_worker(const mehari_request *frame)
+{
+  return frame->task == MEHARI_TASK_HANDLER || frame->task == MEHARI_TASK_REGISTRY || frame->task == MEHARI_TASK_PERLRUN;
+}
+
+/* admission.c. DECLINED: go on to the response. DONE: it is complete. Else a status. */
+int mehari_rec_prepare(pTHX_ mehari_rec *rec);
+int mehari_rec_admit(pTHX_ mehari_rec *rec);
+/* `$r->location_merge`: from here on the settings of that location hold. False: there is none, and nobody is let in. */
+bool mehari_rec_merge(pTHX_ mehari_rec *rec, mehari_text location);
+int mehari_rec_check(pTHX_ mehari_rec *rec, int phase); /* `$r->run_access_checker` and its like: Perl's handlers, and what the configuration says */
+
+/* subrequests.c: how many sub-requests run now, one within the other. A filter's have no record between them. */
+extern int mehari_subrequests_running;
+
+/* redirects.c: the status of the error that this record answers the page of; 0: of none. */
+int mehari_rec_error(const mehari_rec *rec);
+/* What it was before the server led it here, which `$r->prev` is; NULL: a client asked for it as it is. */
+mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec);
+/* A client asked for it as it is: neither a part of another request, nor led here from one. */
+bool mehari_rec_is_initial(const mehari_rec *rec);
+
+/* requirement.c: what `Require` says, of a user or (NULL) before there is one. What says nothing lets in. */
+typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict;
+mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user);
+
+/* connections.c. DECLINED: go on to the request's phases. DONE: there is no request, and the connection is over. Else a status. */
+int mehari_connection_serve(pTHX_ mehari_rec *rec);
+
+/* phases.c */
+bool mehari_rec_logs(mehari_rec *rec); /* its Log handlers run once it is answered */
+bool mehari_rec_cleans_up(mehari_rec *rec);
+bool mehari_rec_respond(pTHX_ mehari_rec *rec); /* false: not begun */
+void mehari_rec_end(pTHX_ mehari_rec *rec, int status);
+bool mehari_rec_is_perls(pTHX_ mehari_rec *rec, U8 task);
+void mehari_rec_open_environment(pTHX_ mehari_rec *rec);
+void mehari_rec_export_variables(pTHX_ mehari_rec *rec);
+
+/* hand_back.c */
+SV *mehari_rec_target(pTHX_ SV *path, SV *query); /* mortal */
+void mehari_rec_hand_back(pTHX_ mehari_rec *rec, int status);
+bool mehari_rec_send_file(pTHX_ mehari_rec *rec); /* through its output filters; false: it has none, or is no such file */
+void mehari_rec_hear(pTHX_ mehari_rec *rec); /* what became of it, where the front was told that somebody asks */
+
+void mehari_rec_tell_user(pTHX_ mehari_rec *rec); /* user.c */
+
+/* redirects.c. Too deep: it stands at the end of more redirects and sub-requests than any may; `how`, for the log, says of what kind the next is. */
+bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target);
+/* Another frame answers; status: why, 0 for no error. */
+void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status);
+
+#endif

@@ -1,0 +1,132 @@
+/* Internal redirects: the request goes on as another one, within the same dispatch. */
+#include "phases/phases.h"
+
+/* As Apache: what a handler set for the request before is known to the next with REDIRECT_ in front. */
+static void inherit_variables(pTHX_ mehari_rec *rec, int status)
+{
+  mehari_table *from = mehari_rec_table(rec->prev, MEHARI_TABLE_SUBPROCESS_ENV), *into = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  char name[256], digits[12];
+  for (int i = 0; i < from->count; i++) {
+    STRLEN length = MEHARI_FORMAT(name, "REDIRECT_%s", from->entries[i].name);
+    if (length < sizeof name - 1) /* a longer one is cut off */
+      mehari_table_set(into, (mehari_text){name, length}, (mehari_text){from->entries[i].value, from->entries[i].value_length});
+  }
+  STRLEN length = MEHARI_FORMAT(digits, "%d", status ? status : 200);
+  mehari_table_set(into, (mehari_text){"REDIRECT_STATUS", 15}, (mehari_text){digits, length});
+  if (status >= 400)
+    mehari_table_set(into, (mehari_text){"REDIRECT_REQUEST_METHOD", 23}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_METHOD)));
+  mehari_table_set(into, (mehari_text){"REDIRECT_URL", 12}, mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_URI)));
+  mehari_text query = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec->prev, MEHARI_REC_ARGS));
+  if (query.length)
+    mehari_table_set(into, (mehari_text){"REDIRECT_QUERY_STRING", 21}, query);
+}
+
+/* err_headers_out goes with whatever answers in the end: an error document still sets and clears cookies. */
+static void inherit_error_head(mehari_rec *rec)
+{
+  const mehari_table *from = rec->prev->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table;
+  for (int i = 0; from && i < from->count; i++) {
+    const mehari_entry *entry = &from->entries[i];
+    mehari_table_add(mehari_rec_table(rec, MEHARI_TABLE_ERR_HEADERS_OUT), (mehari_text){entry->name, entry->name_length}, (mehari_text){entry->value, entry->value_length});
+  }
+}
+
+int mehari_rec_error(const mehari_rec *rec)
+{
+  for (; rec->prev; rec = rec->prev)
+    if (rec->prev->status >= 400)
+      return rec->prev->status;
+  int status = rec->job.frame->redirect_status;
+  return status >= 400 ? status : 0;
+}
+
+bool mehari_rec_is_initial(const mehari_rec *rec)
+{
+  const mehari_request *frame = rec->job.frame;
+  return !rec->main && !rec->prev && !frame->redirect_status && !(frame->flags & MEHARI_FLAG_WITHIN);
+}
+
+static mehari_text variable(const mehari_rec *rec, const char *name)
+{
+  size_t length = strlen(name);
+  for (int i = 0; i < rec->job.frame->variable_count; i++) {
+    mehari_text known = mehari_job_text(&rec->job, rec->job.variables[i].name);
+    if (known.length == length && memEQ(known.at, name, length))
+      return mehari_job_text(&rec->job, rec->job.variables[i].value);
+  }
+  return (mehari_text){"", 0};
+}
+
+/* Another worker may have served it: what the front knows of it is made a record again. */
+mehari_rec *mehari_rec_before(pTHX_ mehari_rec *rec)
+{
+  mehari_text query, path = variable(rec, "REDIRECT_URL");
+  if (rec->prev || rec->recalled || !path.length || !rec->job.frame->redirect_status)
+    return rec->prev ? rec->prev : rec->recalled;
+  SV *target = newSVpvn_flags(path.at, path.length, SVs_TEMP);
+  query = variable(rec, "REDIRECT_QUERY_STRING");
+  if (query.length)
+    sv_catpvf(target, "?%.*s", (int)query.length, query.at);
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = mehari_text_of(aTHX_ target)});
+  if (!frame)
+    return NULL;
+  rec->recalled = mehari_rec_new(aTHX_ frame);
+  rec->recalled->status = rec->job.frame->redirect_status;
+  rec->recalled->next = rec;
+  return rec->recalled;
+}
+
+/* The request goes on as another one; `rec` is over but for its log and cleanup. */
+void mehari_rec_follow(pTHX_ mehari_rec *rec, mehari_request *frame, int status)
+{
+  mehari_rec *next = mehari_rec_new(aTHX_ frame);
+  const char *before = mehari_phase_now;
+  next->prev = rec;
+  rec->next = next;
+  next->status = status;
+  mehari_rec_enter(next);
+  inherit_variables(aTHX_ next, status);
+  inherit_error_head(next);
+  /* As Apache: the page of an error is asked for, whatever its request was. */
+  SV *method = sv_mortalcopy(mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  if (status >= 400 && strNE(SvPV_nolen(method), "HEAD"))
+    mehari_rec_set_text(aTHX_ rec, MEHARI_REC_METHOD, newSVpvs_flags("GET", SVs_TEMP));
+  int outcome = mehari_rec_admit(aTHX_ next);
+  if (outcome == DECLINED)
+    mehari_rec_respond(aTHX_ next);
+  else
+    mehari_rec_end(aTHX_ next, outcome);
+  mehari_rec_set_text(aTHX_ rec, MEHARI_REC_METHOD, method);
+  rec->job.body_file = mehari_now.body_file;
+  mehari_rec_enter(rec);
+  mehari_phase_now = before;
+}
+
+enum { DEEPEST = 10 }; /* Apache's LimitInternalRecursion */
+
+bool mehari_rec_is_too_deep(const mehari_rec *rec, const char *how, mehari_text target)
+{
+  int count = 0;
+  if (mehari_subrequests_running >= DEEPEST)
+    rec = NULL, count = DEEPEST + 1;
+  for (; rec; rec = rec->main ? rec->main : rec->prev)
+    count += 1 + rec->job.frame->depth;
+  if (count > DEEPEST)
+    mehari_logf(MEHARI_LOG_ERROR, "%s more than %d times: %.*s", how, DEEPEST, (int)target.length, target.at);
+  return count > DEEPEST;
+}
+
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status)
+{
+  if (mehari_rec_is_too_deep(rec, "redirected within the server", target)) {
+    mehari_rec_end(aTHX_ rec, 500);
+    return;
+  }
+  mehari_text method = mehari_text_of(aTHX_ mehari_rec_text(aTHX_ rec, MEHARI_REC_METHOD));
+  mehari_request *frame = mehari_lookup(rec, &(mehari_question){.method = method, .target = target});
+  if (frame)
+    mehari_rec_follow(aTHX_ rec, frame, status);
+  else
+    mehari_rec_end(aTHX_ rec, 404);
+}

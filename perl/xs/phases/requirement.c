@@ -1,0 +1,229 @@
+/* `Require`, where Perl says who the user is: the configuration's lines (server/config/src/access/told.rs) held
+ * against the user, and what the front knew of the rest.
+ *
+ * A verdict is the front's: granted and denied, what would depend on the user, what neither grants nor denies, and
+ * what is not about requests of this method.
+ */
+#include "phases/phases.h"
+#include <fcntl.h>
+
+enum { GRANTED, DENIED, NEUTRAL, SILENT, NEEDS_USER };
+enum { DEEPEST = 64, LONGEST_GROUPS = 1 << 20, MOST = 32 /* verdicts that a request carries */ };
+
+typedef struct {
+  mehari_rec *rec;
+  mehari_text rest, user;
+  const char *group_file;
+  uint64_t known;
+  int depth;
+} reading;
+
+static mehari_text line_of(mehari_text *rest)
+{
+  const char *stop = memchr(rest->at, '\n', rest->length);
+  mehari_text line = {rest->at, stop ? (STRLEN)(stop - rest->at) : rest->length};
+  rest->at += line.length + !!stop;
+  rest->length -= line.length + !!stop;
+  return line;
+}
+
+/* What stands behind the word; false: it is another word. */
+static bool behind(mehari_text line, const char *word, mehari_text *rest)
+{
+  STRLEN length = strlen(word);
+  if (line.length < length || !memEQ(line.at, word, length) || (line.length > length && line.at[length] != ' '))
+    return false;
+  STRLEN taken = length + (line.length > length);
+  *rest = (mehari_text){line.at + taken, line.length - taken};
+  return true;
+}
+
+static bool holds_word(mehari_text words, mehari_text word)
+{
+  for (const char *at = words.at, *end = words.at + words.length; at < end;) {
+    while (at < end && isSPACE(*at))
+      at++;
+    const char *stop = at;
+    while (stop < end && !isSPACE(*stop))
+      stop++;
+    if ((STRLEN)(stop - at) == word.length && memEQ(at, word.at, word.length))
+      return true;
+    at = stop;
+  }
+  return false;
+}
+
+static SV *text_of_file(pTHX_ const char *name)
+{
+  SV *text = sv_2mortal(newSVpvs(""));
+  int file = open(name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    mehari_logf(MEHARI_LOG_ERROR, "AuthGroupFile %s cannot be read: %s", name, Strerror(errno));
+    return text;
+  }
+  for (ssize_t count = 1; count > 0 && SvCUR(text) < LONGEST_GROUPS;) {
+    char *into = SvGROW(text, SvCUR(text) + 4097);
+    count = read(file, into + SvCUR(text), 4096);
+    if (count > 0)
+      SvCUR_set(text, SvCUR(text) + count);
+  }
+  close(file);
+  return text;
+}
+
+/* Whether one of the groups has the user: lines `group: user user`. */
+static bool is_member(pTHX_ const reading *at, mehari_text groups)
+{
+  if (!at->group_file)
+    return false;
+  mehari_text text = mehari_text_of(aTHX_ text_of_file(aTHX_ at->group_file));
+  while (text.length) {
+    mehari_text line = line_of(&text);
+    const char *colon = memchr(line.at, ':', line.length);
+    if (!colon)
+      continue;
+    STRLEN length = colon - line.at;
+    if (holds_word(groups, (mehari_text){line.at, length}) && holds_word((mehari_text){colon + 1, line.length - length - 1}, at->user))
+      return true;
+  }
+  return false;
+}
+
+static int number(mehari_text text)
+{
+  int value = 0;
+  for (STRLEN at = 0; at < text.length && isDIGIT(text.at[at]) && value < 1000; at++)
+    value = 10 * value + text.at[at] - '0';
+  return value;
+}
+
+static int known(const reading *at, mehari_text which)
+{
+  int place = number(which);
+  return place < MOST ? (at->known >> (2 * place)) & 3 : DENIED;
+}
+
+static int verdict(pTHX_ reading *at);
+
+/* One verdict out of several: what decides wins, then what needs the user, then the weaker ones. */
+static int several(pTHX_ reading *at, int count, int deciding, int weaker)
+{
+  int all = SILENT;
+  for (int i = 0; i < count && at->rest.length; i++) {
+    int one = verdict(aTHX_ at);
+    if (all == deciding || one == deciding)
+      all = deciding;
+    else if (one == NEEDS_USER || all == NEEDS_USER)
+      all = NEEDS_USER;
+    else if (one == weaker || (one == NEUTRAL && all == SILENT))
+      all = one;
+  }
+  return all;
+}
+
+static int negated(int inner)
+{
+  return inner == GRANTED ? DENIED : inner == DENIED ? NEUTRAL : inner;
+}
+
+static int of_user(const reading *at, bool fits)
+{
+  return !at->user.length ? NEEDS_USER : fits ? GRANTED : DENIED;
+}
+
+/* What a handler of PerlAddAuthzProvider answers (Apache2::Const's AUTHZ_*) as one of ours. */
+static int of_answer(IV answer)
+{
+  enum { AUTHZ_GRANTED = 1, AUTHZ_NEUTRAL, AUTHZ_GENERAL_ERROR, AUTHZ_DENIED_NO_USER };
+  return answer == AUTHZ_GRANTED ? GRANTED : answer == AUTHZ_NEUTRAL ? NEUTRAL : answer == AUTHZ_DENIED_NO_USER ? NEEDS_USER : DENIED;
+}
+
+typedef struct {
+  mehari_rec *rec;
+  mehari_text handler, words;
+  int verdict;
+} provider_call;
+
+static void call_provider(pTHX_ void *argument)
+{
+  provider_call *this = argument;
+  dSP;
+  ENTER;
+  SAVETMPS;
+  load_module(PERL_LOADMOD_NOIMPORT, newSVpvs("Mehari::Providers"), NULL);
+  SPAGAIN;
+  PUSHMARK(SP);
+  XPUSHs(mehari_rec_object(aTHX_ this->rec));
+  mXPUSHp(this->handler.at, this->handler.length);
+  mXPUSHp(this->words.at, this->words.length);
+  PUTBACK;
+  int count = call_pv("Mehari::Providers::decides", G_SCALAR | G_EVAL);
+  SPAGAIN;
+  if (count && !SvTRUE(ERRSV))
+    this->verdict = of_answer(SvIV(TOPs));
+  SP -= count;
+  PUTBACK;
+  FREETMPS;
+  LEAVE;
+}
+
+/* `HANDLER TAB WORDS` */
+static int of_provider(pTHX_ reading *at, mehari_text line)
+{
+  const char *tab = memchr(line.at, '\t', line.length);
+  if (!tab)
+    return DENIED;
+  STRLEN length = tab - line.at;
+  provider_call this = {at->rec, {line.at, length}, {tab + 1, line.length - length - 1}, DENIED};
+  mehari_guard(aTHX_ call_provider, &this, NULL);
+  return this.verdict;
+}
+
+static int verdict(pTHX_ reading *at)
+{
+  mehari_text line = line_of(&at->rest), words;
+  if (++at->depth > DEEPEST)
+    return DENIED;
+  int found = DENIED;
+  if (behind(line, "granted", &words))
+    found = GRANTED;
+  else if (behind(line, "valid-user", &words))
+    found = of_user(at, true);
+  else if (behind(line, "user", &words))
+    found = of_user(at, holds_word(words, at->user));
+  else if (behind(line, "group", &words))
+    found = of_user(at, at->user.length && is_member(aTHX_ at, words));
+  else if (behind(line, "perl", &words))
+    found = of_provider(aTHX_ at, words);
+  else if (behind(line, "known", &words))
+    found = known(at, words);
+  else if (behind(line, "not", &words))
+    found = negated(verdict(aTHX_ at));
+  else if (behind(line, "any", &words))
+    found = several(aTHX_ at, number(words), GRANTED, DENIED);
+  else if (behind(line, "none", &words))
+    found = negated(several(aTHX_ at, number(words), GRANTED, DENIED));
+  else if (behind(line, "all", &words))
+    found = several(aTHX_ at, number(words), DENIED, GRANTED);
+  else if (behind(line, "limit", &words)) {
+    /* One that nothing is known of lets nobody in. */
+    int inner = verdict(aTHX_ at), is_meant = known(at, words);
+    found = number(words) >= MOST ? DENIED : is_meant == GRANTED ? inner : SILENT;
+  }
+  at->depth--;
+  return found;
+}
+
+mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user)
+{
+  SV *groups = mehari_settings_text(aTHX_ rec->settings, "group_file");
+  reading at = {
+    .rec = rec,
+    .rest = mehari_text_of(aTHX_ mehari_settings_text(aTHX_ rec->settings, "requirement")),
+    .user = mehari_text_of(aTHX_ user),
+    .group_file = groups ? SvPV_nolen(groups) : NULL,
+    .known = rec->merged.frame ? rec->merged.frame->known : rec->job.frame->known,
+  };
+  int found = verdict(aTHX_ &at);
+  return found == GRANTED || found == SILENT ? MEHARI_GRANTED : found == NEEDS_USER ? MEHARI_NEEDS_USER : MEHARI_DENIED;
+}

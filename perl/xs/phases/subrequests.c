@@ -1,0 +1,111 @@
+/* Requests made within a request: looked up at the front, admitted like any other, their body put behind what was printed. */
+#include "phases/phases.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int mehari_subrequests_running;
+
+mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method)
+{
+  mehari_request *frame = mehari_lookup(main, &(mehari_question){method, target, file, false});
+  if (!frame)
+    return NULL;
+  mehari_rec *sub = mehari_rec_new(aTHX_ frame), *before = mehari_rec_now;
+  sub->main = main;
+  mehari_rec_enter(sub);
+  int status = mehari_rec_is_too_deep(main, "a request made within a request", target) ? 500 : mehari_rec_admit(aTHX_ sub);
+  if (status > OK)
+    sub->status = status;
+  mehari_rec_enter(before);
+  return sub;
+}
+
+/* A file within a response: its bytes. */
+static int print_file(pTHX_ mehari_rec *rec)
+{
+  char window[16384];
+  struct stat found;
+  SV *name = mehari_rec_text(aTHX_ rec, MEHARI_REC_FILENAME);
+  int file = name ? open(SvPV_nolen(name), O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0 || fstat(file, &found) < 0 || !S_ISREG(found.st_mode)) {
+    int status = file < 0 && errno == EACCES ? 403 : 404;
+    if (file >= 0)
+      close(file);
+    return status;
+  }
+  ssize_t got;
+  while ((got = read(file, window, sizeof window)) > 0 || (got < 0 && errno == EINTR))
+    if (got > 0)
+      mehari_output_write(window, got);
+  close(file);
+  return OK;
+}
+
+/* A process of its own, as the front would have started for it. */
+static bool is_program(const mehari_rec *rec)
+{
+  const mehari_request *frame = rec->job.frame;
+  return mehari_task_is_program(frame->task) || (frame->task == MEHARI_TASK_FRONT && frame->flags & MEHARI_FLAG_PROGRAM);
+}
+
+static int run_program(pTHX_ mehari_rec *sub)
+{
+  SV *file = mehari_rec_text(aTHX_ sub, MEHARI_REC_FILENAME);
+  if (!file)
+    return 404;
+  mehari_environment_begin(aTHX);
+  mehari_rec_export_variables(aTHX_ sub);
+  return mehari_program_within(aTHX_ SvPV_nolen(file));
+}
+
+static int run_within(pTHX_ mehari_rec *sub)
+{
+  U8 task = sub->job.frame->task;
+  mehari_rec_restate(aTHX_ sub);
+  if (mehari_rec_is_perls(aTHX_ sub, task)) {
+    mehari_rec_open_environment(aTHX_ sub);
+    int status = mehari_run_phase(aTHX_ sub, MEHARI_PHASE_RESPONSE);
+    return status == DECLINED ? print_file(aTHX_ sub) : status == DONE ? OK : status;
+  }
+  switch (task) {
+  case MEHARI_TASK_REGISTRY:
+  case MEHARI_TASK_PERLRUN:
+    mehari_environment_begin(aTHX);
+    mehari_rec_export_variables(aTHX_ sub);
+    task == MEHARI_TASK_REGISTRY ? mehari_registry_serve(aTHX) : mehari_perlrun_serve(aTHX);
+    return OK;
+  case MEHARI_TASK_FORK:
+  case MEHARI_TASK_REWIND:
+    return run_program(aTHX_ sub);
+  case MEHARI_TASK_FRONT:
+    return is_program(sub) ? run_program(aTHX_ sub) : print_file(aTHX_ sub);
+  case MEHARI_TASK_PSGI:
+    sub->status = mehari_psgi_within(aTHX);
+    return OK;
+  default:
+    return 500;
+  }
+}
+
+int mehari_rec_run(pTHX_ mehari_rec *sub)
+{
+  mehari_rec *before = mehari_rec_now;
+  const char *phase = mehari_phase_now;
+  bool has_environment = mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV) || mehari_is_of_a_worker(before->job.frame);
+  bool prints_head = sub->job.frame->flags & MEHARI_FLAG_PARSE_HEADERS || (is_program(sub) && !mehari_rec_is_perls(aTHX_ sub, sub->job.frame->task));
+  mehari_output_enter(aTHX_ prints_head);
+  mehari_rec_enter(sub);
+  int running = mehari_subrequests_running++;
+  int status = sub->status >= 400 ? sub->status : run_within(aTHX_ sub);
+  int within = mehari_output_leave(aTHX_ sub);
+  mehari_subrequests_running = running;
+  mehari_rec_enter(before);
+  mehari_phase_now = phase;
+  if (has_environment && mehari_rec_option(before, MEHARI_OPTION_SETUP_ENV)) {
+    mehari_environment_begin(aTHX);
+    mehari_rec_export_variables(aTHX_ before);
+  }
+  return status ? status : within;
+}

@@ -1,0 +1,29 @@
+/* Who the user is, where a handler has found that out: the front logs it, and tells the program that it starts. */
+#include "phases/phases.h"
+
+#define LONGEST 4096
+
+static bool is_known_to_front(mehari_rec *rec, mehari_text user)
+{
+  mehari_text known = mehari_job_text(&rec->job, rec->job.frame->text[MEHARI_TEXT_USER]);
+  return rec->job.frame->login == MEHARI_LOGIN_KNOWN && known.length == user.length && memEQ(known.at, user.at, user.length);
+}
+
+static bool is_tellable(mehari_text text) { return text.length && text.length <= LONGEST && !memchr(text.at, 0, text.length); }
+
+/* Before the answer: once, and again only for another one. */
+void mehari_rec_tell_user(pTHX_ mehari_rec *rec)
+{
+  SV *said = rec->texts[MEHARI_REC_USER];
+  if (!mehari_is_changed(rec, MEHARI_REC_USER) || !said || (rec->user_told && sv_eq(rec->user_told, said)))
+    return;
+  mehari_text user = mehari_text_of(aTHX_ said), type = mehari_text_of(aTHX_ rec->texts[MEHARI_REC_AUTH_TYPE]);
+  if (!is_tellable(user) || is_known_to_front(rec, user))
+    return;
+  if (!is_tellable(type))
+    type.length = 0;
+  mehari_text parts[] = {type, user};
+  mehari_ring_put(MEHARI_RECORD_USER, type.length, parts, 2);
+  SvREFCNT_dec(rec->user_told);
+  rec->user_told = newSVpvn(user.at, user.length);
+}

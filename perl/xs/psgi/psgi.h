@@ -1,0 +1,39 @@
+/* What the files of the rung `psgi` share. */
+#ifndef MEHARI_PSGI_H
+#define MEHARI_PSGI_H
+
+#include "mehari.h"
+
+typedef enum { MEHARI_PSGI_UNANSWERED, MEHARI_PSGI_STREAMING, MEHARI_PSGI_ANSWERED } mehari_psgi_phase;
+
+/* psgi.c: the request being served. */
+extern UV mehari_psgi_serial; /* names it; never 0 */
+extern mehari_psgi_phase mehari_psgi_now;
+void mehari_psgi_check(pTHX_ UV serial); /* dies when that request has ended */
+
+/* app.c: applications, loaded once for each file until it changes. Dies with Perl's reason. */
+SV *mehari_psgi_app(pTHX_ mehari_text file);
+
+/* environment.c */
+void mehari_psgi_environment_open(pTHX);
+HV *mehari_psgi_environment(pTHX);
+void mehari_psgi_environment_end(pTHX_ SV *environment); /* gives the reference up */
+
+/* input.c: `psgi.input`. */
+void mehari_psgi_input_open(pTHX);
+SV *mehari_psgi_input(pTHX); /* a new reference */
+void mehari_psgi_input_end(pTHX);
+
+/* response.c: what an application answered. All of it dies, in the application's name, on what
+ * is no response. */
+void mehari_psgi_respond(pTHX_ SV *response);       /* the three elements, or a callback */
+SV *mehari_psgi_delayed(pTHX_ SV *response);        /* given to a responder: a writer, or undef */
+void mehari_psgi_put(pTHX_ SV *part, bool at_once);  /* one part of a body */
+void mehari_psgi_interim(pTHX_ SV *status, SV *headers); /* a 1xx response */
+
+/* xsubs.c */
+void mehari_psgi_descriptors_boot(pTHX); /* descriptors.c */
+extern CV *mehari_psgi_run; /* serves one request; called under G_EVAL */
+void mehari_psgi_serve_one(pTHX);
+
+#endif

@@ -1,0 +1,119 @@
+/* What Mehari::PSGI calls of the C side, and the writer of a streaming response. */
+#include "psgi/psgi.h"
+#include "api/api.h"
+
+CV *mehari_psgi_run;
+
+XS_INTERNAL(run)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  PERL_UNUSED_VAR(cv);
+  mehari_psgi_serve_one(aTHX);
+  XSRETURN_EMPTY;
+}
+
+/* load($file): the application of a file, compiled at the first call. */
+XS_INTERNAL(load)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(cv);
+  if (items != 1)
+    croak("Mehari::PSGI::load takes a file");
+  mehari_text file;
+  file.at = SvPV(ST(0), file.length);
+  /* What it runs may move the stack: its place is asked for afterwards. */
+  SV *code = mehari_psgi_app(aTHX_ file);
+  ST(0) = code;
+  XSRETURN(1);
+}
+
+/* serial(): names the request being served. */
+XS_INTERNAL(serial)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(items);
+  PERL_UNUSED_VAR(cv);
+  EXTEND(SP, 1);
+  ST(0) = sv_2mortal(newSVuv(mehari_psgi_serial));
+  XSRETURN(1);
+}
+
+/* respond($serial, $response): answers, or returns the writer of a response without a body. */
+XS_INTERNAL(respond)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(cv);
+  if (items != 2)
+    croak("a responder takes a response");
+  mehari_psgi_check(aTHX_ SvUV(ST(0)));
+  SV *writer = mehari_psgi_delayed(aTHX_ ST(1));
+  SPAGAIN;
+  ST(0) = writer;
+  XSRETURN(1);
+}
+
+/* put($part, $at_once): a part of the body, sent to the client at once or when there is more of it. */
+XS_INTERNAL(put)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(cv);
+  if (items != 2)
+    croak("Mehari::PSGI::put takes a part and whether to send it at once");
+  mehari_psgi_put(aTHX_ ST(0), SvTRUE(ST(1)));
+  XSRETURN_EMPTY;
+}
+
+static void check_writer(pTHX_ SV *self)
+{
+  if (!SvROK(self) || !sv_derived_from(self, "Mehari::PSGI::Writer"))
+    croak("argument is no writer");
+  mehari_psgi_check(aTHX_ SvUV(SvRV(self)));
+}
+
+XS_INTERNAL(writer_write)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(cv);
+  if (items != 2)
+    croak("a writer's write takes one part of the body");
+  check_writer(aTHX_ ST(0));
+  if (mehari_psgi_now != MEHARI_PSGI_STREAMING)
+    croak("the writer is closed");
+  mehari_psgi_put(aTHX_ ST(1), true);
+  XSRETURN_EMPTY;
+}
+
+XS_INTERNAL(writer_close)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(cv);
+  if (items != 1)
+    croak("a writer's close takes nothing");
+  check_writer(aTHX_ ST(0));
+  mehari_psgi_now = MEHARI_PSGI_ANSWERED;
+  XSRETURN_EMPTY;
+}
+
+/* informational($status, \@headers): a 1xx response before the one to come. */
+XS_INTERNAL(informational)
+{
+  dXSARGS;
+  PERL_UNUSED_VAR(cv);
+  if (items < 1 || items > 2)
+    croak("psgix.informational takes a status and an array reference of headers");
+  mehari_psgi_interim(aTHX_ ST(0), items == 2 ? ST(1) : NULL);
+  XSRETURN_EMPTY;
+}
+
+void mehari_psgi_boot(pTHX)
+{
+  static const mehari_sub subs[] = {
+    {"Mehari::PSGI::run", run, 0}, {"Mehari::PSGI::load", load, 0}, {"Mehari::PSGI::serial", serial, 0},
+    {"Mehari::PSGI::respond", respond, 0}, {"Mehari::PSGI::put", put, 0}, {"Mehari::PSGI::informational", informational, 0},
+    {"Mehari::PSGI::Writer::write", writer_write, 0}, {"Mehari::PSGI::Writer::close", writer_close, 0},
+  };
+  MEHARI_DEFINE(subs);
+  mehari_psgi_descriptors_boot(aTHX);
+  mehari_psgi_run = get_cv("Mehari::PSGI::run", 0);
+}

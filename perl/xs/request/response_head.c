@@ -1,0 +1,89 @@
+/* The head of the answer, from the tables and texts of the record that answers. */
+#include "api/form.h"
+#include "phases/phases.h"
+
+/* Those called `only`, or all. */
+static void add_pairs(const mehari_table *table, const char *only)
+{
+  for (int i = 0; table && i < table->count; i++) {
+    const mehari_entry *entry = &table->entries[i];
+    if (!only || !strcasecmp(only, entry->name))
+      mehari_head_add(&mehari_response, entry->name, entry->name_length, entry->value, entry->value_length);
+  }
+}
+
+static void add_text_line(pTHX_ mehari_rec *rec, int which, const char *name)
+{
+  STRLEN length;
+  SV *value = mehari_rec_text(aTHX_ rec, which);
+  const char *text = value ? SvPV(value, length) : NULL;
+  if (text)
+    mehari_head_add(&mehari_response, name, strlen(name), text, length);
+}
+
+/* What the methods content_type and content_encoding say takes the place of a field of that name, as in Apache. */
+static void add_own_lines(pTHX_ mehari_rec *rec)
+{
+  static const struct {
+    int which;
+    const char *name;
+  } own[] = {{MEHARI_REC_CONTENT_TYPE, "Content-Type"}, {MEHARI_REC_CONTENT_ENCODING, "Content-Encoding"}};
+  for (int i = 0; i < 2; i++) {
+    SV *value = mehari_rec_text(aTHX_ rec, own[i].which);
+    if (!value || !SvOK(value))
+      continue;
+    if (mehari_response.length)
+      mehari_head_replace(&mehari_response, own[i].name, strlen(own[i].name));
+    add_text_line(aTHX_ rec, own[i].which, own[i].name);
+  }
+}
+
+static void add_tables(mehari_rec *rec)
+{
+  add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
+  add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
+}
+
+void mehari_request_fill_head(pTHX)
+{
+  mehari_rec *rec = mehari_rec_answering();
+  mehari_rec_tell_user(aTHX_ rec);
+  mehari_response.status = rec->status;
+  add_tables(rec);
+  add_own_lines(aTHX_ rec);
+}
+
+void mehari_request_complete_head(pTHX)
+{
+  mehari_rec *rec = mehari_rec_answering();
+  mehari_rec_tell_user(aTHX_ rec);
+  if (!mehari_response.status)
+    mehari_response.status = rec->status;
+  add_tables(rec);
+}
+
+/* A page of the front's has its own type and length: of what the handlers set, what is meant for errors,
+ * and where a redirect goes. */
+void mehari_rec_add_error_head(mehari_rec *rec, int status)
+{
+  if (!status)
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, NULL);
+  else if (status >= 300 && status < 400)
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Location");
+  if (status && rec->numbers[MEHARI_NUMBER_NO_CACHE])
+    add_pairs(rec->tables[MEHARI_TABLE_HEADERS_OUT].table, "Expires");
+  add_pairs(rec->tables[MEHARI_TABLE_ERR_HEADERS_OUT].table, NULL);
+}
+
+SV *mehari_rec_document(pTHX_ mehari_rec *rec, int status)
+{
+  char digits[12];
+  STRLEN length = MEHARI_FORMAT(digits, "%d", status);
+  HV *const places[] = {rec->documents, rec->settings ? rec->settings->documents : NULL};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(places); i++) {
+    SV **found = places[i] ? hv_fetch(places[i], digits, length, 0) : NULL;
+    if (found && SvOK(*found))
+      return *found;
+  }
+  return NULL;
+}

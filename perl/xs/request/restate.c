@@ -1,0 +1,158 @@
+/* A request as handlers have left it, for what runs after them: a script's %ENV, a PSGI application's environment, a CGI
+ * program and a back end see the fields that handlers have set, and none that they have taken out.
+ *
+ * Called when the phases before the response are over. Everything behind reads the frame, so a frame is what is made.
+ */
+#include "environment/environment.h"
+#include "phases/phases.h"
+
+static bool is_text(mehari_text one, const char *at, STRLEN length) { return one.length == length && memEQ(one.at, at, length); }
+
+/* A field or variable that came twice is one entry: then they differ, and nothing is lost by saying so. */
+static bool is_as_it_came(const mehari_held_table *held, const mehari_job *job, const mehari_pair *pairs, int count)
+{
+  if (!held->is_filled)
+    return true;
+  if (held->table->count != count)
+    return false;
+  for (int i = 0; i < count; i++) {
+    const mehari_entry *entry = &held->table->entries[i];
+    if (!is_text(mehari_job_text(job, pairs[i].name), entry->name, entry->name_length) ||
+        !is_text(mehari_job_text(job, pairs[i].value), entry->value, entry->value_length))
+      return false;
+  }
+  return true;
+}
+
+bool mehari_rec_came_with(const mehari_job *job, mehari_text name, mehari_text value)
+{
+  for (int i = 0; i < job->frame->variable_count; i++)
+    if (is_text(mehari_job_text(job, job->variables[i].name), name.at, name.length))
+      return is_text(mehari_job_text(job, job->variables[i].value), value.at, value.length);
+  return false;
+}
+
+typedef struct {
+  mehari_request *frame;
+  uint32_t at;
+} writer;
+
+static mehari_span put(writer *into, const char *at, STRLEN length)
+{
+  mehari_span span = {into->at, length};
+  memcpy((char *)into->frame + into->at, at, length);
+  into->at += length;
+  return span;
+}
+
+static void put_table(writer *into, mehari_pair *pairs, const mehari_table *table)
+{
+  for (int i = 0; i < table->count; i++) {
+    const mehari_entry *entry = &table->entries[i];
+    pairs[i] = (mehari_pair){put(into, entry->name, entry->name_length), put(into, entry->value, entry->value_length)};
+  }
+}
+
+static size_t size_of(const mehari_table *table)
+{
+  size_t size = table->count * sizeof(mehari_pair);
+  for (int i = 0; i < table->count; i++)
+    size += table->entries[i].name_length + table->entries[i].value_length;
+  return size;
+}
+
+/* What a handler has set takes the place of what the request came with. */
+static mehari_text text_of(pTHX_ mehari_rec *rec, int which)
+{
+  static const struct { int text, set; } known[] = {{MEHARI_TEXT_METHOD, MEHARI_REC_METHOD}, {MEHARI_TEXT_QUERY, MEHARI_REC_ARGS}};
+  for (size_t i = 0; i < C_ARRAY_LENGTH(known); i++)
+    if (which == known[i].text && mehari_is_changed(rec, known[i].set))
+      return mehari_text_of(aTHX_ rec->texts[known[i].set]);
+  return mehari_job_text(&rec->job, rec->job.frame->text[which]);
+}
+
+static bool is_changed(const mehari_rec *rec)
+{
+  const mehari_job *job = &rec->job;
+  return mehari_is_changed(rec, MEHARI_REC_ARGS) || mehari_is_changed(rec, MEHARI_REC_METHOD) ||
+         !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], job, job->fields, job->frame->field_count) ||
+         !is_as_it_came(&rec->tables[MEHARI_TABLE_SUBPROCESS_ENV], job, job->variables, job->frame->variable_count);
+}
+
+static mehari_request *restated(pTHX_ mehari_rec *rec)
+{
+  const mehari_table *fields = mehari_rec_table(rec, MEHARI_TABLE_HEADERS_IN), *variables = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  if (fields->count > UINT16_MAX || variables->count > UINT16_MAX)
+    return NULL;
+  size_t head = sizeof(mehari_request) + (size_t)(fields->count + variables->count) * sizeof(mehari_pair), texts = 0;
+  for (int i = 0; i < MEHARI_TEXT_COUNT; i++)
+    texts += text_of(aTHX_ rec, i).length;
+  char *room;
+  Newx(room, head + texts + size_of(fields) + size_of(variables), char);
+  writer into = {(mehari_request *)room, head};
+  *into.frame = *rec->job.frame;
+  into.frame->field_count = fields->count;
+  into.frame->variable_count = variables->count;
+  into.frame->body = (mehari_span){0, 0};
+  for (int i = 0; i < MEHARI_TEXT_COUNT; i++) {
+    mehari_text text = text_of(aTHX_ rec, i);
+    into.frame->text[i] = put(&into, text.at, text.length);
+  }
+  mehari_pair *pairs = (mehari_pair *)(into.frame + 1);
+  put_table(&into, pairs, fields);
+  put_table(&into, pairs + fields->count, variables);
+  into.frame->length = into.at;
+  return into.frame;
+}
+
+static void read_from(mehari_job *job, const mehari_request *frame)
+{
+  job->frame = frame;
+  job->base = (const char *)frame;
+  job->fields = (const mehari_pair *)(frame + 1);
+  job->variables = job->fields + frame->field_count;
+}
+
+/* A handler that asked for `subprocess_env` found the variables of the fields there as they came: they are no word of its own. */
+static void forget_echoes(mehari_rec *rec)
+{
+  const mehari_job *job = &rec->job;
+  mehari_table *table = mehari_rec_table(rec, MEHARI_TABLE_SUBPROCESS_ENV);
+  char name[512];
+  for (int i = 0; i < job->frame->field_count; i++) {
+    mehari_text variable = {name, mehari_variable_name(name, sizeof name, mehari_job_text(job, job->fields[i].name))};
+    mehari_text value = mehari_job_text(job, job->fields[i].value);
+    const mehari_entry *entry = variable.length ? mehari_table_find(table, variable) : NULL;
+    if (entry && is_text(value, entry->value, entry->value_length))
+      mehari_table_unset(table, variable);
+  }
+}
+
+void mehari_rec_restate(pTHX_ mehari_rec *rec)
+{
+  if (rec->tables[MEHARI_TABLE_SUBPROCESS_ENV].is_filled &&
+      !is_as_it_came(&rec->tables[MEHARI_TABLE_HEADERS_IN], &rec->job, rec->job.fields, rec->job.frame->field_count))
+    forget_echoes(rec);
+  mehari_request *frame = is_changed(rec) ? restated(aTHX_ rec) : NULL;
+  if (!frame)
+    return;
+  if (!rec->restated)
+    rec->came = rec->job;
+  read_from(&rec->job, frame);
+  if (rec == mehari_rec_now)
+    read_from(&mehari_now, frame);
+  /* The frame before may be read until here. */
+  Safefree(rec->restated);
+  rec->restated = frame;
+}
+
+void mehari_rec_forget_restated(mehari_rec *rec)
+{
+  if (!rec->restated)
+    return;
+  if (mehari_now.frame == rec->restated)
+    read_from(&mehari_now, rec->came.frame);
+  rec->job = rec->came;
+  Safefree(rec->restated);
+  rec->restated = NULL;
+}

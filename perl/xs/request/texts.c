@@ -1,0 +1,132 @@
+/* Texts of a request record: as the frame brought them, until a handler says otherwise. */
+#include "api/form.h"
+
+static mehari_text sent(const mehari_rec *rec, int which) { return mehari_job_text(&rec->job, rec->job.frame->text[which]); }
+static SV *copy(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }
+
+static SV *joined(pTHX_ mehari_text first, mehari_text second)
+{
+  SV *text = copy(aTHX_ first);
+  sv_catpvn(text, second.at, second.length);
+  return text;
+}
+
+/* The file of a handler is the path it was mapped to, without what is PATH_INFO of it. */
+static SV *file_name(pTHX_ const mehari_rec *rec)
+{
+  mehari_text file = sent(rec, MEHARI_TEXT_FILE), info = sent(rec, MEHARI_TEXT_PATH_INFO);
+  if (!file.length)
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_TASK));
+  if (info.length && file.length > info.length && memEQ(file.at + file.length - info.length, info.at, info.length))
+    file.length -= info.length;
+  return copy(aTHX_ file);
+}
+
+static SV *the_request(pTHX_ const mehari_rec *rec)
+{
+  mehari_text method = sent(rec, MEHARI_TEXT_METHOD), target = sent(rec, MEHARI_TEXT_TARGET),
+              protocol = sent(rec, MEHARI_TEXT_PROTOCOL);
+  return newSVpvf("%.*s %.*s %.*s", (int)method.length, method.at, (int)target.length, target.at, (int)protocol.length, protocol.at);
+}
+
+/* As `SetHandler` would have to say it. */
+static const char *handler_name(const mehari_rec *rec)
+{
+  switch (rec->job.frame->task) {
+  case MEHARI_TASK_HANDLER:
+    return rec->job.frame->flags & MEHARI_FLAG_PERL_SCRIPT ? "perl-script" : "modperl";
+  case MEHARI_TASK_REGISTRY:
+  case MEHARI_TASK_PERLRUN:
+  case MEHARI_TASK_FORK:
+  case MEHARI_TASK_REWIND:
+    return "perl-script";
+  case MEHARI_TASK_PSGI:
+    return "psgi";
+  default:
+    return "default-handler";
+  }
+}
+
+/* What the front says by a variable. */
+static mehari_text variable(const mehari_rec *rec, const char *name)
+{
+  for (int i = 0; i < rec->job.frame->variable_count; i++) {
+    mehari_text known = mehari_job_text(&rec->job, rec->job.variables[i].name);
+    if (known.length == strlen(name) && memEQ(known.at, name, known.length))
+      return mehari_job_text(&rec->job, rec->job.variables[i].value);
+  }
+  return (mehari_text){"", 0};
+}
+
+static SV *as_sent(pTHX_ const mehari_rec *rec, int which)
+{
+  mehari_text text;
+  switch (which) {
+  case MEHARI_REC_URI:
+    return joined(aTHX_ sent(rec, MEHARI_TEXT_SCRIPT_NAME), sent(rec, MEHARI_TEXT_PATH_INFO));
+  case MEHARI_REC_FILENAME:
+    return file_name(aTHX_ rec);
+  case MEHARI_REC_PATH_INFO:
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_PATH_INFO));
+  case MEHARI_REC_ARGS:
+    text = sent(rec, MEHARI_TEXT_QUERY);
+    return text.length ? copy(aTHX_ text) : NULL;
+  case MEHARI_REC_METHOD:
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_METHOD));
+  case MEHARI_REC_PROTOCOL:
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_PROTOCOL));
+  case MEHARI_REC_UNPARSED_URI:
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_TARGET));
+  case MEHARI_REC_HOSTNAME:
+    return copy(aTHX_ sent(rec, MEHARI_TEXT_SERVER_NAME));
+  case MEHARI_REC_THE_REQUEST:
+    return the_request(aTHX_ rec);
+  case MEHARI_REC_CONTENT_TYPE:
+    text = sent(rec, MEHARI_TEXT_MEDIA_TYPE);
+    return text.length ? copy(aTHX_ text) : NULL;
+  case MEHARI_REC_USER:
+    text = variable(rec, "REMOTE_USER");
+    return text.length ? copy(aTHX_ text) : NULL;
+  case MEHARI_REC_AUTH_TYPE:
+    text = variable(rec, "AUTH_TYPE");
+    return text.length ? copy(aTHX_ text) : NULL;
+  case MEHARI_REC_HANDLER:
+    return newSVpv(handler_name(rec), 0);
+  default:
+    return NULL;
+  }
+}
+
+SV *mehari_rec_text(pTHX_ mehari_rec *rec, int which)
+{
+  if (!rec->texts[which] && !(rec->changed & (1u << which)))
+    rec->texts[which] = as_sent(aTHX_ rec, which);
+  rec->held |= 1u << which;
+  return rec->texts[which];
+}
+
+/* Once the response is made, what makes it is settled: the two have other worlds. */
+static void check_switch(pTHX_ mehari_rec *rec, SV *value)
+{
+  SV *now = mehari_rec_text(aTHX_ rec, MEHARI_REC_HANDLER);
+  const char *old = now ? SvPV_nolen(now) : "", *new = value && SvOK(value) ? SvPV_nolen(value) : "";
+  bool is_ours = strEQ(new, "modperl") || strEQ(new, "perl-script");
+  if (is_ours && (strEQ(old, "modperl") || strEQ(old, "perl-script")) && strNE(old, new))
+    croak("Can't switch from '%s' to '%s' response handler", old, new);
+}
+
+void mehari_rec_set_text(pTHX_ mehari_rec *rec, int which, SV *value)
+{
+  if (which == MEHARI_REC_HANDLER && mehari_phase_now == mehari_phases[MEHARI_PHASE_RESPONSE].name)
+    check_switch(aTHX_ rec, value);
+  rec->changed |= 1u << which;
+  rec->held |= 1u << which;
+  if (value && !SvOK(value))
+    value = NULL;
+  if (value && rec->texts[which])
+    sv_setsv(rec->texts[which], value);
+  else {
+    SvREFCNT_dec(rec->texts[which]);
+    rec->texts[which] = value ? newSVsv(value) : NULL;
+  }
+}

@@ -1,0 +1,348 @@
+/* The response of the request being served: what is printed gathers in a buffer; small responses leave
+ * as one ring record, large or flushed ones stream. stdio/stdout.c is what fills it.
+ */
+#include "response/outgoing.h"
+#include <errno.h>
+#include <unistd.h>
+
+#define HEAD_LIMIT 65536u
+
+mehari_head mehari_response;
+bool mehari_parse_headers, mehari_output_gathers;
+void (*mehari_output_fill_head)(pTHX);
+
+mehari_outgoing mehari_out;
+static bool complete;
+
+void mehari_out_reserve(size_t more)
+{
+  if (mehari_out.filled + more <= mehari_out.capacity)
+    return;
+  mehari_out.capacity = (mehari_out.filled + more) * 2;
+  if (mehari_out.capacity < 16384)
+    mehari_out.capacity = 16384;
+  mehari_out.buffer = saferealloc(mehari_out.buffer, mehari_out.capacity);
+}
+
+static void put_body(const char *bytes, size_t length)
+{
+  mehari_out.body_bytes += length;
+  while (length) {
+    size_t part = length > MEHARI_RECORD_LIMIT / 2 ? MEHARI_RECORD_LIMIT / 2 : length;
+    mehari_text text = {bytes, part};
+    mehari_ring_put(MEHARI_RECORD_BODY, 0, &text, 1);
+    bytes += part;
+    length -= part;
+  }
+}
+
+/* A head is one record. */
+bool mehari_out_head_fits(void)
+{
+  if (mehari_response.length < HEAD_LIMIT - sizeof(uint32_t))
+    return true;
+  mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+  mehari_logf(MEHARI_LOG_ERROR, "the response headers of %.*s are larger than %u bytes", (int)name.length, name.at, HEAD_LIMIT);
+  return false;
+}
+
+/* Length of the printed header block once it is complete and sound; -1 while it is not complete. */
+ssize_t mehari_out_settle(void)
+{
+  if (!mehari_parse_headers) {
+    if (mehari_output_fill_head) {
+      dTHX;
+      mehari_output_fill_head(aTHX);
+    }
+    if (mehari_response.refused || !mehari_out_head_fits())
+      mehari_out.phase = HEAD_REFUSED;
+    return 0;
+  }
+  size_t length = mehari_head_measure(mehari_out.buffer, mehari_out.filled);
+  if (!length) {
+    if (mehari_out.filled < HEAD_LIMIT)
+      return -1;
+    mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+    mehari_logf(MEHARI_LOG_ERROR, "no end of the script's headers within %u bytes: %.*s", HEAD_LIMIT, (int)name.length, name.at);
+    mehari_out.phase = HEAD_REFUSED;
+    return 0;
+  }
+  bool sound = mehari_head_parse(&mehari_response, mehari_out.buffer, length);
+  if (sound && mehari_output_fill_head) {
+    dTHX;
+    mehari_request_complete_head(aTHX);
+  }
+  if (!sound || mehari_response.refused || !mehari_out_head_fits())
+    mehari_out.phase = HEAD_REFUSED;
+  return length;
+}
+
+void mehari_out_send_head(void)
+{
+  mehari_text lines = {mehari_response.lines, mehari_response.length};
+  mehari_ring_put(MEHARI_RECORD_HEAD, mehari_response.status, &lines, 1);
+  mehari_out.phase = HEAD_SENT;
+  atomic_store(mehari_mailbox_progress(), 1);
+}
+
+/* What the output filters make of what is buffered takes its place; false: one of them died. A printed head is none of
+ * theirs, and until it is complete there is no body. */
+bool mehari_out_filter(bool is_last)
+{
+  dTHX;
+  size_t head = mehari_parse_headers && mehari_out.phase == HEAD_OPEN ? mehari_head_measure(mehari_out.buffer, mehari_out.filled) : 0;
+  bool waits = mehari_parse_headers && mehari_out.phase == HEAD_OPEN && !head;
+  if (!is_last && (waits || mehari_out.filled == head + mehari_out.clean))
+    return true;
+  SV *made = mehari_filter_output(aTHX_ (mehari_text){mehari_out.buffer + head + mehari_out.clean, mehari_out.filled - head - mehari_out.clean}, is_last);
+  if (!made)
+    return false;
+  mehari_text body = {SvPVX(made), SvCUR(made)};
+  mehari_out.filled = head + mehari_out.clean;
+  mehari_out.clean += body.length;
+  mehari_out_reserve(body.length);
+  mehari_bytes(mehari_out.buffer + mehari_out.filled, body.at, body.length);
+  mehari_out.filled += body.length;
+  SvREFCNT_dec(made);
+  return true;
+}
+
+void mehari_out_pass_on(void)
+{
+  if (mehari_out_is_within() || complete)
+    return;
+  if (mehari_output_gathers && !mehari_out_filter(false)) {
+    mehari_output_error(500);
+    return;
+  }
+  /* A filter that keeps it all back may yet change the head. */
+  if (mehari_output_gathers && !mehari_out.clean)
+    return;
+  size_t skip = 0;
+  if (mehari_out.phase == HEAD_OPEN) {
+    ssize_t head = mehari_out_settle();
+    if (head < 0)
+      return;
+    skip = head;
+    if (mehari_out.phase == HEAD_OPEN)
+      mehari_out_send_head();
+  }
+  if (mehari_out.phase == HEAD_SENT)
+    put_body(mehari_out.buffer + skip, mehari_out.filled - skip);
+  mehari_out.filled = mehari_out.clean = 0;
+}
+
+void mehari_out_take(const char *bytes, size_t length)
+{
+  if (complete)
+    return;
+  if (mehari_out.filled + length > FLUSH_AT) {
+    if (mehari_out.filled)
+      mehari_out_pass_on();
+    if (mehari_out.phase == HEAD_REFUSED)
+      return;
+    if (mehari_out.phase == HEAD_SENT && length >= MEHARI_RECORD_LIMIT / 2 && !mehari_output_gathers) {
+      put_body(bytes, length);
+      return;
+    }
+  }
+  mehari_out_reserve(length);
+  mehari_bytes(mehari_out.buffer + mehari_out.filled, bytes, length);
+  mehari_out.filled += length;
+  if (mehari_out.filled > FLUSH_AT)
+    mehari_out_pass_on();
+}
+
+void mehari_out_drain(void)
+{
+  if (!mehari_stdout_has_more())
+    return;
+  char *later = mehari_out.buffer;
+  size_t later_filled = mehari_out.filled;
+  mehari_out.buffer = NULL;
+  mehari_out.filled = mehari_out.capacity = 0;
+  char *window = safemalloc(FLUSH_AT);
+  ssize_t got;
+  while ((got = mehari_stdout_take(window, FLUSH_AT)) > 0)
+    mehari_out_take(window, got);
+  Safefree(window);
+  mehari_out_take(later, later_filled);
+  Safefree(later);
+}
+
+void mehari_output_write(const char *bytes, size_t length)
+{
+  if (!mehari_in_child && !mehari_tap_is_open()) {
+    mehari_out_take(bytes, length);
+    return;
+  }
+  mehari_out_reserve(length);
+  mehari_bytes(mehari_out.buffer + mehari_out.filled, bytes, length);
+  mehari_out.filled += length;
+  if (mehari_out.filled > FLUSH_AT)
+    mehari_out_pour();
+}
+
+static bool detached;
+void mehari_output_detach(void) { detached = true; }
+
+void mehari_output_flush(void)
+{
+  if (mehari_in_child || mehari_tap_is_open()) {
+    mehari_out_pour();
+    return;
+  }
+  if (!mehari_serving)
+    return;
+  mehari_out_pass_on();
+  mehari_ring_publish();
+}
+
+bool mehari_output_sent(void) { return mehari_out.phase == HEAD_SENT; }
+size_t mehari_output_bytes(void) { return mehari_out.body_bytes + mehari_out.filled; }
+bool mehari_output_has_body(pTHX)
+{
+  mehari_stdout_flush(aTHX);
+  if (mehari_tap_is_open()) { /* the front has seen it, and decides */
+    mehari_output_spill();
+    return mehari_out.phase == HEAD_SENT;
+  }
+  mehari_out_drain();
+  if (mehari_out.phase == HEAD_SENT || !mehari_out.filled)
+    return mehari_out.phase == HEAD_SENT;
+  size_t head = mehari_parse_headers ? mehari_head_measure(mehari_out.buffer, mehari_out.filled) : 0;
+  return mehari_parse_headers ? head && mehari_out.filled > head : true;
+}
+
+void mehari_output_discard(void) { mehari_out.filled = 0; }
+
+bool mehari_output_is_complete(void) { return complete; }
+
+static void finish(void)
+{
+  complete = true;
+  mehari_ring_put(MEHARI_RECORD_END, detached ? MEHARI_END_DETACHED : 0, NULL, 0);
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
+/* A request has one answer: whatever comes after it is not sent. */
+void mehari_output_error(int status)
+{
+  dTHX;
+  mehari_out.filled = 0;
+  if (mehari_out_is_within()) {
+    mehari_out_fail_within(status);
+    return;
+  }
+  if (complete)
+    return;
+  complete = true;
+  mehari_tap_close(aTHX);
+  if (mehari_out.phase == HEAD_SENT) {
+    mehari_ring_put(MEHARI_RECORD_END, MEHARI_END_BROKEN, NULL, 0);
+  } else {
+    uint32_t none = 0;
+    mehari_text parts[] = {{(char *)&none, sizeof none}};
+    mehari_ring_put(MEHARI_RECORD_RESPONSE, status, parts, 1);
+  }
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
+void mehari_output_pass(int status, const char *parts, size_t length)
+{
+  dTHX;
+  mehari_text payload = {parts, length};
+  if (complete)
+    return;
+  complete = true;
+  mehari_tap_close(aTHX);
+  mehari_out.filled = 0;
+  mehari_ring_put(MEHARI_RECORD_PASS, status, &payload, 1);
+  mehari_out.phase = HEAD_SENT;
+  atomic_store(mehari_mailbox_progress(), 2);
+}
+
+static void finish_at_once(size_t skip)
+{
+  uint32_t lines = mehari_response.length;
+  mehari_text parts[] = {{(char *)&lines, sizeof lines}, {mehari_response.lines, lines}, {mehari_out.buffer + skip, mehari_out.filled - skip}};
+  mehari_out.body_bytes = mehari_out.filled - skip;
+  complete = true;
+  mehari_ring_put(MEHARI_RECORD_RESPONSE, mehari_response.status, parts, 3);
+  atomic_store(mehari_mailbox_progress(), 2);
+  mehari_out.filled = 0;
+}
+
+/* The head is sent, or comes through the tap as the body does. */
+static void end_tapped(pTHX)
+{
+  if (mehari_parse_headers || mehari_out.phase != HEAD_OPEN)
+    mehari_output_spill();
+  else
+    mehari_out_pour();
+  mehari_tap_close(aTHX);
+  if (mehari_out.phase == HEAD_REFUSED)
+    mehari_output_error(500);
+  else
+    finish();
+}
+
+void mehari_output_end(pTHX)
+{
+  mehari_stdout_flush(aTHX);
+  if (mehari_out_is_within() || complete)
+    return;
+  if (mehari_output_gathers) {
+    mehari_out_drain();
+    bool lives = !complete && mehari_out_filter(true);
+    mehari_output_gathers = false;
+    if (!lives) {
+      if (!complete)
+        mehari_output_error(500);
+      return;
+    }
+  }
+  if (mehari_tap_is_open()) {
+    end_tapped(aTHX);
+    return;
+  }
+  mehari_out_drain();
+  size_t skip = 0;
+  if (mehari_out.phase == HEAD_OPEN) {
+    ssize_t head = mehari_out_settle();
+    if (head < 0) {
+      mehari_text name = mehari_request_text(MEHARI_TEXT_TASK);
+      mehari_logf(MEHARI_LOG_ERROR, "%s: %.*s", mehari_out.filled ? "malformed header from script: no blank line after the headers" : "premature end of script headers",
+                  (int)name.length, name.at);
+      mehari_out.phase = HEAD_REFUSED;
+    } else
+      skip = head;
+  }
+  if (mehari_out.phase == HEAD_REFUSED)
+    mehari_output_error(500);
+  else if (mehari_out.phase == HEAD_SENT) {
+    put_body(mehari_out.buffer, mehari_out.filled);
+    mehari_out.filled = 0;
+    finish();
+  } else if (mehari_response.length + mehari_out.filled - skip + sizeof(uint32_t) <= MEHARI_RECORD_LIMIT)
+    finish_at_once(skip);
+  else {
+    mehari_out_send_head();
+    put_body(mehari_out.buffer + skip, mehari_out.filled - skip);
+    mehari_out.filled = 0;
+    finish();
+  }
+}
+
+void mehari_output_begin(pTHX)
+{
+  mehari_head_clear(&mehari_response);
+  mehari_output_fill_head = mehari_request_fill_head;
+  mehari_out.phase = HEAD_OPEN;
+  complete = mehari_output_gathers = false;
+  mehari_out.filled = mehari_out.clean = 0;
+  mehari_out.body_bytes = 0;
+  detached = mehari_now.frame->task == MEHARI_TASK_HANDLER;
+  mehari_parse_headers = mehari_now.frame->flags & MEHARI_FLAG_PARSE_HEADERS;
+  mehari_stdout_begin(aTHX);
+}

@@ -1,0 +1,59 @@
+/* The response through the tap (stdio/tap.c): from the moment a child process may print too, all of it goes that way. */
+#include "response/outgoing.h"
+
+/* Through the tap goes what is printed; a head that $r makes goes through the ring, before it. */
+void mehari_out_pour(void)
+{
+  if (!mehari_in_child && mehari_tap_is_open() && !mehari_parse_headers && mehari_out.phase == HEAD_OPEN) {
+    mehari_out_settle();
+    if (mehari_out.phase == HEAD_OPEN)
+      mehari_out_send_head();
+    mehari_ring_publish();
+  }
+  mehari_output_spill();
+}
+
+void mehari_output_spill(void)
+{
+  if (mehari_stdout_aside) {
+    if (mehari_in_child)
+      mehari_out.filled = 0;
+    return;
+  }
+  if (mehari_out.phase != HEAD_REFUSED)
+    mehari_tap_write(mehari_out.buffer, mehari_out.filled);
+  mehari_out.body_bytes += mehari_out.filled;
+  mehari_out.filled = 0;
+}
+
+/* What the head would be if it were settled now: the front needs it when a child fills the pipe first. */
+static void announce_tap(pTHX)
+{
+  if (mehari_out.phase == HEAD_OPEN && !mehari_parse_headers && mehari_output_fill_head)
+    mehari_output_fill_head(aTHX);
+  else if (mehari_out.phase == HEAD_OPEN && mehari_output_fill_head)
+    mehari_request_complete_head(aTHX);
+  mehari_text task = mehari_request_text(MEHARI_TEXT_TASK);
+  uint32_t lines = mehari_out.phase == HEAD_OPEN && mehari_out_head_fits() && !mehari_response.refused ? mehari_response.length : 0;
+  if (task.length > MEHARI_RECORD_LIMIT - sizeof lines - lines)
+    task.length = 0;
+  mehari_text parts[] = {{(char *)&lines, sizeof lines}, {mehari_response.lines, lines}, task};
+  mehari_ring_put(MEHARI_RECORD_TAP, mehari_response.status | (mehari_parse_headers ? MEHARI_TAP_PARSE : 0), parts, 3);
+  if (mehari_out.phase == HEAD_OPEN)
+    mehari_head_clear(&mehari_response);
+  mehari_ring_publish();
+}
+
+void mehari_output_share(pTHX)
+{
+  if (!mehari_in_child && mehari_serving && !mehari_tap_is_open()) {
+    mehari_out_drain();
+    if (mehari_out.phase == HEAD_SENT)
+      mehari_out_pass_on();
+    if (!mehari_tap_open())
+      return;
+    atomic_store(mehari_mailbox_progress(), 1);
+    announce_tap(aTHX);
+  }
+  mehari_output_spill();
+}

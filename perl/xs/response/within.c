@@ -1,0 +1,73 @@
+/* Answers within an answer: a sub-request's body is part of its main request's. */
+#include "response/outgoing.h"
+
+typedef struct outer {
+  struct outer *next;
+  mehari_outgoing outgoing;
+  bool parse_headers;
+  mehari_head head;
+} outer;
+static outer *around;
+static int status_within; /* what the one within ended with */
+
+bool mehari_out_is_within(void) { return around; }
+void mehari_out_fail_within(int status) { status_within = status; }
+
+void mehari_output_enter(pTHX_ bool parse_headers)
+{
+  mehari_stdout_flush(aTHX);
+  mehari_out_drain();
+  outer *this = safemalloc(sizeof *this);
+  *this = (outer){around, mehari_out, mehari_parse_headers, mehari_response};
+  around = this;
+  mehari_out = (mehari_outgoing){0};
+  mehari_parse_headers = parse_headers;
+  mehari_response = (mehari_head){0};
+  status_within = 0;
+}
+
+/* What is buffered becomes clean, so that what follows it may be put behind it as it is. */
+static void put_within(pTHX_ mehari_rec *sub, mehari_text printed)
+{
+  SV *made = newSVpvn(printed.at, printed.length);
+  if (!mehari_filter_within(aTHX_ sub, made)) {
+    status_within = 500;
+    SvREFCNT_dec(made);
+    return;
+  }
+  mehari_text body = {SvPVX(made), SvCUR(made)};
+  if (mehari_output_gathers && !around && sub->filtered_from != 1) {
+    mehari_rec_enter(sub->main);
+    if (!mehari_out_filter(false))
+      status_within = 500;
+    mehari_rec_enter(sub);
+    mehari_out_reserve(body.length);
+    mehari_bytes(mehari_out.buffer + mehari_out.filled, body.at, body.length);
+    mehari_out.filled += body.length;
+    mehari_out.clean += body.length;
+    if (mehari_out.filled > FLUSH_AT)
+      mehari_out_pass_on();
+  } else
+    mehari_out_take(body.at, body.length);
+  SvREFCNT_dec(made);
+}
+
+/* A body within another one goes through its own filters, and through those of the one around it from a place on. */
+int mehari_output_leave(pTHX_ mehari_rec *sub)
+{
+  mehari_stdout_flush(aTHX);
+  mehari_out_drain();
+  outer *this = around;
+  mehari_outgoing within = mehari_out;
+  size_t skip = mehari_parse_headers ? mehari_head_measure(within.buffer, within.filled) : 0;
+  Safefree(mehari_response.lines);
+  around = this->next;
+  mehari_out = this->outgoing;
+  mehari_parse_headers = this->parse_headers;
+  mehari_response = this->head;
+  Safefree(this);
+  if (within.buffer)
+    put_within(aTHX_ sub, (mehari_text){within.buffer + skip, within.filled - skip});
+  Safefree(within.buffer);
+  return status_within;
+}

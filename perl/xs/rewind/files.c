@@ -1,0 +1,188 @@
+/* The descriptors of a process that is rewound: those of its picture are known one by one, any other is closed after the
+ * request. Two cheap numbers (how many there are, and which is the lowest that is free) tell whether there is any other.
+ */
+#include "mehari.h"
+#include "rewind/rewind.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* ---- before the first request ---- */
+
+static int open_of_process(const char *name, int flags)
+{
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/%s", name);
+  int file = open(path, flags | O_CLOEXEC);
+  int high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 10);
+  if (file >= 0)
+    close(file);
+  mehari_descriptor_claim(high);
+  return high;
+}
+
+/* What has another end that goes on, or a state we do not know, cannot be rewound. */
+static bool can_be_rewound(int file, const struct stat *about)
+{
+  if (file < 3 || mehari_descriptor_is_own(file) || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode))
+    return true;
+  return S_ISCHR(about->st_mode) && major(about->st_rdev) == 1; /* /dev/null, /dev/urandom and the like */
+}
+
+/* It is not the server's: a library's that the script may use, and so close. */
+static bool is_foreign(int file) { return file > 2 && !mehari_descriptor_is_own(file); }
+
+static const char *know(mehari_rewind *rewind, int file)
+{
+  static char refusal[sizeof rewind->spoiled];
+  char path[64], target[48] = "";
+  struct stat about;
+  if (fstat(file, &about) < 0)
+    return NULL;
+  if (rewind->known_count == MEHARI_REWIND_FILES)
+    return "too many descriptors are open before its first request";
+  if (!can_be_rewound(file, &about)) {
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    (void)!readlink(path, target, sizeof target - 1);
+    snprintf(refusal, sizeof refusal, "%s is open before its first request", target);
+    return refusal;
+  }
+  bool moves = S_ISREG(about.st_mode) && is_foreign(file);
+  int flags = fcntl(file, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0;
+  rewind->known[rewind->known_count++] = (mehari_known_file){file, -1, flags, about.st_dev, about.st_ino, moves ? lseek(file, 0, SEEK_CUR) : -1};
+  return NULL;
+}
+
+#define NUMBERS 1024
+
+static bool list_open(bool is_open[NUMBERS])
+{
+  struct dirent *each;
+  DIR *all = opendir("/proc/self/fd");
+  if (!all)
+    return false;
+  while ((each = readdir(all))) {
+    int file = atoi(each->d_name);
+    if (isDIGIT(*each->d_name) && file != dirfd(all) && file < NUMBERS)
+      is_open[file] = true;
+  }
+  closedir(all);
+  return true;
+}
+
+static const char *know_all(mehari_rewind *rewind)
+{
+  bool was_open[NUMBERS] = {false}, is_open[NUMBERS] = {false};
+  int spares[NUMBERS];
+  const char *refusal = NULL;
+  if (!list_open(was_open))
+    return "/proc/self cannot be read";
+  for (int file = 0; file < NUMBERS; file++) {
+    spares[file] = was_open[file] && is_foreign(file) ? fcntl(file, F_DUPFD_CLOEXEC, 10) : -1;
+    mehari_descriptor_claim(spares[file]);
+  }
+  list_open(is_open);
+  for (int file = 0; file < NUMBERS && !refusal; file++)
+    if (is_open[file])
+      refusal = know(rewind, file);
+  for (uint32_t i = 0; i < rewind->known_count; i++)
+    rewind->known[i].spare = spares[rewind->known[i].number];
+  return refusal;
+}
+
+/* A copy of each of the first three lies among the known. */
+static void find_spares(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->known_count && rewind->known[i].number < 3; i++)
+    for (uint32_t k = i + 1; k < rewind->known_count; k++)
+      if (rewind->known[k].number > 2 && rewind->known[k].device == rewind->known[i].device && rewind->known[k].inode == rewind->known[i].inode)
+        rewind->known[i].spare = rewind->known[k].number;
+}
+
+static void count_files(mehari_rewind *rewind, uint64_t *count, uint32_t *lowest)
+{
+  struct stat about;
+  *count = KERNEL(SYS_fstat, rewind->files, &about) == 0 ? about.st_size : 0; /* Linux 6.2 and later */
+  *lowest = KERNEL(SYS_dup, rewind->home);
+  KERNEL(SYS_close, *lowest);
+}
+
+const char *mehari_rewind_open_files(mehari_rewind *rewind)
+{
+  rewind->pagemap = open_of_process("pagemap", O_RDONLY);
+  rewind->statm = open_of_process("statm", O_RDONLY);
+  rewind->stat = open_of_process("stat", O_RDONLY);
+  rewind->maps = open_of_process("maps", O_RDONLY);
+  rewind->timers = open_of_process("timers", O_RDONLY); /* not every kernel has that */
+  rewind->files = open_of_process("fd", O_RDONLY | O_DIRECTORY);
+  rewind->home = open_of_process("cwd", O_PATH | O_DIRECTORY);
+  if (rewind->pagemap < 0 || rewind->statm < 0 || rewind->stat < 0 || rewind->maps < 0 || rewind->files < 0 || rewind->home < 0)
+    return "/proc/self cannot be read";
+  rewind->known_count = 0;
+  const char *refusal = know_all(rewind);
+  find_spares(rewind);
+  count_files(rewind, &rewind->file_count, &rewind->lowest_free);
+  return refusal;
+}
+
+/* ---- on the stack aside ---- */
+
+static bool is_there(const mehari_known_file *this)
+{
+  struct stat now;
+  return KERNEL(SYS_fstat, this->number, &now) == 0 && now.st_dev == this->device && now.st_ino == this->inode;
+}
+
+/* Those that a request may well have closed or replaced. */
+static void put_back_replaced(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->known_count; i++) {
+    const mehari_known_file *this = &rewind->known[i];
+    if ((this->number > 2 && this->spare < 0) || is_there(this))
+      continue;
+    if (this->spare < 0 || KERNEL(SYS_dup3, this->spare, this->number, this->flags) < 0 || !is_there(this))
+      mehari_rewind_spoil(rewind, "it closed a standard descriptor of the process");
+  }
+}
+
+static void close_strangers(mehari_rewind *rewind)
+{
+  unsigned next = 0;
+  for (uint32_t i = 0; i < rewind->known_count; i++) {
+    unsigned number = rewind->known[i].number;
+    if (number > next)
+      KERNEL(SYS_close_range, next, number - 1, 0);
+    next = number + 1;
+  }
+  KERNEL(SYS_close_range, next, ~0u, 0);
+}
+
+static bool are_all_there(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->known_count; i++)
+    if (!is_there(&rewind->known[i]))
+      return false;
+  return true;
+}
+
+void mehari_rewind_put_back_files(mehari_rewind *rewind)
+{
+  uint64_t count;
+  uint32_t lowest;
+  put_back_replaced(rewind);
+  count_files(rewind, &count, &lowest);
+  if (count != rewind->file_count || !count || lowest != rewind->lowest_free || rewind->doubtful_files) {
+    close_strangers(rewind);
+    if (!are_all_there(rewind))
+      mehari_rewind_spoil(rewind, "it closed descriptors that are not its own");
+  }
+  rewind->doubtful_files = false;
+  for (uint32_t i = 0; i < rewind->known_count; i++)
+    if (rewind->known[i].offset >= 0)
+      KERNEL(SYS_lseek, rewind->known[i].number, rewind->known[i].offset, SEEK_SET);
+  if (KERNEL(SYS_fchdir, rewind->home) < 0)
+    mehari_rewind_spoil(rewind, "its folder cannot be entered again");
+}

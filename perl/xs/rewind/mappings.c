@@ -1,0 +1,195 @@
+/* The memory map of a process that is rewound: which ranges the picture has, and the map put back when a request has
+ * changed it. Two numbers of /proc/self/statm tell whether that is so: the size of all mappings, and of those that are
+ * private and writable. Only where one differs /proc/self/maps is read.
+ */
+#include "rewind/rewind.h"
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+typedef struct {
+  uint64_t start, end;
+  bool readable, writable, executable, is_private;
+  bool is_of_kernel; /* [vvar], [vdso], [vsyscall] */
+} line;
+
+/* The next line of /proc/self/maps; false: there is none. */
+static bool next_line(const char **at, line *into)
+{
+  if (!**at)
+    return false;
+  into->start = mehari_proc_number(at, 16);
+  ++*at;
+  into->end = mehari_proc_number(at, 16);
+  const char *mode = ++*at;
+  into->readable = mode[0] == 'r';
+  into->writable = mode[1] == 'w';
+  into->executable = mode[2] == 'x';
+  into->is_private = mode[3] == 'p';
+  const char *name = mehari_proc_skip(mode, 4);
+  into->is_of_kernel = into->start >> 47 || (name[0] == '[' && name[1] == 'v');
+  while (**at && **at != '\n')
+    ++*at;
+  if (**at)
+    ++*at;
+  return true;
+}
+
+static bool add_range(mehari_rewind *rewind, const line *this)
+{
+  uint64_t start = this->start, pages;
+  if (rewind->stack_floor > this->start && rewind->stack_floor < this->end)
+    start = rewind->stack_floor; /* what is below is dead, and must be able to grow */
+  pages = (this->end - start) / MEHARI_PAGE;
+  if (rewind->range_count == MEHARI_REWIND_RANGES || pages > MEHARI_REWIND_PAGES - rewind->pages)
+    return false;
+  int protection = (this->readable ? PROT_READ : 0) | PROT_WRITE | (this->executable ? PROT_EXEC : 0);
+  rewind->ranges[rewind->range_count++] = (mehari_range){start, this->end, rewind->pages, protection};
+  rewind->pages += pages;
+  return true;
+}
+
+static bool is_wiped(const mehari_rewind *rewind, uint64_t start)
+{
+  for (uint32_t i = 0; i < rewind->wiped_count; i++)
+    if (rewind->wiped[i].start == start)
+      return true;
+  return false;
+}
+
+static bool read_maps(mehari_rewind *rewind)
+{
+  return mehari_proc_read(rewind->maps, rewind->text, sizeof rewind->text) < sizeof rewind->text - 1;
+}
+
+bool mehari_rewind_read_ranges(mehari_rewind *rewind)
+{
+  const char *at = rewind->text;
+  line this;
+  rewind->range_count = rewind->pages = 0;
+  if (!read_maps(rewind))
+    return false;
+  while (next_line(&at, &this))
+    if (!this.is_of_kernel && this.writable && this.is_private && !is_wiped(rewind, this.start) && !add_range(rewind, &this))
+      return false;
+  return true;
+}
+
+bool mehari_rewind_read_mappings(mehari_rewind *rewind)
+{
+  const char *at = rewind->text;
+  line this;
+  rewind->mapping_count = 0;
+  if (!read_maps(rewind))
+    return false;
+  while (next_line(&at, &this)) {
+    if (rewind->mapping_count == MEHARI_REWIND_MAPPINGS)
+      return false;
+    rewind->mappings[rewind->mapping_count].start = this.start;
+    rewind->mappings[rewind->mapping_count++].end = this.end;
+  }
+  return true;
+}
+
+bool mehari_rewind_map_picture(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    bool has_arguments = rewind->arguments > range->start && rewind->arguments < range->end;
+    uint64_t end = has_arguments ? rewind->arguments : range->end;
+    long at = KERNEL(SYS_mmap, range->start, end - range->start, range->protection, MAP_PRIVATE | MAP_FIXED, rewind->picture, range->first * MEHARI_PAGE);
+    if (at != (long)range->start)
+      return false;
+  }
+  return true;
+}
+
+/* ---- put back ---- */
+
+static void read_sizes(mehari_rewind *rewind, uint64_t *size, uint64_t *data)
+{
+  char text[256];
+  mehari_proc_read(rewind->statm, text, sizeof text);
+  const char *at = text;
+  *size = mehari_proc_number(&at, 10);
+  at = mehari_proc_skip(text, 5);
+  *data = mehari_proc_number(&at, 10);
+}
+
+void mehari_rewind_see_sizes(mehari_rewind *rewind)
+{
+  read_sizes(rewind, &rewind->vm_size, &rewind->vm_data);
+}
+
+/* Below its floor the stack has grown; the picture has none of it. */
+static bool is_stack(const mehari_rewind *rewind, uint64_t start, uint64_t end)
+{
+  return end == rewind->stack_floor && start < end;
+}
+
+/* What of this line is not of the picture's time goes. */
+static void take_strangers_away(mehari_rewind *rewind, const line *this)
+{
+  uint64_t covered = this->start;
+  for (uint32_t i = 0; i < rewind->mapping_count && covered < this->end; i++) {
+    uint64_t start = rewind->mappings[i].start, end = rewind->mappings[i].end;
+    if (end <= covered)
+      continue;
+    if (start > covered)
+      KERNEL(SYS_munmap, covered, (start < this->end ? start : this->end) - covered);
+    covered = end;
+  }
+  if (covered < this->end)
+    KERNEL(SYS_munmap, covered, this->end - covered);
+}
+
+/* The stack may have grown: that is emptied, and known from now on. In pages. */
+static uint64_t empty_stack(mehari_rewind *rewind, const line *this)
+{
+  uint64_t grown = 0;
+  for (uint32_t i = 0; i < rewind->mapping_count; i++)
+    if (rewind->mappings[i].end == this->end && rewind->mappings[i].start > this->start) {
+      grown = (rewind->mappings[i].start - this->start) / MEHARI_PAGE;
+      rewind->mappings[i].start = this->start;
+    }
+  KERNEL(SYS_madvise, this->start, this->end - this->start, MADV_DONTNEED);
+  return grown;
+}
+
+static bool sizes_are_as_before(mehari_rewind *rewind)
+{
+  uint64_t size, data;
+  read_sizes(rewind, &size, &data);
+  return size == rewind->vm_size && data == rewind->vm_data;
+}
+
+static void repair(mehari_rewind *rewind)
+{
+  const char *at = rewind->text;
+  line this;
+  rewind->repairs++;
+  if (!read_maps(rewind)) {
+    mehari_rewind_spoil(rewind, "it made more mappings than can be looked through");
+    return;
+  }
+  while (next_line(&at, &this))
+    if (is_stack(rewind, this.start, this.end)) {
+      uint64_t grown = empty_stack(rewind, &this);
+      rewind->vm_size += grown;
+      rewind->vm_data += grown;
+    } else if (!this.is_of_kernel)
+      take_strangers_away(rewind, &this);
+  if (sizes_are_as_before(rewind))
+    return;
+  /* Something is missing, or is not writable any more. */
+  if (!mehari_rewind_map_picture(rewind) || !sizes_are_as_before(rewind))
+    mehari_rewind_spoil(rewind, "it changed the memory map");
+}
+
+void mehari_rewind_put_back_mappings(mehari_rewind *rewind)
+{
+  uint64_t brk = KERNEL(SYS_brk, 0);
+  if (brk != rewind->brk && (brk < rewind->brk || (uint64_t)KERNEL(SYS_brk, rewind->brk) != rewind->brk))
+    mehari_rewind_spoil(rewind, "it moved the end of the heap where it cannot be moved back from");
+  if (!rewind->spoiled[0] && !sizes_are_as_before(rewind))
+    repair(rewind);
+}

@@ -1,0 +1,252 @@
+/* Memory put back as it is in the picture. Two ideas make that cheap:
+ *
+ * - Hot pages: one that was found written twice is not tracked any more but copied back each time, which costs a tenth
+ *   of finding it. One that stays the same for long is tracked again.
+ * - The gate: a page that is not hot cannot be written without a page fault, and the kernel counts those. While their
+ *   number is what it was after the last rewind nothing but hot pages has been written, and nobody has to look.
+ *
+ * Everything here runs on the stack aside.
+ */
+#include "rewind/rewind.h"
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define BLOCK (sizeof ((mehari_rewind *)0)->entries / sizeof(uint64_t))
+#define COOL_EVERY 64 /* rewinds between two looks at hot pages that may be so no more */
+#define COOL_AFTER 4  /* such looks in a row that found the page as it was */
+
+/* A fault that is tried twice, or reads from swap, counts as a major one. */
+static uint64_t faults_so_far(void)
+{
+  struct rusage usage;
+  KERNEL(SYS_getrusage, RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+/* The page is this process's own: a private mapping's copy, in memory or swapped out. */
+static bool was_written(uint64_t entry)
+{
+  bool present = entry >> 63 & 1, swapped = entry >> 62 & 1, of_file = entry >> 61 & 1;
+  return swapped || (present && !of_file);
+}
+
+typedef void (*see_page)(mehari_rewind *rewind, uint32_t page, uint64_t at);
+
+static void each_written(mehari_rewind *rewind, see_page see)
+{
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    uint64_t pages = (range->end - range->start) / MEHARI_PAGE;
+    for (uint64_t done = 0; done < pages;) {
+      uint64_t count = pages - done < BLOCK ? pages - done : BLOCK;
+      long got = KERNEL(SYS_pread64, rewind->pagemap, rewind->entries, count * sizeof(uint64_t), (range->start / MEHARI_PAGE + done) * sizeof(uint64_t));
+      if (got < (long)sizeof(uint64_t)) {
+        mehari_rewind_spoil(rewind, "pagemap cannot be read");
+        return;
+      }
+      for (uint64_t k = 0; k < got / sizeof(uint64_t); k++)
+        if (was_written(rewind->entries[k]))
+          see(rewind, range->first + done + k, range->start + (done + k) * MEHARI_PAGE);
+      done += got / sizeof(uint64_t);
+    }
+  }
+}
+
+/* ---- where a page's contents are ---- */
+
+static const char *own_copy(mehari_rewind *rewind, uint32_t page)
+{
+  uint32_t low = 0, high = rewind->own_count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (rewind->own_page[middle] < page)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return rewind->own[low];
+}
+
+/* NULL: zeros. */
+static const char *contents(mehari_rewind *rewind, uint32_t page)
+{
+  if (rewind->state[page] & MEHARI_PAGE_OWN)
+    return own_copy(rewind, page);
+  return rewind->state[page] & MEHARI_PAGE_ZERO ? NULL : rewind->image + page * MEHARI_PAGE;
+}
+
+static bool is_as_before(const char *now, const char *then, size_t length)
+{
+  static const char zeros[MEHARI_PAGE];
+  return memcmp(now, then ? then : zeros, length) == 0;
+}
+
+/* ---- hot pages ---- */
+
+static bool has_rseq(const mehari_rewind *rewind, uint64_t at) { return rewind->rseq - at < MEHARI_PAGE; }
+
+static void add_run(mehari_rewind *rewind, uint64_t at, uint64_t from)
+{
+  mehari_run *last = rewind->run_count ? &rewind->runs[rewind->run_count - 1] : NULL;
+  bool follows = last && last->to + last->length == at && (from ? last->from && last->from + last->length == from : !last->from);
+  bool apart = has_rseq(rewind, at) || (last && has_rseq(rewind, last->to));
+  if (follows && !apart)
+    last->length += MEHARI_PAGE;
+  else
+    rewind->runs[rewind->run_count++] = (mehari_run){at, from, MEHARI_PAGE};
+}
+
+static void list_runs(mehari_rewind *rewind)
+{
+  rewind->run_count = 0;
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    uint32_t page = range->first;
+    for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++)
+      if (rewind->state[page] & MEHARI_PAGE_HOT && rewind->run_count < MEHARI_REWIND_HOT)
+        add_run(rewind, at, (uint64_t)contents(rewind, page));
+  }
+}
+
+static bool heat(mehari_rewind *rewind, uint32_t page)
+{
+  if (rewind->hot_count == MEHARI_REWIND_HOT) {
+    mehari_rewind_spoil(rewind, "its requests write to more memory than is worth copying back");
+    return false;
+  }
+  rewind->state[page] |= MEHARI_PAGE_HOT;
+  rewind->quiet[page] = 0;
+  rewind->hot_count++;
+  return true;
+}
+
+static void copy_run(mehari_rewind *rewind, const mehari_run *run)
+{
+  char *to = (char *)run->to;
+  const char *from = (const char *)run->from;
+  if (!from) {
+    memset(to, 0, run->length);
+    return;
+  }
+  if (!has_rseq(rewind, run->to)) {
+    memcpy(to, from, run->length);
+    return;
+  }
+  /* The kernel writes there when it likes. */
+  uint64_t before = rewind->rseq - run->to, after = before + rewind->rseq_length;
+  memcpy(to, from, before);
+  memcpy(to + after, from + after, MEHARI_PAGE - after);
+}
+
+/* ---- pages that are tracked ---- */
+
+static void drop(mehari_rewind *rewind, uint64_t at)
+{
+  if (KERNEL(SYS_madvise, at, MEHARI_PAGE, MADV_DONTNEED) < 0)
+    mehari_rewind_spoil(rewind, "it has locked its memory");
+}
+
+static void see_cold(mehari_rewind *rewind, uint32_t page, uint64_t at)
+{
+  uint8_t state = rewind->state[page];
+  if (state & MEHARI_PAGE_HOT)
+    return;
+  rewind->cold++;
+  if (state & MEHARI_PAGE_WARM && heat(rewind, page))
+    return; /* copied back with the others */
+  rewind->state[page] |= MEHARI_PAGE_WARM;
+  drop(rewind, at);
+}
+
+static void look(mehari_rewind *rewind)
+{
+  uint32_t before = rewind->hot_count;
+  rewind->looks++;
+  each_written(rewind, see_cold);
+  if (rewind->hot_count != before)
+    list_runs(rewind);
+}
+
+static void cool(mehari_rewind *rewind)
+{
+  uint32_t before = rewind->hot_count;
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    uint32_t page = range->first;
+    for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++) {
+      if ((rewind->state[page] & (MEHARI_PAGE_HOT | MEHARI_PAGE_OWN)) != MEHARI_PAGE_HOT)
+        continue;
+      if (!is_as_before((const char *)at, contents(rewind, page), MEHARI_PAGE))
+        rewind->quiet[page] = 0;
+      else if (++rewind->quiet[page] == COOL_AFTER) {
+        rewind->state[page] &= ~(MEHARI_PAGE_HOT | MEHARI_PAGE_WARM);
+        rewind->hot_count--;
+        drop(rewind, at);
+      }
+    }
+  }
+  if (rewind->hot_count != before)
+    list_runs(rewind);
+}
+
+static void wipe(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->wiped_count; i++)
+    for (uint64_t at = rewind->wiped[i].start; at < rewind->wiped[i].end; at += MEHARI_PAGE)
+      if (!is_as_before((const char *)at, NULL, MEHARI_PAGE))
+        memset((char *)at, 0, MEHARI_PAGE);
+}
+
+static void compare(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    uint32_t page = range->first;
+    for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++) {
+      const char *now = (const char *)at, *then = contents(rewind, page);
+      uint64_t before = has_rseq(rewind, at) ? rewind->rseq - at : MEHARI_PAGE, after = before + rewind->rseq_length;
+      if (is_as_before(now, then, before) && (after >= MEHARI_PAGE || is_as_before(now + after, then ? then + after : NULL, MEHARI_PAGE - after)))
+        continue;
+      rewind->wrong_pages++;
+      rewind->wrong_at = at;
+    }
+  }
+}
+
+void mehari_rewind_put_back_memory(mehari_rewind *rewind)
+{
+  if (faults_so_far() != rewind->faults)
+    look(rewind);
+  if (++rewind->rewinds % COOL_EVERY == 0)
+    cool(rewind);
+  for (uint32_t i = 0; i < rewind->run_count; i++)
+    copy_run(rewind, &rewind->runs[i]);
+  wipe(rewind);
+  if (rewind->compares)
+    compare(rewind);
+  rewind->faults = faults_so_far();
+}
+
+/* ---- the child's own picture ---- */
+
+static void see_own(mehari_rewind *rewind, uint32_t page, uint64_t at)
+{
+  if (rewind->own_count == MEHARI_REWIND_OWN) {
+    mehari_rewind_spoil(rewind, "the template went on writing after the picture");
+    return;
+  }
+  memcpy(rewind->own[rewind->own_count], (const char *)at, MEHARI_PAGE);
+  rewind->own_page[rewind->own_count++] = page;
+  rewind->state[page] |= MEHARI_PAGE_OWN;
+  heat(rewind, page);
+}
+
+/* What was written since the template's picture (its fork wrote, too) is copied, and hot from the start. */
+void mehari_rewind_see_difference(mehari_rewind *rewind)
+{
+  each_written(rewind, see_own);
+  list_runs(rewind);
+  rewind->faults = faults_so_far();
+}

@@ -1,0 +1,126 @@
+/* The picture a template takes of its writable memory: a memory file, mapped privately over the memory it was taken of.
+ * A page that nobody has written is then the file's; one that was written is the process's own, and /proc/self/pagemap
+ * tells them apart on any kernel and without any privilege.
+ *
+ * The file is sealed: nobody writes to it any more, not even through a descriptor a script may find.
+ */
+#include "mehari.h"
+#include "rewind/rewind.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A script may enlarge a mapping of malloc's; what lies behind it in the file must be there. */
+#define SLACK (UINT64_C(1) << 32)
+
+/* `wf`, `dp`: memory that is empty after a fork, or at any time. What keeps its random state there (glibc's getrandom, and
+ * others) takes an empty page for a fork's and begins anew, which it must after a rewind, too. */
+static bool has_flag(const char *flags, const char *end, const char *wanted)
+{
+  const char *found = memmem(flags, end - flags, wanted, strlen(wanted));
+  return found != NULL;
+}
+
+static bool find_wiped(mehari_rewind *rewind)
+{
+  int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  size_t length = file < 0 ? 0 : mehari_proc_read(file, rewind->text, sizeof rewind->text);
+  if (file >= 0)
+    close(file);
+  if (!length || length == sizeof rewind->text - 1)
+    return false;
+  mehari_range last = {0};
+  for (const char *at = rewind->text; *at;) {
+    const char *end = strchr(at, '\n');
+    if (!end)
+      break;
+    unsigned long from, to;
+    if (isXDIGIT(*at) && !isUPPER(*at) && sscanf(at, "%lx-%lx", &from, &to) == 2)
+      last = (mehari_range){from, to, 0, 0};
+    else if (strnEQ(at, "VmFlags:", 8) && (has_flag(at, end, " wf ") || has_flag(at, end, " dp "))) {
+      if (rewind->wiped_count == MEHARI_REWIND_RANGES)
+        return false;
+      rewind->wiped[rewind->wiped_count++] = last;
+    }
+    at = end + 1;
+  }
+  return true;
+}
+
+static const char *make_file(mehari_rewind *rewind, uint64_t size)
+{
+  int file = memfd_create("mehari picture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0)
+    return "no memory file can be made";
+  rewind->picture = fcntl(file, F_DUPFD_CLOEXEC, 10);
+  close(file);
+  if (rewind->picture < 0 || ftruncate(rewind->picture, size + SLACK) < 0)
+    return "no memory file can be made large enough";
+  mehari_descriptor_claim(rewind->picture);
+  rewind->image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rewind->picture, 0);
+  return rewind->image == MAP_FAILED ? "the memory file cannot be mapped" : NULL;
+}
+
+/* From here on the memory map stays as it is. */
+const char *mehari_rewind_lay_out(mehari_rewind *rewind)
+{
+  /* The frames of what is called from here on lie above the floor; the stack goes on below it. */
+  rewind->stack_floor = ((uint64_t)__builtin_frame_address(0) & ~(MEHARI_PAGE - 1)) - 15 * MEHARI_PAGE;
+  volatile char *below = (char *)rewind->stack_floor - 2 * MEHARI_PAGE;
+  *below = 0;
+  rewind->maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (rewind->maps < 0 || !find_wiped(rewind))
+    return "/proc/self cannot be read";
+  if (!mehari_rewind_read_ranges(rewind))
+    return "there is more memory than a picture can hold";
+  const char *refusal = make_file(rewind, rewind->pages * MEHARI_PAGE);
+  /* The file's own mapping is shared, and so none of these. */
+  if (!refusal && !mehari_rewind_read_ranges(rewind))
+    refusal = "the memory map cannot be read";
+  close(rewind->maps);
+  rewind->maps = -1;
+  rewind->brk = (uint64_t)(uintptr_t)sbrk(0);
+  return refusal;
+}
+
+/* ---- on the stack aside ---- */
+
+static bool is_empty(const uint64_t *page)
+{
+  uint64_t any = 0;
+  for (int i = 0; i < 512; i++)
+    any |= page[i];
+  return !any;
+}
+
+static void copy_memory(mehari_rewind *rewind)
+{
+  for (uint32_t i = 0; i < rewind->range_count; i++) {
+    const mehari_range *range = &rewind->ranges[i];
+    uint32_t page = range->first;
+    for (uint64_t at = range->start; at < range->end; at += MEHARI_PAGE, page++)
+      if (is_empty((const uint64_t *)at))
+        rewind->state[page] = MEHARI_PAGE_ZERO; /* the file has a hole there */
+      else
+        memcpy((char *)rewind->image + page * MEHARI_PAGE, (const char *)at, MEHARI_PAGE);
+  }
+}
+
+static bool seal(mehari_rewind *rewind)
+{
+  uint64_t size = rewind->pages * MEHARI_PAGE;
+  KERNEL(SYS_munmap, rewind->image, size);
+  return KERNEL(SYS_fcntl, rewind->picture, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
+         KERNEL(SYS_mmap, rewind->image, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, rewind->picture, 0) == (long)rewind->image;
+}
+
+void mehari_rewind_take(mehari_rewind *rewind)
+{
+  copy_memory(rewind);
+  if (!seal(rewind))
+    mehari_rewind_spoil(rewind, "the memory file cannot be sealed");
+  else if (!mehari_rewind_map_picture(rewind))
+    mehari_rewind_spoil(rewind, "the picture cannot be mapped");
+}

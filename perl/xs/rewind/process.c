@@ -1,0 +1,137 @@
+/* What the kernel keeps of a process beside its memory and its descriptors: put back after a request, or the reason why
+ * the process ends. What is cheap to set is set and not asked for.
+ */
+#include "rewind/rewind.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static uint64_t bit(int signal) { return UINT64_C(1) << (signal - 1); }
+
+static void see_users(uint32_t users[6])
+{
+  KERNEL(SYS_getresuid, &users[0], &users[1], &users[2]);
+  KERNEL(SYS_getresgid, &users[3], &users[4], &users[5]);
+}
+
+/* Fields are numbered as in proc(5). */
+static bool see_standing(mehari_rewind *rewind, mehari_standing *into)
+{
+  char text[1024];
+  size_t length = mehari_proc_read(rewind->stat, text, sizeof text);
+  const char *at = text + length, *name = text;
+  while (at > text && *at != ')')
+    at--;
+  while (name < at && *name++ != '(')
+    ;
+  if (at == text)
+    return false;
+  for (size_t i = 0; i < sizeof into->name; i++)
+    into->name[i] = name + i < at ? name[i] : '\0';
+  at = mehari_proc_skip(at, 3); /* 5 */
+  into->group = mehari_proc_number(&at, 10);
+  into->session = mehari_proc_number(&(const char *){mehari_proc_skip(at, 1)}, 10);
+  at = mehari_proc_skip(at, 14); /* 19 */
+  into->priority = *at == '-' ? UINT64_MAX : mehari_proc_number(&at, 10);
+  at = mehari_proc_skip(at, 1); /* 20 */
+  into->threads = mehari_proc_number(&at, 10);
+  at = mehari_proc_skip(at, 13); /* 33 */
+  into->ignored = mehari_proc_number(&at, 10);
+  at = mehari_proc_skip(at, 1);
+  into->caught = mehari_proc_number(&at, 10);
+  return true;
+}
+
+void mehari_rewind_see_process(mehari_rewind *rewind)
+{
+  KERNEL(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &rewind->signal_mask, 8);
+  rewind->mode_mask = KERNEL(SYS_umask, 022);
+  KERNEL(SYS_umask, rewind->mode_mask);
+  see_users(rewind->users);
+  rewind->caught = 0;
+  for (int signal = 1; signal <= MEHARI_REWIND_SIGNALS; signal++) {
+    mehari_disposition *this = &rewind->dispositions[signal - 1];
+    if (KERNEL(SYS_rt_sigaction, signal, NULL, this, 8) == 0 && this->handler > (uint64_t)SIG_IGN)
+      rewind->caught |= bit(signal);
+  }
+  if (!see_standing(rewind, &rewind->standing))
+    mehari_rewind_spoil(rewind, "/proc/self/stat cannot be read");
+}
+
+/* ---- put back ---- */
+
+/* /proc tells of the first 31; what perl's %SIG did with the others, `doubtful_signals` says. */
+static void put_back_handlers(mehari_rewind *rewind, const mehari_standing *now)
+{
+  uint64_t changed = (now->ignored ^ rewind->standing.ignored) | (now->caught ^ rewind->standing.caught) | rewind->caught | rewind->doubtful_signals;
+  for (int signal = 1; changed >> (signal - 1) && signal <= MEHARI_REWIND_SIGNALS; signal++)
+    if (changed & bit(signal))
+      KERNEL(SYS_rt_sigaction, signal, &rewind->dispositions[signal - 1], NULL, 8);
+  rewind->doubtful_signals = 0;
+}
+
+static void forget_pending_signals(void)
+{
+  static const struct timespec at_once = {0, 0};
+  uint64_t pending = 0;
+  KERNEL(SYS_rt_sigpending, &pending, 8);
+  while (pending && KERNEL(SYS_rt_sigtimedwait, &pending, NULL, &at_once, 8) > 0)
+    ;
+}
+
+static void stop_timers(mehari_rewind *rewind)
+{
+  static const struct itimerval none;
+  char any;
+  for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++)
+    KERNEL(SYS_setitimer, which, &none, NULL);
+  if (rewind->timers >= 0 && KERNEL(SYS_pread64, rewind->timers, &any, 1, 0) > 0)
+    mehari_rewind_spoil(rewind, "it left a timer");
+}
+
+static void reap_children(mehari_rewind *rewind)
+{
+  long child;
+  do
+    child = KERNEL(SYS_wait4, -1, NULL, WNOHANG | __WALL, NULL);
+  while (child > 0);
+  if (child != -ECHILD)
+    mehari_rewind_spoil(rewind, "it left a process that runs on");
+}
+
+static void hold_against(mehari_rewind *rewind, const mehari_standing *now)
+{
+  const mehari_standing *then = &rewind->standing;
+  uint32_t users[6];
+  if (now->threads != then->threads)
+    mehari_rewind_spoil(rewind, "it left threads");
+  if (now->session != then->session || now->group != then->group)
+    mehari_rewind_spoil(rewind, "it changed its session or process group");
+  if (now->priority != then->priority)
+    mehari_rewind_spoil(rewind, "it changed its priority");
+  see_users(users);
+  if (memcmp(users, rewind->users, sizeof users) != 0)
+    mehari_rewind_spoil(rewind, "it changed its user");
+}
+
+void mehari_rewind_put_back_process(mehari_rewind *rewind)
+{
+  mehari_standing now;
+  KERNEL(SYS_umask, rewind->mode_mask);
+  stop_timers(rewind);
+  reap_children(rewind);
+  if (!see_standing(rewind, &now)) {
+    mehari_rewind_spoil(rewind, "/proc/self/stat cannot be read");
+    return;
+  }
+  hold_against(rewind, &now);
+  put_back_handlers(rewind, &now);
+  if (memcmp(now.name, rewind->standing.name, sizeof now.name) != 0)
+    KERNEL(SYS_prctl, PR_SET_NAME, rewind->standing.name);
+  forget_pending_signals();
+}

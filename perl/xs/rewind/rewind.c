@@ -1,0 +1,189 @@
+/* A process that serves one request after the other and is put back as it was after each: what process/template.c calls.
+ *
+ * The order of a request's end: its answer and its DONE are out before anything is put back, so nobody waits for that.
+ * What cannot be put back ends the process; the template forks the next one, which is as the first one was.
+ */
+#include "mehari.h"
+#include "rewind/rewind.h"
+#include <gnu/libc-version.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if __GLIBC_PREREQ(2, 35)
+#include <sys/rseq.h>
+#endif
+
+static mehari_rewind *own;
+static SV *handlers[SIG_SIZE]; /* of %SIG, at the picture */
+
+/* ---- the template ---- */
+
+static const char *make_room(void)
+{
+#ifndef __x86_64__
+  return "there is no code for this processor";
+#endif
+  struct rlimit time;
+  if (sysconf(_SC_PAGESIZE) != (long)MEHARI_PAGE)
+    return "pages are not of 4 KiB here";
+  if (getrlimit(RLIMIT_CPU, &time) == 0 && time.rlim_cur != RLIM_INFINITY)
+    return "there is a limit of CPU time, which is a process's and not a request's";
+  own = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return own == MAP_FAILED ? "no shared memory can be had" : NULL;
+}
+
+const char *mehari_rewind_open(pTHX)
+{
+  const char *refusal = make_room();
+  if (refusal)
+    return refusal;
+  SV **compares = hv_fetchs(get_hv("Mehari::Server::fact", GV_ADD), "compare", 0);
+  own->compares = compares && SvTRUE(*compares);
+  own->arguments = (uint64_t)(uintptr_t)PL_origargv[0] & ~(MEHARI_PAGE - 1);
+  mehari_rewind_watch_pid(aTHX_ own);
+  mehari_rewind_tidy(aTHX);
+  refusal = mehari_rewind_lay_out(own);
+  if (refusal)
+    return refusal;
+  mehari_rewind_aside(mehari_rewind_take, own);
+  return own->spoiled[0] ? own->spoiled : NULL;
+}
+
+const char *mehari_rewind_spoiled(void) { return own->spoiled[0] ? own->spoiled : NULL; }
+bool mehari_rewind_was_of_use(void) { return own->rewinds > 0; }
+bool mehari_rewind_was_refused(void) { return own->refused; }
+
+/* ---- its child ---- */
+
+static void reset(void)
+{
+  if (own->spoiled[0]) {
+    memcpy(own->replaced_for, own->spoiled, sizeof own->replaced_for);
+    own->replaced++;
+  }
+  for (uint32_t page = 0; page < own->pages; page++)
+    own->state[page] &= MEHARI_PAGE_ZERO;
+  own->hot_count = own->run_count = own->own_count = 0;
+  own->rewinds = own->looks = own->cold = own->repairs = own->wrong_pages = 0;
+  own->spoiled[0] = '\0';
+}
+
+static void see_rseq(void)
+{
+  own->rseq = 0;
+  own->rseq_length = 0;
+#if __GLIBC_PREREQ(2, 35)
+  if (!__rseq_size)
+    return;
+  own->rseq = (uint64_t)(uintptr_t)__builtin_thread_pointer() + __rseq_offset;
+  own->rseq_length = __rseq_size > 32 ? __rseq_size : 32;
+  /* Its page is this process's own from the start. */
+  struct rseq *area = (struct rseq *)own->rseq;
+  *(volatile uint64_t *)&area->rseq_cs = 0;
+#endif
+}
+
+/* ---- what `mehari status` shows ---- */
+
+static void tell(mehari_text file, const char *text)
+{
+  mehari_text parts[] = {file, {text, strlen(text)}};
+  if (file.length + parts[1].length < MEHARI_RECORD_LIMIT)
+    mehari_ring_put(MEHARI_RECORD_RUNG, 0, parts, 2);
+}
+
+void mehari_rewind_tell(mehari_text file)
+{
+  char text[512];
+  uint64_t count = own->rewinds + 1;
+  if (count & (count - 1) && count % 1024)
+    return;
+  snprintf(text, sizeof text, "\trewind\t%u\t%u\t%llu\t%llu\t%u\t%s", (unsigned)own->pages, (unsigned)own->hot_count, (unsigned long long)own->rewinds,
+           (unsigned long long)own->looks, (unsigned)own->replaced, own->replaced_for);
+  tell(file, text);
+}
+
+void mehari_rewind_tell_refusal(mehari_text file, const char *why)
+{
+  char text[512];
+  snprintf(text, sizeof text, "\tfork\t0\t0\t0\t0\t0\t%s", why);
+  tell(file, text);
+}
+
+static void give_up(const char *why) __attribute__((noreturn));
+static void give_up(const char *why)
+{
+  mehari_rewind_spoil(own, why);
+  own->refused = true;
+  _exit(1);
+}
+
+static void report_wrong_pages(void)
+{
+  if (!own->wrong_pages)
+    return;
+  mehari_logf(MEHARI_LOG_ERROR, "rewind: %llu pages are not as they were, one of them at %llx", (unsigned long long)own->wrong_pages,
+              (unsigned long long)own->wrong_at);
+  give_up("its memory was not put back");
+}
+
+/* Comes back once, and then after each request. */
+void mehari_rewind_begin(pTHX)
+{
+  reset();
+  own->child = getpid();
+  madvise(own, sizeof *own, MADV_DONTFORK);
+  madvise((void *)own->image, own->pages * MEHARI_PAGE, MADV_DONTFORK);
+  const char *refusal = mehari_rewind_open_files(own);
+  if (refusal)
+    give_up(refusal);
+  if ((uint64_t)(uintptr_t)sbrk(0) != own->brk || !mehari_rewind_read_mappings(own))
+    give_up("the template's memory has grown");
+  for (int i = 0; i < SIG_SIZE; i++)
+    handlers[i] = PL_psig_ptr ? PL_psig_ptr[i] : NULL;
+  see_rseq();
+  mehari_rewind_see_process(own);
+  mehari_rewind_see_sizes(own);
+  mehari_rewind_mark(own, mehari_rewind_see_difference);
+  if (own->spoiled[0])
+    give_up(own->spoiled);
+  report_wrong_pages();
+}
+
+/* /proc does not tell of signals above 31. */
+static void see_handlers(pTHX)
+{
+  for (int i = 32; i < SIG_SIZE && i <= MEHARI_REWIND_SIGNALS; i++)
+    if (!PL_psig_ptr || PL_psig_ptr[i] != handlers[i])
+      own->doubtful_signals |= UINT64_C(1) << (i - 1);
+}
+
+static void put_back(mehari_rewind *this)
+{
+  uint64_t all = ~UINT64_C(0);
+  KERNEL(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+  mehari_rewind_put_back_files(this);
+  mehari_rewind_put_back_process(this);
+  mehari_rewind_put_back_mappings(this);
+  if (!this->spoiled[0])
+    mehari_rewind_put_back_memory(this);
+  if (this->spoiled[0])
+    KERNEL(SYS_exit_group, 0);
+  KERNEL(SYS_rt_sigprocmask, SIG_SETMASK, &this->signal_mask, NULL, 8);
+  mehari_rewind_return(this);
+}
+
+void mehari_rewind_end(pTHX)
+{
+  if (getpid() != own->child) /* a process that the script made without our knowledge */
+    _exit(0);
+  if (mehari_touched & (MEHARI_TOUCHED_PROCESS | MEHARI_TOUCHED_LIMITS))
+    mehari_rewind_spoil(own, "it changed limits or the standing of its process, or called the kernel itself");
+  if (mehari_touched & MEHARI_TOUCHED_DESCRIPTORS)
+    own->doubtful_files = true;
+  see_handlers(aTHX);
+  mehari_rewind_aside(put_back, own);
+  _exit(1);
+}

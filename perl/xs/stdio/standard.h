@@ -1,0 +1,70 @@
+/* Perl's three standard handles: their common part (standard.c), and what each is here.
+ * Included by mehari.h.
+ */
+
+/* standard.c: a layer of ours on the handle, a descriptor of ours below, and both put back after a script. */
+typedef struct {
+  const char *name;
+  int descriptor;
+  PerlIO_funcs *layer;
+  PerlIO *handle; /* perl's own, with our layer on it; NULL: a script has closed it */
+  GV *gv;
+  GP *gp;
+  IO *io;
+  bool replaced; /* the descriptor is no longer what it was */
+} mehari_standard;
+
+void mehari_standard_open(pTHX_ mehari_standard *this); /* once a worker */
+void mehari_standard_attach(pTHX_ mehari_standard *this);
+void mehari_standard_restore(pTHX_ mehari_standard *this); /* glob, handle and layers; not the descriptor */
+void mehari_standard_reopened(pTHX_ mehari_standard *this, IO *io); /* `open` has run on this IO */
+bool mehari_standard_is_elsewhere(pTHX_ const mehari_standard *this); /* the script's handle of that name is its own */
+
+/* For the tables of the layers. */
+IV mehari_standard_pushed(pTHX_ PerlIO *handle, const char *mode, SV *argument, PerlIO_funcs *table);
+IV mehari_standard_popped(pTHX_ PerlIO *handle);
+IV mehari_standard_fileno(pTHX_ PerlIO *handle);
+IV mehari_standard_close(pTHX_ PerlIO *handle);
+PerlIO *mehari_standard_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags);
+
+/* stdout.c: the layer that fills the response, and descriptor 1. */
+void mehari_output_reopened(pTHX_ IO *io);
+bool mehari_is_output(PerlIO *handle);
+void mehari_stdout_restore_descriptor(void);
+void mehari_stdout_replaced(void); /* descriptor 1 is no longer what it was; likewise below */
+void mehari_stdout_share(pTHX); /* others are about to write to descriptor 1 */
+bool mehari_stdout_was_written(void); /* to descriptor 1, by other ways than the layer */
+bool mehari_stdout_empty(void);
+void mehari_stdout_begin(pTHX);
+void mehari_stdout_flush(pTHX);
+bool mehari_stdout_has_more(void); /* children or C code wrote to descriptor 1 */
+ssize_t mehari_stdout_take(char *window, size_t size);
+
+/* stdin.c: STDIN. */
+void mehari_input_open(pTHX);
+void mehari_input_begin(pTHX);
+void mehari_input_end(pTHX);
+void mehari_input_spill(void);
+void mehari_input_replaced(void);
+void mehari_input_reopened(pTHX_ IO *io);
+STRLEN mehari_input_read(char *into, STRLEN length); /* for $r->read */
+STRLEN mehari_input_rest(void); /* what is left to be read */
+/* Where a seek leads within `length` bytes; -1: nowhere. */
+static inline Off_t mehari_sought(Off_t offset, int whence, Off_t position, Off_t length)
+{
+  Off_t target;
+  if (__builtin_add_overflow(offset, whence == SEEK_SET ? 0 : whence == SEEK_CUR ? position : length, &target))
+    return -1;
+  return target < 0 || target > length ? -1 : target;
+}
+extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
+
+/* stderr.c: STDERR. */
+void mehari_errors_open(pTHX);
+void mehari_errors_begin(pTHX);
+void mehari_errors_end(pTHX);
+bool mehari_errors_are_quiet(void);
+void mehari_errors_name_script(const char *file); /* it died: the log says which, if its message did not */
+void mehari_errors_replaced(void);
+void mehari_errors_reopened(pTHX_ IO *io);
+void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */

@@ -1,0 +1,214 @@
+/* STDOUT: the layer that fills the response, and descriptor 1 below it.
+ *
+ * Descriptor 1 is a memory file: C libraries write there, and response/response.c takes their text into the response
+ * in order. Before a child process starts the tap takes its place (tap.c).
+ */
+#include "mehari.h"
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+bool mehari_stdout_aside, mehari_may_have_spawned;
+
+static int memory_file = -1; /* what descriptor 1 is */
+static off_t drained;        /* bytes of it already taken */
+static bool spilled;
+
+static PerlIO_funcs layer;
+static mehari_standard output = {.name = "STDOUT", .descriptor = 1, .layer = &layer};
+
+/* ---- descriptor 1 ---- */
+
+/* What children and C code wrote to descriptor 1, when that is no part of the response. */
+static void log_descriptor(void)
+{
+  off_t size = lseek(memory_file, 0, SEEK_END);
+  if (size <= drained)
+    return;
+  spilled = true;
+  char line[4096];
+  ssize_t got;
+  while (drained < size && (got = pread(memory_file, line, sizeof line, drained)) > 0) {
+    char *feed = memrchr(line, '\n', got);
+    size_t part = feed ? (size_t)(feed + 1 - line) : (size_t)got;
+    mehari_log(MEHARI_LOG_ERROR, line, part);
+    drained += part;
+  }
+}
+
+/* True: children wrote what is for the response. What is for the log goes there. */
+bool mehari_stdout_has_more(void)
+{
+  if (mehari_stdout_aside) {
+    log_descriptor();
+    return false;
+  }
+  return lseek(memory_file, 0, SEEK_END) > drained;
+}
+
+ssize_t mehari_stdout_take(char *window, size_t size)
+{
+  ssize_t got = pread(memory_file, window, size, drained);
+  if (got > 0) {
+    drained += got;
+    spilled = true;
+  }
+  return got;
+}
+
+/* Layers above ours and C's own stdout may hold text back. */
+void mehari_stdout_flush(pTHX)
+{
+  PerlIO *now = output.io && !mehari_perl_has_ended(aTHX) ? IoOFP(output.io) : NULL;
+  PL_op = NULL;
+  if (now && PerlIOValid(now))
+    PerlIO_flush(now);
+  if (output.handle && output.handle != now && !mehari_perl_has_ended(aTHX) && PerlIOValid(output.handle))
+    PerlIO_flush(output.handle);
+  if (__fpending(stdout))
+    fflush(stdout);
+}
+
+/* ---- the layer ---- */
+
+static SSize_t layer_write(pTHX_ PerlIO *handle, const void *bytes, Size_t length)
+{
+  PERL_UNUSED_ARG(handle);
+  if (mehari_stdout_aside)
+    return PerlIO_write(PerlIO_stderr(), bytes, length);
+  if (mehari_standard_is_elsewhere(aTHX_ & output)) { /* C code writes here still when the script has its STDOUT elsewhere */
+    if (IoOFP(output.io) && PerlIOValid(IoOFP(output.io)))
+      PerlIO_flush(IoOFP(output.io));
+    return write(1, bytes, length);
+  }
+  mehari_output_write(bytes, length);
+  return length;
+}
+
+/* Before others write to descriptor 1. */
+void mehari_stdout_share(pTHX)
+{
+  if (output.replaced)
+    return; /* the script's own file: nothing of the response goes there */
+  if (mehari_stdout_aside && !mehari_in_child) {
+    dup2(2, 1);
+    output.replaced = true;
+  } else
+    mehari_output_share(aTHX);
+}
+
+/* Perl flushes for three reasons: a child is about to start, a duplicate is about to be made, or the
+ * script wants its text sent. The operator that runs tells which. */
+static IV layer_flush(pTHX_ PerlIO *handle)
+{
+  PERL_UNUSED_ARG(handle);
+  if (!PL_op)
+    return 0;
+  switch (PL_op->op_type) {
+  case OP_SYSTEM: case OP_EXEC: case OP_FORK: case OP_BACKTICK: case OP_OPEN:
+    mehari_may_have_spawned = true;
+    if (!mehari_child_has_own_stdout)
+      mehari_stdout_share(aTHX);
+    break;
+  case OP_PRINT: case OP_SAY: case OP_PRTF: case OP_ENTERSUB: case OP_LEAVEWRITE: case OP_SYSWRITE:
+    if (!mehari_stdout_aside)
+      mehari_output_flush();
+    break;
+  }
+  return 0;
+}
+
+static IV layer_close(pTHX_ PerlIO *handle)
+{
+  if (handle == output.handle && (mehari_in_child || mehari_tap_is_open()))
+    mehari_output_spill();
+  return mehari_standard_close(aTHX_ handle);
+}
+
+static PerlIO *layer_dup(pTHX_ PerlIO *handle, PerlIO *old, CLONE_PARAMS *parameters, int flags)
+{
+  if (!(flags & PERLIO_DUP_CLONE)) { /* for a thread it was shared before (process/watch.c) */
+    mehari_may_have_spawned = true;
+    mehari_stdout_share(aTHX);
+  }
+  return mehari_standard_dup(aTHX_ handle, old, parameters, flags);
+}
+
+static PerlIO_funcs layer = {
+  sizeof(PerlIO_funcs), "mehari_out", sizeof(struct _PerlIO) + sizeof(int), PERLIO_K_RAW,
+  mehari_standard_pushed, mehari_standard_popped, NULL, PerlIOBase_binmode, NULL, mehari_standard_fileno, layer_dup,
+  NULL, NULL, layer_write, NULL, NULL, layer_close, layer_flush, NULL,
+  PerlIOBase_eof, PerlIOBase_error, PerlIOBase_clearerr, PerlIOBase_setlinebuf,
+  NULL, NULL, NULL, NULL, NULL,
+};
+
+PerlIO_funcs *mehari_output_layer(void) { return &layer; }
+
+bool mehari_is_output(PerlIO *handle)
+{
+  return PerlIOValid(handle) && PerlIOBase(handle)->tab == &layer;
+}
+
+void mehari_output_reopened(pTHX_ IO *io) { mehari_standard_reopened(aTHX_ & output, io); }
+
+void mehari_stdout_restore_descriptor(void)
+{
+  dup2(memory_file, 1);
+  output.replaced = false;
+}
+
+void mehari_stdout_replaced(void) { output.replaced = true; }
+bool mehari_stdout_was_written(void) { return spilled || lseek(memory_file, 0, SEEK_END) > 0; }
+
+/* For the next request; false: somebody else may hold it, and write to it yet. */
+bool mehari_stdout_empty(void) { return !mehari_may_have_spawned && ftruncate(memory_file, 0) == 0; }
+
+void mehari_output_fresh_descriptor(void)
+{
+  int file = memfd_create("stdout", MFD_CLOEXEC);
+  if (file < 0)
+    return;
+  fcntl(file, F_SETFL, O_APPEND);
+  int high = fcntl(file, F_DUPFD_CLOEXEC, 10);
+  close(file);
+  if (memory_file >= 0) {
+    mehari_descriptor_release(memory_file);
+    close(memory_file);
+  }
+  memory_file = high;
+  mehari_descriptor_claim(high);
+  dup2(memory_file, 1);
+  drained = 0;
+}
+
+void mehari_output_open(pTHX)
+{
+  mehari_standard_open(aTHX_ & output);
+  mehari_output_fresh_descriptor();
+  mehari_standard_attach(aTHX_ & output);
+}
+
+void mehari_output_reset_handles(pTHX)
+{
+  mehari_standard_restore(aTHX_ & output);
+  PerlIOBase(output.handle)->flags &= ~(PERLIO_F_UTF8 | PERLIO_F_ERROR);
+  IoFLAGS(output.io) &= ~IOf_FLUSH;
+  IoLINES(output.io) = 0;
+  if (PL_defoutgv != output.gv)
+    setdefout(output.gv);
+  PL_last_in_gv = NULL;
+  if (output.replaced)
+    mehari_stdout_restore_descriptor();
+  /* A child of a library's may live on with the memory file open: what it writes later must reach nobody. */
+  if (mehari_may_have_spawned || spilled)
+    mehari_output_fresh_descriptor();
+  mehari_may_have_spawned = spilled = false;
+}
+
+void mehari_stdout_begin(pTHX)
+{
+  mehari_stdout_aside = false;
+  if (!output.handle || PerlIOBase(output.handle)->tab != &layer || IoOFP(output.io) != output.handle)
+    mehari_output_reset_handles(aTHX);
+}

@@ -1,0 +1,108 @@
+/* The tap: a pipe in the place of descriptor 1, from the moment somebody else may write there (a child
+ * process, a duplicate of STDOUT) to the end of the response. The front reads its other end: what children
+ * print streams, they wait while the client does, and the order is that of the writes, ours among them.
+ *
+ * Opened by the layer (stdout.c) before an operator starts a process; response/response.c writes to it.
+ */
+#include "mehari.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool is_open, reader_gone;
+static struct stat identity;
+
+bool mehari_tap_is_open(void) { return is_open; }
+
+/* The front looks for it when it reads the record that announces it. */
+static bool send_to_front(int reading_end)
+{
+  uint64_t request = mehari_now.frame->request_id;
+  struct iovec bytes = {&request, sizeof request};
+  union { struct cmsghdr header; char space[CMSG_SPACE(sizeof(int))]; } control;
+  struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+  control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+  memcpy(CMSG_DATA(&control.header), &reading_end, sizeof(int));
+  return sendmsg(mehari_front_socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof request;
+}
+
+bool mehari_tap_open(void)
+{
+  int ends[2];
+  if (is_open)
+    return true;
+  if (pipe2(ends, O_CLOEXEC) < 0 || !send_to_front(ends[0])) {
+    mehari_logf(MEHARI_LOG_ERROR, "no pipe for what child processes print: %s", strerror(errno));
+    return false;
+  }
+  close(ends[0]);
+  dup2(ends[1], 1);
+  if (ends[1] != 1)
+    close(ends[1]);
+  is_open = fstat(1, &identity) == 0;
+  reader_gone = false;
+  return is_open;
+}
+
+/* Writes to descriptor 1. A client that has gone is no reason for the script to die. */
+void mehari_tap_write(const char *bytes, size_t length)
+{
+  static const struct timespec at_once = {0, 0};
+  sigset_t broken_pipe, before;
+  if (reader_gone && is_open && !mehari_in_child)
+    return;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  if (!mehari_in_child)
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  while (length) {
+    ssize_t wrote = write(1, bytes, length);
+    if (wrote < 0 && errno == EINTR)
+      continue;
+    if (wrote <= 0) {
+      reader_gone = errno == EPIPE;
+      break;
+    }
+    bytes += wrote;
+    length -= wrote;
+  }
+  if (!mehari_in_child) {
+    if (reader_gone && !sigismember(&before, SIGPIPE))
+      sigtimedwait(&broken_pipe, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+}
+
+/* A duplicate that the script kept would hold the response open: it leads nowhere from now on. */
+static void let_go_of_duplicates(void)
+{
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  DIR *all = opendir("/proc/self/fd");
+  struct dirent *each;
+  struct stat file;
+  while (all && nowhere >= 0 && (each = readdir(all))) {
+    int number = atoi(each->d_name);
+    if (number > 2 && fstat(number, &file) == 0 && file.st_dev == identity.st_dev && file.st_ino == identity.st_ino)
+      dup3(nowhere, number, O_CLOEXEC);
+  }
+  if (all)
+    closedir(all);
+  if (nowhere >= 0)
+    close(nowhere);
+}
+
+void mehari_tap_close(pTHX)
+{
+  if (!is_open)
+    return;
+  PL_op = NULL; /* nothing is sent for a child now */
+  PerlIO_flush((PerlIO *)NULL);
+  is_open = false;
+  mehari_stdout_restore_descriptor();
+  let_go_of_duplicates();
+}
