@@ -66,9 +66,10 @@ fn visit(server: &Server, input: &[u8], random: &mut Random) -> Result<(), Strin
     }
     // HTTP/1, or the frames of HTTP/2, which begin with a length below 16384.
     let speaks = start.is_empty() || start.starts_with(b"HTTP/1.") || start[0] == 0;
-    match speaks {
-        true => Ok(()),
-        false => Err(format!("it said {}", start.escape_ascii())),
+    if speaks {
+        Ok(())
+    } else {
+        Err(format!("it said {}", start.escape_ascii()))
     }
 }
 

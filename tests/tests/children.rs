@@ -69,9 +69,10 @@ fn children_print_into_the_response_in_order_on_every_rung() {
         "c".repeat(100_000)
     );
     for (number, (name, _, expected)) in ORDERS.iter().enumerate() {
-        let expected = match expected.is_empty() {
-            true => large.as_str(),
-            false => expected,
+        let expected = if expected.is_empty() {
+            large.as_str()
+        } else {
+            expected
         };
         for rung in Rung::ALL {
             let begun = Instant::now();

@@ -145,9 +145,10 @@ fn every_file_debian_brings_is_honoured_passed_over_or_named() {
     for file in &files {
         // With its module loaded, so that `<IfModule>` holds.
         let load = file.with_extension("load");
-        let load = match load.exists() {
-            true => format!("Include {}\n", load.display()),
-            false => String::new(),
+        let load = if load.exists() {
+            format!("Include {}\n", load.display())
+        } else {
+            String::new()
         };
         let text_of = format!("ServerRoot {FOLDER}\n{load}Include {}\n", file.display());
         let said = check(&site, &site.write("one.conf", &text_of));

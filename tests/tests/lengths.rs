@@ -65,9 +65,10 @@ fn operators_refuse_lengths_and_offsets_as_perl_does() {
         .conf(&workers(1))
         .start();
     // mod_perl's own STDIN and STDOUT know fewer of perl's rules.
-    let rungs = match against_apache() {
-        true => &Rung::ISOLATED[..],
-        false => &Rung::ALL[..],
+    let rungs = if against_apache() {
+        &Rung::ISOLATED[..]
+    } else {
+        &Rung::ALL[..]
     };
     for rung in rungs {
         for _ in 0..2 {

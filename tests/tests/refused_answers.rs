@@ -147,9 +147,10 @@ fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worke
         let mut asked: Vec<(bool, Connection)> = (0..24)
             .map(|number| {
                 let is_refused = number % 3 == 0;
-                let target = match is_refused {
-                    true => "/registry/refused.pl".to_owned(),
-                    false => format!("/registry/counts.pl?{round}.{number}"),
+                let target = if is_refused {
+                    "/registry/refused.pl".to_owned()
+                } else {
+                    format!("/registry/counts.pl?{round}.{number}")
                 };
                 let mut connection = server.connect();
                 connection.write(&Request::get(&target).bytes());
@@ -158,9 +159,10 @@ fn requests_behind_an_answer_that_cannot_be_sent_run_once_each_in_the_same_worke
             .collect();
         for (is_refused, connection) in &mut asked {
             let answer = connection.read_answer("GET").expect("an answer");
-            match is_refused {
-                true => assert_eq!(answer.status, 500),
-                false => assert_eq!(answer.expect(200), pid, "{}", server.log.text()),
+            if *is_refused {
+                assert_eq!(answer.status, 500)
+            } else {
+                assert_eq!(answer.expect(200), pid, "{}", server.log.text())
             }
         }
     }

@@ -46,9 +46,10 @@ fn client_below_the_rate_is_told_and_one_that_keeps_it_is_served() {
             let piece = piece.to_string();
             let thread = scope.spawn(move || {
                 // A header has to end; what a body lacks is what the pieces are.
-                match name.starts_with("header at") {
-                    true => finish(connection, &begin, &piece, pieces),
-                    false => trickle(connection, &begin, &piece, pieces),
+                if name.starts_with("header at") {
+                    finish(connection, &begin, &piece, pieces)
+                } else {
+                    trickle(connection, &begin, &piece, pieces)
                 }
             });
             (name, thread, expected)

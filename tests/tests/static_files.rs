@@ -122,9 +122,10 @@ fn check_changes(server: &Server, turns: usize) {
         for (target, change) in CHANGES {
             change(&root, turn);
             let fresh = turn % 3 == 2;
-            let body = match fresh {
-                true => server.get(target).expect(200).into_bytes(),
-                false => fetch(&mut kept, target),
+            let body = if fresh {
+                server.get(target).expect(200).into_bytes()
+            } else {
+                fetch(&mut kept, target)
             };
             let said: usize = String::from_utf8_lossy(&body).parse().expect("a number");
             assert_eq!(

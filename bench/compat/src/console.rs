@@ -28,9 +28,10 @@ impl Console {
     /// The process's own streams: line by line on a terminal, in blocks into a pipe.
     pub fn of_process() -> Console {
         let out = io::stdout();
-        match out.is_terminal() {
-            true => Console::new(out, io::stderr()),
-            false => Console::new(BufWriter::new(out), io::stderr()),
+        if out.is_terminal() {
+            Console::new(out, io::stderr())
+        } else {
+            Console::new(BufWriter::new(out), io::stderr())
         }
     }
 

@@ -40,9 +40,10 @@ fn addresses(name: &str) -> Result<Vec<IpAddr>, Unresolved> {
             .unwrap_or_else(unknown)
     })?;
     let found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
-    match found.is_empty() {
-        true => Err(unknown()),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(unknown())
+    } else {
+        Ok(found)
     }
 }
 

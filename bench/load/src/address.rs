@@ -44,9 +44,10 @@ pub fn reachable_from(sources: &Sources, found: Vec<SocketAddr>) -> Vec<SocketAd
         families.all(|is_ipv4| is_ipv4 == address.is_ipv4())
     };
     let reachable: Vec<SocketAddr> = found.iter().filter(same_family).copied().collect();
-    match reachable.is_empty() {
-        true => found,
-        false => reachable,
+    if reachable.is_empty() {
+        found
+    } else {
+        reachable
     }
 }
 

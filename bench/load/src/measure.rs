@@ -39,9 +39,10 @@ pub fn measure(
     observer: impl Fn(usize, Recorder) -> Watched,
 ) -> Result<Record, PlanError> {
     plan.check()?;
-    let ceiling = match measurement.ceiling {
-        true => ceiling::measure(plan)?,
-        false => None,
+    let ceiling = if measurement.ceiling {
+        ceiling::measure(plan)?
+    } else {
+        None
     };
     let end = crate::arrivals::planned_end(plan);
     let crossing_before = nanoseconds_between_cores();
@@ -237,11 +238,12 @@ fn durations(plan: &Plan, outcome: &Outcome<Watched>) -> mehari_record::Duration
         .unwrap_or_default();
     let from = Moment::ZERO.after(plan.warm_up);
     let planned_end = crate::arrivals::planned_end(plan);
-    let end = match planned_end < ended {
-        true => planned_end,
-        // The number of requests ended the run, or a stop did so before its time.
-        false if outcome.interrupted => ended,
-        false => last,
+    let end = if planned_end < ended {
+        planned_end
+    } else if outcome.interrupted {
+        ended
+    } else {
+        last // the number of requests ended the run
     };
     mehari_record::Durations {
         warm_up_us: from.0 / 1000,

@@ -262,11 +262,12 @@ impl Plan {
                         .any(|stage| !stage.duration.is_zero() && stage.from + stage.to > 0.0)
             }
         };
-        match good {
-            true => Ok(()),
-            false => Err(PlanError::new(
+        if good {
+            Ok(())
+        } else {
+            Err(PlanError::new(
                 "the rate must be more than 0 and at most 1000000000 a second",
-            )),
+            ))
         }
     }
 
@@ -286,9 +287,10 @@ impl Plan {
         }
         let weights = || self.requests.iter().map(|request| request.weight);
         let of_sessions = || self.sessions.iter().map(|session| session.weight);
-        let total: u64 = match self.sessions.is_empty() {
-            true => weights().map(u64::from).sum(),
-            false => of_sessions().map(u64::from).sum(),
+        let total: u64 = if self.sessions.is_empty() {
+            weights().map(u64::from).sum()
+        } else {
+            of_sessions().map(u64::from).sum()
         };
         match total {
             0 => Err(PlanError::new(

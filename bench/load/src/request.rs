@@ -61,9 +61,10 @@ impl Request {
             .nth(1)
             .map(String::from_utf8_lossy)
             .unwrap_or_default();
-        match path.starts_with('/') {
-            true => path.into_owned(),
-            false => Url::parse(&path).map_or("/".into(), |url| url.path),
+        if path.starts_with('/') {
+            path.into_owned()
+        } else {
+            Url::parse(&path).map_or("/".into(), |url| url.path)
         }
     }
 

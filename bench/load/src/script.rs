@@ -28,9 +28,10 @@ pub fn read_list(text: &str, file: &str, builder: &Builder) -> Result<Vec<Reques
         request.weight = weight.unwrap_or(1);
         requests.push(request);
     }
-    match requests.is_empty() {
-        true => Err(PlanError::new(format!("{file}: there is no URL in it"))),
-        false => Ok(requests),
+    if requests.is_empty() {
+        Err(PlanError::new(format!("{file}: there is no URL in it")))
+    } else {
+        Ok(requests)
     }
 }
 

@@ -39,9 +39,10 @@ impl Endpoint {
 
     /// The value of a `Host` field. The scheme's default port is left out.
     pub fn authority(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
         };
         match (self.tls, self.port) {
             (false, 80) | (true, 443) => host,
@@ -85,9 +86,10 @@ impl Url {
             return Err(wrong("a name and password belong into --basic"));
         }
         let (host, port) = host_and_port(authority, tls).map_err(wrong)?;
-        let path = match tail.starts_with('/') {
-            true => tail.to_string(),
-            false => format!("/{tail}"),
+        let path = if tail.starts_with('/') {
+            tail.to_string()
+        } else {
+            format!("/{tail}")
         };
         Ok(Url {
             endpoint: Endpoint { host, port, tls },

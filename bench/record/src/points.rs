@@ -30,12 +30,11 @@ impl Record {
     pub fn points(&self) -> Vec<Point> {
         let span = Span::of(self);
         let wide;
-        let timeline = match span.holds(&self.timeline) {
-            true => &self.timeline,
-            false => {
-                wide = span.widened(self.timeline.clone());
-                &wide
-            }
+        let timeline = if span.holds(&self.timeline) {
+            &self.timeline
+        } else {
+            wide = span.widened(self.timeline.clone());
+            &wide
         };
         let width_us = timeline.bucket_seconds * 1_000_000;
         let mut buckets = timeline.buckets.iter().peekable();

@@ -84,9 +84,10 @@ pub fn versus(blocks: &[Block], primary: Metric, threshold: f64) -> Result<Versu
         .into_iter()
         .filter_map(|metric| Some((metric, sides(blocks, metric)?)))
         .collect();
-    let primary = match compared.iter().any(|(metric, _)| *metric == primary) {
-        true => primary,
-        false => Metric::Throughput,
+    let primary = if compared.iter().any(|(metric, _)| *metric == primary) {
+        primary
+    } else {
+        Metric::Throughput
     };
     let findings = findings(&compared, threshold)?;
     let mut result = Versus {

@@ -31,14 +31,13 @@ fn stalled() -> Record {
         record.counts.attempted += 1;
         let response_ns = (ended_us - intended_us) * 1_000;
         let failed = second == 40 && request % 3 == 0;
-        match failed {
-            true => record.counts.fail("reset"),
-            false => {
-                record.counts.completed += 1;
-                *record.counts.statuses.entry(200).or_default() += 1;
-                record.response.count(response_ns);
-                record.service.count(service_ns);
-            }
+        if failed {
+            record.counts.fail("reset")
+        } else {
+            record.counts.completed += 1;
+            *record.counts.statuses.entry(200).or_default() += 1;
+            record.response.count(response_ns);
+            record.service.count(service_ns);
         }
         record.timeline.count(Event {
             ended_unix_us: ended_us,

@@ -49,10 +49,12 @@ fn one_line(text: &str) -> String {
         let part = part
             .trim_start_matches("error: ")
             .trim_start_matches("tip: ");
-        let joint = match line.is_empty() || line.ends_with(':') {
-            true if line.is_empty() => "",
-            true => " ",
-            false => "; ",
+        let joint = if line.is_empty() {
+            ""
+        } else if line.ends_with(':') {
+            " "
+        } else {
+            "; "
         };
         line.push_str(joint);
         line.push_str(part);

@@ -66,18 +66,20 @@ fn bench(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> 
 
 /// Prints and saves; after the load, so a failure here is 1, not 2. A server that answered nothing is a failure.
 fn deliver(arguments: &Arguments, outputs: &Outputs, record: &Record) -> ExitCode {
-    match arguments.json {
-        true => say!("{}", record.to_json()),
-        false => say!("{}", report::text(record)),
+    if arguments.json {
+        say!("{}", record.to_json())
+    } else {
+        say!("{}", report::text(record))
     }
     if let Err(error) = outputs.write(record) {
         eprintln!("mehari bench: {error}");
         return ExitCode::FAILURE;
     }
     let unfit = arguments.strict && record.verdict.judgement != Judgement::Valid;
-    match unfit || record.counts.completed == 0 {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    if unfit || record.counts.completed == 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 

@@ -54,9 +54,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let checked = match (&options.conf, &options.path) {
         (Some(conf), _) => {
             let mut perl = mehari_pool::Configurator::default();
-            let perl: &mut dyn Interpreter = match options.text_only {
-                true => &mut Unasked,
-                false => &mut perl,
+            let perl: &mut dyn Interpreter = if options.text_only {
+                &mut Unasked
+            } else {
+                &mut perl
             };
             Site::load_with(conf, &options.define, perl).map_err(Refused::Problems)
         }

@@ -134,9 +134,10 @@ fn compare(options: &Options) -> Result<String, Failure> {
         measured: &measured,
         threshold,
     };
-    Ok(match options.load.json {
-        true => told.json(),
-        false => told.text(),
+    Ok(if options.load.json {
+        told.json()
+    } else {
+        told.text()
     })
 }
 

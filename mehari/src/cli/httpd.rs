@@ -77,11 +77,14 @@ fn read(arguments: &[OsString]) -> Result<Face, String> {
             }
             continue;
         }
-        let mut value = || match rest.is_empty() {
-            false => Ok(rest.clone()),
-            true => words
-                .next()
-                .ok_or_else(|| format!("expected a value behind -{letter}")),
+        let mut value = || {
+            if rest.is_empty() {
+                words
+                    .next()
+                    .ok_or_else(|| format!("expected a value behind -{letter}"))
+            } else {
+                Ok(rest.clone())
+            }
         };
         match letter {
             'd' => face.root = Some(value()?.into()),
@@ -276,12 +279,11 @@ fn detach(arguments: Vec<OsString>) -> Result<(), String> {
     if let Some(out) = child.stdout.take() {
         let _ = BufReader::new(out).read_line(&mut line);
     }
-    match line.is_empty() {
-        false => Ok(()),
-        true => {
-            let _ = child.wait();
-            Err("it did not start: see above, or the error log".to_string())
-        }
+    if line.is_empty() {
+        let _ = child.wait();
+        Err("it did not start: see above, or the error log".to_string())
+    } else {
+        Ok(())
     }
 }
 

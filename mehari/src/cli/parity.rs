@@ -64,9 +64,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let json = options.json;
     match parity(options) {
         Ok(report) => {
-            match json {
-                true => sayln!("{:#}", serde_json::json!(report)),
-                false => say!("{report}"),
+            if json {
+                sayln!("{:#}", serde_json::json!(report))
+            } else {
+                say!("{report}")
             }
             ExitCode::from(u8::from(!report.is_good()))
         }
@@ -107,9 +108,10 @@ fn requests(options: &Options) -> Result<Archive, String> {
     let text = std::fs::read_to_string(&options.file)
         .map_err(|cause| format!("cannot read {path}: {cause}"))?;
     let begins = text.trim_start_matches('\u{feff}').trim_start();
-    match begins.starts_with('{') {
-        true => Archive::from_json(&text, &path).map_err(|cause| cause.to_string()),
-        false => read_list(&text, &options.file, [&options.old, &options.new]),
+    if begins.starts_with('{') {
+        Archive::from_json(&text, &path).map_err(|cause| cause.to_string())
+    } else {
+        read_list(&text, &options.file, [&options.old, &options.new])
     }
 }
 

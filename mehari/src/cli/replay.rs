@@ -105,17 +105,19 @@ fn replay(options: Options) -> Result<Report, String> {
 }
 
 fn print(report: &Report, json: bool) {
-    match json {
-        true => sayln!("{:#}", serde_json::json!(report)),
-        false => say!("{report}"),
+    if json {
+        sayln!("{:#}", serde_json::json!(report))
+    } else {
+        say!("{report}")
     }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected seconds".to_owned())?;
-    match (0.0..=1e6).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err("expected seconds from 0 to 1000000".into()),
+    if (0.0..=1e6).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("expected seconds from 0 to 1000000".into())
     }
 }
 

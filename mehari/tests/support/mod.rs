@@ -52,9 +52,10 @@ fn usual(asked: &Asked) -> Answer {
     } else {
         "200 OK"
     };
-    let body = match path.contains("count") {
-        true => format!("{path} {number} {:?}", std::time::SystemTime::now()),
-        false => path.to_owned(),
+    let body = if path.contains("count") {
+        format!("{path} {number} {:?}", std::time::SystemTime::now())
+    } else {
+        path.to_owned()
     };
     Answer {
         status,
@@ -98,9 +99,10 @@ fn converse(stream: TcpStream, answer: fn(&Asked) -> Answer) -> Option<()> {
             port,
         });
         let length = body.len();
-        let body = match first.starts_with("HEAD ") {
-            true => "",
-            false => &body,
+        let body = if first.starts_with("HEAD ") {
+            ""
+        } else {
+            &body
         };
         writer
             .write_all(

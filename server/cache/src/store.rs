@@ -131,13 +131,12 @@ impl Store {
     fn change(&self, key: &[u8], change: impl FnOnce(&mut Shelf)) {
         let mut shelves = self.shelves.borrow_mut();
         let used = self.look();
-        let (shelf, before) = match shelves.contains_key(key) {
-            true => {
-                let shelf = shelves.get_mut(key).expect("it is there");
-                let before = shelf.weight(key);
-                (shelf, before)
-            }
-            false => (shelves.entry(key.into()).or_default(), 0),
+        let (shelf, before) = if shelves.contains_key(key) {
+            let shelf = shelves.get_mut(key).expect("it is there");
+            let before = shelf.weight(key);
+            (shelf, before)
+        } else {
+            (shelves.entry(key.into()).or_default(), 0)
         };
         change(shelf);
         shelf.used = used;

@@ -82,9 +82,10 @@ impl Terms {
             None if control.shared_max_age.is_some() => Duration::ZERO,
             None => usual,
         };
-        let if_error = match rules.stale_on_error {
-            true => IF_ERROR,
-            false => Duration::ZERO,
+        let if_error = if rules.stale_on_error {
+            IF_ERROR
+        } else {
+            Duration::ZERO
         };
         Ok(Terms {
             lifetime,

@@ -117,14 +117,14 @@ impl Exchange {
             });
         };
         let (before, room) = (into.len(), room.max(1));
-        let arrival = match body.early.is_empty() {
-            false => {
-                let count = body.early.len().min(room);
-                into.extend(body.early.drain(..count));
-                Ok(Arrival::Bytes)
-            }
-            true if body.left == Some(0) => Ok(Arrival::Bytes),
-            true => ready!(body.reader.poll_read(cx, into, room)),
+        let arrival = if !body.early.is_empty() {
+            let count = body.early.len().min(room);
+            into.extend(body.early.drain(..count));
+            Ok(Arrival::Bytes)
+        } else if body.left == Some(0) {
+            Ok(Arrival::Bytes)
+        } else {
+            ready!(body.reader.poll_read(cx, into, room))
         };
         let came = (into.len() - before) as u64;
         Poll::Ready(match (arrival, body.left) {

@@ -34,9 +34,10 @@ pub fn command(program: &Program<'_>, around: &Surroundings<'_>) -> Result<Comma
             command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
         }
     });
-    match fits {
-        true => Ok(command),
-        false => Err(StartError::BadRequest),
+    if fits {
+        Ok(command)
+    } else {
+        Err(StartError::BadRequest)
     }
 }
 
@@ -46,9 +47,10 @@ fn check(file: &Path) -> Result<(), StartError> {
         _ => StartError::NotFound,
     })?;
     let executable = rustix::fs::access(file, Access::EXEC_OK).is_ok();
-    match metadata.is_file() && executable {
-        true => Ok(()),
-        false => Err(StartError::Forbidden),
+    if metadata.is_file() && executable {
+        Ok(())
+    } else {
+        Err(StartError::Forbidden)
     }
 }
 

@@ -133,9 +133,10 @@ impl Cgi {
             turn,
         };
         tokio::spawn(Keeper::new(self.shared.clone(), work, awaited).run(tell));
-        let form = match nph {
-            true => script_head::Form::StatusLine,
-            false => script_head::Form::Parsed,
+        let form = if nph {
+            script_head::Form::StatusLine
+        } else {
+            script_head::Form::Parsed
         };
         let about = exchange::About {
             log: self.shared.log.clone(),
@@ -212,9 +213,10 @@ impl Place {
     fn take(shared: &Arc<Shared>) -> Result<Place, StartError> {
         let waiting = shared.waiting.fetch_add(1, Ordering::Relaxed);
         let place = Place(shared.clone());
-        match waiting < shared.limits.queue {
-            true => Ok(place),
-            false => Err(StartError::Busy),
+        if waiting < shared.limits.queue {
+            Ok(place)
+        } else {
+            Err(StartError::Busy)
         }
     }
 }

@@ -109,9 +109,12 @@ pub struct Visitor<'a> {
 
 impl Requirement {
     pub fn verdict(&self, visitor: &Visitor<'_>) -> Verdict {
-        let decided = |granted: bool| match granted {
-            true => Verdict::Granted,
-            false => Verdict::Denied,
+        let decided = |granted: bool| {
+            if granted {
+                Verdict::Granted
+            } else {
+                Verdict::Denied
+            }
         };
         let of_user = |fits: &dyn Fn(&[u8]) -> bool| match visitor.user {
             None => Verdict::NeedsUser,
@@ -152,10 +155,13 @@ impl Requirement {
                 Verdict::Denied => Verdict::Neutral,
                 other => other,
             },
-            Requirement::Limited(methods, inner) => match methods.holds(visitor.method) {
-                true => inner.verdict(visitor),
-                false => Verdict::Silent,
-            },
+            Requirement::Limited(methods, inner) => {
+                if methods.holds(visitor.method) {
+                    inner.verdict(visitor)
+                } else {
+                    Verdict::Silent
+                }
+            }
         }
     }
 
@@ -165,9 +171,10 @@ impl Requirement {
             Requirement::All(granted) => Some(*granted),
             Requirement::Any(inner) => {
                 let all: Option<Vec<bool>> = inner.iter().map(Requirement::constant).collect();
-                match inner.iter().any(|inner| inner.constant() == Some(true)) {
-                    true => Some(true),
-                    false => all.map(|_| false),
+                if inner.iter().any(|inner| inner.constant() == Some(true)) {
+                    Some(true)
+                } else {
+                    all.map(|_| false)
                 }
             }
             Requirement::Every(inner) => {

@@ -37,9 +37,10 @@ impl Arguments<'_> {
     /// A word that is not empty.
     pub fn filled(&self, index: usize) -> Result<&str, Fault> {
         let word = self.word(index)?;
-        match word.text.is_empty() {
-            true => Err(self.fault(index, "expected a value, not an empty word".to_string())),
-            false => Ok(&word.text),
+        if word.text.is_empty() {
+            Err(self.fault(index, "expected a value, not an empty word".to_string()))
+        } else {
+            Ok(&word.text)
         }
     }
 

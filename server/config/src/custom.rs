@@ -189,9 +189,12 @@ impl CustomDirective {
             Takes::Each => (1, usize::MAX),
             Takes::EachSecond => (2, usize::MAX),
         };
-        let expected = || match self.expected.is_empty() {
-            true => format!("`{} {}`", self.name, self.takes.usage()),
-            false => format!("`{} {}`: {}", self.name, self.takes.usage(), self.expected),
+        let expected = || {
+            if self.expected.is_empty() {
+                format!("`{} {}`", self.name, self.takes.usage())
+            } else {
+                format!("`{} {}`: {}", self.name, self.takes.usage(), self.expected)
+            }
         };
         if words.len() < least {
             let message = format!("an argument is missing; expected {}", expected());

@@ -61,10 +61,7 @@ pub fn markdown() -> String {
     for group in DIRECTIVES {
         page.push_str(&format!("\n## {}\n\n", group.title));
         let ignored = group.rows.iter().all(|row| row.ignored.is_some());
-        page.push_str(match ignored {
-            true => "Accepted with any arguments, anywhere; nothing is done.\n\n| Directive | Reason |\n|---|---|\n",
-            false => "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n",
-        });
+        page.push_str(if ignored { "Accepted with any arguments, anywhere; nothing is done.\n\n| Directive | Reason |\n|---|---|\n" } else { "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n" });
         for directive in group.rows {
             page.push_str(&match directive.ignored {
                 Some(reason) => row(&[&code(directive.name), reason]),

@@ -241,8 +241,9 @@ impl Environment {
 /// A `PerlRequire` file: under `ServerRoot` when it is there, else to be found in @INC.
 pub(crate) fn required_file(server_root: &std::path::Path, text: &str) -> PathBuf {
     let below_root = server_root.join(text);
-    match below_root.is_file() {
-        true => below_root,
-        false => PathBuf::from(text),
+    if below_root.is_file() {
+        below_root
+    } else {
+        PathBuf::from(text)
     }
 }

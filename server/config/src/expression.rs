@@ -156,9 +156,10 @@ fn holds(node: &Node, facts: &mut Matched) -> bool {
             numbers,
         } => {
             let (left, right) = (left.of(facts), right.of(facts));
-            let ordering = match numbers {
-                true => number(&left).cmp(&number(&right)),
-                false => left.cmp(&right),
+            let ordering = if *numbers {
+                number(&left).cmp(&number(&right))
+            } else {
+                left.cmp(&right)
             };
             operator.accepts(ordering)
         }

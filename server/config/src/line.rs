@@ -48,9 +48,10 @@ impl Iterator for Lines<'_> {
             };
             self.line += 1;
             let goes_on = text.ends_with('\\') && self.rest.peek().is_some();
-            let text = match goes_on {
-                true => &text[..text.len() - 1],
-                false => text,
+            let text = if goes_on {
+                &text[..text.len() - 1]
+            } else {
+                text
             };
             for (column, character) in (1..).zip(text.chars()) {
                 let line = self.line;

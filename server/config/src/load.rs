@@ -250,9 +250,10 @@ impl<'a> Reader<'a> {
     }
 
     fn take_line(&mut self, content: &[Character]) -> Result<(), Fault> {
-        match self.collects(content)? {
-            true => Ok(()),
-            false => self.read_line(content),
+        if self.collects(content)? {
+            Ok(())
+        } else {
+            self.read_line(content)
         }
     }
 
@@ -290,9 +291,10 @@ impl<'a> Reader<'a> {
         if self.collect_custom(&expanded) {
             return Ok(());
         }
-        match is_section {
-            true => self.section_line(&expanded),
-            false => self.directive_line(&expanded),
+        if is_section {
+            self.section_line(&expanded)
+        } else {
+            self.directive_line(&expanded)
         }
     }
 

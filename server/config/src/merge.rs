@@ -54,12 +54,11 @@ impl Host {
         let mut on_stack = [0u64; SECTIONS_ON_STACK / 64];
         let mut on_heap;
         let words = self.sections.len().div_ceil(64);
-        let matching = match words <= on_stack.len() {
-            true => &mut on_stack[..words],
-            false => {
-                on_heap = vec![0u64; words];
-                &mut on_heap[..]
-            }
+        let matching = if words <= on_stack.len() {
+            &mut on_stack[..words]
+        } else {
+            on_heap = vec![0u64; words];
+            &mut on_heap[..]
         };
         for (number, section) in self.sections.iter().enumerate() {
             if section.matches(url_path, file) {

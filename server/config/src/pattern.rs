@@ -67,9 +67,10 @@ impl Pattern {
                 }
             },
         };
-        let text = match caseless {
-            true => format!("(?i){text}"),
-            false => text.to_string(),
+        let text = if caseless {
+            format!("(?i){text}")
+        } else {
+            text.to_string()
         };
         Ok(Pattern { text, engine })
     }
@@ -114,9 +115,10 @@ impl Pattern {
 }
 
 fn backtracking(text: &str, caseless: bool) -> Option<fancy_regex::Regex> {
-    let text = match caseless {
-        true => format!("(?i){text}"),
-        false => text.to_string(),
+    let text = if caseless {
+        format!("(?i){text}")
+    } else {
+        text.to_string()
     };
     fancy_regex::RegexBuilder::new(&text)
         .backtrack_limit(MOST_STEPS)

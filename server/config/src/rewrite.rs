@@ -136,9 +136,10 @@ pub struct BackEndStart {
 }
 
 fn compiled(pattern: &str, caseless: bool) -> Result<Pattern, String> {
-    let compiled = match caseless {
-        true => Pattern::caseless(pattern),
-        false => Pattern::new(pattern),
+    let compiled = if caseless {
+        Pattern::caseless(pattern)
+    } else {
+        Pattern::new(pattern)
     };
     compiled.map_err(|why| format!("expected a regular expression ({why}), not `{pattern}`"))
 }

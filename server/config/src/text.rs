@@ -96,9 +96,10 @@ impl Text {
     pub fn literal(text: &str) -> Text {
         Text {
             written: text.to_string(),
-            pieces: match text.is_empty() {
-                true => Vec::new(),
-                false => vec![Piece::Literal(text.as_bytes().to_vec())],
+            pieces: if text.is_empty() {
+                Vec::new()
+            } else {
+                vec![Piece::Literal(text.as_bytes().to_vec())]
             },
         }
     }

@@ -156,9 +156,10 @@ impl BackEnd {
     }
 
     pub fn scheme(&self) -> &'static str {
-        match self.secure {
-            true => "https",
-            false => self.speech.scheme(),
+        if self.secure {
+            "https"
+        } else {
+            self.speech.scheme()
         }
     }
 

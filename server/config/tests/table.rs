@@ -93,11 +93,11 @@ fn every_row_keeps_to_its_place() {
             row.name, row.example
         );
         // In a section the path is the section's.
-        let text = match row.name.starts_with("ProxyPass") {
-            true => text
-                .replace(" /app http", " http")
-                .replace(" ^/old/(.*)$ http", " http"),
-            false => text,
+        let text = if row.name.starts_with("ProxyPass") {
+            text.replace(" /app http", " http")
+                .replace(" ^/old/(.*)$ http", " http")
+        } else {
+            text
         };
         let loaded = load(&text);
         match (row.place, loaded) {

@@ -93,9 +93,10 @@ impl Visit {
         bytes: usize,
         what: impl FnOnce(&mut Visit) -> R,
     ) -> Result<R, Refusal> {
-        match self.holds(bytes) {
-            true => Ok(what(self)),
-            false => Err(Refusal::NoMemory),
+        if self.holds(bytes) {
+            Ok(what(self))
+        } else {
+            Err(Refusal::NoMemory)
         }
     }
 }

@@ -181,9 +181,10 @@ impl Run {
         if broke == Break::Exhausted {
             return self.exhausted();
         }
-        match is_of_memory(error) {
-            true => self.failure(503, "took more than LuaMemoryLimit allows"),
-            false => Failure::of_script(error, Path::new(self.script.file())),
+        if is_of_memory(error) {
+            self.failure(503, "took more than LuaMemoryLimit allows")
+        } else {
+            Failure::of_script(error, Path::new(self.script.file()))
         }
     }
 

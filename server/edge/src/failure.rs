@@ -32,9 +32,10 @@ impl Failure {
             }
             other => first_line(&other.to_string()),
         };
-        let text = match text.contains(last_part(&file)) {
-            true => text,
-            false => format!("{file}: {text}"),
+        let text = if text.contains(last_part(&file)) {
+            text
+        } else {
+            format!("{file}: {text}")
         };
         Failure { status: 500, text }
     }

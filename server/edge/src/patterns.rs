@@ -139,9 +139,10 @@ impl Matcher<'_> {
                             p = next + 1;
                         }
                         Some(b'+') => {
-                            return match self.is_one(s, p, next) {
-                                true => self.most(s + 1, p, next),
-                                false => Ok(None),
+                            return if self.is_one(s, p, next) {
+                                self.most(s + 1, p, next)
+                            } else {
+                                Ok(None)
                             }
                         }
                         Some(b'*') => return self.most(s, p, next),

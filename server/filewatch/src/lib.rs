@@ -88,7 +88,7 @@ impl FileWatcher {
         FileWatcher {
             journal,
             for_task: RefCell::new(again),
-            warmer: Arc::new(WatchWarmer::new()),
+            warmer: Arc::new(WatchWarmer::default()),
             warmed: RefCell::default(),
             inotify,
             watched: RefCell::default(),

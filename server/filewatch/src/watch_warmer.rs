@@ -24,14 +24,16 @@ pub struct WatchWarmer {
     standing: Mutex<Vec<i32>>,
 }
 
-impl WatchWarmer {
-    pub fn new() -> WatchWarmer {
+impl Default for WatchWarmer {
+    fn default() -> WatchWarmer {
         WatchWarmer {
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
             standing: Mutex::default(),
         }
     }
+}
 
+impl WatchWarmer {
     /// Marks the folder of a file, and the folder that the file lies in if its path leads through links.
     pub fn warm(&self, file: &[u8]) {
         let Some(inotify) = &self.inotify else { return };

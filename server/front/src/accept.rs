@@ -149,9 +149,10 @@ async fn serve_introduced(shared: Rc<Shared>, socket: OwnedFd, peer: Peer, door:
             return journal.error(0, LogLevel::Error, Origin::default(), &text);
         }
     };
-    match shared.site().limits.proxy_protocol {
-        true => serve_proxied(shared, stream, peer, door).await,
-        false => serve_secure(shared, stream, peer).await,
+    if shared.site().limits.proxy_protocol {
+        serve_proxied(shared, stream, peer, door).await
+    } else {
+        serve_secure(shared, stream, peer).await
     }
 }
 
@@ -174,12 +175,11 @@ async fn serve_proxied(
         let journal = &shared.journal;
         return journal.error(0, LogLevel::Warn, Origin::default(), &text);
     }
-    match door.secure {
-        true => {
-            drop(seat);
-            serve_secure(shared, socket, peer).await;
-        }
-        false => serve(shared, socket, peer, seat).await,
+    if door.secure {
+        drop(seat);
+        serve_secure(shared, socket, peer).await;
+    } else {
+        serve(shared, socket, peer, seat).await
     }
 }
 

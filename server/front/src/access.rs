@@ -289,9 +289,10 @@ impl AccessPhase<'_> {
         if let Some(passage) = self.rewrite(&route, &path, remarks) {
             return Ok(passage);
         }
-        let route = match forced(remarks) > before {
-            true => self.found(&route, remarks)?,
-            false => route,
+        let route = if forced(remarks) > before {
+            self.found(&route, remarks)?
+        } else {
+            route
         };
         self.change_fields(&route, remarks);
         Ok(Decision::To(route))

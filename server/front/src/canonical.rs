@@ -18,9 +18,10 @@ pub fn name<'a>(request: &Request<'a>, host: &'a Host) -> Cow<'a, [u8]> {
 
 /// The port the client named, else `ServerName`'s, else the scheme's own: what a balancer in front of us listens at.
 pub fn port(request: &Request<'_>, host: &Host) -> u16 {
-    let named = match host.is_canonical() {
-        true => host.server_port,
-        false => asked_port(request),
+    let named = if host.is_canonical() {
+        host.server_port
+    } else {
+        asked_port(request)
     };
     let physical = || Some(request.peer.server_port).filter(|port| *port > 0);
     named

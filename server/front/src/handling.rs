@@ -164,14 +164,16 @@ fn log_refusal(shared: &Shared, request: &Request<'_>, route: &Route, problem: P
         404 => LogLevel::Info,
         _ => return,
     };
-    let place = match route.file.is_empty() {
-        true => request.path(),
-        false => &route.file,
+    let place = if route.file.is_empty() {
+        request.path()
+    } else {
+        &route.file
     };
     // Apache's words, which tools look for.
-    let words = match problem == DENIED {
-        true => "client denied by server configuration",
-        false => problem.reason,
+    let words = if problem == DENIED {
+        "client denied by server configuration"
+    } else {
+        problem.reason
     };
     let origin = Origin {
         pid: None,

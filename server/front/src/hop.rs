@@ -22,10 +22,12 @@ pub fn without_named<'a>(fields: &[Field<'a>]) -> Option<Vec<Field<'a>>> {
     }
     let is_named = |name: &[u8]| named.iter().any(|option| option.eq_ignore_ascii_case(name));
     let all = fields.iter().copied();
-    let kept = all.filter_map(|(name, value)| match is_connection(name) {
-        true => Some((name, own_option(value)?)),
-        false if is_framing(name) => Some((name, value)),
-        false => (!is_named(name)).then_some((name, value)),
+    let kept = all.filter_map(|(name, value)| {
+        if is_connection(name) {
+            Some((name, own_option(value)?))
+        } else {
+            (is_framing(name) || !is_named(name)).then_some((name, value))
+        }
     });
     Some(kept.collect())
 }

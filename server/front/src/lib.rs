@@ -64,8 +64,9 @@ pub use tls::{remarks as remarks_on_certificates, Hosts, Trouble};
 
 /// Why back ends of `https://` cannot be met as they are configured.
 pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {
-    match mehari_upstream::is_secure(&site.upstreams) {
-        true => mehari_upstream::Trust::load(&site.proxy_tls).map(drop),
-        false => Ok(()),
+    if mehari_upstream::is_secure(&site.upstreams) {
+        mehari_upstream::Trust::load(&site.proxy_tls).map(drop)
+    } else {
+        Ok(())
     }
 }

@@ -249,9 +249,10 @@ impl Notes {
 
     pub fn note_user(&mut self, known_by: &Arc<Settings>, login: &Login) {
         if let Login::Known(name) = login {
-            let kind: &[u8] = match known_by.rules.authentication.is_digest() {
-                true => b"Digest",
-                false => b"Basic",
+            let kind: &[u8] = if known_by.rules.authentication.is_digest() {
+                b"Digest"
+            } else {
+                b"Basic"
             };
             self.user = Some(User {
                 name: name.clone(),

@@ -10,9 +10,10 @@ const RETRY_AFTER: &str = "Retry-After: 1\r\n";
 
 /// The answer for `status`; `accept` is the request's field, if the request was readable.
 pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
-    let mut answer = match accept.is_some_and(prefers_text) {
-        true => written(status, "text/plain; charset=utf-8", text_page(status)),
-        false => written(status, "text/html; charset=utf-8", html_page(status)),
+    let mut answer = if accept.is_some_and(prefers_text) {
+        written(status, "text/plain; charset=utf-8", text_page(status))
+    } else {
+        written(status, "text/html; charset=utf-8", html_page(status))
     };
     if status == 503 {
         answer.lines.extend_from_slice(RETRY_AFTER.as_bytes());
@@ -23,9 +24,10 @@ pub fn answer(status: u16, accept: Option<&[u8]>) -> Answer {
 /// A text of the configuration (`ErrorDocument 404 "text"`).
 pub fn configured(status: u16, text: &str) -> Answer {
     let looks_html = text.trim_start().starts_with('<');
-    let media_type = match looks_html {
-        true => "text/html; charset=utf-8",
-        false => "text/plain; charset=utf-8",
+    let media_type = if looks_html {
+        "text/html; charset=utf-8"
+    } else {
+        "text/plain; charset=utf-8"
     };
     written(status, media_type, text.to_string())
 }

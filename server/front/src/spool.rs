@@ -106,9 +106,10 @@ impl Spool {
 
     /// Moves to the file what is too much for memory, and waits until it is there.
     pub async fn settle(&mut self) -> io::Result<()> {
-        let limit = match self.file.is_some() {
-            true => BATCH,
-            false => IN_MEMORY,
+        let limit = if self.file.is_some() {
+            BATCH
+        } else {
+            IN_MEMORY
         };
         self.write_out(limit).await
     }

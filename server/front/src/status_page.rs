@@ -98,9 +98,10 @@ pub fn file_of_error(
 ) -> Result<Answer, Problem> {
     let resource = target.resource(None, settings, files)?;
     let media_type = resource.media_type().unwrap_or("text/html");
-    let content = match resource.is_cached() {
-        true => Content::Bytes(resource.body().to_vec()),
-        false => Content::File(Box::new(resource.whole(files)?)),
+    let content = if resource.is_cached() {
+        Content::Bytes(resource.body().to_vec())
+    } else {
+        Content::File(Box::new(resource.whole(files)?))
     };
     Ok(Answer {
         status,

@@ -102,12 +102,11 @@ impl Traffic {
                 _ => {}
             }
         }
-        match wait.is_zero() {
-            true => Verdict::Pass,
-            false => {
-                add(&self.counts.held_back);
-                Verdict::Wait(wait)
-            }
+        if wait.is_zero() {
+            Verdict::Pass
+        } else {
+            add(&self.counts.held_back);
+            Verdict::Wait(wait)
         }
     }
 

@@ -26,9 +26,10 @@ fn a_connection_is_kept_as_its_version_means() {
                 (true, _) => assert_eq!(says, None, "{request}"),
                 (false, _) => assert_eq!(says, Some("close"), "{request}"),
             }
-            match kept {
-                true => assert_eq!(client.ask(&request).status, response.status),
-                false => client.expect_close(),
+            if kept {
+                assert_eq!(client.ask(&request).status, response.status)
+            } else {
+                client.expect_close()
             }
         }
     }

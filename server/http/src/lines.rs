@@ -98,13 +98,15 @@ fn check_value(value: &[u8]) -> Result<(), &'static str> {
     for word in &mut words {
         may_hold_one |= holds_control(u64::from_ne_bytes(word.try_into().unwrap_or_default()));
     }
-    let rest = match may_hold_one {
-        true => value,
-        false => words.remainder(),
+    let rest = if may_hold_one {
+        value
+    } else {
+        words.remainder()
     };
-    match rest.iter().any(|&byte| is_control(byte)) {
-        true => Err("a control character inside a header line"),
-        false => Ok(()),
+    if rest.iter().any(|&byte| is_control(byte)) {
+        Err("a control character inside a header line")
+    } else {
+        Ok(())
     }
 }
 

@@ -138,9 +138,10 @@ fn check_bytes(path: &[u8]) -> Result<(), Problem> {
         0xf0 => continues(pair[1]) && pair[1] < 0x90,
         _ => false,
     };
-    match path.windows(2).any(overlong) {
-        true => Err(bad("overlong UTF-8 in the path")),
-        false => Ok(()),
+    if path.windows(2).any(overlong) {
+        Err(bad("overlong UTF-8 in the path"))
+    } else {
+        Ok(())
     }
 }
 
@@ -152,9 +153,10 @@ fn check_segments(path: &[u8]) -> Result<(), Problem> {
         let name = segment.split(|&byte| byte == b';').next();
         name == Some(b"..")
     };
-    match memchr::memmem::find(path, b"..").is_some() && segments.any(climbs) {
-        true => Err(bad("a disguised .. segment in the path")),
-        false => Ok(()),
+    if memchr::memmem::find(path, b"..").is_some() && segments.any(climbs) {
+        Err(bad("a disguised .. segment in the path"))
+    } else {
+        Ok(())
     }
 }
 

@@ -75,9 +75,10 @@ impl<'a, W: Write> Writer<'a, W> {
     fn stream(&mut self, kind: u8, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(LARGEST) {
             self.header(kind, piece.len() as u16);
-            match self.gathered.len() + piece.len() > GATHERED {
-                true => self.send(piece)?,
-                false => self.gathered.extend_from_slice(piece),
+            if self.gathered.len() + piece.len() > GATHERED {
+                self.send(piece)?
+            } else {
+                self.gathered.extend_from_slice(piece)
             }
         }
         Ok(())

@@ -50,9 +50,10 @@ type Ends = (SocketAddr, SocketAddr);
 async fn header(socket: &mut TcpStream) -> io::Result<Option<Ends>> {
     let mut start = [0; START];
     socket.read_exact(&mut start).await?;
-    match start == *SIGNATURE {
-        true => binary(socket).await,
-        false => line(socket, &start).await,
+    if start == *SIGNATURE {
+        binary(socket).await
+    } else {
+        line(socket, &start).await
     }
 }
 

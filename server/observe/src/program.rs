@@ -60,12 +60,12 @@ impl Program {
         // A partly taken line is not sent again from its middle.
         let rest = &bytes[taken..];
         let begun = taken > 0 && bytes[taken - 1] != b'\n';
-        let skipped = match begun {
-            true => rest
-                .iter()
+        let skipped = if begun {
+            rest.iter()
                 .position(|&byte| byte == b'\n')
-                .map_or(rest.len(), |at| at + 1),
-            false => 0,
+                .map_or(rest.len(), |at| at + 1)
+        } else {
+            0
         };
         self.try_write(&rest[skipped..])
             .map_err(|(more, error)| (taken + skipped + more, error))
@@ -101,18 +101,15 @@ impl Drop for Program {
 }
 
 fn spawn(settings: &LogProgram) -> io::Result<Child> {
-    let mut command = match settings.by_shell {
-        true => {
-            let mut shell = Command::new("/bin/sh");
-            shell.arg("-c").arg(&settings.command);
-            shell
-        }
-        false => {
-            let mut words = settings.command.split_ascii_whitespace();
-            let mut program = Command::new(words.next().unwrap_or_default());
-            program.args(words);
-            program
-        }
+    let mut command = if settings.by_shell {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(&settings.command);
+        shell
+    } else {
+        let mut words = settings.command.split_ascii_whitespace();
+        let mut program = Command::new(words.next().unwrap_or_default());
+        program.args(words);
+        program
     };
     if let Some(&(user, group)) = USER_AND_GROUP.get() {
         command.uid(user).gid(group);

@@ -184,16 +184,15 @@ impl Inner {
         };
         let (lines, name) = split_lines(payload)?;
         let status = detail & !record::TAP_PARSE;
-        let header = match detail & record::TAP_PARSE != 0 {
-            true => {
-                let mut beside = Head {
-                    status,
-                    ..Head::default()
-                };
-                read_lines(&mut beside, lines)?;
-                Header::InPipe(beside)
-            }
-            false => Header::Apart(head(status, lines)?),
+        let header = if detail & record::TAP_PARSE != 0 {
+            let mut beside = Head {
+                status,
+                ..Head::default()
+            };
+            read_lines(&mut beside, lines)?;
+            Header::InPipe(beside)
+        } else {
+            Header::Apart(head(status, lines)?)
         };
         let mut arrived = held.owed.arrived();
         if arrived.gone {

@@ -369,9 +369,10 @@ impl Inner {
 }
 
 fn pop_if(queue: &mut VecDeque<Queued>, may: impl Fn(&Queued) -> bool) -> Option<Queued> {
-    match queue.front().is_some_and(may) {
-        true => queue.pop_front(),
-        false => None,
+    if queue.front().is_some_and(may) {
+        queue.pop_front()
+    } else {
+        None
     }
 }
 

@@ -56,10 +56,11 @@ impl Inner {
         let begun = begun.max(usize::from(answers || worker.killed));
         let unstarted = worker.held.split_off(begun.min(worker.held.len()));
         if worker.state == State::Serving && worker.served == 0 && worker.held.is_empty() {
-            match worker.generation > current {
+            if worker.generation > current {
                 // A generation that is loading does not wait for it.
-                true => self.failed_to_start(worker.generation, worker.team),
-                false => self.started_falsely(worker.team),
+                self.failed_to_start(worker.generation, worker.team)
+            } else {
+                self.started_falsely(worker.team)
             }
         }
         if worker.state == State::Serving || !worker.held.is_empty() {

@@ -246,9 +246,10 @@ fn login(login: &Login) -> (u8, &[u8]) {
 pub fn put_outcome(outcome: Outcome<'_>, room: &mut [u8]) {
     const HEAD: usize = std::mem::size_of::<layout::Outcome>();
     let (start, rest) = room.split_at_mut(HEAD);
-    let head = match rest.len() >= outcome.head.len() {
-        true => outcome.head,
-        false => b"",
+    let head = if rest.len() >= outcome.head.len() {
+        outcome.head
+    } else {
+        b""
     };
     rest[..head.len()].copy_from_slice(head);
     let length = (HEAD + head.len()) as u32;

@@ -134,9 +134,10 @@ impl Loading<'_> {
         // It may have something to say before it has read all.
         let told = tell(site, perl, &zygote, occasion);
         let ((), (failures, loaded)) = tokio::try_join!(told, outcome(site, perl, &zygote))?;
-        match failures.is_empty() {
-            true => Ok((zygote, loaded)),
-            false => Err(LoadError::Preload(failures)),
+        if failures.is_empty() {
+            Ok((zygote, loaded))
+        } else {
+            Err(LoadError::Preload(failures))
         }
     }
 }

@@ -108,7 +108,7 @@ pub fn passed(status: u16, mut payload: &[u8], listens: &mut bool) -> Result<Pas
 }
 
 /// Name, NUL, value, NUL, and so on.
-fn pairs(mut part: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Broken> {
+fn pairs(mut part: &[u8]) -> Result<Fields, Broken> {
     const WRONG: Broken = Broken("pairs that are none");
     let mut pairs = Vec::new();
     while !part.is_empty() {

@@ -138,9 +138,10 @@ impl Inner {
             let missing = missing.max(u32::from(total == 0));
             let room = plan.max.saturating_sub(total);
             // As Apache: one, then two, then four ... a round, so that a burst is not answered by a storm.
-            let many = match team.false_starts.is_cautious() {
-                true => 1,
-                false => missing.max(starting * 2),
+            let many = if team.false_starts.is_cautious() {
+                1
+            } else {
+                missing.max(starting * 2)
             };
             for _ in 0..many.min(room) {
                 self.fork_worker(current, index);

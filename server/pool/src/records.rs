@@ -25,9 +25,10 @@ impl Held {
             record::TAP => !self.tapped,
             _ => true,
         };
-        match is_next {
-            true => Ok(()),
-            false => Err(Broken("the records of a response out of order")),
+        if is_next {
+            Ok(())
+        } else {
+            Err(Broken("the records of a response out of order"))
         }
     }
 
@@ -79,9 +80,10 @@ impl Arrived {
             record::BODY => self.body.extend_from_slice(payload),
             record::END if record.detail & record::END_BROKEN != 0 => self.fail(Fault::CutOff),
             record::END if self.tapped => {
-                self.said = match record.detail & record::END_DETACHED != 0 {
-                    true => Said::Detached,
-                    false => Said::Ended,
+                self.said = if record.detail & record::END_DETACHED != 0 {
+                    Said::Detached
+                } else {
+                    Said::Ended
                 }
             }
             record::END => self.complete = true,

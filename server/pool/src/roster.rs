@@ -24,9 +24,10 @@ impl Inner {
         let Some(generation) = self.generations.iter_mut().find(|it| it.number == number) else {
             return;
         };
-        let teams = match number == current {
-            true => &self.teams,
-            false => &generation.teams,
+        let teams = if number == current {
+            &self.teams
+        } else {
+            &generation.teams
         };
         let Some(of) = teams.get(team) else { return };
         let limit = of.policy.max_requests;

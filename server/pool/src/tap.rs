@@ -246,17 +246,18 @@ impl Tap {
 
     fn premature(&self) -> Fault {
         let file = String::from_utf8_lossy(&self.about.file);
-        match self.early.is_empty() {
-            true => self.log(
+        if self.early.is_empty() {
+            self.log(
                 LogLevel::Error,
                 format_args!("premature end of script headers: {file}"),
-            ),
-            false => self.log(
+            )
+        } else {
+            self.log(
                 LogLevel::Error,
                 format_args!(
                     "malformed header from script: no blank line after the headers: {file}"
                 ),
-            ),
+            )
         }
         Fault::BadHeader
     }

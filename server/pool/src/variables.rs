@@ -112,9 +112,10 @@ fn fields(call: &Call<'_>, authorization: bool, add: &mut dyn FnMut(&[u8], &[u8]
         }
         let mut joined = value.to_vec();
         for (_, value) in others.iter().filter(|other| same(other)) {
-            let between: &[u8] = match name.eq_ignore_ascii_case(b"Cookie") {
-                true => b"; ",
-                false => b", ",
+            let between: &[u8] = if name.eq_ignore_ascii_case(b"Cookie") {
+                b"; "
+            } else {
+                b", "
             };
             joined.extend_from_slice(between);
             joined.extend_from_slice(value);

@@ -144,12 +144,11 @@ impl Group {
             let rest: Vec<&Rc<Member>> = fit.collect();
             let dice = &self.dice;
             let method = settings.method;
-            return Some(match rest.is_empty() {
-                true => choose::choose(method, &few[..count], wish.key, now, dice),
-                false => {
-                    let all = [&few[..], &rest].concat();
-                    choose::choose(method, &all, wish.key, now, dice)
-                }
+            return Some(if rest.is_empty() {
+                choose::choose(method, &few[..count], wish.key, now, dice)
+            } else {
+                let all = [&few[..], &rest].concat();
+                choose::choose(method, &all, wish.key, now, dice)
             });
         }
         None
@@ -165,10 +164,12 @@ impl Group {
         // Nobody is left waiting for members that have been down for long.
         let recently = now - self.answered.get() < settings.queue_timeout;
         let alive = usable.any(|one| recently || one.is_up(now) || one.in_flight.get() > 0);
-        match alive {
-            false => Err(Fault::NoBackEnd),
-            true if self.queue.length() >= settings.queue => Err(Fault::QueueFull),
-            true => Ok(()),
+        if !alive {
+            Err(Fault::NoBackEnd)
+        } else if self.queue.length() >= settings.queue {
+            Err(Fault::QueueFull)
+        } else {
+            Ok(())
         }
     }
 

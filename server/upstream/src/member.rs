@@ -104,9 +104,10 @@ impl Member {
 
     /// Whether requests go there when nothing is the matter.
     pub(crate) fn standing(&self) -> Standing {
-        match self.drained.get() {
-            true => Standing::Draining,
-            false => self.settings.borrow().standing,
+        if self.drained.get() {
+            Standing::Draining
+        } else {
+            self.settings.borrow().standing
         }
     }
 
@@ -151,9 +152,10 @@ impl Member {
 
     pub(crate) fn answered(&self, took: Duration) {
         let (took, mean) = (took.as_secs_f64(), self.mean.get());
-        self.mean.set(match mean == 0.0 {
-            true => took,
-            false => mean + FRESH * (took - mean),
+        self.mean.set(if mean == 0.0 {
+            took
+        } else {
+            mean + FRESH * (took - mean)
         });
     }
 

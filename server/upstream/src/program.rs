@@ -127,20 +127,17 @@ async fn keep(program: Program, listener: Rc<OwnedFd>, report: Report, restart: 
 
 /// A FastCGI program finds its listening socket where others have their standard input.
 fn spawn(program: &Program, listener: &OwnedFd) -> io::Result<(Child, Option<ChildStderr>)> {
-    let mut command = match Path::new(TIED).is_file() {
-        true => {
-            let mut command = Command::new(TIED);
-            command
-                .args(["--pdeathsig", "KILL", "--"])
-                .arg(&program.file)
-                .args(&program.arguments);
-            command
-        }
-        false => {
-            let mut command = Command::new(&program.file);
-            command.args(&program.arguments);
-            command
-        }
+    let mut command = if Path::new(TIED).is_file() {
+        let mut command = Command::new(TIED);
+        command
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(&program.file)
+            .args(&program.arguments);
+        command
+    } else {
+        let mut command = Command::new(&program.file);
+        command.args(&program.arguments);
+        command
     };
     command.env_clear();
     for name in ["PATH", "TZ", "LANG"] {

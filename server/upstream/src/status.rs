@@ -64,9 +64,10 @@ impl Member {
             failed: self.failed.get(),
             connections: self.connections.get(),
             mean_us: (self.mean() * 1e6) as u64,
-            retry_ms: match self.is_failing() {
-                true => self.pause(now).as_millis() as u64,
-                false => 0,
+            retry_ms: if self.is_failing() {
+                self.pause(now).as_millis() as u64
+            } else {
+                0
             },
         }
     }

@@ -61,14 +61,13 @@ impl Trust {
 }
 
 fn verifier(settings: &ProxyTls, provider: &Arc<CryptoProvider>) -> Result<Verifier, String> {
-    let chain = match settings.verifies() {
-        false => None,
-        true => {
-            let roots = Arc::new(roots(settings)?);
-            let chain = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
-            let chain = chain.build();
-            Some(chain.map_err(|error| format!("SSLProxyCACertificateFile: {error}"))?)
-        }
+    let chain = if settings.verifies() {
+        let roots = Arc::new(roots(settings)?);
+        let chain = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+        let chain = chain.build();
+        Some(chain.map_err(|error| format!("SSLProxyCACertificateFile: {error}"))?)
+    } else {
+        None
     };
     Ok(Verifier {
         chain,

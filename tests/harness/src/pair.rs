@@ -107,13 +107,14 @@ impl Pair {
         let answer = theirs.send(request);
         let expected = shown(&self.mask.apply(&theirs.server, &answer.body));
         let found = shown(&self.mask.apply(&self.ours.server, &ours.body));
-        match expected.starts_with(&found) && !found.is_empty() {
-            true => Ok(ours),
-            false => Err(format!(
+        if expected.starts_with(&found) && !found.is_empty() {
+            Ok(ours)
+        } else {
+            Err(format!(
                 "{}: the pages differ\n{}",
                 request.target,
                 difference(&expected, &found)
-            )),
+            ))
         }
     }
 
@@ -205,9 +206,10 @@ fn essence(mask: &Mask, server: &Server, answer: &Answer) -> String {
         .map(|(name, value)| format!("{name}: {}", shown(&mask.apply(server, value))))
         .collect();
     lines.sort();
-    let body = match is_page_of_server {
-        true => "(a page of the server)".to_owned(),
-        false => shown(&mask.apply(server, &answer.body)),
+    let body = if is_page_of_server {
+        "(a page of the server)".to_owned()
+    } else {
+        shown(&mask.apply(server, &answer.body))
     };
     format!("{}\n{}\n\n{body}", answer.status, lines.join("\n"))
 }

@@ -93,9 +93,10 @@ impl Crate {
             _ => return, // it stays inside its own top-level module
         };
         let Some(&first) = below.first() else { return };
-        let target = match self.modules.contains(first) {
-            true => first.to_string(),
-            false => self.exports.get(first).cloned().unwrap_or_default(),
+        let target = if self.modules.contains(first) {
+            first.to_string()
+        } else {
+            self.exports.get(first).cloned().unwrap_or_default()
         };
         if self.modules.contains(&target) && target != module[0] {
             let said = format!("{}: {}", file.display(), path.join("::"));

@@ -87,9 +87,10 @@ fn judge(server: &Server, bytes: &[u8], then: &Then) -> Result<(), String> {
         }
     };
     if ends {
-        return match connection.is_closed_by_server() {
-            true => Ok(()),
-            false => Err("the connection stays".into()),
+        return if connection.is_closed_by_server() {
+            Ok(())
+        } else {
+            Err("the connection stays".into())
         };
     }
     connection.write(AFTERWARDS);

@@ -100,9 +100,10 @@ fn site(server_wide: &str) -> Builder {
             );
         for (kind, document) in DOCUMENTS {
             let place = format!("/{phase}/for/{kind}");
-            let document = match document.starts_with(['"', 'h']) {
-                true => document.to_owned(),
-                false => format!("/{phase}/{document}"),
+            let document = if document.starts_with(['"', 'h']) {
+                document.to_owned()
+            } else {
+                format!("/{phase}/{document}")
             };
             let _ = writeln!(
                 conf,
@@ -182,9 +183,10 @@ fn seen(answer: &mehari_harness::Answer) -> String {
     .collect();
     fields.sort();
     let text = answer.text();
-    let body = match answer.status < 400 || text.starts_with("<!DOCTYPE") {
-        true => "(the server's)",
-        false => text.trim_end(),
+    let body = if answer.status < 400 || text.starts_with("<!DOCTYPE") {
+        "(the server's)"
+    } else {
+        text.trim_end()
     };
     format!("{} {fields:?} {body}", answer.status)
 }

@@ -128,9 +128,10 @@ fn pages_of_the_examples_are_the_same() {
         .chain(PAGES)
         .filter_map(|page| {
             let request = Request::get(&format!("/eg/{page}"));
-            match UNORDERED.contains(page) {
-                true => user.compare_words(&request).err(),
-                false => user.compare(&request).err(),
+            if UNORDERED.contains(page) {
+                user.compare_words(&request).err()
+            } else {
+                user.compare(&request).err()
             }
         })
         .collect();

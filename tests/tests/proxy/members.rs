@@ -100,10 +100,10 @@ fn a_member_that_fails_its_health_check_gets_no_request() {
     let well = Arc::new(AtomicBool::new(true));
     let is_well = well.clone();
     let moody = BackEnd::start(move |heard, stream| {
-        let said = match heard.head.starts_with("GET /health ") && !is_well.load(Ordering::Relaxed)
-        {
-            true => b"HTTP/1.1 500 Ill\r\nContent-Length: 0\r\n\r\n".to_vec(),
-            false => answer("moody"),
+        let said = if heard.head.starts_with("GET /health ") && !is_well.load(Ordering::Relaxed) {
+            b"HTTP/1.1 500 Ill\r\nContent-Length: 0\r\n\r\n".to_vec()
+        } else {
+            answer("moody")
         };
         stream.write_all(&said).is_ok()
     });

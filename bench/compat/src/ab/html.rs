@@ -46,9 +46,10 @@ fn counts(table: &mut Table, options: &Options, measured: &Measured) {
     table.fact("Server Hostname:", &options.target.host);
     table.fact("Server Port:", options.target.port.to_string());
     table.fact("Document Path:", &options.target.path);
-    match options.variable_length {
-        true => table.fact("Document Length:", "Variable"),
-        false => table.fact("Document Length:", bytes(measured.document_length)),
+    if options.variable_length {
+        table.fact("Document Length:", "Variable")
+    } else {
+        table.fact("Document Length:", bytes(measured.document_length))
     }
     table.fact("Concurrency Level:", options.concurrency.to_string());
     table.fact(

@@ -122,9 +122,10 @@ fn close(options: &Options, mut tally: Tally, interrupted: bool, console: &Conso
         None => console.out(report::text(options, measured)),
     }
     // ab writes its files only without an HTML report.
-    let written = match options.html.is_some() || measured.times.count() == 0 {
-        true => Ok(()),
-        false => write_files(options, &measured.times),
+    let written = if options.html.is_some() || measured.times.count() == 0 {
+        Ok(())
+    } else {
+        write_files(options, &measured.times)
     };
     match written {
         // ab also exits with 1 after an interrupt.

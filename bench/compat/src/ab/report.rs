@@ -59,12 +59,13 @@ fn server(page: &mut Page, options: &Options, measured: &Measured) {
 
 fn document(page: &mut Page, options: &Options, measured: &Measured) {
     page.raw_row("Document Path:", &options.target.path);
-    match options.variable_length {
-        true => page.row("Document Length:", "Variable"),
-        false => page.row(
+    if options.variable_length {
+        page.row("Document Length:", "Variable")
+    } else {
+        page.row(
             "Document Length:",
             format_args!("{} bytes", measured.document_length),
-        ),
+        )
     }
 }
 
@@ -137,9 +138,10 @@ fn rates(page: &mut Page, options: &Options, measured: &Measured) {
 
 fn connection_times(page: &mut Page, options: &Options, measured: &Measured) {
     page.line("\nConnection Times (ms)");
-    page.line(match options.confidence {
-        true => "              min  mean[+/-sd] median   max",
-        false => "              min   avg   max",
+    page.line(if options.confidence {
+        "              min  mean[+/-sd] median   max"
+    } else {
+        "              min   avg   max"
     });
     for time in Time::ALL {
         let shown = Shown::of(&measured.times.summary(time));
@@ -151,9 +153,10 @@ fn connection_times(page: &mut Page, options: &Options, measured: &Measured) {
             median,
             max,
         } = shown;
-        page.line(&match options.confidence {
-            true => format!("{label:<12}{min:5} {mean:4} {deviation:5.1} {median:6} {max:7}"),
-            false => format!("{label:<12}{min:5} {mean:5}{max:5}"),
+        page.line(&if options.confidence {
+            format!("{label:<12}{min:5} {mean:4} {deviation:5.1} {median:6} {max:7}")
+        } else {
+            format!("{label:<12}{min:5} {mean:5}{max:5}")
         });
     }
     if options.confidence {
@@ -192,12 +195,11 @@ pub fn milliseconds(microseconds: u64) -> u64 {
 /// ab's two warnings about a mean far from its median. ab compares whole milliseconds, so that
 /// rounding alone causes the warnings on a fast server.
 fn doubt(page: &mut Page, options: &Options, time: Time, summary: &Summary) {
-    let (mean, median) = match options.bug_compatible {
-        true => {
-            let shown = Shown::of(summary);
-            (shown.mean as f64, shown.median as f64)
-        }
-        false => (summary.mean / 1000.0, summary.median as f64 / 1000.0),
+    let (mean, median) = if options.bug_compatible {
+        let shown = Shown::of(summary);
+        (shown.mean as f64, shown.median as f64)
+    } else {
+        (summary.mean / 1000.0, summary.median as f64 / 1000.0)
     };
     let (apart, deviation) = ((mean - median).abs(), summary.deviation / 1000.0);
     let what = time.in_words();

@@ -34,9 +34,10 @@ pub struct Tally {
 
 impl Tally {
     pub fn new(options: Arc<Options>, console: Console) -> Tally {
-        let arithmetic = match options.bug_compatible {
-            true => Arithmetic::AsAb,
-            false => Arithmetic::Right,
+        let arithmetic = if options.bug_compatible {
+            Arithmetic::AsAb
+        } else {
+            Arithmetic::Right
         };
         Tally {
             measured: Measured::new(Times::new(arithmetic, options.gnuplot.is_some())),

@@ -26,9 +26,10 @@ impl Target {
         let slash = rest.iter().position(|&byte| byte == b'/')?;
         let authority = String::from_utf8_lossy(&rest[..slash]).into_owned();
         let (host, port) = host_and_port(&authority)?;
-        let host_field = match authority.starts_with('[') {
-            true => format!("[{host}]"),
-            false => host.clone(),
+        let host_field = if authority.starts_with('[') {
+            format!("[{host}]")
+        } else {
+            host.clone()
         };
         Some(Target {
             url: url.to_vec(),
@@ -43,9 +44,10 @@ impl Target {
     /// The value of the `Host` field. The scheme's default port is left out.
     pub fn host_header(&self) -> String {
         let usual = if self.tls { 443 } else { 80 };
-        match self.port == usual {
-            true => self.host_field.clone(),
-            false => format!("{}:{}", self.host_field, self.port),
+        if self.port == usual {
+            self.host_field.clone()
+        } else {
+            format!("{}:{}", self.host_field, self.port)
         }
     }
 }

@@ -232,9 +232,10 @@ fn summary_as_ab(rows: &[Row], time: Time) -> Summary {
         .map(|&value| (value as f64 - mean as f64).powi(2))
         .sum();
     let middle = count / 2;
-    let median = match count > 1 && count % 2 == 1 {
-        true => (values[middle] + values[middle + 1]) / 2,
-        false => values[middle],
+    let median = if count > 1 && count % 2 == 1 {
+        (values[middle] + values[middle + 1]) / 2
+    } else {
+        values[middle]
     };
     let deviation = match count {
         1 => 0.0,

@@ -67,11 +67,12 @@ impl Options {
             .iter()
             .map(|word| String::from_utf8_lossy(word).into_owned())
             .collect();
-        match options.urls.is_empty() {
-            true => Err(refuse(
+        if options.urls.is_empty() {
+            Err(refuse(
                 "no URL to request: crashme [-c N] [-n N] [-t S] URL...",
-            )),
-            false => Ok(options),
+            ))
+        } else {
+            Ok(options)
         }
     }
 }

@@ -5,13 +5,15 @@ use super::tally::Measured;
 
 pub fn text(options: &Options, measured: &Measured) -> String {
     let total = u64::from(options.requests) * options.urls.len() as u64;
-    let counted = match options.bug_compatible {
-        true => total,
-        false => measured.succeeded,
+    let counted = if options.bug_compatible {
+        total
+    } else {
+        measured.succeeded
     };
-    let answered = match options.bug_compatible {
-        true => total,
-        false => measured.latencies,
+    let answered = if options.bug_compatible {
+        total
+    } else {
+        measured.latencies
     };
     let ratio = |of: f64, by: f64| if by > 0.0 { of / by } else { 0.0 };
     let rows = [

@@ -91,9 +91,10 @@ fn schedule(options: &Options) -> Schedule {
     };
     // http_load's timer counts whole milliseconds: for a rate of 300 it starts 333 fetches per
     // second.
-    let between = match options.bug_compatible {
-        true => f64::from(1000 / rate) / 1000.0,
-        false => 1.0 / f64::from(rate),
+    let between = if options.bug_compatible {
+        f64::from(1000 / rate) / 1000.0
+    } else {
+        1.0 / f64::from(rate)
     };
     let most_connections = u32::MAX as usize;
     if !options.jitter {

@@ -28,9 +28,10 @@ pub fn text(options: &Options, measured: &Measured) -> String {
     if measured.timeouts > 0 {
         page.push_str(&format!("{} timeouts\n", measured.timeouts));
     }
-    let (wrong, what) = match options.checksum {
-        true => (measured.bad_checksums, "checksums"),
-        false => (measured.bad_byte_counts, "byte counts"),
+    let (wrong, what) = if options.checksum {
+        (measured.bad_checksums, "checksums")
+    } else {
+        (measured.bad_byte_counts, "byte counts")
     };
     if wrong > 0 {
         page.push_str(&format!("{wrong} bad {what}\n"));

@@ -24,9 +24,10 @@ fn lines(file: &Path) -> Result<Vec<String>, Refusal> {
         .map_err(|error| refuse(format!("{}: {}", file.display(), reason(&error))))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(match text.is_empty() && bytes.is_empty() {
-        true => Vec::new(),
-        false => text.split('\n').map(str::to_string).collect(),
+    Ok(if text.is_empty() && bytes.is_empty() {
+        Vec::new()
+    } else {
+        text.split('\n').map(str::to_string).collect()
     })
 }
 
@@ -40,12 +41,13 @@ pub fn read(options: &Options) -> Result<Vec<Target>, Refusal> {
         .into_iter()
         .map(|line| target(options, line))
         .collect::<Result<_, _>>()?;
-    match targets.is_empty() {
-        true => Err(refuse(format!(
+    if targets.is_empty() {
+        Err(refuse(format!(
             "http_load: there is no URL in {}",
             options.urls.display()
-        ))),
-        false => Ok(targets),
+        )))
+    } else {
+        Ok(targets)
     }
 }
 

@@ -99,9 +99,10 @@ fn measure(options: &Arc<Options>, plan: Plan, console: &Console) -> u8 {
         } => sessions == 0 || calls == 0,
         Workload::Log { sessions, .. } => sessions == 0,
     };
-    let measured = match idle {
-        true => tally.measured,
-        false => match engine::carry_out(plan, tally) {
+    let measured = if idle {
+        tally.measured
+    } else {
+        match engine::carry_out(plan, tally) {
             Ok((mut tally, ran)) => {
                 tally.measured.duration = ran.elapsed.as_secs_f64();
                 tally.measured.user_seconds = ran.user.as_secs_f64();
@@ -112,7 +113,7 @@ fn measure(options: &Arc<Options>, plan: Plan, console: &Console) -> u8 {
                 console.err(format!("httperf: {error}\n"));
                 return 1;
             }
-        },
+        }
     };
     console.out(report::text(options, &measured));
     0

@@ -68,9 +68,10 @@ pub fn client(text: &str) -> Result<(u64, u64), ParseError> {
 /// Reads a rate per second. Zero or less means one after the other.
 pub fn rate(text: &str) -> Result<Arrival, ParseError> {
     let rate = seconds(text, "illegal request rate")?;
-    Ok(match rate > 0.0 {
-        true => Arrival::Every(1.0 / rate),
-        false => Arrival::Sequential,
+    Ok(if rate > 0.0 {
+        Arrival::Every(1.0 / rate)
+    } else {
+        Arrival::Sequential
     })
 }
 
@@ -121,9 +122,10 @@ fn uniform(text: &str) -> Result<Arrival, ParseError> {
         ));
     };
     match leading_number(most) {
-        Some((value, "")) if value >= 0.0 => Ok(match least + value > 0.0 {
-            true => Arrival::Uniform(least, value),
-            false => Arrival::Sequential,
+        Some((value, "")) if value >= 0.0 => Ok(if least + value > 0.0 {
+            Arrival::Uniform(least, value)
+        } else {
+            Arrival::Sequential
         }),
         _ => wrong(format!("illegal request period {most}")),
     }
@@ -213,12 +215,13 @@ const NUMBER_OF_SESSIONS: &str = "bad number of sessions (1st param)";
 
 /// Reads `N1,N2,X`.
 pub fn sessions(text: &str, pages: bool) -> Result<Workload, ParseError> {
-    let (option, second) = match pages {
-        true => (
+    let (option, second) = if pages {
+        (
             "wsesspage",
             "bad number of user requests per session (2nd param)",
-        ),
-        false => ("wsess", "bad number of calls per session (2nd param)"),
+        )
+    } else {
+        ("wsess", "bad number of calls per session (2nd param)")
     };
     let mut parameters = Parameters::of(option, text);
     let workload = Workload::Sessions {

@@ -28,9 +28,10 @@ pub fn text(options: &Options, measured: &Measured) -> String {
 }
 
 fn ratio(of: f64, by: f64) -> f64 {
-    match by > 0.0 {
-        true => of / by,
-        false => 0.0,
+    if by > 0.0 {
+        of / by
+    } else {
+        0.0
     }
 }
 
@@ -77,9 +78,10 @@ fn connections(page: &mut String, options: &Options, measured: &Measured) -> std
     )?;
     let lifetimes = &measured.lifetimes;
     let Series { min, mean, max, .. } = lifetimes.series;
-    let median = match options.bug_compatible {
-        true => lifetimes.binned_median(),
-        false => lifetimes.median(),
+    let median = if options.bug_compatible {
+        lifetimes.binned_median()
+    } else {
+        lifetimes.median()
     };
     writeln!(
         page,
@@ -203,9 +205,10 @@ fn sessions(page: &mut String, measured: &Measured, sessions: &Sessions) -> std:
     writeln!(page, "Session lifetime [s]: {:.1}", sessions.lifetimes.mean)?;
     writeln!(page, "Session failtime [s]: {:.1}", sessions.failtimes.mean)?;
     page.push_str("Session length histogram:");
-    let lengths: &[u64] = match sessions.lengths.is_empty() {
-        true => &[0],
-        false => &sessions.lengths,
+    let lengths: &[u64] = if sessions.lengths.is_empty() {
+        &[0]
+    } else {
+        &sessions.lengths
     };
     for count in lengths {
         write!(page, " {count}")?;

@@ -231,9 +231,10 @@ impl Observer for Tally {
             return;
         };
         let lived = seconds(end.at.since(end.intended));
-        let times: &mut Series = match end.complete {
-            true => &mut sessions.lifetimes,
-            false => &mut sessions.failtimes,
+        let times: &mut Series = if end.complete {
+            &mut sessions.lifetimes
+        } else {
+            &mut sessions.failtimes
         };
         times.add(lived);
         sessions.connections += u64::from(end.connections);

@@ -118,9 +118,10 @@ fn uris(options: &Options, wanted: u64) -> Result<Vec<String>, String> {
                 .filter(|uri| !uri.is_empty())
                 .map(|uri| String::from_utf8_lossy(uri).into_owned())
                 .collect();
-            match found.is_empty() {
-                true => Err(format!("specified URI list is empty: {file}")),
-                false => Ok(found),
+            if found.is_empty() {
+                Err(format!("specified URI list is empty: {file}"))
+            } else {
+                Ok(found)
             }
         }
         Uris::Set { files, miss_rate } => Ok(working_set(options, *files, *miss_rate, wanted)),

@@ -229,9 +229,10 @@ fn answer(stream: &mut impl Write, request: &[u8], state: &State) -> After {
         head.push_str("Set-Cookie: seen=yes; path=/\r\n");
     }
     let keep = keep && path != "/close";
-    head.push_str(match keep {
-        true => "Connection: Keep-Alive\r\n\r\n",
-        false => "Connection: close\r\n\r\n",
+    head.push_str(if keep {
+        "Connection: Keep-Alive\r\n\r\n"
+    } else {
+        "Connection: close\r\n\r\n"
     });
     if path == "/bare" {
         head = head.replace('\r', "");

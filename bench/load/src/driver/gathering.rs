@@ -52,9 +52,10 @@ impl Gathering {
         let part = interval.saturating_mul(outstanding) / PART_OF_AN_ANSWER;
         // The next turn is assumed to be as long as the last.
         let sleep = part.min(LATEST.saturating_sub(awake));
-        match sleep >= interval.saturating_mul(WORTHWHILE) {
-            true => sleep,
-            false => 0,
+        if sleep >= interval.saturating_mul(WORTHWHILE) {
+            sleep
+        } else {
+            0
         }
     }
 

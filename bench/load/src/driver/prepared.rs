@@ -67,9 +67,10 @@ impl<'p> Prepared<'p> {
                 block: Block::default(),
                 endpoint,
                 bodiless: request.bodiless_response,
-                url: match keeps_cookies {
-                    true => cookies::url_of(request),
-                    false => None,
+                url: if keeps_cookies {
+                    cookies::url_of(request)
+                } else {
+                    None
                 },
             });
         }

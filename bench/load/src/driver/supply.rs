@@ -23,9 +23,10 @@ pub struct Supply {
 impl Supply {
     pub fn new(plan: &Plan, share: Share, quota: quota::Share) -> Supply {
         let warm_up = Moment::ZERO.after(plan.warm_up);
-        let weights: Vec<u32> = match plan.sessions.is_empty() {
-            true => plan.requests.iter().map(|request| request.weight).collect(),
-            false => plan.sessions.iter().map(|session| session.weight).collect(),
+        let weights: Vec<u32> = if plan.sessions.is_empty() {
+            plan.requests.iter().map(|request| request.weight).collect()
+        } else {
+            plan.sessions.iter().map(|session| session.weight).collect()
         };
         let mut supply = Supply {
             timetable: Timetable::new(&plan.schedule, plan.seed, share.thread, share.threads),
@@ -77,17 +78,19 @@ impl Supply {
     /// Whether nothing further will be planned. Planned arrivals may still wait for a connection.
     pub fn is_over(&self, now: Moment) -> bool {
         now >= self.end
-            || match self.is_open() {
-                true => self.is_empty(),
-                false => self.closed_over,
+            || if self.is_open() {
+                self.is_empty()
+            } else {
+                self.closed_over
             }
     }
 
     /// Whether no planned arrival waits.
     pub fn is_empty(&self) -> bool {
-        match self.is_open() {
-            true => self.next == Moment::NEVER,
-            false => true,
+        if self.is_open() {
+            self.next == Moment::NEVER
+        } else {
+            true
         }
     }
 

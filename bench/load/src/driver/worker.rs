@@ -105,9 +105,10 @@ impl<'p, O: Observer> Worker<'p, O> {
             .iter()
             .any(|target| target.server_name.is_some());
         let http2 = plan.connection.http2_streams.is_some();
-        let tls = match secure {
-            true => Some(super::tls::configuration(&plan.connection.tls, http2)?),
-            false => None,
+        let tls = if secure {
+            Some(super::tls::configuration(&plan.connection.tls, http2)?)
+        } else {
+            None
         };
         let streams = plan.connection.http2_streams.unwrap_or(1);
         let connections = (plan.most_at_once() + share.threads - 1 - share.thread) / share.threads;
@@ -234,15 +235,17 @@ impl<'p, O: Observer> Worker<'p, O> {
             0 => Moment::NEVER,
             _ => self.supply.next_open(),
         };
-        let closing = match self.supply.is_open() {
-            true => Moment::NEVER,
-            false => self.supply.end(),
+        let closing = if self.supply.is_open() {
+            Moment::NEVER
+        } else {
+            self.supply.end()
         };
         let sooner = arrival.min(self.timers.next()).min(self.next_deadline);
         let later = now.after(LONGEST_WAIT);
-        match closing > now {
-            true => sooner.min(later).min(closing),
-            false => sooner.min(later),
+        if closing > now {
+            sooner.min(later).min(closing)
+        } else {
+            sooner.min(later)
         }
     }
 
@@ -251,14 +254,17 @@ impl<'p, O: Observer> Worker<'p, O> {
         if self.permits == 0 {
             return None;
         }
-        let (intended, permitted) = match self.supply.is_open() {
-            true if self.supply.next_open() > now => return None,
-            true => {
-                let intended = self.supply.take_open();
-                (intended, intended.max(self.starved_until))
+        let (intended, permitted) = if self.supply.is_open() {
+            if self.supply.next_open() > now {
+                return None;
             }
-            false if !self.supply.take_closed(now) => return None,
-            false => (now, now),
+            let intended = self.supply.take_open();
+            (intended, intended.max(self.starved_until))
+        } else {
+            if !self.supply.take_closed(now) {
+                return None;
+            }
+            (now, now)
         };
         self.permits -= 1;
         Some(Arrival {

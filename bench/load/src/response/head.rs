@@ -32,9 +32,10 @@ impl Head {
 /// Reads a head from the start of `bytes`; `None` if the head is incomplete.
 pub fn read(bytes: &[u8]) -> Result<Option<Head>, Fault> {
     let Some(end) = memchr(b'\n', bytes) else {
-        return match bytes.len() < 5 || bytes.starts_with(b"HTTP/") {
-            true => Ok(None),
-            false => Err(Fault::StatusLine),
+        return if bytes.len() < 5 || bytes.starts_with(b"HTTP/") {
+            Ok(None)
+        } else {
+            Err(Fault::StatusLine)
         };
     };
     let mut head = status_line(without_return(&bytes[..end]))?;

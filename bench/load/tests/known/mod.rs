@@ -130,9 +130,10 @@ fn hold(path: &str, began: Instant) {
     // A sleep ends late by the timer's slack, so that the last part is a busy wait.
     let slack = Duration::from_micros(80);
     while let Some(left) = until.checked_duration_since(Instant::now()) {
-        match left > slack {
-            true => std::thread::sleep(left - slack),
-            false => std::hint::spin_loop(),
+        if left > slack {
+            std::thread::sleep(left - slack)
+        } else {
+            std::hint::spin_loop()
         }
     }
 }
@@ -141,9 +142,10 @@ fn hold(path: &str, began: Instant) {
 fn thaw(at: Instant, began: Instant, period: Duration, part: Duration) -> Instant {
     let passed = (at - began).as_nanos();
     let within = passed % period.as_nanos();
-    match within >= (period - part).as_nanos() {
-        true => at + Duration::from_nanos((period.as_nanos() - within) as u64),
-        false => at,
+    if within >= (period - part).as_nanos() {
+        at + Duration::from_nanos((period.as_nanos() - within) as u64)
+    } else {
+        at
     }
 }
 

@@ -53,12 +53,13 @@ impl FromStr for Target {
         let expected = || format!("expected a URL like http://127.0.0.1:8080, got `{text}`");
         let url = Url::parse(text).map_err(|_| expected())?;
         let target = Target::of(&url).ok_or_else(expected)?;
-        match url.path() == "/" && url.query().is_none() && url.fragment().is_none() {
-            true => Ok(target),
-            false => Err(format!(
+        if url.path() == "/" && url.query().is_none() && url.fragment().is_none() {
+            Ok(target)
+        } else {
+            Err(format!(
                 "expected a URL without a path, such as {}, got `{text}`",
                 target.origin()
-            )),
+            ))
         }
     }
 }

@@ -19,14 +19,15 @@ impl Trust {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .expect("it supports the default TLS versions");
-        let config = match anyone {
-            true => builder
+        let config = if anyone {
+            builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(trust::AnyCertificate(provider)))
-                .with_no_client_auth(),
-            false => builder
+                .with_no_client_auth()
+        } else {
+            builder
                 .with_root_certificates(trust::of_the_system())
-                .with_no_client_auth(),
+                .with_no_client_auth()
         };
         Trust(TlsConnector::from(Arc::new(config)))
     }

@@ -99,9 +99,10 @@ impl Comparison {
         let (n, m) = (a.len() as f64, b.len() as f64);
         let (va, vb) = (deviation_a.powi(2) / n, deviation_b.powi(2) / m);
         let variance = va + vb;
-        let degrees = match variance > 0.0 {
-            true => variance.powi(2) / (va.powi(2) / (n - 1.0) + vb.powi(2) / (m - 1.0)),
-            false => n + m - 2.0,
+        let degrees = if variance > 0.0 {
+            variance.powi(2) / (va.powi(2) / (n - 1.0) + vb.powi(2) / (m - 1.0))
+        } else {
+            n + m - 2.0
         };
         let mut comparison = from_t(mean_b - mean_a, variance.sqrt(), degrees);
         comparison.samples = a.len().min(b.len());
@@ -117,10 +118,13 @@ impl Comparison {
         let matters = self.ratio > inside || self.ratio < 1.0 / inside;
         match self.sufficient {
             true if low > 1.0 / inside && high < inside => Conclusion::Equivalent,
-            true if differs && matters => match (self.ratio > 1.0) == (better == Better::Higher) {
-                true => Conclusion::Faster,
-                false => Conclusion::Slower,
-            },
+            true if differs && matters => {
+                if (self.ratio > 1.0) == (better == Better::Higher) {
+                    Conclusion::Faster
+                } else {
+                    Conclusion::Slower
+                }
+            }
             _ => Conclusion::Undecided,
         }
     }
@@ -148,11 +152,12 @@ fn from_t(mean: f64, error: f64, degrees: f64) -> Comparison {
 }
 
 fn logarithm(value: f64) -> Result<f64, Error> {
-    match value.is_finite() && value > 0.0 {
-        true => Ok(value.ln()),
-        false => Err(Error::Statistic(format!(
+    if value.is_finite() && value > 0.0 {
+        Ok(value.ln())
+    } else {
+        Err(Error::Statistic(format!(
             "a measured value of {value} has no ratio to another; every run must complete requests"
-        ))),
+        )))
     }
 }
 

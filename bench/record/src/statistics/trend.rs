@@ -28,9 +28,10 @@ pub fn trend_probability(values: &[f64]) -> f64 {
         .map(|order| order.map_or(0.0, |order| order as i8 as f64))
         .sum();
     let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
-    match balance == 0.0 || deviation == 0.0 {
-        true => 1.0,
-        false => erfc((balance.abs() - 1.0) / deviation / std::f64::consts::SQRT_2),
+    if balance == 0.0 || deviation == 0.0 {
+        1.0
+    } else {
+        erfc((balance.abs() - 1.0) / deviation / std::f64::consts::SQRT_2)
     }
 }
 

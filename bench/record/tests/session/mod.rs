@@ -74,9 +74,10 @@ impl Site {
                     let id = pair.strip_prefix("id=").unwrap_or("");
                     self.live.lock().unwrap().contains(id)
                 });
-                match known && cookie.contains("theme=dark") {
-                    true => answer(200, "home"),
-                    false => answer(403, format!("not known: {cookie}")),
+                if known && cookie.contains("theme=dark") {
+                    answer(200, "home")
+                } else {
+                    answer(403, format!("not known: {cookie}"))
                 }
             }
             "/echo" => answer(200, request.into_body().collect().await.unwrap().to_bytes()),

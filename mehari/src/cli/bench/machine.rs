@@ -30,9 +30,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     let mut machine = Machine::here(concat!("mehari ", env!("CARGO_PKG_VERSION")));
     machine.core_crossing_ns = [nanoseconds_between_cores().unwrap_or_default(); 2];
-    match options.json {
-        true => sayln!("{}", serde_json::json!(machine)),
-        false => say!("{}", text(&machine)),
+    if options.json {
+        sayln!("{}", serde_json::json!(machine))
+    } else {
+        say!("{}", text(&machine))
     }
     ExitCode::SUCCESS
 }

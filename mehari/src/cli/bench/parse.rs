@@ -36,9 +36,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
         None => (number, 1.0),
     };
     let rate = number.parse::<f64>().map_err(|_| expected())? * scale / per;
-    match rate.is_finite() && rate >= 0.0 {
-        true => Ok(rate),
-        false => Err(expected()),
+    if rate.is_finite() && rate >= 0.0 {
+        Ok(rate)
+    } else {
+        Err(expected())
     }
 }
 
@@ -71,9 +72,10 @@ pub fn speed(text: &str) -> Result<u64, String> {
         .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))
         .ok_or_else(expected)?;
     let bytes = number.parse::<f64>().map_err(|_| expected())? * scale;
-    match (1.0..1e12).contains(&bytes) {
-        true => Ok(bytes as u64),
-        false => Err(expected()),
+    if (1.0..1e12).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(expected())
     }
 }
 

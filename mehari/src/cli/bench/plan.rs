@@ -29,9 +29,10 @@ pub fn from(arguments: &Arguments) -> Result<Plan, PlanError> {
     connection.http2_streams = arguments.http2.then_some(arguments.streams);
     connection.timeout = arguments.timeout;
     connection.throttle = arguments.throttle;
-    connection.sources = match arguments.sources.is_empty() {
-        true => Sources::Automatic,
-        false => Sources::Fixed(arguments.sources.clone()),
+    connection.sources = if arguments.sources.is_empty() {
+        Sources::Automatic
+    } else {
+        Sources::Fixed(arguments.sources.clone())
     };
     connection.tls = Arc::new(TlsPolicy {
         insecure: arguments.insecure,

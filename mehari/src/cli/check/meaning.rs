@@ -40,13 +40,14 @@ fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
 /// The site as a page of text. `what` is the file or folder that was checked.
 pub fn text(site: &Site, what: &Path) -> String {
     let mut page = Page(String::new());
-    page.heading(&match site.files.is_empty() {
-        true => format!("{}: served without a configuration", what.display()),
-        false => format!(
+    page.heading(&if site.files.is_empty() {
+        format!("{}: served without a configuration", what.display())
+    } else {
+        format!(
             "{}: no problem; {}",
             what.display(),
             super::tally(&site.notes)
-        ),
+        )
     });
     server(&mut page, site);
     page.heading("\nEverywhere");
@@ -76,9 +77,10 @@ fn virtual_host(page: &mut Page, site: &Site, host: &Host) {
         .collect();
     page.line(
         "called",
-        match names.is_empty() {
-            true => "nothing: the name of no request".to_string(),
-            false => names.join(" "),
+        if names.is_empty() {
+            "nothing: the name of no request".to_string()
+        } else {
+            names.join(" ")
         },
     );
     page.line("document root", host.document_root.display());
@@ -149,9 +151,10 @@ impl Page {
 }
 
 fn server(page: &mut Page, site: &Site) {
-    match site.listen.is_empty() {
-        true => page.line("listen", "127.0.0.1:8080, or what --listen says"),
-        false => page.line("listen", listen(site)),
+    if site.listen.is_empty() {
+        page.line("listen", "127.0.0.1:8080, or what --listen says")
+    } else {
+        page.line("listen", listen(site))
     }
     page.line(
         "server name",
@@ -193,21 +196,22 @@ fn server(page: &mut Page, site: &Site) {
     );
     page.line(
         "access log",
-        match site.logs.access.is_empty() {
-            true => "off".to_string(),
-            false => access_logs(&site.logs.access),
+        if site.logs.access.is_empty() {
+            "off".to_string()
+        } else {
+            access_logs(&site.logs.access)
         },
     );
 }
 
 fn listen(site: &Site) -> String {
-    let each = site
-        .listen
-        .iter()
-        .map(|listen| match site.is_secure(listen) {
-            true => format!("{} (TLS)", listen.address),
-            false => listen.address.clone(),
-        });
+    let each = site.listen.iter().map(|listen| {
+        if site.is_secure(listen) {
+            format!("{} (TLS)", listen.address)
+        } else {
+            listen.address.clone()
+        }
+    });
     each.collect::<Vec<String>>().join(", ")
 }
 

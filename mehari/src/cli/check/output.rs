@@ -19,9 +19,10 @@ pub(super) fn lines(page: &mut Page, settings: &Settings, base: Option<&Settings
 fn compression(page: &mut Page, rules: &Compression, differs: bool) {
     let names = |codings: &[Coding]| {
         let names: Vec<&str> = codings.iter().map(|coding| coding.name()).collect();
-        match names.is_empty() {
-            true => "not compressed".to_string(),
-            false => names.join(", "),
+        if names.is_empty() {
+            "not compressed".to_string()
+        } else {
+            names.join(", ")
         }
     };
     if !rules.always.is_empty() {
@@ -48,15 +49,15 @@ fn cache(page: &mut Page, rules: &CacheRules, differs: bool) {
         let not = if *is_cached { "" } else { "not " };
         page.line("cached", format!("{not}{place}"));
     }
-    match rules.is_off() {
-        true if differs => page.line("cached", "nothing"),
-        true => {}
-        false => page.line(
+    if !rules.is_off() {
+        page.line(
             "fresh for",
             format!(
                 "{:?} where a response does not say, {:?} at most",
                 rules.default_expire, rules.max_expire
             ),
-        ),
+        );
+    } else if differs {
+        page.line("cached", "nothing");
     }
 }

@@ -103,9 +103,10 @@ pub fn run(options: &Options) -> Result<String, Failure> {
         .filter(|row| !row.runs.is_empty())
         .collect();
     rows.sort_by(|a, b| a.response.mean().total_cmp(&b.response.mean()));
-    Ok(match options.load.json {
-        true => table::json(&names, &rows, &doubts),
-        false => table::text(&names, &rows, &doubts, options),
+    Ok(if options.load.json {
+        table::json(&names, &rows, &doubts)
+    } else {
+        table::text(&names, &rows, &doubts, options)
     })
 }
 

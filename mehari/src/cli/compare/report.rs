@@ -112,17 +112,19 @@ pub fn findings(result: &Versus) -> String {
 pub fn cautions(result: &Versus) -> String {
     let lines = result.cautions.iter().map(|text| format!("note: {text}\n"));
     let lines: String = lines.collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("\n{lines}"),
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n{lines}")
     }
 }
 
 pub fn doubts(doubts: &Doubts) -> String {
     let lines: Vec<String> = doubt_lines(doubts);
-    match lines.is_empty() {
-        true => String::new(),
-        false => format!("\n{}\n", lines.join("\n")),
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}\n", lines.join("\n"))
     }
 }
 
@@ -216,9 +218,10 @@ fn value(metric: Metric, value: f64) -> String {
 }
 
 fn probability(probability: f64) -> String {
-    match probability < 0.001 {
-        true => "< 0.001".into(),
-        false => format!("{probability:.3}"),
+    if probability < 0.001 {
+        "< 0.001".into()
+    } else {
+        format!("{probability:.3}")
     }
 }
 

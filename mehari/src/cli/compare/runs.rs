@@ -159,9 +159,10 @@ impl<'o> Generator<'o> {
             Watched::new(recorder, None)
         })
         .map_err(|error| Failure::Usage(error.to_string()))?;
-        match record.counts.completed == 0 && !self.is_interrupted() {
-            true => Err(Failure::Failed(unanswered(&plan, &record))),
-            false => Ok(record),
+        if record.counts.completed == 0 && !self.is_interrupted() {
+            Err(Failure::Failed(unanswered(&plan, &record)))
+        } else {
+            Ok(record)
         }
     }
 }
@@ -215,9 +216,10 @@ impl Progress {
         let wanted = !options.load.quiet
             && std::io::stderr().is_terminal()
             && std::io::stdout().is_terminal();
-        let bar = match wanted {
-            true => ProgressBar::new(runs as u64),
-            false => ProgressBar::hidden(),
+        let bar = if wanted {
+            ProgressBar::new(runs as u64)
+        } else {
+            ProgressBar::hidden()
         };
         if let Ok(style) =
             ProgressStyle::with_template("{elapsed_precise} {bar:24} {percent:>3}%  {msg}")

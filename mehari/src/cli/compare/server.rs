@@ -93,9 +93,10 @@ impl Server {
                 return Err(self.never_ready(&format!("`{command}` ended with {status}")));
             }
         }
-        let expected = match known {
-            true => format!("accept at {}", self.url),
-            false => "print a line with an http:// URL (or give --url)".into(),
+        let expected = if known {
+            format!("accept at {}", self.url)
+        } else {
+            "print a line with an http:// URL (or give --url)".into()
         };
         let waited = timeout.as_secs_f64();
         Err(self.never_ready(&format!("`{command}` did not {expected} within {waited} s")))

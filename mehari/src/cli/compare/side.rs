@@ -34,11 +34,12 @@ impl Side {
         if Path::new(text).is_file() && !is_executable(Path::new(text)) {
             return Ok(Side::Requests(PathBuf::from(text)));
         }
-        match text.contains(char::is_whitespace) || is_program(text) {
-            true => Ok(Side::Command(text.to_owned())),
-            false => Err(Failure::Usage(format!(
+        if text.contains(char::is_whitespace) || is_program(text) {
+            Ok(Side::Command(text.to_owned()))
+        } else {
+            Err(Failure::Usage(format!(
                 "`{text}` is no URL (http://HOST[:PORT]/PATH), no file and no program"
-            ))),
+            )))
         }
     }
 }

@@ -47,9 +47,10 @@ pub fn text(names: &[&str], rows: &[Row], doubts: &Doubts, options: &Options) ->
                 line.push_str("| ");
             }
             // Names to the left, as the guide has them, numbers to the right.
-            match column < names.len() {
-                true => line.push_str(&format!("{cell:<width$}  ")),
-                false => line.push_str(&format!("{cell:>width$}  ")),
+            if column < names.len() {
+                line.push_str(&format!("{cell:<width$}  "))
+            } else {
+                line.push_str(&format!("{cell:>width$}  "))
             }
         }
         line.trim_end().to_owned() + "\n"

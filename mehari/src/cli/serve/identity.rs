@@ -108,9 +108,10 @@ impl Identity {
             return Ok(());
         };
         let meta = file.metadata()?;
-        match meta.is_file() && meta.uid() == 0 && meta.nlink() == 1 {
-            true => fchown(&file, Some(self.user), None),
-            false => Ok(()),
+        if meta.is_file() && meta.uid() == 0 && meta.nlink() == 1 {
+            fchown(&file, Some(self.user), None)
+        } else {
+            Ok(())
         }
     }
 }

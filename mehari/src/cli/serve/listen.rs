@@ -147,9 +147,10 @@ pub fn adopt(socket: Inherited, door: ListenerOptions) -> Result<Bound, String> 
 fn bound(listener: std::net::TcpListener, local: SocketAddr, door: ListenerOptions) -> Bound {
     Bound {
         listener: Listener::Tcp(listener, door),
-        url: match door.secure {
-            true => format!("https://{local}/"),
-            false => format!("http://{local}/"),
+        url: if door.secure {
+            format!("https://{local}/")
+        } else {
+            format!("http://{local}/")
         },
         port: Some(local.port()),
     }

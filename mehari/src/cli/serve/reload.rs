@@ -186,15 +186,14 @@ impl Reloader {
     pub fn drain(&self, name: &str, drained: bool) -> Result<String, String> {
         let meant = self.front.drain(name, drained);
         let what = if drained { "drained" } else { "resumed" };
-        match meant.is_empty() {
-            true => Err(format!(
+        if meant.is_empty() {
+            Err(format!(
                 "there is no back end `{name}`; `mehari status` names them"
-            )),
-            false => {
-                let text = format!("{what}: {}", meant.join(", "));
-                self.logs.error.notice(&text);
-                Ok(text)
-            }
+            ))
+        } else {
+            let text = format!("{what}: {}", meant.join(", "));
+            self.logs.error.notice(&text);
+            Ok(text)
         }
     }
 

@@ -17,9 +17,10 @@ pub fn plain(file: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(flags)
         .open(file)?;
-    match opened.metadata()?.is_file() {
-        true => Ok(opened),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    if opened.metadata()?.is_file() {
+        Ok(opened)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
     }
 }
 

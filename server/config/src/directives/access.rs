@@ -194,9 +194,10 @@ fn requirement(target: &Target, arguments: &Arguments, at: usize) -> Result<Requ
     if let Some(handler) = target.environment.authorizers.get(kind) {
         return Ok(Requirement::Perl(Authorizer {
             handler: handler.clone(),
-            words: match arguments.words.len() > at + 1 {
-                true => arguments.written(at + 1),
-                false => String::new(),
+            words: if arguments.words.len() > at + 1 {
+                arguments.written(at + 1)
+            } else {
+                String::new()
             },
         }));
     }
@@ -247,13 +248,11 @@ fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     // Only an address ends in a number.
     let last = name.trim_end_matches('.').rsplit('.').next();
     let is_number = last.is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-    match name.chars().all(fits) && !is_number {
-        true => Ok(name.to_string()),
-        false => {
-            let message =
-                format!("expected an address or a name such as .example.org, not `{name}`");
-            Err(arguments.fault(index, message))
-        }
+    if name.chars().all(fits) && !is_number {
+        Ok(name.to_string())
+    } else {
+        let message = format!("expected an address or a name such as .example.org, not `{name}`");
+        Err(arguments.fault(index, message))
     }
 }
 

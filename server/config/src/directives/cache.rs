@@ -20,10 +20,7 @@ pub const GROUP: Group = Group {
             "Keeps nothing of what is below the path, or of the section.",
             |target, arguments| {
                 let word = arguments.filled(0)?;
-                let place = match word.eq_ignore_ascii_case("on") {
-                    true => "/".to_string(),
-                    false => path(arguments, 0)?,
-                };
+                let place = if word.eq_ignore_ascii_case("on") { "/".to_string() } else { path(arguments, 0)? };
                 push(target, CacheChange::Place(place, false))
             },
         )
@@ -274,11 +271,12 @@ fn enable(target: &mut Target, arguments: &Arguments) -> Applied {
 
 fn path(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let word = arguments.filled(index)?;
-    match word.starts_with('/') {
-        true => Ok(word.to_string()),
-        false => Err(arguments.fault(
+    if word.starts_with('/') {
+        Ok(word.to_string())
+    } else {
+        Err(arguments.fault(
             index,
             format!("expected a URL path such as /news, not `{word}`"),
-        )),
+        ))
     }
 }

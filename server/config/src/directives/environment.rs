@@ -148,12 +148,13 @@ pub const GROUP: Group = Group {
 
 fn name(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let text = arguments.filled(index)?;
-    match text.contains(['=', '\0']) {
-        true => Err(arguments.fault(
+    if text.contains(['=', '\0']) {
+        Err(arguments.fault(
             index,
             format!("expected a variable's name without `=`, not `{text}`"),
-        )),
-        false => Ok(text.to_string()),
+        ))
+    } else {
+        Ok(text.to_string())
     }
 }
 

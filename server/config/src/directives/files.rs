@@ -26,10 +26,7 @@ pub const GROUP: Group = Group {
             words("MEDIA/TYPE|None", 1, 1),
             "The Content-Type of every file here.",
             |target, arguments| {
-                let forced = match arguments.filled(0)?.eq_ignore_ascii_case("none") {
-                    true => None,
-                    false => Some(media_type(arguments, 0)?.to_string()),
-                };
+                let forced = if arguments.filled(0)?.eq_ignore_ascii_case("none") { None } else { Some(media_type(arguments, 0)?.to_string()) };
                 target.changes.push(Change::ForceType(forced));
                 Ok(())
             },
@@ -158,12 +155,13 @@ pub const GROUP: Group = Group {
 pub(super) fn suffix(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let text = arguments.filled(index)?;
     let suffix = text.strip_prefix('.').unwrap_or(text).to_ascii_lowercase();
-    match suffix.is_empty() || suffix.contains('/') {
-        true => Err(arguments.fault(
+    if suffix.is_empty() || suffix.contains('/') {
+        Err(arguments.fault(
             index,
             format!("expected a suffix such as .pl, not `{text}`"),
-        )),
-        false => Ok(suffix),
+        ))
+    } else {
+        Ok(suffix)
     }
 }
 
@@ -173,12 +171,11 @@ pub(super) fn media_type<'a>(arguments: &'a Arguments, index: usize) -> Result<&
     let is_type = media_type
         .split_once('/')
         .is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
-    match is_type && media_type.chars().all(fits) {
-        true => Ok(media_type),
-        false => {
-            let message = format!("expected a media type such as text/html, not `{media_type}`");
-            Err(arguments.fault(index, message))
-        }
+    if is_type && media_type.chars().all(fits) {
+        Ok(media_type)
+    } else {
+        let message = format!("expected a media type such as text/html, not `{media_type}`");
+        Err(arguments.fault(index, message))
     }
 }
 
@@ -198,9 +195,10 @@ fn each_suffix(
 fn token<'a>(arguments: &'a Arguments, what: &str) -> Result<&'a str, Fault> {
     let text = arguments.filled(0)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
-    match text.chars().all(fits) {
-        true => Ok(text),
-        false => Err(arguments.fault(0, format!("expected {what}, not `{text}`"))),
+    if text.chars().all(fits) {
+        Ok(text)
+    } else {
+        Err(arguments.fault(0, format!("expected {what}, not `{text}`")))
     }
 }
 

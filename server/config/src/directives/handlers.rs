@@ -18,10 +18,7 @@ pub const GROUP: Group = Group {
             "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
                 let parsed = is_parsed(arguments)?;
-                let name = match parsed {
-                    true => HandlerName::File,
-                    false => handler_name(target, arguments, true)?,
-                };
+                let name = if parsed { HandlerName::File } else { handler_name(target, arguments, true)? };
                 if parsed {
                     includes::push(target, IncludesChange::Always(true))?;
                 }
@@ -275,9 +272,10 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
                     .or_nearest(name, KNOWN.iter().copied()));
             }
         };
-        match word.text.starts_with('-') {
-            true => off |= bits,
-            false => on |= bits,
+        if word.text.starts_with('-') {
+            off |= bits
+        } else {
+            on |= bits
         }
     }
     target.changes.push(Change::Options {

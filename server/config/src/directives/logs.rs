@@ -12,10 +12,7 @@ pub const GROUP: Group = Group {
             "The file, or `|PROGRAM`, that errors are written to; `stderr` and `off` are not files.",
             |target, arguments| {
                 let log = log_target(target, arguments)?;
-                match target.in_host {
-                    true => target.host.own_logs.error = Some(log),
-                    false => target.site.logs.error = log,
-                }
+                if target.in_host { target.host.own_logs.error = Some(log) } else { target.site.logs.error = log }
                 Ok(())
             },
         )
@@ -139,9 +136,10 @@ fn custom_log(target: &mut Target, arguments: &Arguments) -> Applied {
         format: named_format(target, arguments)?,
         condition: condition(arguments)?,
     };
-    let logs = match target.in_host {
-        true => &mut target.host.own_logs.access,
-        false => &mut target.site.logs.access,
+    let logs = if target.in_host {
+        &mut target.host.own_logs.access
+    } else {
+        &mut target.site.logs.access
     };
     logs.push(log);
     Ok(())

@@ -69,11 +69,12 @@ pub const GROUP: Group = Group {
 const SCRIPTS: Shape = words("FILE... | None", 1, ANY);
 
 fn attract(target: &mut Target, arguments: &Arguments, hook: LuaHook) -> Applied {
-    let scripts: LuaScripts = match arguments.filled(0)?.eq_ignore_ascii_case("none") {
-        true => LuaScripts::default(),
-        false => (0..arguments.words.len())
+    let scripts: LuaScripts = if arguments.filled(0)?.eq_ignore_ascii_case("none") {
+        LuaScripts::default()
+    } else {
+        (0..arguments.words.len())
             .map(|index| arguments.path(index, &target.site.server_root))
-            .collect::<Result<_, Fault>>()?,
+            .collect::<Result<_, Fault>>()?
     };
     target.changes.push(Change::Lua(hook, scripts));
     Ok(())

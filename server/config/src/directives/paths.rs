@@ -85,10 +85,7 @@ pub const GROUP: Group = Group {
             words("/URL-PATH|disabled", 1, 1),
             "What answers where no file does.",
             |target, arguments| {
-                let path = match arguments.filled(0)?.eq_ignore_ascii_case("disabled") {
-                    true => None,
-                    false => Some(url_path(arguments, 0)?),
-                };
+                let path = if arguments.filled(0)?.eq_ignore_ascii_case("disabled") { None } else { Some(url_path(arguments, 0)?) };
                 target.changes.push(Change::FallbackResource(path));
                 Ok(())
             },
@@ -221,12 +218,11 @@ fn directory_index(target: &mut Target, arguments: &Arguments) -> Applied {
 
 pub(super) fn url_path(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let path = arguments.filled(index)?;
-    match path.starts_with('/') {
-        true => Ok(path.to_string()),
-        false => {
-            let message = format!("expected a URL path that begins with `/`, not `{path}`");
-            Err(arguments.fault(index, message))
-        }
+    if path.starts_with('/') {
+        Ok(path.to_string())
+    } else {
+        let message = format!("expected a URL path that begins with `/`, not `{path}`");
+        Err(arguments.fault(index, message))
     }
 }
 
@@ -303,11 +299,10 @@ fn user_dir(target: &mut Target, arguments: &Arguments) -> Applied {
     let names = || -> Result<Vec<String>, Fault> {
         let name = |index| {
             let name = arguments.filled(index)?;
-            match name.contains('/') {
-                true => {
-                    Err(arguments.fault(index, format!("expected a name of a user, not `{name}`")))
-                }
-                false => Ok(name.to_string()),
+            if name.contains('/') {
+                Err(arguments.fault(index, format!("expected a name of a user, not `{name}`")))
+            } else {
+                Ok(name.to_string())
             }
         };
         (1..arguments.words.len()).map(name).collect()

@@ -114,9 +114,10 @@ pub const GROUP: Group = Group {
 
 fn interpreter(target: &mut Target, arguments: &Arguments) -> Applied {
     let text = arguments.filled(0)?;
-    target.team.perl.interpreter = match text.contains('/') {
-        true => target.site.server_root.join(text),
-        false => text.into(),
+    target.team.perl.interpreter = if text.contains('/') {
+        target.site.server_root.join(text)
+    } else {
+        text.into()
     };
     Ok(())
 }
@@ -143,12 +144,13 @@ fn switches(target: &mut Target, arguments: &Arguments) -> Applied {
         takes_next = ["-I", "-M", "-m"].contains(&text);
         target.team.perl.switches.push(text.to_string());
     }
-    match takes_next {
-        true => Err(Fault::new(
+    if takes_next {
+        Err(Fault::new(
             arguments.end,
             "expected a value behind the last switch",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -207,9 +209,10 @@ fn switch(target: &mut Target, arguments: &Arguments, bit: u8) -> Applied {
     if bit == perl_option::PARSE_HEADERS {
         target.changes.push(Change::ParseHeaders(wanted));
     }
-    target.changes.push(match wanted {
-        true => Change::PerlOptions { on: bit, off: 0 },
-        false => Change::PerlOptions { on: 0, off: bit },
+    target.changes.push(if wanted {
+        Change::PerlOptions { on: bit, off: 0 }
+    } else {
+        Change::PerlOptions { on: 0, off: bit }
     });
     Ok(())
 }
@@ -223,9 +226,10 @@ fn options(target: &mut Target, arguments: &Arguments) -> Applied {
         let name = word.text.strip_prefix(['+', '-']).unwrap_or(&word.text);
         let wanted = !word.text.starts_with('-');
         if let Some(bit) = perl_option::named(name) {
-            match wanted {
-                true => (on, off) = (on | bit, off & !bit),
-                false => (on, off) = (on & !bit, off | bit),
+            if wanted {
+                (on, off) = (on | bit, off & !bit)
+            } else {
+                (on, off) = (on & !bit, off | bit)
             }
             continue;
         }
@@ -257,9 +261,12 @@ fn server_option(
         "InheritSwitches",
     ];
     const LOCATION: &[&str] = &["ParseHeaders", "SetupEnv", "GlobalRequest", "MergeHandlers"];
-    let change = |phase| match wanted {
-        true => Change::PerlWith(phase),
-        false => Change::PerlWithout(phase),
+    let change = |phase| {
+        if wanted {
+            Change::PerlWith(phase)
+        } else {
+            Change::PerlWithout(phase)
+        }
     };
     let phase = Phase::ALL
         .into_iter()

@@ -34,10 +34,7 @@ pub const GROUP: Group = Group {
             "PerlInitHandler",
             "First of all: PerlPostReadRequestHandler outside of sections, PerlHeaderParserHandler in one.",
             |target, arguments| {
-                let phase = match target.in_section {
-                    true => Phase::HeaderParser,
-                    false => Phase::PostReadRequest,
-                };
+                let phase = if target.in_section { Phase::HeaderParser } else { Phase::PostReadRequest };
                 push(target, arguments, phase)
             },
         ),

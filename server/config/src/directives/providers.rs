@@ -60,14 +60,13 @@ fn is_handler(text: &str) -> bool {
 
 fn handler(arguments: &Arguments, index: usize) -> Result<String, Fault> {
     let text = arguments.filled(index)?;
-    match is_handler(text) {
-        true => Ok(text.to_string()),
-        false => {
-            let message = format!(
+    if is_handler(text) {
+        Ok(text.to_string())
+    } else {
+        let message = format!(
                 "expected a handler such as My::Module, My::Module::sub or My::Module->method, not `{text}`"
             );
-            Err(arguments.fault(index, message))
-        }
+        Err(arguments.fault(index, message))
     }
 }
 

@@ -15,12 +15,13 @@ pub(super) fn parse(text: &str) -> Result<(Node, usize), String> {
         terms: 0,
     };
     let node = parser.or()?;
-    match parser.next_is("") {
-        true => Ok((node, parser.terms)),
-        false => Err(format!(
+    if parser.next_is("") {
+        Ok((node, parser.terms))
+    } else {
+        Err(format!(
             "expected the end of the expression at `{}`",
             parser.rest
-        )),
+        ))
     }
 }
 
@@ -35,9 +36,10 @@ impl<'t> Parser<'t> {
     /// Whether the rest, behind blanks, begins with `start`; empty: whether nothing is left.
     fn next_is(&mut self, start: &str) -> bool {
         self.rest = self.rest.trim_start();
-        match start.is_empty() {
-            true => self.rest.is_empty(),
-            false => self.rest.starts_with(start),
+        if start.is_empty() {
+            self.rest.is_empty()
+        } else {
+            self.rest.starts_with(start)
         }
     }
 
@@ -61,9 +63,10 @@ impl<'t> Parser<'t> {
 
     fn go_deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
-        match self.depth > DEEPEST {
-            true => Err(format!("expected an expression no deeper than {DEEPEST}")),
-            false => Ok(()),
+        if self.depth > DEEPEST {
+            Err(format!("expected an expression no deeper than {DEEPEST}"))
+        } else {
+            Ok(())
         }
     }
 
@@ -98,18 +101,20 @@ impl<'t> Parser<'t> {
             negated = !negated;
         }
         let node = self.condition()?;
-        Ok(match negated {
-            true => Node::Not(Box::new(node)),
-            false => node,
+        Ok(if negated {
+            Node::Not(Box::new(node))
+        } else {
+            node
         })
     }
 
     fn condition(&mut self) -> Result<Node, String> {
         if self.take("(") {
             let node = self.or()?;
-            return match self.take(")") {
-                true => Ok(node),
-                false => Err(format!("expected `)` at `{}`", self.rest)),
+            return if self.take(")") {
+                Ok(node)
+            } else {
+                Err(format!("expected `)` at `{}`", self.rest))
             };
         }
         for (word, value) in [("true", true), ("false", false)] {
@@ -223,9 +228,10 @@ impl<'t> Parser<'t> {
         while self.take(",") {
             members.push(self.word()?);
         }
-        match self.take("}") {
-            true => Ok(Node::Among(left, members)),
-            false => Err(format!("expected `}}` at `{}`", self.rest)),
+        if self.take("}") {
+            Ok(Node::Among(left, members))
+        } else {
+            Err(format!("expected `}}` at `{}`", self.rest))
         }
     }
 
@@ -270,9 +276,10 @@ impl<'t> Parser<'t> {
         self.rest = rest;
         let caseless = letters.contains('i');
         let wrong = |why| format!("expected a regular expression ({why}), not `{text}`");
-        match caseless {
-            true => Pattern::caseless(&text),
-            false => Pattern::new(&text),
+        if caseless {
+            Pattern::caseless(&text)
+        } else {
+            Pattern::new(&text)
         }
         .map_err(wrong)
     }

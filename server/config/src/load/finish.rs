@@ -84,13 +84,10 @@ impl Reader<'_> {
             if known.is_some_and(|upstream| !upstream.members.is_empty()) {
                 continue;
             }
-            let message = match name.starts_with("balancer:") {
-                true => format!(
-                    "{name} has no members; expected `BalancerMember URL` in <Proxy {name}>"
-                ),
-                false => format!(
-                    "nothing is started for {name}; expected `FastCgiServer` with this path"
-                ),
+            let message = if name.starts_with("balancer:") {
+                format!("{name} has no members; expected `BalancerMember URL` in <Proxy {name}>")
+            } else {
+                format!("nothing is started for {name}; expected `FastCgiServer` with this path")
             };
             self.file = file;
             self.refuse(Fault::new(at, message));

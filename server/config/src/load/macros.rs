@@ -106,9 +106,10 @@ impl Reader<'_> {
             return Err(fault.or_nearest(&lower, names));
         };
         if values.len() != known.parameters.len() {
-            let expected = match known.parameters.is_empty() {
-                true => "no values".to_string(),
-                false => format!("values for {}", known.parameters.join(", ")),
+            let expected = if known.parameters.is_empty() {
+                "no values".to_string()
+            } else {
+                format!("values for {}", known.parameters.join(", "))
             };
             let message = format!(
                 "expected {expected} behind `{name}`, not {} of them",
@@ -137,12 +138,13 @@ impl Reader<'_> {
         self.refuse_left_open(outer);
         self.using.pop();
         self.file = user;
-        match self.problems.len() > problems {
-            true => Err(Fault::new(
+        if self.problems.len() > problems {
+            Err(Fault::new(
                 at,
                 format!("macro `{name}` comes to what is wrong when it is used here"),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

@@ -41,9 +41,10 @@ impl Reader<'_> {
     pub(super) fn section_line(&mut self, content: &[Character]) -> Result<(), Fault> {
         let at = content[0].1;
         let [_, inner @ .., ('>', _)] = content else {
-            return match self.is_skipping() {
-                true => Ok(()),
-                false => Err(Fault::new(at, "expected `>` at the end of this line")),
+            return if self.is_skipping() {
+                Ok(())
+            } else {
+                Err(Fault::new(at, "expected `>` at the end of this line"))
             };
         };
         let words = match line::words(inner) {
@@ -51,9 +52,10 @@ impl Reader<'_> {
             words => words?,
         };
         let Some((name, rest)) = words.split_first() else {
-            return match self.is_skipping() {
-                true => Ok(()),
-                false => Err(Fault::new(at, "expected the name of a section behind `<`")),
+            return if self.is_skipping() {
+                Ok(())
+            } else {
+                Err(Fault::new(at, "expected the name of a section behind `<`"))
             };
         };
         match name.text.strip_prefix('/') {
@@ -78,9 +80,10 @@ impl Reader<'_> {
                 return opened;
             }
         }
-        let (kind, fault) = match self.is_skipping() {
-            true => (OpenKind::Skip, None),
-            false => self.kind_of(&lower, name, words),
+        let (kind, fault) = if self.is_skipping() {
+            (OpenKind::Skip, None)
+        } else {
+            self.kind_of(&lower, name, words)
         };
         if !matches!(kind, OpenKind::Read | OpenKind::Skip) {
             self.record("", content);
@@ -219,12 +222,11 @@ impl Reader<'_> {
                     | Change::Allow(None, crate::From::All)
             )
         };
-        match changes.iter().all(grants) {
-            true => Ok(()),
-            false => {
-                let message = "<Proxy> decides nothing but who its members are; expected the other lines in <Location>";
-                Err(Fault::new(at, message))
-            }
+        if changes.iter().all(grants) {
+            Ok(())
+        } else {
+            let message = "<Proxy> decides nothing but who its members are; expected the other lines in <Location>";
+            Err(Fault::new(at, message))
         }
     }
 

@@ -35,12 +35,11 @@ impl Reader<'_> {
         let number = self.host_number();
         let ran = self.environment.preloads.iter();
         let mut ran = ran.take(self.environment.loaded_here);
-        match had < Own::Perl && own == Own::Perl && ran.any(|(_, one)| one.host == number) {
-            true => {
-                let message = "expected `PerlOptions +Parent` before the lines of this <VirtualHost> that run Perl";
-                Err(Fault::new(at, message))
-            }
-            false => Ok(()),
+        if had < Own::Perl && own == Own::Perl && ran.any(|(_, one)| one.host == number) {
+            let message = "expected `PerlOptions +Parent` before the lines of this <VirtualHost> that run Perl";
+            Err(Fault::new(at, message))
+        } else {
+            Ok(())
         }
     }
 

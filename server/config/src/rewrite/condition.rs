@@ -54,9 +54,10 @@ impl Comparison {
             let text = String::from_utf8_lossy(bytes);
             text.trim().parse::<i64>().unwrap_or(0)
         };
-        self.operator.accepts(match self.numbers {
-            true => number(subject).cmp(&number(&self.with)),
-            false => subject.cmp(&self.with),
+        self.operator.accepts(if self.numbers {
+            number(subject).cmp(&number(&self.with))
+        } else {
+            subject.cmp(&self.with)
         })
     }
 }

@@ -99,9 +99,10 @@ impl Escape {
     pub fn put(&self, bytes: &[u8], into: &mut Vec<u8>) {
         for &byte in bytes {
             let listed = self.only.as_ref().is_some_and(|only| only.contains(&byte));
-            let by_kind = match self.controls {
-                true => byte <= b' ' || byte == 0x7f,
-                false => self.only.is_none(),
+            let by_kind = if self.controls {
+                byte <= b' ' || byte == 0x7f
+            } else {
+                self.only.is_none()
             };
             let meant = (listed || by_kind) && !self.but.contains(&byte);
             match byte {
@@ -122,11 +123,14 @@ impl Flags {
         let mut flags = Flags::default();
         let mut wishes = Wishes::default();
         for (name, value) in flag_list(list)? {
-            let fixed = || match value.is_empty() || value.contains(['%', '$']) {
-                true => Err(format!(
-                    "expected a fixed name behind {name}=, not `{value}`"
-                )),
-                false => Ok(Some(value.to_string())),
+            let fixed = || {
+                if value.is_empty() || value.contains(['%', '$']) {
+                    Err(format!(
+                        "expected a fixed name behind {name}=, not `{value}`"
+                    ))
+                } else {
+                    Ok(Some(value.to_string()))
+                }
             };
             match name.to_ascii_uppercase().as_str() {
                 "NC" | "NOCASE" => wishes.caseless = true,

@@ -139,16 +139,14 @@ impl<'t> Parser<'t> {
 pub(crate) fn variable(inner: &str) -> Result<Piece, String> {
     let Some((kind, name)) = inner.split_once(':') else {
         let upper = inner.to_ascii_uppercase();
-        return match is_variable(&upper) {
-            true => Ok(Piece::Variable(upper)),
-            false => {
-                let nearest = crate::nearest(&upper, VARIABLES.iter().copied());
-                let hint =
-                    nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-                Err(format!(
-                    "expected a variable such as HTTP_HOST, not `{inner}`{hint}"
-                ))
-            }
+        return if is_variable(&upper) {
+            Ok(Piece::Variable(upper))
+        } else {
+            let nearest = crate::nearest(&upper, VARIABLES.iter().copied());
+            let hint = nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            Err(format!(
+                "expected a variable such as HTTP_HOST, not `{inner}`{hint}"
+            ))
         };
     };
     let name = name.to_string();

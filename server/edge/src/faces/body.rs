@@ -154,9 +154,10 @@ fn size(item: Item<'_>) -> std::result::Result<Option<u64>, Refusal> {
 }
 
 fn few(pieces: usize) -> Done {
-    match pieces <= PIECES {
-        true => Ok(()),
-        false => Err(said("the body has too many pieces")),
+    if pieces <= PIECES {
+        Ok(())
+    } else {
+        Err(said("the body has too many pieces"))
     }
 }
 

@@ -119,9 +119,10 @@ pub fn set(
         }
         fields.len()
     })?;
-    match count <= FIELDS {
-        true => Ok(()),
-        false => Err(said(format!("more than {FIELDS} fields"))),
+    if count <= FIELDS {
+        Ok(())
+    } else {
+        Err(said(format!("more than {FIELDS} fields")))
     }
 }
 

@@ -22,9 +22,10 @@ pub fn install(lua: &Lua, host: &Table, interpreter: &Rc<Interpreter>) -> Result
             move |lua, (text, pattern, from): (LuaString, LuaString, usize)| {
                 let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
                 let mut steps = STEPS;
-                let found = match from <= text.len() {
-                    true => patterns::find(&text, &pattern, from, &mut steps),
-                    false => Ok(None),
+                let found = if from <= text.len() {
+                    patterns::find(&text, &pattern, from, &mut steps)
+                } else {
+                    Ok(None)
                 };
                 charged.charge((STEPS - steps) / STEPS_AN_INSTRUCTION);
                 match found.map_err(error)? {

@@ -92,7 +92,7 @@ fn normalize(text: &[u8]) -> Vec<u8> {
         let mut at = 0;
         while let Some(&byte) = query.get(at) {
             let encoded = query.get(at..at + 3).filter(|_| byte == b'%');
-            let decoded = encoded.map(|three| percent::decode_lenient(three));
+            let decoded = encoded.map(percent::decode_lenient);
             match decoded.as_deref() {
                 Some([one]) if one.is_ascii_alphanumeric() || b"-._~".contains(one) => {
                     whole.push(*one);
@@ -103,11 +103,10 @@ fn normalize(text: &[u8]) -> Vec<u8> {
                     at += 3;
                 }
                 _ => {
-                    match byte.is_ascii_graphic() && !b"\"<>#".contains(&byte) {
-                        true => whole.push(byte),
-                        false => {
-                            whole.extend_from_slice(&percent::encode(&[byte], LETTERS_AND_DIGITS))
-                        }
+                    if byte.is_ascii_graphic() && !b"\"<>#".contains(&byte) {
+                        whole.push(byte)
+                    } else {
+                        whole.extend_from_slice(&percent::encode(&[byte], LETTERS_AND_DIGITS))
                     }
                     at += 1;
                 }
@@ -129,9 +128,10 @@ fn simplify(path: &[u8]) -> Vec<u8> {
             part => parts.push(part),
         }
     }
-    let mut simple = match path.starts_with(b"/") {
-        true => b"/".to_vec(),
-        false => Vec::new(),
+    let mut simple = if path.starts_with(b"/") {
+        b"/".to_vec()
+    } else {
+        Vec::new()
     };
     simple.extend_from_slice(&parts.join(&b'/'));
     if ends_in_folder && !parts.is_empty() {

@@ -64,9 +64,10 @@ impl<'i> Item<'i> {
         // the stack. A number becomes a string in its place.
         unsafe {
             let start = ffi::lua_tolstring(self.state, self.index, &mut length);
-            match start.is_null() {
-                true => None,
-                false => Some(slice::from_raw_parts(start.cast(), length)),
+            if start.is_null() {
+                None
+            } else {
+                Some(slice::from_raw_parts(start.cast(), length))
             }
         }
     }

@@ -117,9 +117,10 @@ pub(super) fn challenge(said: &Authentication, nonce: &str, stale: bool) -> Stri
         all => format!(", domain=\"{}\"", all.join(" ")),
     };
     let stale = if stale { ", stale=true" } else { "" };
-    let quality = match said.digest.without_quality {
-        true => "",
-        false => ", qop=\"auth\"",
+    let quality = if said.digest.without_quality {
+        ""
+    } else {
+        ", qop=\"auth\""
     };
     let of = |algorithm: &DigestAlgorithm| {
         let name = algorithm.name();

@@ -52,9 +52,10 @@ impl AccessPhase<'_> {
                 return Err(Decision::Check(settings.clone(), file, credentials));
             }
         };
-        Ok(match right {
-            true => Login::Known(credentials.user.into()),
-            false => Login::Refused,
+        Ok(if right {
+            Login::Known(credentials.user.into())
+        } else {
+            Login::Refused
         })
     }
 

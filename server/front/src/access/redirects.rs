@@ -43,16 +43,18 @@ fn target(rule: &RedirectRule, to: &Text, rest: Rest<'_>, path: &[u8]) -> Vec<u8
     };
     let mut target = to.of(&facts);
     target.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-    match matches!(rule.from, RedirectFrom::Match(_)) && !has_scheme(&target) {
-        true => escaped_but_query(&target),
-        false => target,
+    if matches!(rule.from, RedirectFrom::Match(_)) && !has_scheme(&target) {
+        escaped_but_query(&target)
+    } else {
+        target
     }
 }
 
 pub(super) fn joined(path: &[u8], query: &[u8]) -> Vec<u8> {
-    match query.is_empty() {
-        true => path.to_vec(),
-        false => [path, b"?", query].concat(),
+    if query.is_empty() {
+        path.to_vec()
+    } else {
+        [path, b"?", query].concat()
     }
 }
 

@@ -28,9 +28,10 @@ impl AccessPhase<'_> {
             }
         }
         let settings = &route.settings;
-        let passed = match settings.runs_phases() {
-            true => self.inform(route, remarks),
-            false => self.lets_in(route, settings, remarks),
+        let passed = if settings.runs_phases() {
+            self.inform(route, remarks)
+        } else {
+            self.lets_in(route, settings, remarks)
         };
         passed.err()
     }
@@ -49,9 +50,10 @@ impl AccessPhase<'_> {
                 })
                 .map_err(Decision::Resolve)?,
         };
-        let login = match requirement.is_some_and(|requirement| requirement.asks_user()) {
-            true => self.log_in(settings, remarks)?.0,
-            false => Login::Unasked,
+        let login = if requirement.is_some_and(|requirement| requirement.asks_user()) {
+            self.log_in(settings, remarks)?.0
+        } else {
+            Login::Unasked
         };
         if !is_refused && known == 0 && login == Login::Unasked {
             return Ok(());

@@ -194,9 +194,12 @@ impl AccessPhase<'_> {
             Ok(rewritten) => rewritten,
             Err(question) => return Some(question),
         };
-        let below = |target: Vec<u8>| match target.starts_with(b"/") || has_scheme(&target) {
-            true => target,
-            false => [&base[..], &target].concat(),
+        let below = |target: Vec<u8>| {
+            if target.starts_with(b"/") || has_scheme(&target) {
+                target
+            } else {
+                [&base[..], &target].concat()
+            }
         };
         match rewritten {
             Rewritten::Unchanged => None,

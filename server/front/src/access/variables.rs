@@ -26,10 +26,13 @@ pub(super) fn set_variables(
             facts.set_env = &route.settings.set_env;
         }
         let (text, groups) = match &rule.when {
-            When::Expression(expression) => match expression.holds(&facts) {
-                true => (Vec::new(), Groups::default()),
-                false => continue,
-            },
+            When::Expression(expression) => {
+                if expression.holds(&facts) {
+                    (Vec::new(), Groups::default())
+                } else {
+                    continue;
+                }
+            }
             When::Attribute(name, pattern) => {
                 let text = attribute(name, &facts);
                 match pattern.groups(&text) {
@@ -66,9 +69,10 @@ fn attribute(name: &str, facts: &RequestFacts) -> Vec<u8> {
         _ => {
             let mut text = Vec::new();
             facts.put(&Piece::Field(name.to_string()), &mut text);
-            return match text.is_empty() {
-                true => facts.environment(name).unwrap_or_default(),
-                false => text,
+            return if text.is_empty() {
+                facts.environment(name).unwrap_or_default()
+            } else {
+                text
             };
         }
     };

@@ -78,9 +78,10 @@ pub fn of(request: &Request<'_>) -> Vec<u8> {
         all.extend_from_slice(BEGIN);
         all.extend_from_slice(&name.to_ascii_lowercase());
         all.push(b'=');
-        match name.eq_ignore_ascii_case(b"forwarded") {
-            true => push_elements(value, &mut all),
-            false => all.extend_from_slice(value),
+        if name.eq_ignore_ascii_case(b"forwarded") {
+            push_elements(value, &mut all)
+        } else {
+            all.extend_from_slice(value)
         }
     }
     all

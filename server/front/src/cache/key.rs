@@ -18,9 +18,10 @@ pub fn of(request: &Request<'_>, route: &Route, host: &Host) -> Rc<[u8]> {
     let mut which = DefaultHasher::new();
     (&host.server_name, &host.addresses, &host.document_root).hash(&mut which);
     let which = (which.finish() as u32).to_be_bytes();
-    let resource = match rules.ignore_query {
-        true => path_of(request.resource),
-        false => request.resource,
+    let resource = if rules.ignore_query {
+        path_of(request.resource)
+    } else {
+        request.resource
     };
     let scheme: &[u8] = if request.peer.tls.is_some() {
         b"s"
@@ -126,9 +127,10 @@ impl Purge {
         };
         let (host, target) = (&rest[..at], target_of(&rest[at + 1..]));
         let is_host = self.host.as_ref().is_none_or(|known| known == host);
-        let is_target = match self.all_below {
-            true => target.starts_with(&self.target),
-            false => target == self.target || path_of(target) == self.target,
+        let is_target = if self.all_below {
+            target.starts_with(&self.target)
+        } else {
+            target == self.target || path_of(target) == self.target
         };
         is_host && is_target
     }

@@ -163,9 +163,10 @@ pub async fn apply(
     let coding = match plan.coding {
         None => None,
         Some(coding) => {
-            let small = match backend.is_complete() {
-                true => read_complete(backend).await,
-                false => None,
+            let small = if backend.is_complete() {
+                read_complete(backend).await
+            } else {
+                None
             };
             match small {
                 // A program that knows HEAD says no body: GET would get this coding of one.

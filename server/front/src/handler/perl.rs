@@ -173,9 +173,10 @@ fn told(route: &Route) -> (u32, &[u8]) {
         Handler::Script(Rung::Fork | Rung::Rewind | Rung::Auto | Rung::Cgi) => false,
         Handler::Perl { .. } | Handler::Script(_) | Handler::File => true,
     };
-    match is_asked || settings.runs_phases() {
-        true => (settings.id, &settings.perl.told.text),
-        false => (0, &[]),
+    if is_asked || settings.runs_phases() {
+        (settings.id, &settings.perl.told.text)
+    } else {
+        (0, &[])
     }
 }
 
@@ -263,9 +264,12 @@ pub fn visible_fields<'r, 'a: 'r>(
                 .is_none_or(|redirect| redirect.keeps_request)
                 || !name.eq_ignore_ascii_case(b"content-length")
         })
-        .map(|&(name, value)| match name.eq_ignore_ascii_case(b"host") {
-            true => (name, request.host),
-            false => (name, value),
+        .map(|&(name, value)| {
+            if name.eq_ignore_ascii_case(b"host") {
+                (name, request.host)
+            } else {
+                (name, value)
+            }
         })
 }
 

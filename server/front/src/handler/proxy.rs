@@ -60,14 +60,16 @@ pub fn start(
         ..*request
     };
     let asked = Asked::new(shared, request, route);
-    let group = match proxied.upstream == FCGID {
-        true => script(shared, &asked, route)?,
-        false => shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?,
+    let group = if proxied.upstream == FCGID {
+        script(shared, &asked, route)?
+    } else {
+        shared.upstreams.group(&proxied.upstream).ok_or(UNKNOWN)?
     };
     let wish = Wish {
-        key: match group.wants_key() {
-            true => Wish::key_of(request.host, request.path()),
-            false => 0,
+        key: if group.wants_key() {
+            Wish::key_of(request.host, request.path())
+        } else {
+            0
         },
         route: sticky::route(request, &group.settings()),
         tried: Vec::new(),

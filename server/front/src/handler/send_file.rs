@@ -87,9 +87,10 @@ fn find(
 }
 
 fn roots(host: &Host, settings: &Settings) -> Vec<PathBuf> {
-    match settings.proxy.send_file_roots.is_empty() {
-        true => vec![host.document_root.clone()],
-        false => settings.proxy.send_file_roots.clone(),
+    if settings.proxy.send_file_roots.is_empty() {
+        vec![host.document_root.clone()]
+    } else {
+        settings.proxy.send_file_roots.clone()
     }
 }
 
@@ -97,9 +98,10 @@ fn target(real: &Path) -> Result<FileTarget, Problem> {
     let name = CString::new(real.as_os_str().as_bytes()).map_err(|_| MISSING)?;
     let stat = rustix::fs::stat(name.as_c_str()).map_err(|_| MISSING)?;
     let look = |path: &[u8]| crate::route::stat(path).map(|(_, stat)| stat);
-    match crate::route::is_file(&stat) {
-        true => Ok(FileTarget::new(name, &stat, look)),
-        false => Err(MISSING),
+    if crate::route::is_file(&stat) {
+        Ok(FileTarget::new(name, &stat, look))
+    } else {
+        Err(MISSING)
     }
 }
 

@@ -232,18 +232,20 @@ impl Parser {
             negated = !negated;
         }
         let node = self.comparison()?;
-        Ok(match negated {
-            true => Node::Not(Box::new(node)),
-            false => node,
+        Ok(if negated {
+            Node::Not(Box::new(node))
+        } else {
+            node
         })
     }
 
     fn comparison(&mut self) -> Result<Node, String> {
         if self.takes(&Token::Open) {
             let node = self.or()?;
-            return match self.takes(&Token::Close) {
-                true => Ok(node),
-                false => Err("expected `)`".into()),
+            return if self.takes(&Token::Close) {
+                Ok(node)
+            } else {
+                Err("expected `)`".into())
             };
         }
         let Some(Token::Text(left)) = self.tokens.next() else {

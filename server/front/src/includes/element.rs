@@ -75,9 +75,10 @@ impl Render {
                 }
             }
         }
-        match seen {
-            true => Ok(()),
-            false => Err("expected `virtual` or `file` of an include".into()),
+        if seen {
+            Ok(())
+        } else {
+            Err("expected `virtual` or `file` of an include".into())
         }
     }
 
@@ -95,9 +96,10 @@ impl Render {
                 };
                 // What is written may be encoded already, or not.
                 let path = percent::encode_path(&percent::decode_lenient(path));
-                let path = match path.starts_with(b"/") {
-                    true => path,
-                    false => [folder_of(&document.path), &path].concat(),
+                let path = if path.starts_with(b"/") {
+                    path
+                } else {
+                    [folder_of(&document.path), &path].concat()
                 };
                 let strange = query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f);
                 match (resolved(&path), strange) {
@@ -107,11 +109,12 @@ impl Render {
             }
             "file" => {
                 let mut parts = value.split(|byte| *byte == b'/');
-                match value.starts_with(b"/") || parts.any(|part| part == b"..") {
-                    true => Err(format!(
+                if value.starts_with(b"/") || parts.any(|part| part == b"..") {
+                    Err(format!(
                         "expected a file in this folder or below, not `{shown}`"
-                    )),
-                    false => Ok([&document.folder, &percent::encode_path(value)[..]].concat()),
+                    ))
+                } else {
+                    Ok([&document.folder, &percent::encode_path(value)[..]].concat())
                 }
             }
             other => Err(format!("expected `virtual` or `file`, not `{other}`")),
@@ -256,9 +259,10 @@ fn encode(value: &[u8], encoding: &str, into: &mut Vec<u8>) -> Result<(), Wrong>
         "none" => into.extend_from_slice(value),
         "url" => {
             for &byte in value {
-                match percent::OF_PATHS.has(byte) {
-                    true => into.push(byte),
-                    false => percent::push_lower(byte, into),
+                if percent::OF_PATHS.has(byte) {
+                    into.push(byte)
+                } else {
+                    percent::push_lower(byte, into)
                 }
             }
         }
@@ -314,9 +318,10 @@ fn short_size(size: u64) -> String {
         }
         if left < 9 || (left == 9 && remainder < 973) {
             let tenths = (remainder * 5 + 256) / 512;
-            return match tenths >= 10 {
-                true => format!("{}.0{unit}", left + 1),
-                false => format!("{left}.{tenths}{unit}"),
+            return if tenths >= 10 {
+                format!("{}.0{unit}", left + 1)
+            } else {
+                format!("{left}.{tenths}{unit}")
             };
         }
         return format!("{:>3}{unit}", left + u64::from(remainder >= 512));

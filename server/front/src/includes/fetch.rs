@@ -42,9 +42,10 @@ impl Render {
     /// The status of a refusal instead.
     pub async fn ask(&self, target: Vec<u8>) -> Result<Fetched, u16> {
         let (counted, route) = self.admitted(target).await?;
-        match route.settings.runs_phases() {
-            true => self.answered(&counted.context, &route).await,
-            false => self.file_or_answer(&counted.context, &route).await,
+        if route.settings.runs_phases() {
+            self.answered(&counted.context, &route).await
+        } else {
+            self.file_or_answer(&counted.context, &route).await
         }
     }
 

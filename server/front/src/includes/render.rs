@@ -47,9 +47,10 @@ pub struct Document {
 
 impl Document {
     pub fn of(path: &[u8], route: &Route) -> Document {
-        let file = match route.script_name.is_empty() {
-            true => path.to_vec(),
-            false => percent::encode_path(&route.script_name),
+        let file = if route.script_name.is_empty() {
+            path.to_vec()
+        } else {
+            percent::encode_path(&route.script_name)
         };
         Document {
             path: path.to_vec(),

@@ -86,12 +86,11 @@ async fn work<C: ClientStream>(
         context.upload = client.with_request(context, progress);
         client.track(context.upload.clone());
     }
-    let body = match wants_body(route) {
-        true => client.read_body(context, route.settings.body_limit).await?,
-        false => {
-            client.discard_body().await?;
-            Ok(Gathered::Empty)
-        }
+    let body = if wants_body(route) {
+        client.read_body(context, route.settings.body_limit).await?
+    } else {
+        client.discard_body().await?;
+        Ok(Gathered::Empty)
     };
     Ok(match body {
         Err(problem) => refuse(client, context, problem),

@@ -34,9 +34,10 @@ pub async fn answer<C: ClientStream>(
             Some(Scripted { status, lines, .. }) => answer.with_head(status, lines),
         };
     }
-    let content = match start_answer(client, context, &answer)? {
-        true => answer.content,
-        false => Content::empty(),
+    let content = if start_answer(client, context, &answer)? {
+        answer.content
+    } else {
+        Content::empty()
     };
     client.send_content(context, content).await
 }
@@ -48,9 +49,10 @@ pub fn start_answer<C: ClientStream>(
     answer: &Answer,
 ) -> Result<bool, Gone> {
     context.status = answer.status;
-    let length = match status::has_no_body(answer.status) {
-        true => BodyLength::Bodiless,
-        false => BodyLength::Known(answer.content.length()),
+    let length = if status::has_no_body(answer.status) {
+        BodyLength::Bodiless
+    } else {
+        BodyLength::Known(answer.content.length())
     };
     let changed = changed_lines(client, context, answer.status, answer.lines());
     let resource = match &answer.content {

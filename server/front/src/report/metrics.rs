@@ -17,13 +17,12 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
         open,
     };
     write(shared, &mut page);
-    match open {
-        true => {
-            page.text.push_str("# EOF\n");
-            let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            text(200, media_type, page.text)
-        }
-        false => text(200, "text/plain; version=0.0.4; charset=utf-8", page.text),
+    if open {
+        page.text.push_str("# EOF\n");
+        let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        text(200, media_type, page.text)
+    } else {
+        text(200, "text/plain; version=0.0.4; charset=utf-8", page.text)
     }
 }
 
@@ -45,9 +44,10 @@ impl Page {
 
     /// `name` is without `_total`.
     fn counters(&mut self, name: &str, help: &str) {
-        match self.open {
-            true => self.family(name, "counter", help),
-            false => self.family(&format!("{name}_total"), "counter", help),
+        if self.open {
+            self.family(name, "counter", help)
+        } else {
+            self.family(&format!("{name}_total"), "counter", help)
         }
     }
 

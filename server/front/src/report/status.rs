@@ -15,20 +15,19 @@ pub fn answer(shared: &Shared, request: &Request<'_>) -> Answer {
         .split(|&byte| byte == b'&')
         .any(|word| word == b"auto");
     let figures = figures(shared, request);
-    match auto {
-        true => {
-            let mut page = String::from_utf8_lossy(request.host_name()).into_owned();
-            page.push('\n');
-            for (name, value) in figures {
-                let _ = writeln!(page, "{name}: {value}");
-            }
-            text(200, "text/plain; charset=ISO-8859-1", page)
+    if auto {
+        let mut page = String::from_utf8_lossy(request.host_name()).into_owned();
+        page.push('\n');
+        for (name, value) in figures {
+            let _ = writeln!(page, "{name}: {value}");
         }
-        false => text(
+        text(200, "text/plain; charset=ISO-8859-1", page)
+    } else {
+        text(
             200,
             "text/html; charset=utf-8",
             html(&figures, shared.pool.status()),
-        ),
+        )
     }
 }
 

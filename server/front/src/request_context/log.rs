@@ -44,9 +44,10 @@ impl RequestContext {
             meters.record(method, self.status, self.lasted());
         }
         let entry = self.entry(peer, line, fields.clone());
-        match shared.log_needs.get().more {
-            false => shared.journal.access(self.host, &entry),
-            true => self.log_more(shared, peer, fields, entry),
+        if shared.log_needs.get().more {
+            self.log_more(shared, peer, fields, entry)
+        } else {
+            shared.journal.access(self.host, &entry)
         }
     }
 
@@ -100,9 +101,10 @@ impl RequestContext {
         entry: Entry<'a>,
     ) {
         let needs = shared.log_needs.get();
-        let all: Table = match needs.request_fields {
-            true => fields.collect(),
-            false => Table::new(),
+        let all: Table = if needs.request_fields {
+            fields.collect()
+        } else {
+            Table::new()
         };
         let site = needs.route.then(|| shared.site());
         let server_name = site.as_ref().map(|site| &site.host(self.host).server_name);

@@ -21,9 +21,10 @@ impl Run<'_> {
             groups: Some(groups),
             condition,
             escape,
-            path: match outer.file.is_empty() {
-                true => Some(&self.subject),
-                false => outer.path,
+            path: if outer.file.is_empty() {
+                Some(&self.subject)
+            } else {
+                outer.path
             },
             ..RequestFacts::new(outer.request, outer.host, None, outer.maps)
         }

@@ -11,9 +11,10 @@ use super::{Applied, Rewritten, Run};
 impl Run<'_> {
     /// What follows a `?` of the target takes the place of the query, or comes before it.
     pub(super) fn take_query(&mut self, target: &mut Vec<u8>, flags: &Flags) {
-        let at = match flags.query_last {
-            true => memchr::memrchr(b'?', target),
-            false => memchr::memchr(b'?', target),
+        let at = if flags.query_last {
+            memchr::memrchr(b'?', target)
+        } else {
+            memchr::memchr(b'?', target)
         };
         let own = at.map(|at| {
             let own = target[at + 1..].to_vec();
@@ -36,9 +37,10 @@ impl Run<'_> {
 
     pub(super) fn proxy(&self, start: &BackEndStart, target: &[u8], flags: &Flags) -> Rewritten {
         let path = target.get(start.length..).unwrap_or_default();
-        let mut path = match flags.no_escape {
-            true => path.to_vec(),
-            false => percent::encode_path(path),
+        let mut path = if flags.no_escape {
+            path.to_vec()
+        } else {
+            percent::encode_path(path)
         };
         path.retain(|byte| *byte > b' ' && *byte != 0x7f);
         Rewritten::Proxy {
@@ -50,9 +52,10 @@ impl Run<'_> {
 
     /// On to another address, unless a later rule has another word.
     pub(super) fn leave(&mut self, status: u16, target: Vec<u8>, flags: &Flags) -> Applied {
-        let target = match has_scheme(&target) || target.starts_with(b"/") {
-            true => target,
-            false => [self.base, &target].concat(),
+        let target = if has_scheme(&target) || target.starts_with(b"/") {
+            target
+        } else {
+            [self.base, &target].concat()
         };
         self.subject = absolute(self.facts.request, self.facts.host, target);
         Applied::Leaving {
@@ -62,9 +65,10 @@ impl Run<'_> {
     }
 
     pub(super) fn redirect(&self, status: u16, no_escape: bool) -> Rewritten {
-        let mut location = match no_escape {
-            true => self.subject.clone(),
-            false => escape_target(&self.subject),
+        let mut location = if no_escape {
+            self.subject.clone()
+        } else {
+            escape_target(&self.subject)
         };
         location = with_query(location, &self.query);
         location.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));

@@ -18,12 +18,11 @@ pub(super) fn with_query(mut target: Vec<u8>, query: &[u8]) -> Vec<u8> {
 
 /// The path escaped, scheme and host left alone; a fragment too.
 pub(super) fn escape_target(target: &[u8]) -> Vec<u8> {
-    let start = match has_scheme(target) {
-        true => {
-            let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
-            memchr::memchr(b'/', &target[host..]).map_or(target.len(), |at| host + at)
-        }
-        false => 0,
+    let start = if has_scheme(target) {
+        let host = memchr::memmem::find(target, b"://").map_or(0, |at| at + 3);
+        memchr::memchr(b'/', &target[host..]).map_or(target.len(), |at| host + at)
+    } else {
+        0
     };
     let (host, path) = target.split_at(start);
     let (path, fragment) = match memchr::memchr(b'#', path) {

@@ -128,10 +128,7 @@ pub fn to_back_end(
             mapping,
         )
     });
-    let problem = match settings.denied {
-        true => DENIED,
-        false => NOT_FOUND,
-    };
+    let problem = if settings.denied { DENIED } else { NOT_FOUND };
     let through = route.through.clone();
     match found {
         Some(found) => Route { through, ..found },
@@ -328,9 +325,10 @@ impl<'s> Search<'s> {
                         path: path.merged.clone(),
                         name: name.to_string(),
                     }));
-                    return match self.indexes <= INDEXES {
-                        true => self.lead(&settings, acting),
-                        false => Ok(self.refused(settings, AROUND)),
+                    return if self.indexes <= INDEXES {
+                        self.lead(&settings, acting)
+                    } else {
+                        Ok(self.refused(settings, AROUND))
                     };
                 }
             }

@@ -94,9 +94,10 @@ fn script(proxied: &Proxied, path: &Path, target: &[u8], mapping: Mapping) -> (u
     let script = php.unwrap_or(mount).min(path.merged.len());
     let rest = path.merged.len() - script;
     let named = proxied.to.as_deref().is_some_and(|to| to.len() > 1);
-    let mut file = match named {
-        true => Path::decode(target).map_or_else(|_| target.to_vec(), |path| path.merged),
-        false => mapping.file,
+    let mut file = if named {
+        Path::decode(target).map_or_else(|_| target.to_vec(), |path| path.merged)
+    } else {
+        mapping.file
     };
     if php.is_some() {
         file.truncate(file.len().saturating_sub(rest));

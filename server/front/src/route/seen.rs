@@ -24,9 +24,10 @@ impl Seen {
 
     /// 0: something has happened to the file.
     pub fn mark(&self) -> u64 {
-        match self.validity.holds() {
-            true => self.mark,
-            false => 0,
+        if self.validity.holds() {
+            self.mark
+        } else {
+            0
         }
     }
 

@@ -157,9 +157,10 @@ impl RouteTable {
         };
         let bytes: usize = targets().map(FileTarget::weight).sum();
         targets().for_each(|target| target.rest(bytes > FILE_BYTES));
-        let left: usize = match bytes > FILE_BYTES {
-            true => targets().map(FileTarget::weight).sum(),
-            false => bytes,
+        let left: usize = if bytes > FILE_BYTES {
+            targets().map(FileTarget::weight).sum()
+        } else {
+            bytes
         };
         let routes: usize = hosts.iter().map(Paths::len).sum();
         drop(hosts);

@@ -203,9 +203,10 @@ fn answer(name: &str, text: String, call: Call<'_>, freed: &Arc<AtomicUsize>) ->
 
 impl StandInExchange for Said {
     fn poll_head(&mut self, _: &mut Context<'_>) -> Poll<Result<ScriptHead, Fault>> {
-        match self.silent {
-            true => Poll::Pending,
-            false => Poll::Ready(
+        if self.silent {
+            Poll::Pending
+        } else {
+            Poll::Ready(
                 self.head
                     .take()
                     .expect("asked for the head once")
@@ -216,7 +217,7 @@ impl StandInExchange for Said {
                         }
                         _ => ScriptHead::Response(head),
                     }),
-            ),
+            )
         }
     }
 

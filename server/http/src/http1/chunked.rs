@@ -116,9 +116,10 @@ impl Decoder {
         if self.extension > EXTENSION_LIMIT {
             return Err(bad("too many chunk extensions"));
         }
-        match is_text(byte) {
-            true => Ok(State::Extension),
-            false => Err(bad("a control byte in a chunk extension")),
+        if is_text(byte) {
+            Ok(State::Extension)
+        } else {
+            Err(bad("a control byte in a chunk extension"))
         }
     }
 

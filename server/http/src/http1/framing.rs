@@ -61,17 +61,19 @@ impl Notes {
 
     /// Readers that take the first and readers that take the last would read two bodies.
     pub fn content_type(&mut self) -> Result<(), Problem> {
-        match std::mem::replace(&mut self.has_type, true) {
-            true => Err(bad("more than one Content-Type")),
-            false => Ok(()),
+        if std::mem::replace(&mut self.has_type, true) {
+            Err(bad("more than one Content-Type"))
+        } else {
+            Ok(())
         }
     }
 
     /// The same of who asks.
     pub fn authorization(&mut self) -> Result<(), Problem> {
-        match std::mem::replace(&mut self.has_credentials, true) {
-            true => Err(bad("more than one Authorization")),
-            false => Ok(()),
+        if std::mem::replace(&mut self.has_credentials, true) {
+            Err(bad("more than one Authorization"))
+        } else {
+            Ok(())
         }
     }
 

@@ -246,9 +246,10 @@ pub fn check_host(host: &[u8]) -> Result<(), Problem> {
         [b':', port @ ..] => is_port(port),
         _ => false,
     };
-    match is_port && (is_name(name) || is_address_in_brackets(name)) {
-        true => Ok(()),
-        false => Err(bad("Host is not a host name")),
+    if is_port && (is_name(name) || is_address_in_brackets(name)) {
+        Ok(())
+    } else {
+        Err(bad("Host is not a host name"))
     }
 }
 

@@ -85,13 +85,14 @@ pub fn read_certificates(
 ) -> Result<Vec<CertificateDer<'static>>, Trouble> {
     let read = CertificateDer::pem_file_iter(file).and_then(|found| found.collect());
     let found: Vec<_> = read.map_err(|error| Trouble::file(directive, file, pem_reason(&error)))?;
-    match found.is_empty() {
-        true => Err(Trouble::file(
+    if found.is_empty() {
+        Err(Trouble::file(
             directive,
             file,
             "there is no certificate in PEM in it",
-        )),
-        false => Ok(found),
+        ))
+    } else {
+        Ok(found)
     }
 }
 
@@ -109,9 +110,10 @@ fn read_staple(file: &Path) -> Result<Vec<u8>, Trouble> {
     let failed = |reason: String| Trouble::file("SSLStaplingFile", file, reason);
     let bytes = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
     // OCSPResponse is a SEQUENCE; 64 KiB is far more than any.
-    match bytes.first() == Some(&0x30) && bytes.len() <= 65_536 {
-        true => Ok(bytes),
-        false => Err(failed("it is not an OCSP answer in DER".into())),
+    if bytes.first() == Some(&0x30) && bytes.len() <= 65_536 {
+        Ok(bytes)
+    } else {
+        Err(failed("it is not an OCSP answer in DER".into()))
     }
 }
 

@@ -47,12 +47,13 @@ fn read_revocations(file: &Path) -> Result<Vec<CertificateRevocationListDer<'sta
     const DIRECTIVE: &str = "SSLCARevocationFile";
     let read = CertificateRevocationListDer::pem_file_iter(file).and_then(|found| found.collect());
     let found: Vec<_> = read.map_err(|error| Trouble::file(DIRECTIVE, file, error))?;
-    match found.is_empty() {
-        true => Err(Trouble::file(
+    if found.is_empty() {
+        Err(Trouble::file(
             DIRECTIVE,
             file,
             "there is no list in PEM in it",
-        )),
-        false => Ok(found),
+        ))
+    } else {
+        Ok(found)
     }
 }

@@ -63,16 +63,18 @@ impl Hosts {
             places: Vec::new(),
         };
         for host in site.all_hosts() {
-            let place = match host.tls.certificates.is_empty() {
+            let place = if host.tls.certificates.is_empty() {
                 // The first that has one stands in.
-                true => 0,
-                false => hosts.place_for(&host.tls, before)?,
+                0
+            } else {
+                hosts.place_for(&host.tls, before)?
             };
             hosts.places.push(place);
         }
-        match hosts.greetings.is_empty() {
-            true => Err(Trouble::NoCertificate),
-            false => Ok(hosts),
+        if hosts.greetings.is_empty() {
+            Err(Trouble::NoCertificate)
+        } else {
+            Ok(hosts)
         }
     }
 
@@ -124,9 +126,10 @@ impl Hosts {
         };
         let asks_nobody = |settings: &TlsSettings| settings.clients() == ClientCertificates::None;
         let same = self.greetings.iter().find(is_same)?;
-        match asks_nobody(settings) && asks_nobody(&same.settings) {
-            true => same.tickets.clone(),
-            false => None,
+        if asks_nobody(settings) && asks_nobody(&same.settings) {
+            same.tickets.clone()
+        } else {
+            None
         }
     }
 

@@ -15,10 +15,13 @@ pub fn write(line: &mut Vec<u8>, items: &[LogItem], entry: &Entry<'_>, time: &[u
                 field,
                 statuses,
                 original,
-            } => match applies(statuses.as_ref(), entry.status) {
-                true => value(line, field, *original, entry, time),
-                false => line.push(b'-'),
-            },
+            } => {
+                if applies(statuses.as_ref(), entry.status) {
+                    value(line, field, *original, entry, time)
+                } else {
+                    line.push(b'-')
+                }
+            }
         }
     }
     line.push(b'\n');
@@ -105,16 +108,18 @@ fn in_microseconds(unit: TimeUnit) -> u64 {
 }
 
 fn status(entry: &Entry<'_>, original: bool) -> u16 {
-    match original && entry.more.first_status > 0 {
-        true => entry.more.first_status,
-        false => entry.status,
+    if original && entry.more.first_status > 0 {
+        entry.more.first_status
+    } else {
+        entry.status
     }
 }
 
 fn target<'a>(entry: &Entry<'a>, original: bool) -> &'a [u8] {
-    match original || entry.more.resource.is_empty() {
-        true => entry.target,
-        false => entry.more.resource,
+    if original || entry.more.resource.is_empty() {
+        entry.target
+    } else {
+        entry.more.resource
     }
 }
 
@@ -163,17 +168,19 @@ fn cookie<'a>(entry: &Entry<'a>, name: &str) -> Option<&'a [u8]> {
 }
 
 fn moment(line: &mut Vec<u8>, wanted: &LogTime, entry: &Entry<'_>, begin: &[u8]) {
-    let time = match wanted.end {
-        true => entry.time + Duration::from_micros(entry.total_us),
-        false => entry.time,
+    let time = if wanted.end {
+        entry.time + Duration::from_micros(entry.total_us)
+    } else {
+        entry.time
     };
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     match &wanted.style {
         TimeStyle::Clf => {
             line.push(b'[');
-            match wanted.end {
-                true => line.extend_from_slice(Clock::new(Style::Combined).text(time)),
-                false => line.extend_from_slice(begin),
+            if wanted.end {
+                line.extend_from_slice(Clock::new(Style::Combined).text(time))
+            } else {
+                line.extend_from_slice(begin)
             }
             line.push(b']');
         }

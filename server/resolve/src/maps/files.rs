@@ -12,9 +12,10 @@ pub type Values = HashMap<Vec<u8>, Vec<u8>>;
 
 fn bytes(file: &Path) -> Vec<u8> {
     let fits = std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= LONGEST);
-    match fits {
-        true => std::fs::read(file).unwrap_or_default(),
-        false => Vec::new(),
+    if fits {
+        std::fs::read(file).unwrap_or_default()
+    } else {
+        Vec::new()
     }
 }
 

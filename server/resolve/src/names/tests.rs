@@ -143,9 +143,10 @@ async fn join_all<F: std::future::Future>(all: impl Iterator<Item = F>) -> Vec<F
                 }
             }
         }
-        match done.iter().all(Option::is_some) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if done.iter().all(Option::is_some) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;

@@ -172,9 +172,10 @@ impl Builder {
     }
 
     pub(crate) fn command(&self) -> Command {
-        match self.own_hosts {
-            true => hosts::around(self.plain_command(), &self.site),
-            false => self.plain_command(),
+        if self.own_hosts {
+            hosts::around(self.plain_command(), &self.site)
+        } else {
+            self.plain_command()
         }
     }
 

@@ -83,11 +83,12 @@ pub fn number(bytes: &[u8]) -> Option<u32> {
 
 /// The header block within a HEADERS payload.
 pub fn without_padding(frame: Header, payload: &[u8], priority: u8) -> Option<&[u8]> {
-    let (padding, mut rest) = match frame.has(FLAG_PADDED) {
-        true => payload
+    let (padding, mut rest) = if frame.has(FLAG_PADDED) {
+        payload
             .split_first()
-            .map(|(first, rest)| (usize::from(*first), rest))?,
-        false => (0, payload),
+            .map(|(first, rest)| (usize::from(*first), rest))?
+    } else {
+        (0, payload)
     };
     if frame.has(priority) {
         rest = rest.get(5..)?;

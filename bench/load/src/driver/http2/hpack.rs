@@ -132,9 +132,10 @@ fn common(lists: &[Vec<Field>]) -> Vec<Field> {
         let kept = list.iter().filter(|field| common.contains(field));
         kept.eq(common.iter())
     };
-    match lists.iter().all(in_order) {
-        true => common,
-        false => Vec::new(),
+    if lists.iter().all(in_order) {
+        common
+    } else {
+        Vec::new()
     }
 }
 
@@ -282,8 +283,9 @@ fn take_string(block: &mut &[u8]) -> Option<String> {
     let length = take_integer(block, 7)?;
     let (bytes, rest) = block.split_at_checked(length)?;
     *block = rest;
-    match coded {
-        true => Some(huffman::decode(bytes)),
-        false => Some(String::from_utf8_lossy(bytes).into_owned()),
+    if coded {
+        Some(huffman::decode(bytes))
+    } else {
+        Some(String::from_utf8_lossy(bytes).into_owned())
     }
 }

@@ -25,13 +25,14 @@ impl Http2 {
                 self.begin_frame(header)?;
             }
             let ended = match header.kind {
-                Kind::DATA => match self.take_data(header, bytes, listener)? {
-                    false => return Ok(None),
-                    true => {
+                Kind::DATA => {
+                    if self.take_data(header, bytes, listener)? {
                         self.frame = None;
                         self.end_of(header, header.has(FLAG_END_STREAM))
+                    } else {
+                        return Ok(None);
                     }
-                },
+                }
                 _ => {
                     let Some(payload) = self.take_payload(header, bytes) else {
                         return Ok(None);

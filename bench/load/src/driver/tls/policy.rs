@@ -36,9 +36,10 @@ pub fn configuration(policy: &TlsPolicy, http2: bool) -> Result<Arc<ClientConfig
             .with_client_auth_cert(certificates(chain)?, private_key(key)?)
             .map_err(refused)?,
     };
-    configuration.alpn_protocols = match http2 {
-        true => vec![b"h2".to_vec()],
-        false => vec![b"http/1.1".to_vec()],
+    configuration.alpn_protocols = if http2 {
+        vec![b"h2".to_vec()]
+    } else {
+        vec![b"http/1.1".to_vec()]
     };
     configuration.enable_sni = !policy.no_server_name;
     if policy.no_resumption {

@@ -109,11 +109,11 @@ impl<O: Observer> Worker<'_, O> {
         if let Some(visit) = job.visit {
             return self.visit_failed(visit, refused, at.now);
         }
-        match refused && !self.supply.is_open() {
-            true => self
-                .timers
-                .add(at.now.after(PAUSE_AFTER_REFUSAL), Due::Permit),
-            false => self.give_permit(at.now),
+        if refused && !self.supply.is_open() {
+            self.timers
+                .add(at.now.after(PAUSE_AFTER_REFUSAL), Due::Permit)
+        } else {
+            self.give_permit(at.now)
         }
     }
 
@@ -130,9 +130,10 @@ impl<O: Observer> Worker<'_, O> {
                 continue;
             };
             let deadline = flight.begun.after(timeout);
-            match deadline <= now {
-                true => self.fail_link(index, FailureKind::TimeOut, None, now),
-                false => next = next.min(deadline),
+            if deadline <= now {
+                self.fail_link(index, FailureKind::TimeOut, None, now)
+            } else {
+                next = next.min(deadline)
             }
         }
         self.next_deadline = next;

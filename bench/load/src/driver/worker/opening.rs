@@ -106,18 +106,16 @@ impl<O: Observer> Worker<'_, O> {
         link.in_flight.push_back(flight);
         link.calls += 1;
         let open = link.phase == Phase::Open;
-        match link.http2.is_some() {
-            true => {
-                if open {
-                    self.start_streams(index, now);
-                }
-                // Visits do not share their connections.
-                if job.visit.is_none() {
-                    self.list(index);
-                }
+        if link.http2.is_some() {
+            if open {
+                self.start_streams(index, now);
             }
-            false if open => self.write(index, now),
-            false => {}
+            // Visits do not share their connections.
+            if job.visit.is_none() {
+                self.list(index);
+            }
+        } else if open {
+            self.write(index, now);
         }
     }
 
@@ -203,9 +201,10 @@ impl<O: Observer> Worker<'_, O> {
             tls: facts.as_ref(),
         };
         self.observer.connected(&connected);
-        match link.http2.is_some() {
-            true => self.start_streams(index, now),
-            false => self.write(index, now),
+        if link.http2.is_some() {
+            self.start_streams(index, now)
+        } else {
+            self.write(index, now)
         }
     }
 }

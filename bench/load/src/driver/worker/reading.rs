@@ -206,9 +206,10 @@ impl<O: Observer> Worker<'_, O> {
         if link.reader.end() {
             return self.answered(index, Reading { came: now, now });
         }
-        let kind = match link.reader.has_begun() {
-            false => FailureKind::Reset,
-            true => FailureKind::ShortBody,
+        let kind = if link.reader.has_begun() {
+            FailureKind::ShortBody
+        } else {
+            FailureKind::Reset
         };
         self.fail_link(index, kind, None, now);
     }

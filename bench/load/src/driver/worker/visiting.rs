@@ -20,9 +20,10 @@ impl<O: Observer> Worker<'_, O> {
             .intended
             .after(burst.think.max(burst.not_before.unwrap_or_default()));
         let index = self.visits.add(visit);
-        match wanted > now {
-            true => self.timers.add(wanted, Due::Burst(index)),
-            false => self.play_burst(index, arrival.intended.max(wanted), now),
+        if wanted > now {
+            self.timers.add(wanted, Due::Burst(index))
+        } else {
+            self.play_burst(index, arrival.intended.max(wanted), now)
         }
     }
 
@@ -107,9 +108,10 @@ impl<O: Observer> Worker<'_, O> {
         if visit.outstanding > 0 {
             return;
         }
-        match visit.ending {
-            true => self.end_visit(index, false, now),
-            false => self.next_burst(index, now, false),
+        if visit.ending {
+            self.end_visit(index, false, now)
+        } else {
+            self.next_burst(index, now, false)
         }
     }
 
@@ -126,9 +128,10 @@ impl<O: Observer> Worker<'_, O> {
         if visit.outstanding > 0 {
             return;
         }
-        match visit.ending {
-            true => self.end_visit(index, false, now),
-            false => self.next_burst(index, now, true),
+        if visit.ending {
+            self.end_visit(index, false, now)
+        } else {
+            self.next_burst(index, now, true)
         }
     }
 
@@ -147,9 +150,10 @@ impl<O: Observer> Worker<'_, O> {
         if intended >= end {
             return self.end_visit(index, false, now);
         }
-        match intended > now || by_timer {
-            true => self.timers.add(intended, Due::Burst(index)),
-            false => self.play_burst(index, intended, now),
+        if intended > now || by_timer {
+            self.timers.add(intended, Due::Burst(index))
+        } else {
+            self.play_burst(index, intended, now)
         }
     }
 
@@ -172,9 +176,10 @@ impl<O: Observer> Worker<'_, O> {
             complete,
             measured: self.supply.measures(visit.intended),
         });
-        match visit.refused && !self.supply.is_open() {
-            true => self.timers.add(now.after(PAUSE_AFTER_REFUSAL), Due::Permit),
-            false => self.give_permit(now),
+        if visit.refused && !self.supply.is_open() {
+            self.timers.add(now.after(PAUSE_AFTER_REFUSAL), Due::Permit)
+        } else {
+            self.give_permit(now)
         }
     }
 }

@@ -100,9 +100,10 @@ fn cut(line: &str, column: usize) -> String {
         shown.push_str("... ");
     }
     for character in line.chars().skip(start).take(WIDTH) {
-        match character.is_control() && character != '\t' {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
+        if character.is_control() && character != '\t' {
+            shown.extend(character.escape_default())
+        } else {
+            shown.push(character)
         }
     }
     if line.chars().count() > start + WIDTH {

@@ -43,12 +43,11 @@ fn pair(
     if a.value != b.value {
         let label = format!("cookie {}", a.name);
         if is_made_up(&a.value) && is_made_up(&b.value) {
-            match masks.pair(&a.name, &a.value, &b.value) {
-                true => findings.hide(&label, &a.value, &b.value),
-                false => {
-                    let [old, new] = [a, b].map(|side| Some(side.value.clone()));
-                    findings.differ("cookie", Some(&a.name), old, new);
-                }
+            if masks.pair(&a.name, &a.value, &b.value) {
+                findings.hide(&label, &a.value, &b.value)
+            } else {
+                let [old, new] = [a, b].map(|side| Some(side.value.clone()));
+                findings.differ("cookie", Some(&a.name), old, new);
             }
         } else if let Some([old, new]) = masks.compare(&a.value, &b.value, &mut findings.hidden) {
             findings.differ("cookie", Some(&a.name), Some(old), Some(new));

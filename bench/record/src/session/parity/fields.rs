@@ -45,9 +45,10 @@ pub fn compare(
             .iter()
             .any(|ignored| ignored.eq_ignore_ascii_case(name));
         let (Some(from_old), Some(from_new)) = (&old, &new) else {
-            match is_ignored {
-                true => findings.hide(&format!("header {name}"), &shown(&old), &shown(&new)),
-                false => findings.differ("header", Some(name), old, new),
+            if is_ignored {
+                findings.hide(&format!("header {name}"), &shown(&old), &shown(&new))
+            } else {
+                findings.differ("header", Some(name), old, new)
             }
             continue;
         };
@@ -87,9 +88,10 @@ pub fn same_moment(values: [&str; 2], dates: [Option<&str>; 2]) -> bool {
     let (Some((is_past, a)), Some((was_past, b))) = (away(0), away(1)) else {
         return false;
     };
-    match is_past == was_past {
-        true => a.max(b) - a.min(b) <= SAME,
-        false => a + b <= SAME,
+    if is_past == was_past {
+        a.max(b) - a.min(b) <= SAME
+    } else {
+        a + b <= SAME
     }
 }
 
@@ -115,9 +117,10 @@ fn framing(old: &Answer, new: &Answer, body_differs: bool, findings: &mut Findin
     }
     // An empty body may answer HEAD, where only the length can be compared.
     let is_empty = old.body.is_empty() && new.body.is_empty() && a.is_some() && b.is_some();
-    match a_is_own && b_is_own && !body_differs && !is_empty {
-        true => findings.hide("header content-length", &shown(&a), &shown(&b)),
-        false => findings.differ("header", Some("content-length"), a, b),
+    if a_is_own && b_is_own && !body_differs && !is_empty {
+        findings.hide("header content-length", &shown(&a), &shown(&b))
+    } else {
+        findings.differ("header", Some("content-length"), a, b)
     }
 }
 

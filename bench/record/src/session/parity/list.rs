@@ -35,12 +35,13 @@ pub fn read(text: &str, path: &Path, servers: [&Target; 2]) -> Result<Archive, S
             .map_err(|why| format!("{}:{}: {why}", path.display(), number + 1))?;
         entries.push(entry(number as u64, request));
     }
-    match entries.is_empty() {
-        true => Err(format!(
+    if entries.is_empty() {
+        Err(format!(
             "{}: expected a URL or path a line, found none",
             path.display()
-        )),
-        false => Ok(Archive::of(entries)),
+        ))
+    } else {
+        Ok(Archive::of(entries))
     }
 }
 
@@ -87,11 +88,12 @@ fn known(method: &str) -> Result<String, String> {
     if Method::from_bytes(method.as_bytes()).is_ok() && is_word {
         return Ok(method.to_owned());
     }
-    match METHODS.contains(&upper.as_str()) {
-        true => Err(format!("expected a method such as {upper}, got `{method}`")),
-        false => Err(format!(
+    if METHODS.contains(&upper.as_str()) {
+        Err(format!("expected a method such as {upper}, got `{method}`"))
+    } else {
+        Err(format!(
             "expected a URL, a path, or `METHOD URL` with a method such as GET or POST, got `{method}`"
-        )),
+        ))
     }
 }
 

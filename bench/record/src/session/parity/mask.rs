@@ -169,9 +169,12 @@ fn is_meant(found: &Captures) -> bool {
 
 /// The names of one server. Both lists have equal length and order.
 fn addresses(server: &Target, other: &Target) -> Vec<Rule> {
-    let word = |name: &str| match name.starts_with(|c: char| c.is_alphanumeric()) {
-        true => format!(r"\b{}\b", regex::escape(name)),
-        false => regex::escape(name),
+    let word = |name: &str| {
+        if name.starts_with(|c: char| c.is_alphanumeric()) {
+            format!(r"\b{}\b", regex::escape(name))
+        } else {
+            regex::escape(name)
+        }
     };
     let authority = regex::escape(&server.authority);
     let scheme = if server.tls { "https" } else { "http" };

@@ -51,9 +51,10 @@ impl Report {
     }
 
     pub(super) fn add(&mut self, request: String, findings: Findings) {
-        match findings.differences.is_empty() {
-            true => self.same += 1,
-            false => self.different += 1,
+        if findings.differences.is_empty() {
+            self.same += 1
+        } else {
+            self.different += 1
         }
         let mut masked = BTreeMap::new();
         for hidden in findings.hidden {
@@ -98,9 +99,10 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Compared {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        let word = match self.differences.is_empty() {
-            true => "same",
-            false => "DIFFERENT",
+        let word = if self.differences.is_empty() {
+            "same"
+        } else {
+            "DIFFERENT"
         };
         write!(out, "{word:9} {}", self.request)?;
         let masked = self
@@ -108,9 +110,10 @@ impl fmt::Display for Compared {
             .iter()
             .map(|(what, count)| format!("{what} {count}"));
         let masked: Vec<String> = masked.collect();
-        match masked.is_empty() {
-            true => writeln!(out)?,
-            false => writeln!(out, "  (masked: {})", masked.join(", "))?,
+        if masked.is_empty() {
+            writeln!(out)?
+        } else {
+            writeln!(out, "  (masked: {})", masked.join(", "))?
         }
         for difference in &self.differences {
             write!(out, "{difference}")?;
@@ -145,8 +148,9 @@ fn brief(value: &str) -> String {
 }
 
 fn visible(character: char) -> Vec<char> {
-    match character.is_control() {
-        true => character.escape_default().collect(),
-        false => vec![character],
+    if character.is_control() {
+        character.escape_default().collect()
+    } else {
+        vec![character]
     }
 }

@@ -250,14 +250,13 @@ fn content(response: &har::Response, body: Captured) -> Content {
         mime_type: mime_type.map_or("application/octet-stream".into(), |h| h.value.clone()),
         ..Content::default()
     };
-    match body.is_whole() {
-        true => {
-            let (text, encoding) = har::encode(&body.bytes);
-            content.text = Some(text);
-            content.encoding = encoding;
-        }
+    if body.is_whole() {
+        let (text, encoding) = har::encode(&body.bytes);
+        content.text = Some(text);
+        content.encoding = encoding;
+    } else {
         // A part of a body would be compared as if it were the whole.
-        false => content.comment = Some("too large to be kept".into()),
+        content.comment = Some("too large to be kept".into())
     }
     content
 }

@@ -197,9 +197,12 @@ impl std::fmt::Display for Report {
 
 impl EntryReport {
     fn write(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let time = |percentile: f64| match self.response.is_empty() {
-            true => "–".to_owned(),
-            false => figures::duration(self.response.value_at_percentile(percentile)),
+        let time = |percentile: f64| {
+            if self.response.is_empty() {
+                "–".to_owned()
+            } else {
+                figures::duration(self.response.value_at_percentile(percentile))
+            }
         };
         writeln!(
             out,

@@ -193,9 +193,10 @@ fn request_cookies(request: &har::Request) -> impl Iterator<Item = (String, Stri
         .iter()
         .map(|cookie| (cookie.name.clone(), cookie.value.clone()));
     let listed: Vec<_> = listed.collect();
-    let header: Vec<_> = match listed.is_empty() {
-        true => header.collect(),
-        false => Vec::new(),
+    let header: Vec<_> = if listed.is_empty() {
+        header.collect()
+    } else {
+        Vec::new()
     };
     listed.into_iter().chain(header)
 }

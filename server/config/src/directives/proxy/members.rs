@@ -223,9 +223,10 @@ fn standing(value: &Value, before: Standing) -> Result<Standing, Fault> {
             _ => return Err(expected()),
         };
     }
-    match letters.is_empty() {
-        true => Err(expected()),
-        false => Ok(standing),
+    if letters.is_empty() {
+        Err(expected())
+    } else {
+        Ok(standing)
     }
 }
 

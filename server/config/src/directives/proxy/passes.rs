@@ -37,12 +37,11 @@ fn path(arguments: &Arguments, is_match: bool) -> Result<PassFrom, Fault> {
             arguments.fault(0, message)
         });
     }
-    match text.starts_with('/') {
-        true => Ok(PassFrom::Prefix(text.to_string())),
-        false => {
-            let message = format!("expected a URL path that begins with `/`, not `{text}`");
-            Err(arguments.fault(0, message))
-        }
+    if text.starts_with('/') {
+        Ok(PassFrom::Prefix(text.to_string()))
+    } else {
+        let message = format!("expected a URL path that begins with `/`, not `{text}`");
+        Err(arguments.fault(0, message))
     }
 }
 

@@ -31,12 +31,13 @@ pub enum Place {
 pub fn place(arguments: &Arguments, index: usize, text: &str) -> Result<Place, Fault> {
     if let Some(rest) = strip(text, "balancer://") {
         let (name, path) = split_path(rest);
-        return match name.is_empty() {
-            true => Err(refused(arguments, index, text, "the name of a balancer")),
-            false => Ok(Place::Balancer(
+        return if name.is_empty() {
+            Err(refused(arguments, index, text, "the name of a balancer"))
+        } else {
+            Ok(Place::Balancer(
                 format!("balancer://{}", name.to_ascii_lowercase()),
                 path.to_string(),
-            )),
+            ))
         };
     }
     if let Some(path) = strip(text, "fcgi:///") {

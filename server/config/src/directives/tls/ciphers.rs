@@ -67,7 +67,7 @@ pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
         if let Some((_, registered)) = exact {
             named.push(*registered);
         } else if !word.starts_with(['!', '-', '+', '@']) {
-            match GROUPS.contains(
+            if GROUPS.contains(
                 &word
                     .split('+')
                     .next()
@@ -75,8 +75,9 @@ pub fn suite(target: &mut Target, arguments: &Arguments) -> Applied {
                     .to_ascii_lowercase()
                     .as_str(),
             ) {
-                true => has_group = true,
-                false => dropped.push(word),
+                has_group = true
+            } else {
+                dropped.push(word)
             }
         }
     }
@@ -104,18 +105,18 @@ fn keep(kept: &mut Vec<&'static str>, only_13: bool, named: Vec<&'static str>, h
     let is_13 = |name: &&'static str| name.starts_with("TLS13_");
     let names_13 = only_13 || named.iter().any(is_13);
     let names_12 = !only_13;
-    kept.retain(|name| match is_13(name) {
-        true => !names_13,
-        false => !names_12,
-    });
+    kept.retain(|name| if is_13(name) { !names_13 } else { !names_12 });
     kept.extend(named);
     let rest = KNOWN.iter().map(|(_, registered)| *registered);
     let missing: Vec<&'static str> = rest
         .filter(|name| !kept.contains(name))
-        .filter(|name| match is_13(name) {
-            // Nothing said about this version: all of it.
-            true => has_group || !kept.iter().any(is_13),
-            false => (has_group && names_12) || !kept.iter().any(|kept| !is_13(kept)),
+        .filter(|name| {
+            if is_13(name) {
+                // Nothing said about this version: all of it.
+                has_group || !kept.iter().any(is_13)
+            } else {
+                (has_group && names_12) || !kept.iter().any(|kept| !is_13(kept))
+            }
         })
         .collect();
     kept.extend(missing);

@@ -106,9 +106,10 @@ impl Link {
             }
         }
         // It would pass for the reply to the next command.
-        match self.come.is_empty() {
-            true => Ok(replies),
-            false => Err(strange("more replies than commands")),
+        if self.come.is_empty() {
+            Ok(replies)
+        } else {
+            Err(strange("more replies than commands"))
         }
     }
 
@@ -134,9 +135,10 @@ fn parse(rest: &mut &[u8], depth: usize, left: &mut usize) -> io::Result<Option<
         .checked_sub(1)
         .ok_or_else(|| strange("a reply of too many parts"))?;
     let Some(end) = rest.windows(2).position(|pair| pair == b"\r\n") else {
-        return match rest.len() > ROOM {
-            true => Err(strange("a reply without an end")),
-            false => Ok(None),
+        return if rest.len() > ROOM {
+            Err(strange("a reply without an end"))
+        } else {
+            Ok(None)
         };
     };
     let (line, after) = (&rest[..end], &rest[end + 2..]);

@@ -32,9 +32,10 @@ impl<S: Stream> Connection<S> {
             Framing::Length(length) if length > limit => Ok(Err(TOO_LARGE)),
             Framing::Length(length) => {
                 self.invite_body().await?;
-                match length <= IN_MEMORY as u64 {
-                    true => self.read_small(length as usize).await,
-                    false => self.read_large(length).await,
+                if length <= IN_MEMORY as u64 {
+                    self.read_small(length as usize).await
+                } else {
+                    self.read_large(length).await
                 }
             }
             Framing::Chunked => {

@@ -109,9 +109,10 @@ impl<S: Stream> ClientStream for Connection<S> {
 
     fn begin_work(&self) {
         // A socket that is not watched is watched as soon as its answer does not come at once.
-        let glance = match self.socket.is_registered_lazily() {
-            true => Duration::ZERO,
-            false => Duration::MAX,
+        let glance = if self.socket.is_registered_lazily() {
+            Duration::ZERO
+        } else {
+            Duration::MAX
         };
         self.seat.enter(&self.shared.clock, Phase::Work, glance);
     }

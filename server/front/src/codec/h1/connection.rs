@@ -173,9 +173,10 @@ impl<S: Stream> Connection<S> {
             context,
         } = &mut answering;
         pipeline::run(&mut **connection, context).await?;
-        context.ends = match connection.keep {
-            true => Ending::Kept,
-            false => Ending::Closed,
+        context.ends = if connection.keep {
+            Ending::Kept
+        } else {
+            Ending::Closed
         };
         drop(answering);
         self.served += 1;
@@ -186,9 +187,10 @@ impl<S: Stream> Connection<S> {
         }
         self.flush().await?;
         let unread = self.input.bytes().len() > self.consumed || self.refused;
-        match !unread || self.client_ended {
-            true => Ok(Next::Close),
-            false => Ok(Next::Linger),
+        if !unread || self.client_ended {
+            Ok(Next::Close)
+        } else {
+            Ok(Next::Linger)
         }
     }
 

@@ -21,9 +21,10 @@ impl<S: Stream> Connection<S> {
         mut body: FileBody,
     ) -> Result<(), Gone> {
         loop {
-            let more = match self.socket.sends_files() && body.is_long(&mut self.output.bytes) {
-                true => self.send_pages(context, &mut body).await,
-                false => self.copy_window(context, &mut body).await,
+            let more = if self.socket.sends_files() && body.is_long(&mut self.output.bytes) {
+                self.send_pages(context, &mut body).await
+            } else {
+                self.copy_window(context, &mut body).await
             };
             match more {
                 Ok(true) => {}

@@ -109,9 +109,10 @@ impl<S: Stream> Connection<S> {
     }
 
     pub(super) async fn flush_if_large(&mut self) -> Result<(), Gone> {
-        match self.output.pending() > GATHERED {
-            true => self.flush().await,
-            false => Ok(()),
+        if self.output.pending() > GATHERED {
+            self.flush().await
+        } else {
+            Ok(())
         }
     }
 }

@@ -221,9 +221,10 @@ impl ClientStream for Stream {
 
     fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<(), Gone> {
         let sending = self.sending.as_mut();
-        match sending.is_some_and(|sending| sending.poll_reset(cx)) {
-            true => Err(Gone),
-            false => Ok(()),
+        if sending.is_some_and(|sending| sending.poll_reset(cx)) {
+            Err(Gone)
+        } else {
+            Ok(())
         }
     }
 }

@@ -208,9 +208,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Line<S> {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ends = &mut *self.0.borrow_mut();
-        match ends.hosted {
-            true => Poll::Ready(Ok(())),
-            false => ends.poll_flush(cx),
+        if ends.hosted {
+            Poll::Ready(Ok(()))
+        } else {
+            ends.poll_flush(cx)
         }
     }
 

@@ -61,9 +61,10 @@ impl Outgoing {
     }
 
     fn has_room(&self) -> bool {
-        let limit = match self.unsent.is_crowded() {
-            true => LIMIT_WHEN_CROWDED,
-            false => LIMIT,
+        let limit = if self.unsent.is_crowded() {
+            LIMIT_WHEN_CROWDED
+        } else {
+            LIMIT
         };
         self.handed.own.load(Ordering::Relaxed) < limit
     }

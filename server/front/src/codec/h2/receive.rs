@@ -51,9 +51,10 @@ impl Stream {
         if let Some(upload) = self.tracked.take() {
             upload.count(bytes.len());
         }
-        Ok(match limit > 0 && bytes.len() as u64 > limit {
-            true => Err(TOO_LARGE),
-            false => Ok(gathered(Spooled::Memory(bytes))),
+        Ok(if limit > 0 && bytes.len() as u64 > limit {
+            Err(TOO_LARGE)
+        } else {
+            Ok(gathered(Spooled::Memory(bytes)))
         })
     }
 

@@ -72,9 +72,9 @@ impl Stream {
             let sending = self.sending.as_mut().ok_or(Gone)?;
             if sending.others_got_on(&self.outgoing) {
                 // The client takes bytes, if those of other streams.
-                self.seat
-                    .get()
-                    .map(|seat| seat.enter(clock, Phase::Write, limit));
+                if let Some(seat) = self.seat.get() {
+                    seat.enter(clock, Phase::Write, limit);
+                }
             }
             match sending.poll_capacity(cx, &self.outgoing, wanted) {
                 Poll::Pending => self.poll_late(cx),

@@ -78,9 +78,10 @@ impl Sending {
         outgoing: &Outgoing,
         waiting: u64,
     ) -> Poll<Result<usize, Gone>> {
-        match self.piece.is_empty() {
-            true => self.poll_capacity(cx, outgoing, waiting.min(AT_ONCE as u64) as usize),
-            false => Poll::Pending,
+        if self.piece.is_empty() {
+            self.poll_capacity(cx, outgoing, waiting.min(AT_ONCE as u64) as usize)
+        } else {
+            Poll::Pending
         }
     }
 
@@ -129,9 +130,10 @@ impl Sending {
 
     /// Ends the stream, if it has not ended with its last bytes.
     pub fn end(&mut self) -> Result<(), Gone> {
-        match self.ended {
-            true => Ok(()),
-            false => self.send(Bytes::new(), true),
+        if self.ended {
+            Ok(())
+        } else {
+            self.send(Bytes::new(), true)
         }
     }
 }

@@ -108,10 +108,12 @@ impl Reply {
             return Err(Fault::CutOff);
         }
         // What is left of the input otherwise is the beginning of a record.
-        Ok(match self.ended {
-            true => Step::Done(input.bytes().is_empty()),
-            false if into.len() >= full => Step::Full,
-            false => Step::More,
+        Ok(if self.ended {
+            Step::Done(input.bytes().is_empty())
+        } else if into.len() >= full {
+            Step::Full
+        } else {
+            Step::More
         })
     }
 
@@ -198,13 +200,15 @@ impl Reply {
 
     /// Whole lines of its errors, each a line of the log.
     fn log_lines(&mut self, asked: &Asked, last: bool) {
-        let whole = match last {
-            true => self.errors.len(),
-            false => memchr::memrchr(b'\n', &self.errors).map_or(0, |at| at + 1),
+        let whole = if last {
+            self.errors.len()
+        } else {
+            memchr::memrchr(b'\n', &self.errors).map_or(0, |at| at + 1)
         };
-        let whole = match self.errors.len() > MOST_ERRORS {
-            true => self.errors.len(),
-            false => whole,
+        let whole = if self.errors.len() > MOST_ERRORS {
+            self.errors.len()
+        } else {
+            whole
         };
         for line in self.errors[..whole].split(|&byte| byte == b'\n') {
             let line = line.trim_ascii();

@@ -142,9 +142,10 @@ impl FileBody {
         let most = if self.fills { WINDOW } else { most.min(WINDOW) };
         let wanted = length.min(most as u64) as usize;
         if wanted > 0 {
-            let resident = match self.is_worth_a_look(start + wanted as u64) {
-                true => read_resident(&self.file, start, wanted, into)?,
-                false => None,
+            let resident = if self.is_worth_a_look(start + wanted as u64) {
+                read_resident(&self.file, start, wanted, into)?
+            } else {
+                None
             };
             let count = match resident {
                 Some(count) => {
@@ -225,9 +226,10 @@ impl FileBody {
         let is_there = is_asked && is_resident(&self.file, start, count);
         let ahead = self.behind(start, 2 * PAGES);
         let readers = &self.files.readers;
-        match is_there {
-            true => readers.ask(&self.file, end, ahead),
-            false => readers.bring(&self.file, start, count, ahead).await?,
+        if is_there {
+            readers.ask(&self.file, end, ahead)
+        } else {
+            readers.bring(&self.file, start, count, ahead).await?
         }
         self.disk = Disk::Asked(ahead);
         Ok(Some((start, count)))

@@ -13,9 +13,10 @@ pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<Cow<'a, str
             .rev()
             .find_map(|suffix| of_suffix(suffix, settings)),
     }?;
-    let charset = match bare.contains(';') {
-        true => None,
-        false => charset(name, bare, settings),
+    let charset = if bare.contains(';') {
+        None
+    } else {
+        charset(name, bare, settings)
     };
     Some(match charset {
         Some(charset) => format!("{bare}; charset={charset}").into(),
@@ -50,17 +51,19 @@ fn charset<'a>(name: &[u8], media_type: &str, settings: &'a Settings) -> Option<
         let takes = media_type == "text/plain" || media_type == "text/html";
         media.default_charset.as_deref().filter(|_| takes)
     };
-    match media.charsets.is_empty() {
-        true => by_default(),
-        false => of_suffix().or_else(by_default),
+    if media.charsets.is_empty() {
+        by_default()
+    } else {
+        of_suffix().or_else(by_default)
     }
 }
 
 /// `AddEncoding`: the content coding a suffix of the name stands for.
 pub fn encoding<'a>(name: &[u8], settings: &'a Settings) -> Option<&'a str> {
-    match settings.media.encodings.is_empty() {
-        true => None,
-        false => lookup(&settings.media.encodings, name),
+    if settings.media.encodings.is_empty() {
+        None
+    } else {
+        lookup(&settings.media.encodings, name)
     }
 }
 

@@ -49,9 +49,10 @@ fn satisfiable(text: &[u8], size: u64) -> Option<Option<Range>> {
         }));
     }
     let start = number(first)?;
-    let end = match last.is_empty() {
-        true => u64::MAX,
-        false => number(last)?,
+    let end = if last.is_empty() {
+        u64::MAX
+    } else {
+        number(last)?
     };
     if end < start {
         return None;
@@ -83,9 +84,10 @@ fn merged(ranges: Vec<Range>) -> Vec<Range> {
             _ => merged.push(range),
         }
     }
-    match merged.len() == ranges.len() {
-        true => ranges,
-        false => merged,
+    if merged.len() == ranges.len() {
+        ranges
+    } else {
+        merged
     }
 }
 

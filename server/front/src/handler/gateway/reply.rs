@@ -29,9 +29,10 @@ impl Reply {
         self.touched |= !bytes.is_empty();
         let Some(end) = script_head::end(bytes, self.searched) else {
             self.searched = bytes.len();
-            return match bytes.len() > script_head::LONGEST {
-                true => Err(Fault::Malformed("its head is too long")),
-                false => Ok(None),
+            return if bytes.len() > script_head::LONGEST {
+                Err(Fault::Malformed("its head is too long"))
+            } else {
+                Ok(None)
             };
         };
         let parsed = script_head::parse(&bytes[..end], Form::Parsed).map_err(|why| {

@@ -74,12 +74,13 @@ async fn mixed(files: &Files, pieces: Pieces) -> Result<Content, Failure> {
                 length,
             } => {
                 let read = files.readers.read(&file, start, length as usize, 0);
-                let read = read
-                    .await
-                    .and_then(|bytes| match bytes.len() as u64 == length {
-                        true => Ok(bytes),
-                        false => Err(io::ErrorKind::UnexpectedEof.into()),
-                    });
+                let read = read.await.and_then(|bytes| {
+                    if bytes.len() as u64 == length {
+                        Ok(bytes)
+                    } else {
+                        Err(io::ErrorKind::UnexpectedEof.into())
+                    }
+                });
                 text.extend_from_slice(&read.map_err(|error| failed("a file", &error))?);
             }
         }

@@ -65,12 +65,11 @@ impl Disk {
         let asked = path.as_os_str().as_encoded_bytes();
         let folder = asked.strip_suffix(b"/").filter(|name| !name.is_empty());
         let name = folder.unwrap_or(asked);
-        let (stat, validity) = match name.starts_with(b"/") && self.is_warmed(name) {
-            false => (rustix::fs::stat(path).ok(), None),
-            true => {
-                let recorder = DependencyRecorder::new(&self.watcher);
-                (recorder.stat(name), recorder.validity())
-            }
+        let (stat, validity) = if name.starts_with(b"/") && self.is_warmed(name) {
+            let recorder = DependencyRecorder::new(&self.watcher);
+            (recorder.stat(name), recorder.validity())
+        } else {
+            (rustix::fs::stat(path).ok(), None)
         };
         let is_meant = |stat: &Stat| {
             let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;

@@ -251,9 +251,10 @@ impl Exchange {
                 Poll::Ready(Ok(0)) => {
                     let untouched =
                         self.reader.is_untouched() && talk.connection.input.bytes().is_empty();
-                    let ended = match untouched {
-                        true => Trouble::Closed,
-                        false => Trouble::CutOff,
+                    let ended = if untouched {
+                        Trouble::Closed
+                    } else {
+                        Trouble::CutOff
                     };
                     return Poll::Ready(Err(broken.unwrap_or(ended)));
                 }

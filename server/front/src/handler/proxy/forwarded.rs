@@ -28,9 +28,10 @@ pub fn is_ours(name: &[u8], settings: &ProxySettings) -> bool {
 
 /// Appends the fields. `said`: the client says something of its own in one of them.
 pub fn push(request: &Request<'_>, settings: &ProxySettings, said: bool, into: &mut Vec<u8>) {
-    let kept: &[Field<'_>] = match said && settings.forwarded == Forwarded::Append {
-        true => request.fields,
-        false => &[],
+    let kept: &[Field<'_>] = if said && settings.forwarded == Forwarded::Append {
+        request.fields
+    } else {
+        &[]
     };
     let scheme = scheme(request);
     let client = request.peer.remote_addr.as_bytes();
@@ -68,9 +69,10 @@ fn push_behind(kept: &[Field<'_>], (name, value): (&str, &[u8]), into: &mut Vec<
 /// `for=192.0.2.1;host="example.org:8080";proto=https`
 fn element(client: &[u8], host: &[u8], scheme: &[u8]) -> Vec<u8> {
     let mut element = b"for=".to_vec();
-    match client.contains(&b':') {
-        true => push_value(&[b"[", client, b"]"].concat(), &mut element),
-        false => push_value(client, &mut element),
+    if client.contains(&b':') {
+        push_value(&[b"[", client, b"]"].concat(), &mut element)
+    } else {
+        push_value(client, &mut element)
     }
     if !host.is_empty() {
         element.extend_from_slice(b";host=");

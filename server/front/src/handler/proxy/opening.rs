@@ -65,13 +65,15 @@ impl Opening {
     /// Writes the lines for this member before the rest of the head. Where they begin.
     pub fn address(&mut self, member: &BackEnd, buffer: &mut Vec<u8>) -> usize {
         let (own, path) = (member.host.as_bytes(), member.path.as_bytes());
-        let host = match self.host.is_empty() {
-            true => own.len(),
-            false => self.host.len(),
+        let host = if self.host.is_empty() {
+            own.len()
+        } else {
+            self.host.len()
         };
-        let close: &[u8] = match member.reuse || self.upgrades {
-            true => b"",
-            false => CLOSE,
+        let close: &[u8] = if member.reuse || self.upgrades {
+            b""
+        } else {
+            CLOSE
         };
         let length = self.method.len() + 1 + path.len() + self.target.len();
         let length = length + VERSION_AND_HOST.len() + host + 2 + close.len();
@@ -88,9 +90,10 @@ impl Opening {
         lines.write(path);
         lines.copy(&self.target);
         lines.write(VERSION_AND_HOST);
-        match self.host.is_empty() {
-            true => lines.write(own),
-            false => lines.copy(&self.host),
+        if self.host.is_empty() {
+            lines.write(own)
+        } else {
+            lines.copy(&self.host)
         }
         lines.write(b"\r\n");
         lines.write(close);

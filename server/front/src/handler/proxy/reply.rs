@@ -75,9 +75,10 @@ impl Http {
             // What came in one piece is read at once. Of what comes bit by bit the end is looked for first, so
             // that no byte is read again and again.
             let whole = self.searched == 0 || script_head::end(bytes, self.searched).is_some();
-            let parsed = match whole && bytes.first() == Some(&b'H') {
-                true => head::parse(bytes, &asked.settings.proxy, member)?,
-                false => None,
+            let parsed = if whole && bytes.first() == Some(&b'H') {
+                head::parse(bytes, &asked.settings.proxy, member)?
+            } else {
+                None
             };
             let Some((parsed, end)) = parsed else {
                 return self.unfinished(bytes).map(|()| None);
@@ -107,9 +108,10 @@ impl Http {
             return Err(Fault::Malformed("its head is not HTTP"));
         }
         self.searched = bytes.len();
-        match bytes.len() > script_head::LONGEST {
-            true => Err(head::TOO_LONG),
-            false => Ok(()),
+        if bytes.len() > script_head::LONGEST {
+            Err(head::TOO_LONG)
+        } else {
+            Ok(())
         }
     }
 
@@ -147,9 +149,10 @@ impl Http {
                 *left -= count as u64;
                 let done = *left == 0;
                 input.consume(count);
-                match done {
-                    true => Ok(self.done(input)),
-                    false => Ok(full_or_more(input)),
+                if done {
+                    Ok(self.done(input))
+                } else {
+                    Ok(full_or_more(input))
                 }
             }
             Body::Chunked(decoder) => {
@@ -157,9 +160,10 @@ impl Http {
                 let taken = taken.map_err(|problem| Fault::Malformed(problem.reason))?;
                 let done = decoder.is_done();
                 input.consume(taken);
-                match done {
-                    true => Ok(self.done(input)),
-                    false => Ok(full_or_more(input)),
+                if done {
+                    Ok(self.done(input))
+                } else {
+                    Ok(full_or_more(input))
                 }
             }
             Body::Open => {
@@ -206,8 +210,9 @@ impl Http {
 }
 
 fn full_or_more(input: &Input) -> Step {
-    match input.bytes().is_empty() {
-        true => Step::More,
-        false => Step::Full,
+    if input.bytes().is_empty() {
+        Step::More
+    } else {
+        Step::Full
     }
 }

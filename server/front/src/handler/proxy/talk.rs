@@ -32,9 +32,10 @@ impl Talk {
             let now = self.taken.take().unwrap_or_else(Instant::now);
             self.connection.arm(now + self.limit);
         }
-        match self.connection.poll_late(cx) {
-            true => Poll::Ready(Trouble::TimedOut),
-            false => Poll::Pending,
+        if self.connection.poll_late(cx) {
+            Poll::Ready(Trouble::TimedOut)
+        } else {
+            Poll::Pending
         }
     }
 

@@ -105,9 +105,10 @@ impl Search<'_> {
 
 /// The path of an index: relative to the folder, or absolute.
 fn index_path(folder: &Path, index: &str) -> Option<Path> {
-    let mut raw = match index.starts_with('/') {
-        true => Vec::new(),
-        false => percent::encode_path(&folder.merged),
+    let mut raw = if index.starts_with('/') {
+        Vec::new()
+    } else {
+        percent::encode_path(&folder.merged)
     };
     raw.extend_from_slice(&percent::encode_path(index.as_bytes()));
     Path::decode(&raw).ok()

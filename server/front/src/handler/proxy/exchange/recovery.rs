@@ -17,10 +17,11 @@ impl Exchange {
         lease.failed(trouble);
         drop(lease);
         let settings = self.group.settings();
-        let often = match trouble.is_lasting() {
+        let often = if trouble.is_lasting() {
             // Once each: it will not be better in a moment.
-            true => self.tried.len() >= self.group.size(),
-            false => member.retry.is_zero() && self.tried.len() > settings.attempts,
+            self.tried.len() >= self.group.size()
+        } else {
+            member.retry.is_zero() && self.tried.len() > settings.attempts
         };
         let late = |began: Instant| began.elapsed() > settings.queue_timeout;
         if often || self.began.is_some_and(late) {
