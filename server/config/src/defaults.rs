@@ -15,7 +15,7 @@ impl Site {
     /// the address is the command line's.
     pub fn defaults() -> Site {
         let mut site = empty();
-        let mut host = Host::virtual_host(Vec::new(), nothing());
+        let mut host = Host::virtual_host(Vec::new(), Settings::default());
         host.document_root = PathBuf::from("htdocs");
         let mut team = TeamDraft::default();
         let mut changes = Vec::new();
@@ -79,7 +79,7 @@ fn empty() -> Site {
         modules: Default::default(),
         actions: Default::default(),
         pid_file: None,
-        main: Host::virtual_host(Vec::new(), nothing()),
+        main: Host::virtual_host(Vec::new(), Settings::default()),
         hosts: Vec::new(),
         any_port: false,
         upstreams: Vec::new(),
@@ -116,47 +116,5 @@ fn empty() -> Site {
         },
         files: Vec::new(),
         notes: Vec::new(),
-    }
-}
-
-fn nothing() -> Settings {
-    Settings {
-        id: 0,
-        handler: None,
-        add_handler: Vec::new(),
-        add_type: Vec::new(),
-        directory_index: Vec::new(),
-        exec_cgi: false,
-        parse_headers: false,
-        set_env: Vec::new(),
-        set_var: Vec::new(),
-        perl: PerlPart::default(),
-        links: Links::Followed,
-        listed: false,
-        multi_views: false,
-        directory_slash: true,
-        copy_files: false,
-        fallback: None,
-        accept_path_info: None,
-        pass_authorization: false,
-        media: Media::default(),
-        rules: Rules::default(),
-        matching: Default::default(),
-        denied: false,
-        request_timeout: Duration::ZERO,
-        body_limit: 0,
-        error_documents: Vec::new(),
-        proxy: ProxySettings::default(),
-        traffic: Vec::new(),
-        lua: Default::default(),
-        compression: Default::default(),
-        includes: Default::default(),
-        cache: Default::default(),
-        track_uploads: false,
-        trace_parents: false,
-        require_tls: false,
-        tls_variables: false,
-        tls_certificates: false,
-        strict_transport: None,
     }
 }

@@ -135,7 +135,7 @@ impl crate::Site {
         let counts = |settings: &crate::Settings| {
             use crate::Report::{Metrics, Status};
             matches!(
-                &settings.handler,
+                &settings.handlers.set,
                 Some(crate::Handler::Report(Metrics | Status))
             )
         };

@@ -12,29 +12,64 @@ use crate::{
 };
 
 /// The settings in force for one request, after every matching section has been merged.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+/// Each part names its readers.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Settings {
-    /// The same for equal settings of one site, and never another's: what a worker knows them by.
+    /// Equal settings of one site have the same number; settings of two sites never have. Workers
+    /// know settings by it.
     pub id: u32,
-    /// `None`: decided by the file's name and mode (`Site::by_name`).
-    pub handler: Option<Handler>,
-    /// `AddHandler`: suffix without the dot, in lower case, and what runs such a file.
-    pub add_handler: Vec<(String, Handler)>,
-    /// `AddType`: suffix without the dot, in lower case, and the media type.
-    pub add_type: Vec<(String, String)>,
-    pub directory_index: Vec<String>,
-    /// `Options ExecCGI`: scripts may run here.
-    pub exec_cgi: bool,
-    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: what a script prints starts with its header
-    /// block. See [`Settings::parses_headers`].
-    pub parse_headers: bool,
-    /// `PerlSetEnv`, `SetEnv`, `PassEnv` resolved, in order.
-    pub set_env: Vec<(String, String)>,
-    /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
-    pub set_var: Vec<(String, Vec<String>)>,
+    #[serde(flatten)]
+    pub handlers: HandlerSettings,
+    #[serde(flatten)]
+    pub files: FileSettings,
+    #[serde(flatten)]
+    pub programs: ProgramSettings,
+    #[serde(flatten)]
+    pub limits: RequestLimits,
+    #[serde(flatten)]
+    pub output: OutputSettings,
+    #[serde(flatten)]
+    pub tls: TlsRules,
+    #[serde(flatten)]
+    pub tracking: Tracking,
     /// What Perl has to do with a request besides answering it.
     pub perl: crate::PerlPart,
-    /// `Options` beside ExecCGI.
+    pub media: crate::Media,
+    pub rules: crate::Rules,
+    /// The rules refuse every request, whoever sends it.
+    pub denied: bool,
+    /// `ErrorDocument`: status and a local path or a text.
+    pub error_documents: Vec<(u16, String)>,
+    pub proxy: ProxySettings,
+    pub lua: crate::LuaSettings,
+    /// `CacheEnable` and what belongs to it.
+    pub cache: crate::CacheRules,
+    /// The sections these settings were merged from, where `<If>` may change them further.
+    #[serde(skip)]
+    pub(crate) matching: crate::merge::Matching,
+}
+
+/// What answers for a file; the router reads it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct HandlerSettings {
+    /// `SetHandler`. `None`: the file's name and mode decide (`Site::by_name`).
+    #[serde(rename = "handler")]
+    pub set: Option<Handler>,
+    /// `AddHandler`: suffix without the dot, in lower case, and what runs such a file.
+    #[serde(rename = "add_handler")]
+    pub by_suffix: Vec<(String, Handler)>,
+    /// `Options ExecCGI`: scripts may run here.
+    pub exec_cgi: bool,
+}
+
+/// Which file belongs to a path, and how it is sent; the router and the file handler read it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct FileSettings {
+    /// `AddType`: suffix without the dot, in lower case, and the media type.
+    #[serde(rename = "add_type")]
+    pub types: Vec<(String, String)>,
+    pub directory_index: Vec<String>,
+    /// `Options FollowSymLinks` and its like.
     pub links: Links,
     /// `Options Indexes`: a folder without an index is listed.
     pub listed: bool,
@@ -42,46 +77,86 @@ pub struct Settings {
     pub multi_views: bool,
     pub directory_slash: bool,
     /// Large files are read and written instead of sent from the page cache.
-    pub copy_files: bool,
+    #[serde(rename = "copy_files")]
+    pub copied: bool,
     /// `FallbackResource`: the URL path that answers where no file does.
     pub fallback: Option<String>,
-    /// `None`: scripts take what lies behind them in the path, files do not.
+    /// `None`: scripts take the rest of the path, files do not.
     pub accept_path_info: Option<bool>,
+}
+
+impl Default for FileSettings {
+    fn default() -> FileSettings {
+        FileSettings {
+            types: Vec::new(),
+            directory_index: Vec::new(),
+            links: Links::Followed,
+            listed: false,
+            multi_views: false,
+            directory_slash: true,
+            copied: false,
+            fallback: None,
+            accept_path_info: None,
+        }
+    }
+}
+
+/// What a program learns beside the request; the handlers that run programs read it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct ProgramSettings {
+    /// `PerlSendHeader On` / `PerlOptions +ParseHeaders`: a script's output starts with its header
+    /// block. See [`Settings::parses_headers`].
+    pub parse_headers: bool,
+    /// `PerlSetEnv`, `SetEnv`, `PassEnv` resolved, in order.
+    pub set_env: Vec<(String, String)>,
+    /// `PerlSetVar` / `PerlAddVar`: for `$r->dir_config`.
+    pub set_var: Vec<(String, Vec<String>)>,
     /// `CGIPassAuth`: programs see the client's password, or token, in HTTP_AUTHORIZATION.
     pub pass_authorization: bool,
-    pub media: crate::Media,
-    pub rules: crate::Rules,
-    /// Which sections these are of, where `<If>` may change them further.
-    #[serde(skip)]
-    pub(crate) matching: crate::merge::Matching,
-    /// Nobody may ask, whoever it is.
-    pub denied: bool,
+    /// `SSLOptions +StdEnvVars`: programs see the variables of the TLS connection.
+    pub tls_variables: bool,
+    /// `SSLOptions +ExportCertData`: programs see the certificates.
+    pub tls_certificates: bool,
+}
+
+/// What one request may take.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct RequestLimits {
     /// Longest a request may run in Perl or a CGI program (`Timeout`).
-    pub request_timeout: Duration,
+    #[serde(rename = "request_timeout")]
+    pub timeout: Duration,
     /// Largest request body, bytes (`LimitRequestBody`); 0 is no limit.
-    pub body_limit: u64,
-    /// `ErrorDocument`: status and a local path or a text.
-    pub error_documents: Vec<(u16, String)>,
-    pub proxy: ProxySettings,
+    #[serde(rename = "body_limit")]
+    pub body: u64,
     /// `MaxConcurrentReqs`, `ClientRequestRate`.
     pub traffic: Vec<crate::TrafficRule>,
-    pub lua: crate::LuaSettings,
-    /// Output filters.
+}
+
+/// The output filters.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct OutputSettings {
     pub compression: crate::Compression,
     pub includes: crate::Includes,
-    /// `CacheEnable` and what belongs to it.
-    pub cache: crate::CacheRules,
-    /// `TrackUploads`.
-    pub track_uploads: bool,
-    /// `CreateTraceParent`: a request that comes without one gets a traceparent.
-    pub trace_parents: bool,
-    /// `SSLRequireSSL`: without TLS it is answered 403.
-    pub require_tls: bool,
-    /// `SSLOptions +StdEnvVars`, `+ExportCertData`: what programs are told of the connection.
-    pub tls_variables: bool,
-    pub tls_certificates: bool,
+}
+
+/// What a location asks of its connections, and says to clients, about TLS.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct TlsRules {
+    /// `SSLRequireSSL`: a request without TLS is answered 403.
+    #[serde(rename = "require_tls")]
+    pub required: bool,
     /// The header line of Strict-Transport-Security.
     pub strict_transport: Option<String>,
+}
+
+/// How requests are followed through systems and while they arrive.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Tracking {
+    /// `TrackUploads`.
+    #[serde(rename = "track_uploads")]
+    pub uploads: bool,
+    /// `CreateTraceParent`: a request that comes without a traceparent gets one.
+    pub trace_parents: bool,
 }
 
 impl Settings {
@@ -89,7 +164,7 @@ impl Settings {
     /// it must be asked for, as in mod_perl; the other rungs are CGI's world, where it always does.
     pub fn parses_headers(&self, rung: Rung) -> bool {
         match rung {
-            Rung::Registry | Rung::PerlRun => self.parse_headers,
+            Rung::Registry | Rung::PerlRun => self.programs.parse_headers,
             Rung::Cgi | Rung::Fork | Rung::Rewind | Rung::Auto => true,
         }
     }

@@ -28,19 +28,19 @@ impl Site {
         let kind = std::fs::metadata(&real).map_err(unreadable)?;
         let chosen = rung.unwrap_or(Rung::Auto);
         let mut site = Site::defaults();
-        site.main.base.exec_cgi = true;
-        site.main.base.parse_headers = true;
+        site.main.base.handlers.exec_cgi = true;
+        site.main.base.programs.parse_headers = true;
         site.logs.access = vec![AccessLogSettings::combined(LogTarget::Stderr)];
         if kind.is_dir() {
             site.main.document_root = real.clone();
             site.server_root = real;
             site.by_name = Some(chosen);
             let index = ["index.html", "index.pl", "index.cgi"];
-            site.main.base.directory_index = index.map(String::from).to_vec();
+            site.main.base.files.directory_index = index.map(String::from).to_vec();
             return Ok(site);
         }
         let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
-        site.main.base.directory_index.clear();
+        site.main.base.files.directory_index.clear();
         site.main.document_root = folder.clone();
         site.server_root = folder;
         site.main.aliases.push(Alias {
@@ -49,7 +49,7 @@ impl Site {
             path: real.clone(),
             script: false,
         });
-        site.main.base.handler = Some(match rung {
+        site.main.base.handlers.set = Some(match rung {
             None if has_suffix(&real, &["psgi"]) => {
                 let application = Preload::Psgi(real.clone());
                 site.perls[0].preloads.push(application.into());
@@ -116,10 +116,10 @@ mod tests {
         let site = Site::zero(folder.path(), None).expect("a site");
         assert_eq!(site.by_name, Some(Rung::Auto));
         assert_eq!(
-            site.main.base.directory_index,
+            site.main.base.files.directory_index,
             ["index.html", "index.pl", "index.cgi"]
         );
-        assert!(site.main.base.exec_cgi && site.listen.is_empty());
+        assert!(site.main.base.handlers.exec_cgi && site.listen.is_empty());
         let site = Site::zero(folder.path(), Some(Rung::Fork)).expect("a site");
         assert_eq!(site.by_name, Some(Rung::Fork));
     }
@@ -135,7 +135,7 @@ mod tests {
         write(&file, "sub {}").expect("written");
         let site = Site::zero(&file, None).expect("a site");
         let settings = site.main.settings("/any/where", None);
-        assert_eq!(settings.handler, Some(Handler::Psgi(file.clone())));
+        assert_eq!(settings.handlers.set, Some(Handler::Psgi(file.clone())));
         assert_eq!(site.perl().preloads, [Preload::Psgi(file.clone()).into()]);
         assert!(matches!(
             Site::zero(&file, Some(Rung::Cgi)),
@@ -150,7 +150,7 @@ mod tests {
         write(&file, "#!/usr/bin/env perl\nprint 1;").expect("written");
         let site = Site::zero(&file, Some(Rung::Registry)).expect("a site");
         assert_eq!(
-            site.main.base.handler,
+            site.main.base.handlers.set,
             Some(Handler::Script(Rung::Registry))
         );
         assert_eq!(site.main.map("/a/b").file, file.join("a/b"));

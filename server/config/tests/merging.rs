@@ -57,6 +57,7 @@ fn sections_are_merged_in_apaches_order_and_not_in_the_files() {
     let last = |url: &str, file: &str| {
         let settings = site.main.settings(url, Some(Path::new(file)));
         settings
+            .programs
             .set_var
             .first()
             .map_or(String::new(), |(_, values)| values.join(" "))
@@ -69,14 +70,17 @@ fn sections_are_merged_in_apaches_order_and_not_in_the_files() {
     assert_eq!(last("/", "/srv/x.pl"), "files pattern");
     assert_eq!(last("/a/x", "/srv/x.pl"), "location");
     let settings = site.main.settings("/x.cgi", Some(Path::new("/srv/x")));
-    assert_eq!(settings.handler, Some(Handler::Script(Rung::Cgi)));
+    assert_eq!(settings.handlers.set, Some(Handler::Script(Rung::Cgi)));
 }
 
 #[test]
 fn a_request_without_a_file_meets_locations_only() {
     let site = load(MIXED);
-    assert_eq!(site.main.settings("/a", None).set_var[0].1, ["location"]);
-    assert!(site.main.settings("/b", None).set_var.is_empty());
+    assert_eq!(
+        site.main.settings("/a", None).programs.set_var[0].1,
+        ["location"]
+    );
+    assert!(site.main.settings("/b", None).programs.set_var.is_empty());
 }
 
 #[test]
@@ -116,9 +120,14 @@ fn more_sections_than_one_word_has_bits_are_told_apart() {
     let site = load(&text);
     for number in [0, 63, 64, 1023, 1024, 2999] {
         let settings = site.main.settings(&format!("/n{number}"), None);
-        assert_eq!(settings.set_var[0].1, [number.to_string()]);
+        assert_eq!(settings.programs.set_var[0].1, [number.to_string()]);
     }
-    assert!(site.main.settings("/other", None).set_var.is_empty());
+    assert!(site
+        .main
+        .settings("/other", None)
+        .programs
+        .set_var
+        .is_empty());
 }
 
 #[test]

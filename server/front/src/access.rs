@@ -331,7 +331,7 @@ impl AccessPhase<'_> {
         let mut facts = RequestFacts::new(self.request, self.host, notes, &self.shared.maps);
         facts.file = &route.file;
         facts.path_info = &route.path_info;
-        facts.set_env = &settings.set_env;
+        facts.set_env = &settings.programs.set_env;
         facts
     }
 

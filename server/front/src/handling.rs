@@ -36,7 +36,7 @@ pub fn begin(
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
-    if route.settings.trace_parents && !trace::is_there(request) {
+    if route.settings.tracking.trace_parents && !trace::is_there(request) {
         let parent = trace::fresh(request.id);
         let fields = trace::among(request.fields, &parent);
         let fields = fields.as_slice();
@@ -51,7 +51,7 @@ fn begin_as_is(
     route: &Route,
     body: Body<'_>,
 ) -> HandlerOutcome {
-    if route.settings.require_tls && request.peer.tls.is_none() {
+    if route.settings.tls.required && request.peer.tls.is_none() {
         return refusal(shared, request, Some(&route.settings), 403);
     }
     if route.settings.runs_phases() || route.is_filtered() {

@@ -53,7 +53,7 @@ pub fn of_response(
         facts.lines = &all;
         facts.came = context.time;
         facts.lasted = context.time.elapsed().unwrap_or_default();
-        facts.set_env = &settings.set_env;
+        facts.set_env = &settings.programs.set_env;
         changed = Some(changed_lines(&rules.headers, &rules.expires, &facts, set));
     });
     changed

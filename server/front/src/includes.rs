@@ -73,7 +73,7 @@ impl Pages {
 
 /// Whether a file is to be parsed.
 pub fn are_for(settings: &Settings, resource: &Resource) -> bool {
-    let includes = &settings.includes;
+    let includes = &settings.output.includes;
     !includes.are_off()
         && includes.are_for(resource.path(), resource.media_type(), || {
             mode(resource.path())
@@ -91,7 +91,7 @@ pub fn work(
     route: &Route,
     target: &FileTarget,
 ) -> Option<Result<HandlerOutcome, Problem>> {
-    if route.settings.includes.are_off() || !matches!(request.method, b"GET" | b"HEAD") {
+    if route.settings.output.includes.are_off() || !matches!(request.method, b"GET" | b"HEAD") {
         return None;
     }
     let resource = match target.resource(None, &route.settings, &shared.files) {
@@ -197,7 +197,7 @@ fn fields_for_parts(request: &Request<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn lines(resource: &Resource, settings: &Settings) -> Vec<u8> {
     let media_type = resource.media_type().unwrap_or("text/html");
     let mut lines = format!("Content-Type: {media_type}\r\n");
-    if settings.includes.by_mode == ByMode::Full && mode(resource.path()) & 0o010 != 0 {
+    if settings.output.includes.by_mode == ByMode::Full && mode(resource.path()) & 0o010 != 0 {
         let modified = httpdate::fmt_http_date(resource.modified());
         lines.push_str(&format!("Last-Modified: {modified}\r\n"));
     }
@@ -210,7 +210,7 @@ async fn read(
     resource: &Rc<Resource>,
     settings: &Arc<Settings>,
 ) -> Result<Rc<Page>, u16> {
-    let legacy = settings.includes.legacy;
+    let legacy = settings.output.includes.legacy;
     if let Some(page) = shared.pages.known(resource, legacy) {
         return Ok(page);
     }

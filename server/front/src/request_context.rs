@@ -206,7 +206,7 @@ impl RequestContext {
     /// Header lines that the configuration adds to every answer.
     pub fn own_lines(&self, peer: &Peer) -> &[u8] {
         match (&self.settings, &peer.tls) {
-            (Some(settings), Some(_)) => match &settings.strict_transport {
+            (Some(settings), Some(_)) => match &settings.tls.strict_transport {
                 Some(line) => line.as_bytes(),
                 None => &[],
             },

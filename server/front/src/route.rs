@@ -63,7 +63,7 @@ impl Route {
     pub fn is_plain_file(&self) -> bool {
         matches!(self.outcome, Outcome::File(_))
             && self.path_info.is_empty()
-            && self.settings.includes.are_off()
+            && self.settings.output.includes.are_off()
             && file::encoding(&self.file, &self.settings).is_none()
     }
 

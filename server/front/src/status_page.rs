@@ -83,7 +83,7 @@ pub fn document_work(
 /// Whether a file is a page of server-side includes.
 fn is_parsed(shared: &Shared, target: &FileTarget, settings: &Settings) -> bool {
     let parsed = |resource: &Rc<_>| includes::are_for(settings, resource);
-    !settings.includes.are_off()
+    !settings.output.includes.are_off()
         && target
             .resource(None, settings, &shared.files)
             .is_ok_and(|resource| parsed(&resource))

@@ -186,7 +186,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("httpd.conf");
         std::fs::write(&file, text).expect("written");
-        Site::load(&file, &[]).expect("right").main.base.traffic
+        Site::load(&file, &[])
+            .expect("right")
+            .main
+            .base
+            .limits
+            .traffic
     }
 
     #[test]

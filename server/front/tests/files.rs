@@ -57,8 +57,8 @@ fn the_source_of_an_executable_script_is_never_sent() {
             let script = site.main.document_root.join("hello.pl");
             std::fs::set_permissions(script, PermissionsExt::from_mode(mode)).expect("own file");
             site.by_name = None;
-            site.main.base.handler = handler;
-            site.main.base.exec_cgi = false;
+            site.main.base.handlers.set = handler;
+            site.main.base.handlers.exec_cgi = false;
         });
         stand.client().get("/hello.pl").status
     };

@@ -9,7 +9,7 @@ use std::io::Read;
 
 fn compressing(site: &mut Site) {
     let all = Coding::ALL.to_vec();
-    site.main.base.compression.by_type = vec![("text/*".into(), all)];
+    site.main.base.output.compression.by_type = vec![("text/*".into(), all)];
 }
 
 fn furnished(arrange: impl FnOnce(&mut Site)) -> Stand {
@@ -235,8 +235,8 @@ fn a_response_that_breaks_off_does_not_look_whole() {
 fn variables_and_rules_decide_too() {
     let stand = furnished(|site| {
         let base = &mut site.main.base;
-        base.set_env.push(("no-gzip".into(), "1".into()));
-        base.compression.brotli_tag = TagRule::AddSuffix;
+        base.programs.set_env.push(("no-gzip".into(), "1".into()));
+        base.output.compression.brotli_tag = TagRule::AddSuffix;
     });
     for path in ["/page.html", "/big.pl"] {
         let gzip = ask(&stand, "GET", path, "Accept-Encoding: gzip");

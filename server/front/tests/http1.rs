@@ -82,7 +82,7 @@ fn a_client_that_half_closes_is_still_answered() {
 
 #[test]
 fn a_body_is_invited_only_when_it_is_wanted() {
-    let stand = Stand::new(|site| site.main.base.body_limit = 1000);
+    let stand = Stand::new(|site| site.main.base.limits.body = 1000);
     let mut client = stand.client();
     let head = |path: &str, length: usize| {
         format!(
@@ -110,7 +110,7 @@ fn a_body_is_invited_only_when_it_is_wanted() {
 
 #[test]
 fn bodies_of_every_size_arrive_whole() {
-    let stand = Stand::new(|site| site.main.base.body_limit = 0);
+    let stand = Stand::new(|site| site.main.base.limits.body = 0);
     for length in [1, 4095, 4096, 65535, 65536, 65537, 300_000, 2_000_000] {
         let body: Vec<u8> = (0..length).map(|at: usize| (at % 251) as u8).collect();
         let sum = stand::pool::sum(&body);
@@ -142,7 +142,7 @@ fn bodies_of_every_size_arrive_whole() {
 
 #[test]
 fn a_refused_body_still_lets_the_client_read_why() {
-    let stand = Stand::new(|site| site.main.base.body_limit = 1000);
+    let stand = Stand::new(|site| site.main.base.limits.body = 1000);
     let mut client = stand.client();
     client.send("POST /echo.pl HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n");
     client.send(vec![b'x'; 2_000_000]);

@@ -147,7 +147,7 @@ fn a_program_is_given_what_http1_would_have_given_it() {
 
 #[test]
 fn bodies_of_every_size_arrive_whole() {
-    let stand = Stand::new(|site| site.main.base.body_limit = 1_000_000);
+    let stand = Stand::new(|site| site.main.base.limits.body = 1_000_000);
     with_client(&stand, |sender| async move {
         for length in [1, 65536, 65537, 200_000] {
             let body = vec![b'x'; length];

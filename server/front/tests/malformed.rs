@@ -223,7 +223,7 @@ fn limits_have_their_own_answers() {
         site.limits.field_size = 100;
         site.limits.fields = 10;
         site.limits.header_size = 500;
-        site.main.base.body_limit = 1000;
+        site.main.base.limits.body = 1000;
     });
     let long = "x".repeat(101);
     let fields = |count: usize| "X: y\r\n".repeat(count);

@@ -8,8 +8,8 @@ use super::meaning::Page;
 pub(super) fn lines(page: &mut Page, settings: &Settings, base: Option<&Settings>) {
     let is_as_outside =
         |same: fn(&Settings, &Settings) -> bool| base.is_some_and(|base| same(base, settings));
-    if !is_as_outside(|one, other| one.compression == other.compression) {
-        compression(page, &settings.compression, base.is_some());
+    if !is_as_outside(|one, other| one.output.compression == other.output.compression) {
+        compression(page, &settings.output.compression, base.is_some());
     }
     if !is_as_outside(|one, other| one.cache == other.cache) {
         cache(page, &settings.cache, base.is_some());

@@ -13,8 +13,13 @@ pub(super) fn base(page: &mut Page, site: &Site) {
 pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &Settings) {
     let before = page.length();
     lines(page, site, settings, Some(base));
-    for (name, _) in &base.set_env {
-        if !settings.set_env.iter().any(|(kept, _)| kept == name) {
+    for (name, _) in &base.programs.set_env {
+        if !settings
+            .programs
+            .set_env
+            .iter()
+            .any(|(kept, _)| kept == name)
+        {
             page.line("%ENV", format!("{name} is not set"));
         }
     }
@@ -27,66 +32,70 @@ pub(super) fn section(page: &mut Page, site: &Site, base: &Settings, settings: &
 fn lines(page: &mut Page, site: &Site, settings: &Settings, base: Option<&Settings>) {
     // Whether a part of the settings has to be told.
     macro_rules! differs {
-        ($part:ident) => {
-            base.map_or(true, |base| base.$part != settings.$part)
+        ($($part:ident).+) => {
+            base.map_or(true, |base| base.$($part).+ != settings.$($part).+)
         };
     }
     // The members of a list that have to be told.
     macro_rules! fresh {
-        ($list:ident) => {
-            (settings.$list.iter())
-                .filter(|item| base.map_or(true, |base| !base.$list.contains(item)))
+        ($($list:ident).+) => {
+            (settings.$($list).+.iter())
+                .filter(|item| base.map_or(true, |base| !base.$($list).+.contains(item)))
         };
     }
     if differs!(denied) {
         page.line("access", if settings.denied { "denied" } else { "granted" });
     }
-    if differs!(handler) {
+    if differs!(handlers.set) {
         page.line("handler", handler(settings, site));
     }
-    if differs!(exec_cgi) {
+    if differs!(handlers.exec_cgi) {
         let allowed = "allowed";
         let forbidden = "not allowed (Options +ExecCGI allows them)";
         page.line(
             "scripts",
-            if settings.exec_cgi {
+            if settings.handlers.exec_cgi {
                 allowed
             } else {
                 forbidden
             },
         );
     }
-    if differs!(parse_headers) {
+    if differs!(programs.parse_headers) {
         let parsed = "printed by the script";
         let made = "made by `$r` under registry and perlrun, printed by the script elsewhere";
         page.line(
             "headers",
-            if settings.parse_headers { parsed } else { made },
+            if settings.programs.parse_headers {
+                parsed
+            } else {
+                made
+            },
         );
     }
-    for (suffix, handler) in fresh!(add_handler) {
+    for (suffix, handler) in fresh!(handlers.by_suffix) {
         page.line("suffix", format!(".{suffix}: {handler}"));
     }
-    for (suffix, media_type) in fresh!(add_type) {
+    for (suffix, media_type) in fresh!(files.types) {
         page.line("type", format!(".{suffix}: {media_type}"));
     }
-    for (name, value) in fresh!(set_env) {
+    for (name, value) in fresh!(programs.set_env) {
         page.line("%ENV", format!("{name} = {value}"));
     }
-    for (name, values) in fresh!(set_var) {
+    for (name, values) in fresh!(programs.set_var) {
         page.line("dir_config", format!("{name} = {}", values.join(", ")));
     }
-    if differs!(directory_index) {
-        let names = settings.directory_index.join(" ");
+    if differs!(files.directory_index) {
+        let names = settings.files.directory_index.join(" ");
         page.line("index", if names.is_empty() { "none" } else { &names });
     }
-    if differs!(request_timeout) {
-        page.line("longest request", format!("{:?}", settings.request_timeout));
+    if differs!(limits.timeout) {
+        page.line("longest request", format!("{:?}", settings.limits.timeout));
     }
-    if differs!(body_limit) {
+    if differs!(limits.body) {
         page.line(
             "largest body",
-            match settings.body_limit {
+            match settings.limits.body {
                 0 => "no limit".to_string(),
                 bytes => format!("{bytes} bytes"),
             },
@@ -126,7 +135,7 @@ fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
     let headers = own.headers != outer.headers
         || own.request_headers != outer.request_headers
         || own.expires != outer.expires
-        || settings.strict_transport != base.strict_transport;
+        || settings.tls.strict_transport != base.tls.strict_transport;
     let subjects = [
         (access && settings.denied == base.denied, "access"),
         (headers, "header fields"),
@@ -136,7 +145,7 @@ fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
         (own.conditionals != outer.conditionals, "<If>"),
         (settings.media != base.media, "media types"),
         (settings.proxy != base.proxy, "back ends"),
-        (settings.traffic != base.traffic, "traffic"),
+        (settings.limits.traffic != base.limits.traffic, "traffic"),
         (settings.lua != base.lua, "edge Lua"),
     ];
     for (_, subject) in subjects.iter().filter(|(differs, _)| *differs) {
@@ -145,13 +154,13 @@ fn rules(page: &mut Page, settings: &Settings, base: &Settings) {
 }
 
 fn handler(settings: &Settings, site: &Site) -> String {
-    match (&settings.handler, site.by_name) {
+    match (&settings.handlers.set, site.by_name) {
         (Some(handler), _) => handler.to_string(),
         (None, Some(rung)) => {
             let rung = rung.name();
             format!("by name: *.pl, *.cgi and perl scripts on the rung `{rung}`, else the file")
         }
-        (None, None) if settings.add_handler.is_empty() => "the file".to_string(),
+        (None, None) if settings.handlers.by_suffix.is_empty() => "the file".to_string(),
         (None, None) => "by suffix, else the file".to_string(),
     }
 }

@@ -61,7 +61,7 @@ impl Reader<'_> {
         if environment.keep_alive_off {
             site.limits.keep_alive = None;
         }
-        let timeout = site.main.base.request_timeout.as_secs() + 1;
+        let timeout = site.main.base.limits.timeout.as_secs() + 1;
         for program in site
             .upstreams
             .iter_mut()

@@ -24,10 +24,10 @@ impl HandlerWords {
                 Change::PsgiApp(file) => self.psgi_app = Some(file.clone()),
                 Change::DirectoryIndex(names) => {
                     if !index_begun || names.is_empty() {
-                        settings.directory_index.clear();
+                        settings.files.directory_index.clear();
                     }
                     index_begun = true;
-                    settings.directory_index.extend_from_slice(names);
+                    settings.files.directory_index.extend_from_slice(names);
                 }
                 Change::RemoveHandler(suffix) => {
                     self.by_suffix.retain(|(known, _)| known != suffix)
@@ -40,14 +40,14 @@ impl HandlerWords {
 
     fn bind(&self, settings: &mut Settings) {
         if let Some(name) = &self.set {
-            settings.handler = self.handler(name, settings);
+            settings.handlers.set = self.handler(name, settings);
         }
-        if !self.by_suffix.is_empty() || !settings.add_handler.is_empty() {
+        if !self.by_suffix.is_empty() || !settings.handlers.by_suffix.is_empty() {
             let handlers = self.by_suffix.iter();
             let bound: Vec<(String, Handler)> = handlers
                 .filter_map(|(suffix, name)| Some((suffix.clone(), self.handler(name, settings)?)))
                 .collect();
-            settings.add_handler = bound;
+            settings.handlers.by_suffix = bound;
         }
     }
 
@@ -81,30 +81,40 @@ impl Settings {
     fn change(&mut self, change: &Change) {
         match change {
             Change::AddType(suffix, media_type) => {
-                put(&mut self.add_type, suffix, media_type.clone())
+                put(&mut self.files.types, suffix, media_type.clone())
             }
             Change::Options { clear, on, off } => self.allow(*clear, *on, *off),
-            Change::ParseHeaders(on) => self.parse_headers = *on,
-            Change::SetEnv(name, value) => put(&mut self.set_env, name, value.clone()),
-            Change::UnsetEnv(name) => self.set_env.retain(|(known, _)| known != name),
-            Change::SetVar(name, value) => put(&mut self.set_var, name, vec![value.clone()]),
+            Change::ParseHeaders(on) => self.programs.parse_headers = *on,
+            Change::SetEnv(name, value) => put(&mut self.programs.set_env, name, value.clone()),
+            Change::UnsetEnv(name) => self.programs.set_env.retain(|(known, _)| known != name),
+            Change::SetVar(name, value) => {
+                put(&mut self.programs.set_var, name, vec![value.clone()])
+            }
             Change::AddVar(name, value) => {
-                match self.set_var.iter_mut().find(|(known, _)| known == name) {
+                match self
+                    .programs
+                    .set_var
+                    .iter_mut()
+                    .find(|(known, _)| known == name)
+                {
                     Some((_, values)) => values.push(value.clone()),
-                    None => self.set_var.push((name.clone(), vec![value.clone()])),
+                    None => self
+                        .programs
+                        .set_var
+                        .push((name.clone(), vec![value.clone()])),
                 }
             }
-            Change::RequestTimeout(time) => self.request_timeout = *time,
-            Change::BodyLimit(bytes) => self.body_limit = *bytes,
+            Change::RequestTimeout(time) => self.limits.timeout = *time,
+            Change::BodyLimit(bytes) => self.limits.body = *bytes,
             Change::ErrorDocument(status, document) => {
                 self.error_documents.retain(|(known, _)| known != status);
                 self.error_documents.push((*status, document.clone()));
             }
-            Change::DirectorySlash(on) => self.directory_slash = *on,
-            Change::CopyFiles(on) => self.copy_files = *on,
-            Change::FallbackResource(path) => self.fallback.clone_from(path),
-            Change::AcceptPathInfo(accept) => self.accept_path_info = *accept,
-            Change::PassAuthorization(pass) => self.pass_authorization = *pass,
+            Change::DirectorySlash(on) => self.files.directory_slash = *on,
+            Change::CopyFiles(on) => self.files.copied = *on,
+            Change::FallbackResource(path) => self.files.fallback.clone_from(path),
+            Change::AcceptPathInfo(accept) => self.files.accept_path_info = *accept,
+            Change::PassAuthorization(pass) => self.programs.pass_authorization = *pass,
             Change::PreserveHost(on) => self.proxy.preserve_host = *on,
             Change::ProxyAddHeaders(on) => self.proxy.add_headers = *on,
             Change::ProxyAddForwarded(on) => self.proxy.add_forwarded = *on,
@@ -118,18 +128,20 @@ impl Settings {
             Change::SendFile(on) => self.proxy.send_file = *on,
             Change::SendFileRoot(root) => self.proxy.send_file_roots.push(root.clone()),
             Change::Traffic(rule) => {
-                self.traffic.retain(|outer| !outer.is_replaced_by(rule));
-                self.traffic.push(rule.clone());
+                self.limits
+                    .traffic
+                    .retain(|outer| !outer.is_replaced_by(rule));
+                self.limits.traffic.push(rule.clone());
             }
-            Change::Compression(change) => self.compression.change(change),
-            Change::Includes(change) => self.includes.change(change),
+            Change::Compression(change) => self.output.compression.change(change),
+            Change::Includes(change) => self.output.includes.change(change),
             Change::Cache(change) => self.cache.change(change),
-            Change::TrackUploads(on) => self.track_uploads = *on,
-            Change::TraceParents(on) => self.trace_parents = *on,
-            Change::RequireTls => self.require_tls = true,
-            Change::TlsVariables(on) => self.tls_variables = *on,
-            Change::TlsCertificates(on) => self.tls_certificates = *on,
-            Change::StrictTransport(value) => self.strict_transport.clone_from(value),
+            Change::TrackUploads(on) => self.tracking.uploads = *on,
+            Change::TraceParents(on) => self.tracking.trace_parents = *on,
+            Change::RequireTls => self.tls.required = true,
+            Change::TlsVariables(on) => self.programs.tls_variables = *on,
+            Change::TlsCertificates(on) => self.programs.tls_certificates = *on,
+            Change::StrictTransport(value) => self.tls.strict_transport.clone_from(value),
             Change::Lua(..) | Change::LuaInstructions(_) | Change::LuaMemory(_) => {
                 self.lua.change(change)
             }
@@ -140,33 +152,33 @@ impl Settings {
 
     fn allow(&mut self, clear: bool, on: u8, off: u8) {
         if clear {
-            self.exec_cgi = false;
-            self.listed = false;
-            self.multi_views = false;
-            self.includes.allowed = false;
-            self.includes.may_exec = false;
-            self.links = Links::Refused;
+            self.handlers.exec_cgi = false;
+            self.files.listed = false;
+            self.files.multi_views = false;
+            self.output.includes.allowed = false;
+            self.output.includes.may_exec = false;
+            self.files.links = Links::Refused;
         }
         let set = |bit: u8, known: &mut bool| match (on & bit != 0, off & bit != 0) {
             (true, _) => *known = true,
             (_, true) => *known = false,
             _ => {}
         };
-        set(option::EXEC_CGI, &mut self.exec_cgi);
-        set(option::INDEXES, &mut self.listed);
-        set(option::MULTI_VIEWS, &mut self.multi_views);
-        set(option::INCLUDES, &mut self.includes.allowed);
-        set(option::INCLUDES_EXEC, &mut self.includes.may_exec);
+        set(option::EXEC_CGI, &mut self.handlers.exec_cgi);
+        set(option::INDEXES, &mut self.files.listed);
+        set(option::MULTI_VIEWS, &mut self.files.multi_views);
+        set(option::INCLUDES, &mut self.output.includes.allowed);
+        set(option::INCLUDES_EXEC, &mut self.output.includes.may_exec);
         // IncludesNOEXEC takes away what an outer Includes allowed.
         let parsed_only = on & (option::INCLUDES | option::INCLUDES_EXEC) == option::INCLUDES;
-        self.includes.may_exec &= !parsed_only && self.includes.allowed;
+        self.output.includes.may_exec &= !parsed_only && self.output.includes.allowed;
         let (mut followed, mut of_owner) = (
-            self.links == Links::Followed,
-            self.links == Links::OfOneOwner,
+            self.files.links == Links::Followed,
+            self.files.links == Links::OfOneOwner,
         );
         set(option::FOLLOW, &mut followed);
         set(option::IF_OWNER, &mut of_owner);
-        self.links = match (followed, of_owner) {
+        self.files.links = match (followed, of_owner) {
             (true, _) => Links::Followed,
             (false, true) => Links::OfOneOwner,
             (false, false) => Links::Refused,

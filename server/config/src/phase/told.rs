@@ -53,7 +53,7 @@ impl Settings {
     pub(crate) fn forget_location(&mut self) {
         let perl = &self.perl;
         let silent = perl.handlers.is_empty() && perl.options_on | perl.options_off == 0;
-        if silent && self.set_var.is_empty() {
+        if silent && self.programs.set_var.is_empty() {
             self.perl.location.clear();
         }
     }
@@ -61,17 +61,17 @@ impl Settings {
     /// Apache2::Const's `OPT_*`.
     fn option_bits(&self) -> u32 {
         let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
-        let links = match self.links {
+        let links = match self.files.links {
             crate::Links::Refused => 0,
             crate::Links::Followed => 4,
             crate::Links::OfOneOwner => 64,
         };
-        bit(self.listed, 1)
-            | bit(self.includes.allowed, 2)
-            | bit(self.includes.may_exec, 32)
+        bit(self.files.listed, 1)
+            | bit(self.output.includes.allowed, 2)
+            | bit(self.output.includes.may_exec, 32)
             | links
-            | bit(self.exec_cgi, 8)
-            | bit(self.multi_views, 128)
+            | bit(self.handlers.exec_cgi, 8)
+            | bit(self.files.multi_views, 128)
     }
 
     /// With the handlers of those phases and names that `has` says yes to.
@@ -83,7 +83,7 @@ impl Settings {
                 text.put(b'h', phase.directive(), name);
             }
         }
-        for (name, values) in &self.set_var {
+        for (name, values) in &self.programs.set_var {
             for value in values {
                 text.put(b'v', name, value);
             }
@@ -170,7 +170,7 @@ impl Site {
         let limits = &self.limits;
         let kept = limits.keep_alive;
         for (name, value) in [
-            ("timeout", host.base.request_timeout.as_micros()),
+            ("timeout", host.base.limits.timeout.as_micros()),
             ("keep_alive", kept.is_some().into()),
             ("keep_alive_max", limits.keep_alive_requests.into()),
             (

@@ -21,7 +21,7 @@ fn perl_handlers_stand_for_rungs_or_for_themselves() {
             "SetHandler perl-script\nPerlResponseHandler {name}\n"
         ));
         assert_eq!(
-            at(&site, "/x").handler,
+            at(&site, "/x").handlers.set,
             Some(Handler::Script(rung)),
             "{name}"
         );
@@ -30,12 +30,15 @@ fn perl_handlers_stand_for_rungs_or_for_themselves() {
         let site = site(&format!("SetHandler {set}\nPerlHandler My::App->run\n"));
         let name = "My::App->run".to_string();
         assert_eq!(
-            at(&site, "/x").handler,
+            at(&site, "/x").handlers.set,
             Some(Handler::Perl { name, perl_script })
         );
     }
     let site = site("SetHandler perl-script\n");
-    assert_eq!(at(&site, "/x").handler, Some(Handler::Script(Rung::Auto)));
+    assert_eq!(
+        at(&site, "/x").handlers.set,
+        Some(Handler::Script(Rung::Auto))
+    );
 }
 
 #[test]
@@ -47,7 +50,7 @@ fn a_response_handler_and_an_application_reach_the_sections_inside() {
          <Location /b/files>\nSetHandler None\n</Location>\n\
          <Location /c>\nAddHandler perl-script .pl\nPerlResponseHandler ModPerl::PerlRun\n</Location>\n",
     );
-    let handler = |url| at(&site, url).handler.clone();
+    let handler = |url| at(&site, url).handlers.set.clone();
     assert!(
         matches!(handler("/a"), Some(Handler::Perl { name, perl_script: false }) if name == "My::App")
     );
@@ -58,7 +61,7 @@ fn a_response_handler_and_an_application_reach_the_sections_inside() {
     );
     assert_eq!(handler("/b/files/x"), None);
     assert_eq!(
-        at(&site, "/c").add_handler,
+        at(&site, "/c").handlers.by_suffix,
         [("pl".to_string(), Handler::Script(Rung::PerlRun))]
     );
     let apps = [
@@ -117,12 +120,12 @@ fn variables_of_the_request_are_set_added_and_wiped_as_in_mod_perl() {
          <Location /in>\nPerlAddVar Colour white\nSetEnv A inner\nUnsetEnv B\n</Location>\n\
          <Location /own>\nPerlSetVar Colour black\n</Location>\n",
     );
-    let colours = |url| at(&site, url).set_var[0].1.join(" ");
+    let colours = |url| at(&site, url).programs.set_var[0].1.join(" ");
     assert_eq!(colours("/"), "red green blue");
     assert_eq!(colours("/in"), "red green blue white");
     assert_eq!(colours("/own"), "black");
     assert_eq!(
-        at(&site, "/in").set_env,
+        at(&site, "/in").programs.set_env,
         [("A".to_string(), "inner".to_string())]
     );
 }
@@ -133,7 +136,7 @@ fn options_with_signs_change_and_without_signs_replace() {
         "Options ExecCGI\n<Location /plus>\nOptions +Indexes\n</Location>\n<Location /minus>\nOptions -ExecCGI\n</Location>\n\
          <Location /list>\nOptions Indexes\n</Location>\n<Location /all>\nOptions All\n</Location>\n",
     );
-    let allowed = |url| at(&site, url).exec_cgi;
+    let allowed = |url| at(&site, url).handlers.exec_cgi;
     assert_eq!(
         [
             allowed("/plus"),
@@ -148,8 +151,8 @@ fn options_with_signs_change_and_without_signs_replace() {
 #[test]
 fn perl_options_turn_header_parsing_on_and_off_and_cgi_rungs_always_parse() {
     let site = site("PerlOptions +ParseHeaders +GlobalRequest\n<Location /x>\nPerlOptions SetupEnv\n</Location>\n");
-    assert!(at(&site, "/").parse_headers);
+    assert!(at(&site, "/").programs.parse_headers);
     let replaced = at(&site, "/x");
-    assert!(!replaced.parse_headers && !replaced.parses_headers(Rung::Registry));
+    assert!(!replaced.programs.parse_headers && !replaced.parses_headers(Rung::Registry));
     assert!(replaced.parses_headers(Rung::Auto) && replaced.parses_headers(Rung::Cgi));
 }

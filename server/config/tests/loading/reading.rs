@@ -14,6 +14,7 @@ fn conditions_decide_what_is_read_and_what_is_skipped_may_be_anything() {
         let site = files.load(defines).expect("a site");
         site.main
             .base
+            .programs
             .set_env
             .into_iter()
             .map(|(name, _)| name)
@@ -37,10 +38,10 @@ fn a_loaded_module_is_found_unless_a_site_can_do_without_it() {
 fn a_tilde_makes_a_regular_expression() {
     let site = site("<Files ~ \"\\.(pl|cgi)$\">\nSetHandler cgi-script\n</Files>\n<Location ~ ^/x\\d+$>\nRequire all denied\n</Location>\n");
     assert_eq!(
-        at(&site, "/a.cgi").handler,
+        at(&site, "/a.cgi").handlers.set,
         Some(Handler::Script(Rung::Cgi))
     );
-    assert!(at(&site, "/a.txt").handler.is_none());
+    assert!(at(&site, "/a.txt").handlers.set.is_none());
     assert!(at(&site, "/x12").denied && !at(&site, "/x12a").denied);
 }
 
@@ -68,6 +69,7 @@ fn includes_are_read_in_order_and_a_loop_ends_in_a_problem() {
     let names: Vec<&str> = site
         .main
         .base
+        .programs
         .set_env
         .iter()
         .map(|(name, _)| name.as_str())
@@ -125,7 +127,7 @@ fn else_holds_where_no_if_before_it_did() {
     for name in ["a", "b", "other"] {
         let settings = site.main.settings_if(&at(&site, "/x"), &Host(name));
         let set = ("WHICH".to_string(), name.to_string());
-        assert_eq!(settings.set_env, [set], "{name}");
+        assert_eq!(settings.programs.set_env, [set], "{name}");
     }
     assert_eq!(
         problems("<Else>\n</Else>\n"),
@@ -139,6 +141,7 @@ fn documentation_inside_is_passed_over_but_not_its_apache_parts() {
     let names: Vec<String> = site(text)
         .main
         .base
+        .programs
         .set_env
         .into_iter()
         .map(|(name, _)| name)
@@ -170,7 +173,7 @@ fn a_configuration_that_loads_modules_has_those_and_no_others() {
     assert_eq!(addresses(&with("ssl")), ["*:8080", "*:443", "*:444"]);
 
     let names = |text: &str| -> Vec<String> {
-        let variables = site(text).main.base.set_env.into_iter();
+        let variables = site(text).main.base.programs.set_env.into_iter();
         variables.map(|(name, _)| name).collect()
     };
     let asked = "<IfModule mod_rewrite.c>\nSetEnv REWRITE 1\n</IfModule>\n\
@@ -188,17 +191,18 @@ fn a_configuration_that_loads_modules_has_those_and_no_others() {
 fn a_handler_name_is_the_servers_or_an_actions() {
     let named = |name: &str| Some(Handler::Named(name.to_string()));
     let before = site("SetHandler my-words\nAction My-Words /cgi-bin/words.cgi\n");
-    assert_eq!(before.main.base.handler, named("my-words"));
+    assert_eq!(before.main.base.handlers.set, named("my-words"));
     let after = site("Action my-words /w.cgi\nAddHandler my-words .words\n");
     assert_eq!(
-        after.main.base.add_handler[0].1,
+        after.main.base.handlers.by_suffix[0].1,
         named("my-words").expect("one")
     );
     assert_eq!(
         site("SetHandler application/x-httpd-php\n")
             .main
             .base
-            .handler,
+            .handlers
+            .set,
         named("application/x-httpd-php")
     );
     let found =

@@ -30,10 +30,10 @@ fn a_mod_perl_1_configuration_means_what_it_meant() {
         ]
     );
     let settings = at(&site, "/perl/hello.pl");
-    assert_eq!(settings.handler, Some(Handler::Script(Rung::Registry)));
-    assert!(settings.exec_cgi && settings.parse_headers && !settings.denied);
+    assert_eq!(settings.handlers.set, Some(Handler::Script(Rung::Registry)));
+    assert!(settings.handlers.exec_cgi && settings.programs.parse_headers && !settings.denied);
     let outside = at(&site, "/other.html");
-    assert!(outside.handler.is_none() && !outside.exec_cgi);
+    assert!(outside.handlers.set.is_none() && !outside.handlers.exec_cgi);
     assert_eq!(
         site.main.map("/perl/hello.pl").file,
         Path::new("/srv/perl/hello.pl")
@@ -101,7 +101,7 @@ fn times_have_units() {
     let site = site(
         "Timeout 2min\nKeepAliveTimeout 1500ms\nWorkerQueueTimeout 3s\nRequestReadTimeout body=7\n",
     );
-    assert_eq!(site.main.base.request_timeout, Duration::from_secs(120));
+    assert_eq!(site.main.base.limits.timeout, Duration::from_secs(120));
     assert_eq!(site.limits.keep_alive, Some(Duration::from_millis(1500)));
     assert_eq!(site.workers().queue_timeout, Duration::from_secs(3));
     assert_eq!(site.limits.body_timeout, Duration::from_secs(7));

@@ -14,9 +14,9 @@ pub fn open_route(shared: &Shared, host: u32, path: &[u8]) -> Option<Rc<Route>> 
     let settings = &route.settings;
     let is_open = !settings.look_first()
         && route.through.is_empty()
-        && settings.traffic.is_empty()
+        && settings.limits.traffic.is_empty()
         && settings.cache.is_off()
-        && !settings.track_uploads;
+        && !settings.tracking.uploads;
     is_open.then_some(route)
 }
 

@@ -23,7 +23,7 @@ pub(super) fn set_variables(
         let mut facts = RequestFacts::new(request, host, notes, &shared.maps);
         if let Some(route) = route {
             facts.file = &route.file;
-            facts.set_env = &route.settings.set_env;
+            facts.set_env = &route.settings.programs.set_env;
         }
         let (text, groups) = match &rule.when {
             When::Expression(expression) => {

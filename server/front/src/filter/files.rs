@@ -32,7 +32,7 @@ pub fn answer(
     let settings = &route.settings;
     let files = &shared.files;
     let plainly = || file::answer(request, target, settings, files);
-    if settings.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
+    if settings.output.compression.is_off() || !matches!(request.method, b"GET" | b"HEAD") {
         return plainly().map(HandlerOutcome::Answer);
     }
     let resource = target.resource(None, settings, files)?;
@@ -50,7 +50,7 @@ pub fn answer(
     let Some(coding) = coding.filter(|coding| !target.has_neighbour(*coding)) else {
         return plainly().map(varied);
     };
-    let level = settings.compression.level(coding);
+    let level = settings.output.compression.level(coding);
     let known = shared.variants.known(&resource, coding, level);
     let coded = match &known {
         Some(variant) => variant.resource.clone(),
@@ -111,7 +111,7 @@ fn decide(
     resource: &Resource,
     accepted: &[u8],
 ) -> Choice {
-    let rules = &settings.compression;
+    let rules = &settings.output.compression;
     let media_type = resource.media_type().unwrap_or_default();
     let fits = (rules.least.max(1)..=MOST).contains(&resource.size());
     if !fits || resource.is_coded() {

@@ -32,7 +32,7 @@ pub fn plan(
     length: Option<u64>,
 ) -> Option<Plan> {
     let file = request.path();
-    let rules = &settings.compression;
+    let rules = &settings.output.compression;
     if rules.is_off() || status::has_no_body(status) || status == 206 {
         return None;
     }
@@ -76,7 +76,12 @@ pub fn is_set(request: &Request<'_>, settings: &Settings, name: &str) -> bool {
     let noted = request
         .notes
         .and_then(|notes| notes.variable(name.as_bytes()));
-    noted.is_some() || settings.set_env.iter().any(|(known, _)| known == name)
+    noted.is_some()
+        || settings
+            .programs
+            .set_env
+            .iter()
+            .any(|(known, _)| known == name)
 }
 
 /// Types whose bytes no coding makes fewer.

@@ -77,7 +77,9 @@ fn whole(resource: Rc<Resource>, settings: &Settings, files: &Files) -> Result<A
     Ok(Answer {
         status: 200,
         lines: resource.lines().to_vec(),
-        content: Content::File(Box::new(resource.whole(files)?.copied(settings.copy_files))),
+        content: Content::File(Box::new(
+            resource.whole(files)?.copied(settings.files.copied),
+        )),
     })
 }
 
@@ -99,6 +101,6 @@ fn partial(
     Ok(Answer {
         status: 206,
         lines,
-        content: Content::File(Box::new(body.copied(settings.copy_files))),
+        content: Content::File(Box::new(body.copied(settings.files.copied))),
     })
 }

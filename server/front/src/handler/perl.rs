@@ -48,6 +48,7 @@ pub fn with_call<T>(
     let fields: Table = visible_fields(request).collect();
     let settings = &route.settings;
     let mut variables: Table = settings
+        .programs
         .set_env
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
@@ -56,10 +57,10 @@ pub fn with_call<T>(
         if let Some(name) = &session.name {
             variables.push((b"SSL_TLS_SNI", name.as_bytes()));
         }
-        if settings.tls_variables {
+        if settings.programs.tls_variables {
             session.variables().for_each(|field| variables.push(field));
         }
-        if settings.tls_certificates {
+        if settings.programs.tls_certificates {
             certificates = session.client_pem();
             let named = certificates.iter();
             named.for_each(|(name, pem)| variables.push((name.as_bytes(), pem.as_bytes())));
@@ -85,7 +86,7 @@ pub fn with_call<T>(
     {
         variables.push((b"TRACEPARENT", parent));
     }
-    if settings.pass_authorization {
+    if settings.programs.pass_authorization {
         let given = request.field("authorization");
         given
             .into_iter()
@@ -148,7 +149,7 @@ pub fn with_call<T>(
         team: host.team,
         parse_headers: parses_headers(route),
         cgi_world: site.by_name.is_some(),
-        timeout: settings.request_timeout,
+        timeout: settings.limits.timeout,
         request_id: request.id,
         body,
     })
@@ -209,7 +210,7 @@ pub fn scheme(request: &Request<'_>) -> &'static [u8] {
 fn parses_headers(route: &Route) -> bool {
     match &route.handler {
         Handler::Script(rung) => route.settings.parses_headers(*rung),
-        _ => route.settings.parse_headers,
+        _ => route.settings.programs.parse_headers,
     }
 }
 

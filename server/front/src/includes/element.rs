@@ -218,7 +218,7 @@ impl Render {
         manner: &Manner,
         into: &mut Vec<u8>,
     ) -> Result<(), Wrong> {
-        if !document.settings.includes.may_exec {
+        if !document.settings.output.includes.may_exec {
             return Err("exec is not allowed here (Options IncludesNOEXEC)".into());
         }
         for (name, value) in attributes {

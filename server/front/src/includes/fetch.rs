@@ -182,7 +182,7 @@ impl Render {
 
 /// `SSLRequireSSL` of the part's own place.
 fn is_for_tls_only(route: &Route, base: &OwnedRequest) -> bool {
-    route.settings.require_tls && base.with(|request| request.peer.tls.is_none())
+    route.settings.tls.required && base.with(|request| request.peer.tls.is_none())
 }
 
 /// Nothing was chosen in the place of what was found.

@@ -70,7 +70,7 @@ pub struct Manner {
 
 impl Manner {
     fn of(settings: &Settings) -> Manner {
-        let includes = &settings.includes;
+        let includes = &settings.output.includes;
         let or = |said: &Option<String>, usual: &str| said.as_deref().unwrap_or(usual).to_string();
         Manner {
             error: or(

@@ -99,11 +99,17 @@ pub fn traffic_verdict(
     peer: &Peer,
 ) -> Verdict {
     let rules = match &context.settings {
-        Some(settings) if !settings.traffic.is_empty() => settings.clone(),
+        Some(settings) if !settings.limits.traffic.is_empty() => settings.clone(),
         _ => return Verdict::Pass,
     };
     let (traffic, clock) = (&shared.traffic, &shared.clock);
     let client = context.client(peer).remote_addr;
     let client = counted(&client, shared.site().limits.client_prefix);
-    traffic.admit(&rules.traffic, method, &client, clock, &mut context.held)
+    traffic.admit(
+        &rules.limits.traffic,
+        method,
+        &client,
+        clock,
+        &mut context.held,
+    )
 }

@@ -28,7 +28,7 @@ fn plan<C: ClientStream>(
     lines: &Lines,
 ) -> Option<filter::Plan> {
     let settings = context.settings.as_deref()?;
-    if settings.compression.is_off() {
+    if settings.output.compression.is_off() {
         return None;
     }
     let length = lines.content_length.or(head.content_length);

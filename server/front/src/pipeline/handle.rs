@@ -80,14 +80,16 @@ async fn work<C: ClientStream>(
             return Ok(work);
         }
     }
-    if route.settings.track_uploads {
+    if route.settings.tracking.uploads {
         let size = client.announced_length();
         let progress = |request: &Request<'_>| track(client.shared(), request, size);
         context.upload = client.with_request(context, progress);
         client.track(context.upload.clone());
     }
     let body = if wants_body(route) {
-        client.read_body(context, route.settings.body_limit).await?
+        client
+            .read_body(context, route.settings.limits.body)
+            .await?
     } else {
         client.discard_body().await?;
         Ok(Gathered::Empty)

@@ -123,7 +123,7 @@ impl RequestContext {
             environment: self
                 .settings
                 .as_ref()
-                .map_or(&[], |settings| &settings.set_env),
+                .map_or(&[], |settings| &settings.programs.set_env),
             variables: self.notes.as_ref().map_or(&[], |notes| &notes.variables),
             tls: peer.tls.as_deref().map(|session| session as &dyn Lookup),
             file: route.map_or(&[], |route| &route.file),

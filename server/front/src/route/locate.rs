@@ -247,7 +247,8 @@ impl<'s> Search<'s> {
         if uncovers {
             return Ok(self.refused(settings, HIDDEN));
         }
-        if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) = settings.handler.clone()
+        if let Some(handler @ (Handler::Perl { .. } | Handler::Psgi(_))) =
+            settings.handlers.set.clone()
         {
             let is_perl = matches!(handler, Handler::Perl { .. });
             if is_perl && self.host.refuses(path.encoded_slash) {
@@ -255,7 +256,7 @@ impl<'s> Search<'s> {
             }
             return Ok(self.mounted(settings, handler, path, mapped));
         }
-        if let Some(Handler::Report(report)) = settings.handler {
+        if let Some(Handler::Report(report)) = settings.handlers.set {
             return Ok(Route {
                 handler: Handler::Report(report),
                 script_name: path.merged,
@@ -263,7 +264,7 @@ impl<'s> Search<'s> {
                 ..self.refused(settings, NOT_FOUND)
             });
         }
-        let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handler {
+        let proxied = proxied::passed(self.host, &path).or_else(|| match &settings.handlers.set {
             Some(Handler::Proxy(proxied)) if proxied.to.is_some() => Some(proxied.clone()),
             _ => None,
         });
@@ -279,7 +280,7 @@ impl<'s> Search<'s> {
         let Some(found) = walk::back(&mapped, path.merged.len(), |file| self.look(file)) else {
             return self.without_file(settings, path, mapped);
         };
-        if !may_follow(&found.file, settings.links) {
+        if !may_follow(&found.file, settings.files.links) {
             return Ok(self.refused(settings, LINK));
         }
         match FileType::from_raw_mode(found.stat.st_mode) {
@@ -335,7 +336,7 @@ impl<'s> Search<'s> {
         }
         let choice = program::choose(self.site, &settings, &found, alias_script);
         let is_program = !matches!(choice, Ok(Handler::File));
-        if !path_info.is_empty() && !settings.accept_path_info.unwrap_or(is_program) {
+        if !path_info.is_empty() && !settings.files.accept_path_info.unwrap_or(is_program) {
             return Ok(self.refused(settings, NOT_FOUND));
         }
         let (handler, outcome) = match choice {

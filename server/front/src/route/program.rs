@@ -23,7 +23,7 @@ pub fn choose(
     alias_script: bool,
 ) -> Result<Handler, Problem> {
     match configured(settings, &found.file) {
-        Some(handler) if is_program(handler) && !settings.exec_cgi && !alias_script => {
+        Some(handler) if is_program(handler) && !settings.handlers.exec_cgi && !alias_script => {
             Err(NOT_HERE)
         }
         None if alias_script => Ok(Handler::Script(Rung::Cgi)),
@@ -52,11 +52,11 @@ fn is_executable(found: &Found) -> bool {
 fn configured<'s>(settings: &'s Settings, file: &[u8]) -> Option<&'s Handler> {
     let by_suffix = || {
         suffixes(file).rev().find_map(|suffix| {
-            let mut known = settings.add_handler.iter();
+            let mut known = settings.handlers.by_suffix.iter();
             known.find(|(known, _)| known.eq_ignore_ascii_case(suffix))
         })
     };
-    let set = settings.handler.as_ref();
+    let set = settings.handlers.set.as_ref();
     set.or_else(|| by_suffix().map(|(_, handler)| handler))
 }
 

@@ -25,7 +25,7 @@ pub fn media_type<'a>(name: &[u8], settings: &'a Settings) -> Option<Cow<'a, str
 }
 
 fn of_suffix<'a>(suffix: &str, settings: &'a Settings) -> Option<&'a str> {
-    let mut types = settings.add_type.iter();
+    let mut types = settings.files.types.iter();
     if let Some((_, known)) = types.find(|(known, _)| known.eq_ignore_ascii_case(suffix)) {
         return Some(known);
     }

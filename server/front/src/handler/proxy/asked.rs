@@ -34,7 +34,7 @@ impl Asked {
             b"GET" | b"HEAD" | b"OPTIONS" | b"PUT" | b"DELETE" | b"TRACE"
         );
         Asked {
-            timeout: settings.proxy.timeout.unwrap_or(settings.request_timeout),
+            timeout: settings.proxy.timeout.unwrap_or(settings.limits.timeout),
             journal: shared.journal.clone(),
             host: route.host,
             id: request.id,
@@ -50,7 +50,7 @@ impl Asked {
     pub fn nobody(journal: Rc<dyn Journal>) -> Asked {
         let settings = Arc::new(mehari_config::Site::defaults().main.base);
         Asked {
-            timeout: settings.request_timeout,
+            timeout: settings.limits.timeout,
             settings,
             journal,
             host: 0,

@@ -23,7 +23,7 @@ impl Search<'_> {
     ) -> Result<Route, Problem> {
         let rest = &path.merged[path.merged.len() - found.rest.min(path.merged.len())..];
         if !rest.is_empty() && rest != b"/" {
-            if settings.multi_views {
+            if settings.files.multi_views {
                 if let Some(recorder) = &self.recorder {
                     // Any name that appears may fit.
                     recorder.note_unwatched();
@@ -35,7 +35,7 @@ impl Search<'_> {
             let mapped = map(self.host, &path.merged).file;
             return self.without_file(settings, path, mapped);
         }
-        if !path.merged.ends_with(b"/") && settings.directory_slash {
+        if !path.merged.ends_with(b"/") && settings.files.directory_slash {
             let mut location = percent::encode_path(&path.merged);
             location.push(b'/');
             return Ok(Route {
@@ -48,14 +48,14 @@ impl Search<'_> {
         if self.indexes > INDEXES {
             return Ok(self.refused(settings, NO_INDEX));
         }
-        for index in &settings.directory_index {
+        for index in &settings.files.directory_index {
             if let Some(candidate) = index_path(&path, index) {
                 if self.index_exists(&candidate) {
                     return self.lead(&settings, candidate);
                 }
             }
         }
-        if settings.listed {
+        if settings.files.listed {
             return Ok(Route {
                 file: found.file,
                 script_name: path.merged,
@@ -63,7 +63,7 @@ impl Search<'_> {
                 ..self.refused(settings, NO_INDEX)
             });
         }
-        if settings.fallback.is_some() {
+        if settings.files.fallback.is_some() {
             return self.missing(settings, path);
         }
         Ok(Route {
@@ -80,7 +80,7 @@ impl Search<'_> {
         let handler = settings
             .as_ref()
             .ok()
-            .and_then(|settings| settings.handler.as_ref());
+            .and_then(|settings| settings.handlers.set.as_ref());
         self.look(&mapped).is_some_and(is_file)
             || matches!(handler, Some(Handler::Perl { .. } | Handler::Psgi(_)))
     }
@@ -92,7 +92,7 @@ impl Search<'_> {
         path: Path,
     ) -> Result<Route, Problem> {
         self.indexes += 1;
-        if let (Some(fallback), true) = (&settings.fallback, self.indexes <= INDEXES) {
+        if let (Some(fallback), true) = (&settings.files.fallback, self.indexes <= INDEXES) {
             if let Ok(candidate) = Path::decode(&percent::encode_path(fallback.as_bytes())) {
                 if candidate.merged != path.merged && self.index_exists(&candidate) {
                     return self.lead(&settings, candidate);

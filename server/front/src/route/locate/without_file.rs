@@ -69,7 +69,7 @@ impl Search<'_> {
         path: Path,
         mapped: Vec<u8>,
     ) -> Result<Route, Problem> {
-        let Some(Handler::Proxy(proxied)) = &settings.handler else {
+        let Some(Handler::Proxy(proxied)) = &settings.handlers.set else {
             return self.missing(settings, path);
         };
         let location = program::mount(self.host, &path.merged);
