@@ -1,5 +1,15 @@
 /* What Perl code of the worker may call: the zygote's start, and `$r`. */
 #include "api/form.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "phases/phases.h"
+#include "phases/settings.h"
+#include "process/process.h"
+#include "psgi/psgi.h"
+#include "request/record.h"
+#include "response/response.h"
+#include "script/script.h"
+#include "stdio/standard.h"
 
 static SV *text_sv(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }
 
@@ -9,7 +19,7 @@ PROTOTYPES: DISABLE
 
 BOOT:
     mehari_threads_boot(aTHX);
-    mehari_hooks_install(aTHX);
+    mehari_operators_install(aTHX);
     mehari_script_hooks(aTHX);
     mehari_request_boot(aTHX);
     mehari_psgi_boot(aTHX);

@@ -2,7 +2,8 @@
 #ifndef MEHARI_API_H
 #define MEHARI_API_H
 
-#include "mehari.h"
+#include "interpreter/interpreter.h"
+#include "request/record.h"
 
 /* Subs written by hand: `index` tells those apart that share a body (dXSI32). */
 typedef struct mehari_sub {
@@ -40,23 +41,12 @@ mehari_table *mehari_table_of(pTHX_ SV *object);    /* croaks when it is none */
 void mehari_table_boot(pTHX);
 void mehari_subrequest_boot(pTHX); /* subrequest.c */
 void mehari_layers_boot(pTHX);     /* layers.c */
-PerlIO_funcs *mehari_output_layer(void); /* stdio/stdout.c */
-extern PerlIO_funcs mehari_input_layer;  /* stdio/stdin.c */
-mehari_rec *mehari_rec_answering(void);  /* request/record.c: the record whose head is the answer's */
-
-/* environment/environment.c */
-void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */
-bool mehari_environment_is_bare(void); /* it has nothing of a request */
-/* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
-void mehari_environment_into(pTHX_ mehari_table *table, bool set_up);
 
 /* filter.c: Perl's filters of a request. */
-extern bool mehari_output_gathers; /* response/response.c: the body goes through filters before it is sent */
 void mehari_filters_begin(pTHX_ mehari_rec *rec); /* before the response: the body of the request is filtered */
 SV *mehari_filter_output(pTHX_ mehari_text body, bool is_last); /* what the filters make of a part of it; NULL: one of them died */
 bool mehari_filter_within(pTHX_ mehari_rec *sub, SV *body); /* likewise of a sub-request's whole body; false: one of them died */
 extern bool mehari_input_refused; /* an input filter died: there is no body to be read */
-void mehari_mailbox_replace_body(mehari_text body); /* mailbox/mailbox.c */
 void mehari_filter_boot(pTHX);
 
 /* Dies when `self` is not the `$r` of the request being served. */
@@ -65,7 +55,6 @@ void mehari_filter_boot(pTHX);
 /* request.c, server.c, io.c */
 void mehari_api_request_boot(pTHX);
 void mehari_server_boot(pTHX);
-void mehari_connections_boot(pTHX);
 void mehari_io_boot(pTHX);
 
 /* A string argument; the bytes live as long as the argument. */

@@ -3,6 +3,9 @@
  * What was parsed belongs to the request, whatever object asks; it is parsed when it is first asked for.
  */
 #include "api/form.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 #include <sys/mman.h>
 
 

@@ -2,6 +2,12 @@
  * read, the body of the response before it is sent. Apache2::Filter runs them, piece by piece.
  */
 #include "api/api.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "phases/phases.h"
+#include "phases/settings.h"
+#include "request/record.h"
+#include "response/response.h"
 
 bool mehari_input_refused;
 

@@ -1,5 +1,6 @@
 /* The form of query strings and urlencoded bodies. */
 #include "api/form.h"
+#include "request/record.h"
 
 static int digit(char at)
 {

@@ -1,5 +1,9 @@
 /* `$r` as a stream: writing and reading beside `print` and `read`, and as a tied handle. */
 #include "api/api.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
+#include "response/response.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>

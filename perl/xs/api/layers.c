@@ -2,6 +2,8 @@
  * a buffered file, which takes a pool behind the file's name.
  */
 #include "api/api.h"
+#include "request/record.h"
+#include "stdio/standard.h"
 
 static PerlIO_funcs apr_layer, request_layer;
 

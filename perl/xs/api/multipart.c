@@ -2,6 +2,7 @@
  * is in memory or mapped, so an upload is a place in it and nothing is copied here.
  */
 #include "api/form.h"
+#include "request/record.h"
 
 /* Header lines of one part, together. */
 #define PART_HEAD_LIMIT 16384

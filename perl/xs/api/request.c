@@ -1,6 +1,11 @@
 /* Methods of `$r` that are asked for in nearly every request: notes, variables, what belongs to it. */
 #include "api/api.h"
+#include "environment/environment.h"
+#include "mailbox/mailbox.h"
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "process/process.h"
+#include "request/record.h"
 #include <time.h>
 
 /* ---- tables that are asked for by name, too ---- */

@@ -1,6 +1,9 @@
 /* What Perl asks of a server: its texts and variables as the configuration says, and the handlers of its life. */
 #include "api/api.h"
+#include "mailbox/mailbox.h"
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "request/record.h"
 
 static mehari_settings *server_of(pTHX_ SV *number)
 {

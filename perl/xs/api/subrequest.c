@@ -1,5 +1,7 @@
 /* Apache2::SubRequest: what another path would be, its answer within this one, and answering with another path. */
 #include "api/api.h"
+#include "phases/phases.h"
+#include "request/record.h"
 
 static SV *object_of(pTHX_ mehari_rec *sub)
 {

@@ -4,6 +4,8 @@
  * serves as the invocant and the last one to go frees it.
  */
 #include "api/api.h"
+#include "interpreter/interpreter.h"
+#include "request/record.h"
 
 static HV *table_stash; /* of the server's interpreter */
 

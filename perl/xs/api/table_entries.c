@@ -1,5 +1,6 @@
 /* The entries of a table: the part that knows no Perl. */
 #include "api/api.h"
+#include "request/record.h"
 
 mehari_table *mehari_table_new(void)
 {

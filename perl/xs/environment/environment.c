@@ -4,6 +4,10 @@
  * starts, environ is rebuilt from %ENV as it then is (system.c).
  */
 #include "environment/environment.h"
+#include "environment/names.h"
+#include "api/api.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 
 enum {
   GATEWAY_INTERFACE, SERVER_SOFTWARE, SERVER_PROTOCOL, SERVER_NAME, SERVER_ADDR, SERVER_PORT, REMOTE_ADDR, REMOTE_PORT,

@@ -1,21 +1,23 @@
-/* What the files of %ENV share. */
+/* %ENV: the variables of a request. */
 #ifndef MEHARI_ENVIRONMENT_H
 #define MEHARI_ENVIRONMENT_H
 
-#include "api/api.h"
+#include "mehari.h"
 
-/* A variable with a key made once. */
-typedef struct {
-  SV *key;
-  U32 hash;
-  U32 request; /* the last request that set it */
-} mehari_pin;
-
-/* names.c */
-#define MEHARI_FIELD_PINS 128
-void mehari_pin_make(pTHX_ mehari_pin *this, const char *name, STRLEN length);
-mehari_pin *mehari_pin_of_variable(pTHX_ const char *name, STRLEN length); /* NULL: there are too many */
-mehari_pin *mehari_field_pin(pTHX_ const char *name, STRLEN length); /* of a header field; NULL: it has none */
-STRLEN mehari_variable_name(char *into, size_t room, mehari_text field); /* 0: the name is too long for the room */
+struct mehari_table; /* api/api.h */
+void mehari_environment_open(pTHX);
+void mehari_environment_begin(pTHX);
+void mehari_environment_reserve(pTHX); /* places for what every request and most browsers set */
+void mehari_environment_set(pTHX_ mehari_text name, mehari_text value); /* one variable more of this request */
+void mehari_environment_forget(pTHX); /* before a request that gets none */
+void mehari_environment_of_process(pTHX); /* before a PSGI application's */
+/* The variable a header field becomes and its hash (0: not known); NULL for a name too long to be one. */
+SV *mehari_environment_key(pTHX_ const char *name, STRLEN length, U32 *hash);
+void mehari_environment_export(pTHX); /* to `environ`, for the child process about to start */
+void mehari_environment_restore(void);
+void mehari_environment_without_request(pTHX); /* `PerlSetupEnv Off`: what the configuration sets, and no more */
+bool mehari_environment_is_bare(void); /* it has nothing of a request */
+/* Adds what a request put into %ENV and a table does not have; `set_up`: puts it there first. */
+void mehari_environment_into(pTHX_ struct mehari_table *table, bool set_up);
 
 #endif

@@ -1,5 +1,6 @@
 /* Names of variables: the one that a header field becomes, and keys that are made and hashed once. */
 #include "environment/environment.h"
+#include "environment/names.h"
 
 /* A spelling of a field's name, and the variable it becomes: other spellings share the variable. */
 typedef struct {

@@ -1,5 +1,6 @@
 /* C's environ, made from %ENV for a child process that is about to start. */
 #include "environment/environment.h"
+#include "mailbox/mailbox.h"
 #include <unistd.h>
 
 extern char **environ;

@@ -4,7 +4,7 @@
  * An object holds a reference to its class's stash. While no class's count has grown since the template
  * looked, and no class is new, the program left none; else every value there is is looked at.
  */
-#include "mehari.h"
+#include "interpreter/interpreter.h"
 
 typedef struct {
   HV *stash;

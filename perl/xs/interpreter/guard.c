@@ -1,7 +1,10 @@
 /* Running Perl under a jump level of our own: `exit` cannot be caught by the script and cannot end
  * the worker; what `die` leaves is ours to report.
  */
-#include "mehari.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "response/response.h"
+#include "script/script.h"
 #include <unistd.h>
 
 volatile bool mehari_running_perl;

@@ -1,7 +1,8 @@
 /* The Perl stack of a worker that ran past its time limit, written to descriptor 2 from a signal
  * handler just before the front kills it. Reads memory only; a torn frame ends the listing.
  */
-#include "mehari.h"
+#include "interpreter/interpreter.h"
+#include "process/process.h"
 #include <signal.h>
 #include <unistd.h>
 

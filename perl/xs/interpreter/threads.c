@@ -2,6 +2,7 @@
  * the mailbox and what C keeps between requests belong to the thread that the server started: in a copy the subs of the
  * API die, tables are copies (api/table.c) and the standard handles are descriptors of the thread's own (stdio/standard.c).
  */
+#include "interpreter/interpreter.h"
 #include "api/api.h"
 #include <dirent.h>
 #include <unistd.h>

@@ -1,7 +1,10 @@
 /* The worker's end of its mailbox: taking requests, writing ring records, sleeping and waking.
  * The handshakes are those of server/wire (which model-checks them); see wire.h for the layout.
  */
-#include "mehari.h"
+#include "mailbox/mailbox.h"
+#include "interpreter/interpreter.h"
+#include "process/process.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdarg.h>

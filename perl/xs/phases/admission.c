@@ -3,6 +3,11 @@
  * Called by phases.c for the request itself, and for every request made within it.
  */
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "api/api.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
+#include "response/response.h"
 
 /* A PerlTransHandler named another path, or the file itself: what is configured for that holds from here on. */
 static int follow_translation(pTHX_ mehari_rec *rec, int answered)

@@ -2,7 +2,10 @@
  * that it sees; and, where a PerlProcessConnectionHandler speaks with clients, their sockets (MEHARI_TASK_CONNECTION).
  */
 #include "phases/phases.h"
+#include "phases/settings.h"
 #include "api/api.h"
+#include "mailbox/wire.h"
+#include "request/record.h"
 
 /* Connections whose handlers have let them in, by their number and the server whose handlers these are, and those of late
  * where that is not enough. Who was turned away is asked about again: another request of that connection is no way in. */

@@ -2,6 +2,12 @@
  * type and the header lines.
  */
 #include "phases/phases.h"
+#include "api/api.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
+#include "response/head.h"
+#include "response/response.h"
 #include <sys/stat.h>
 
 /* A path as it would stand in a request line, with the query. */

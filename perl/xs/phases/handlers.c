@@ -3,6 +3,11 @@
  * A name is resolved once a process (Mehari::Handler); after that a call is one look-up in a hash.
  */
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "api/form.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 
 const char *mehari_phase_now;
 

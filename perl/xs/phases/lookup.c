@@ -1,5 +1,6 @@
 /* What the front would do with a path: asked within a request, answered as the frame such a request would come in. */
-#include "mehari.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 
 /* Of a request under another path these stay as they are, for they are the client's. */
 static bool is_the_clients(int text, bool is_same)

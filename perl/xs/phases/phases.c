@@ -4,6 +4,16 @@
  * answers in the end is a handler, a script on its rung, or the front (MEHARI_RECORD_PASS).
  */
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "api/api.h"
+#include "environment/environment.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
+#include "psgi/psgi.h"
+#include "request/record.h"
+#include "response/response.h"
+#include "script/script.h"
 
 /* `$r->handler`, once a handler has set it. */
 static bool is_set_to(pTHX_ mehari_rec *rec, const char *name)

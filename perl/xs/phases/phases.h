@@ -1,9 +1,22 @@
-/* What the files of a request's phases share: handlers.c, admission.c, phases.c, hand_back.c, redirects.c, subrequests.c. */
+/* Perl's handlers in Apache's order, within one dispatch. */
 #ifndef MEHARI_PHASES_H
 #define MEHARI_PHASES_H
-#include "api/form.h"
+#include "request/record.h"
 
 enum { OK = 0, DECLINED = -1, DONE = -2 };
+
+extern const char *mehari_phase_now; /* the directive of the handler that runs; NULL: none does */
+bool mehari_phases_serve(pTHX); /* false: not begun */
+/* Sub-requests and internal redirects. A sub-request comes through its phases up to the response when it is made. */
+mehari_rec *mehari_rec_sub(pTHX_ mehari_rec *main, mehari_text target, const mehari_text *file, mehari_text method); /* NULL: refused by the front */
+int mehari_rec_run(pTHX_ mehari_rec *sub); /* its body follows what was printed; OK or a status */
+void mehari_rec_redirect(pTHX_ mehari_rec *rec, mehari_text target, int status); /* another answers; status: why, 0 for no error */
+SV *mehari_handler_code(pTHX_ SV *handler); /* what a handler's name stands for; the name when that is not to be found */
+void mehari_rec_fail(pTHX_ int status); /* the current request answers this status instead of what was printed */
+int mehari_run_phase(pTHX_ mehari_rec *rec, int phase); /* what the last handler answered: OK 0, DECLINED -1, DONE -2, a status */
+SV *mehari_rec_connection(pTHX_ mehari_rec *rec); /* its `$r->connection`; belongs to the record */
+/* Runs the handlers of every server; NULL, or why one of them objects. */
+const char *mehari_run_server_phase(pTHX_ int phase);
 
 /* A handler has set this text (MEHARI_REC_*). */
 static inline bool mehari_is_changed(const mehari_rec *rec, int which) { return rec->changed & (1u << which); }
@@ -43,6 +56,7 @@ typedef enum { MEHARI_GRANTED, MEHARI_DENIED, MEHARI_NEEDS_USER } mehari_verdict
 mehari_verdict mehari_verdict_on(pTHX_ mehari_rec *rec, SV *user);
 
 /* connections.c. DECLINED: go on to the request's phases. DONE: there is no request, and the connection is over. Else a status. */
+void mehari_connections_boot(pTHX);
 int mehari_connection_serve(pTHX_ mehari_rec *rec);
 
 /* phases.c */

@@ -1,5 +1,8 @@
 /* Internal redirects: the request goes on as another one, within the same dispatch. */
 #include "phases/phases.h"
+#include "api/api.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 
 /* As Apache: what a handler set for the request before is known to the next with REDIRECT_ in front. */
 static void inherit_variables(pTHX_ mehari_rec *rec, int status)

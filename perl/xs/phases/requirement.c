@@ -5,6 +5,10 @@
  * what is not about requests of this method.
  */
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 #include <fcntl.h>
 
 enum { GRANTED, DENIED, NEUTRAL, SILENT, NEEDS_USER };

@@ -2,6 +2,8 @@
  * worker when it begins and ends.
  */
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "interpreter/interpreter.h"
 
 typedef struct {
   int phase;

@@ -1,5 +1,5 @@
 /* What the configuration tells Perl of a location or a server: parsed once for each number, kept for good. */
-#include "mehari.h"
+#include "phases/settings.h"
 
 const mehari_phase_row mehari_phases[MEHARI_PHASE_COUNT] = {
   [MEHARI_PHASE_POST_READ_REQUEST] = {"PerlPostReadRequestHandler", true},

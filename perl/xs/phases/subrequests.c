@@ -1,5 +1,12 @@
 /* Requests made within a request: looked up at the front, admitted like any other, their body put behind what was printed. */
 #include "phases/phases.h"
+#include "phases/settings.h"
+#include "environment/environment.h"
+#include "mailbox/mailbox.h"
+#include "psgi/psgi.h"
+#include "request/record.h"
+#include "response/response.h"
+#include "script/script.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,7 @@
 /* Who the user is, where a handler has found that out: the front logs it, and tells the program that it starts. */
 #include "phases/phases.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 
 #define LONGEST 4096
 

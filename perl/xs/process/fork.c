@@ -4,7 +4,10 @@
  * may have run anything), keeps the last ones, and orders a child for each request. The child answers
  * through the worker's own mailbox; the worker waits for its end.
  */
-#include "mehari.h"
+#include "process/process.h"
+#include "mailbox/mailbox.h"
+#include "response/response.h"
+#include "script/script.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>

@@ -2,7 +2,7 @@
  * entry and page by page, on cache lines that all processes contend for: on the rung `fork` that is half of a
  * request. A large page is one entry; where a process has written into one, its pages are still dealt with in runs.
  */
-#include "mehari.h"
+#include "process/process.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

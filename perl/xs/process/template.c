@@ -4,7 +4,14 @@
  * What a script does while it is compiled (BEGIN blocks, local modules) is part of a request: such a
  * script is compiled in the child, and a trial of it ends before the first of it.
  */
-#include "mehari.h"
+#include "process/process.h"
+#include "environment/environment.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "response/response.h"
+#include "rewind/rewind.h"
+#include "script/script.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -2,7 +2,10 @@
  * timers, the signal mask, limits, the process itself. The subs are wrapped once their library is loaded, so a
  * request that calls none of them pays nothing; what was touched is put back after it, or the worker retires.
  */
-#include "mehari.h"
+#include "process/process.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,7 +1,17 @@
 /* The worker's loop: take a request, run it on its rung, put the interpreter back as it was. Never
  * returns to the Perl that called it.
  */
-#include "mehari.h"
+#include "process/process.h"
+#include "environment/environment.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "phases/phases.h"
+#include "phases/settings.h"
+#include "psgi/psgi.h"
+#include "request/record.h"
+#include "response/response.h"
+#include "script/script.h"
+#include "stdio/standard.h"
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>

@@ -3,7 +3,12 @@
  * Commands come as datagrams on the control socket (mailbox/wire.h); ends of workers are reported back. When
  * the front goes away the socket closes and so does the zygote.
  */
-#include "mehari.h"
+#include "process/process.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "phases/phases.h"
+#include "phases/settings.h"
+#include "script/script.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,9 @@
  */
 #include "psgi/psgi.h"
 #include "api/api.h"
+#include "environment/environment.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
 
 /* A variable, and its value in the hash that is kept; NULL: it is not there. */
 typedef struct {

@@ -3,6 +3,8 @@
  * One that nobody kept serves the next request too; one that was kept is at its end from then on.
  */
 #include "psgi/psgi.h"
+#include "mailbox/mailbox.h"
+#include "stdio/standard.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

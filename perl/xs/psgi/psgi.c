@@ -4,6 +4,13 @@
  * walked (an overloaded object, a refusal of ours) is an exception of this request like its own.
  */
 #include "psgi/psgi.h"
+#include "environment/environment.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
+#include "response/response.h"
+#include "script/script.h"
+#include "stdio/standard.h"
 
 UV mehari_psgi_serial;
 mehari_psgi_phase mehari_psgi_now;

@@ -1,9 +1,16 @@
-/* What the files of the rung `psgi` share. */
+/* The rung `psgi`. Each of the first functions serves mehari_now and leaves a response. */
 #ifndef MEHARI_PSGI_H
 #define MEHARI_PSGI_H
 
-#include "mehari.h"
+#include "mailbox/mailbox.h"
 
+void mehari_psgi_boot(pTHX);
+void mehari_psgi_open(pTHX);
+void mehari_psgi_serve(pTHX);
+int mehari_psgi_within(pTHX); /* a sub-request's; the status that the application gave, 0: none */
+extern PerlIO_funcs mehari_psgi_input_layer;
+
+/* What the files of this folder share. */
 typedef enum { MEHARI_PSGI_UNANSWERED, MEHARI_PSGI_STREAMING, MEHARI_PSGI_ANSWERED } mehari_psgi_phase;
 
 /* psgi.c: the request being served. */

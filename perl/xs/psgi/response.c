@@ -4,6 +4,9 @@
  * is first copied, so that a body is either bytes throughout or refused before any of it is sent.
  */
 #include "psgi/psgi.h"
+#include "mailbox/mailbox.h"
+#include "response/head.h"
+#include "response/response.h"
 
 static SV *element(pTHX_ AV *list, SSize_t at)
 {

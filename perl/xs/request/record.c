@@ -3,8 +3,12 @@
  * The object is a reference to a number that names the record; used after its request it dies rather
  * than touch another's. The methods are in Mehari.xs and in the files of the API.
  */
+#include "request/record.h"
 #include "api/form.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
 #include "phases/phases.h"
+#include "phases/settings.h"
 
 mehari_rec *mehari_rec_now;
 

@@ -1,6 +1,9 @@
-/* What a request is to Perl: the record behind `$r`.
- * Included by mehari.h.
- */
+/* What a request is to Perl: the record behind `$r`. */
+#ifndef MEHARI_RECORD_H
+#define MEHARI_RECORD_H
+
+#include "mailbox/mailbox.h"
+#include "phases/settings.h"
 
 /* record.c: `$r`. One record for the request being served, one for each sub-request and internal redirect of it. */
 enum {
@@ -60,6 +63,7 @@ struct mehari_rec {
   SV *redirect; /* path and query of what the front is to answer instead */
 };
 extern mehari_rec *mehari_rec_now; /* what Apache2::RequestUtil->request answers; NULL: no request is served */
+mehari_rec *mehari_rec_answering(void); /* the record whose head is the answer's */
 void mehari_request_boot(pTHX);
 mehari_rec *mehari_rec_begin(pTHX); /* for mehari_now */
 typedef struct {
@@ -96,3 +100,5 @@ void mehari_rec_run_cleanups(pTHX_ mehari_rec *rec);
 void mehari_request_drop(pTHX);
 void mehari_request_fill_head(pTHX); /* for mehari_output_fill_head */
 void mehari_request_complete_head(pTHX); /* what $r says beside a printed head */
+
+#endif

@@ -1,6 +1,9 @@
 /* The head of the answer, from the tables and texts of the record that answers. */
-#include "api/form.h"
+#include "request/record.h"
+#include "api/api.h"
 #include "phases/phases.h"
+#include "response/head.h"
+#include "response/response.h"
 
 /* Those called `only`, or all. */
 static void add_pairs(const mehari_table *table, const char *only)

@@ -3,7 +3,10 @@
  *
  * Called when the phases before the response are over. Everything behind reads the frame, so a frame is what is made.
  */
-#include "environment/environment.h"
+#include "request/record.h"
+#include "api/api.h"
+#include "environment/names.h"
+#include "mailbox/mailbox.h"
 #include "phases/phases.h"
 
 static bool is_text(mehari_text one, const char *at, STRLEN length) { return one.length == length && memEQ(one.at, at, length); }

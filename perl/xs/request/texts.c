@@ -1,5 +1,8 @@
 /* Texts of a request record: as the frame brought them, until a handler says otherwise. */
-#include "api/form.h"
+#include "request/record.h"
+#include "mailbox/mailbox.h"
+#include "phases/phases.h"
+#include "phases/settings.h"
 
 static mehari_text sent(const mehari_rec *rec, int which) { return mehari_job_text(&rec->job, rec->job.frame->text[which]); }
 static SV *copy(pTHX_ mehari_text text) { return newSVpvn(text.at, text.length); }

@@ -1,7 +1,8 @@
 /* Header blocks: what a script printed, or what an application set, as checked lines.
  * Nothing that could split a response (CR, LF, NUL) or is no header name gets past here.
  */
-#include "mehari.h"
+#include "response/head.h"
+#include "mailbox/mailbox.h"
 
 void mehari_head_clear(mehari_head *head)
 {

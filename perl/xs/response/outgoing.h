@@ -1,7 +1,7 @@
 /* What the files of the response share: response.c, within.c, tap.c. */
 #ifndef MEHARI_OUTGOING_H
 #define MEHARI_OUTGOING_H
-#include "api/api.h"
+#include "response/response.h"
 
 #define FLUSH_AT 65536u
 

@@ -1,7 +1,13 @@
 /* The response of the request being served: what is printed gathers in a buffer; small responses leave
  * as one ring record, large or flushed ones stream. stdio/stdout.c is what fills it.
  */
+#include "response/head.h"
 #include "response/outgoing.h"
+#include "response/response.h"
+#include "api/api.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <unistd.h>
 

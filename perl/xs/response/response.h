@@ -1,10 +1,12 @@
-/* What leaves the worker for a request: the response and what its pieces go through.
- * Included by mehari.h.
- */
+/* The response of the request being served. */
+#ifndef MEHARI_RESPONSE_H
+#define MEHARI_RESPONSE_H
 
-/* response.c: the response of the request being served. */
+#include "response/head.h"
+
 extern mehari_head mehari_response;
 extern bool mehari_stdout_aside;  /* what is printed is no part of the response, but for the log */
+extern bool mehari_output_gathers; /* the body goes through filters before it is sent */
 extern bool mehari_parse_headers; /* what is printed starts with the header block */
 void mehari_output_open(pTHX);    /* once a worker */
 void mehari_output_begin(pTHX);   /* each request */
@@ -32,11 +34,4 @@ extern bool mehari_may_have_spawned;
 /* Called when the head is about to be settled and was not printed: fills mehari_response. */
 extern void (*mehari_output_fill_head)(pTHX);
 
-/* stdio/tap.c: descriptor 1 as a pipe to the front. */
-bool mehari_tap_open(void); /* false: there is none to be had */
-bool mehari_tap_is_open(void);
-void mehari_tap_write(const char *bytes, size_t length);
-void mehari_tap_close(pTHX);
-
-/* stdio/pipes.c: pipes to processes that a script left open. */
-void mehari_pipes_conclude(pTHX_ bool may_keep);
+#endif

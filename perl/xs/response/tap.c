@@ -1,5 +1,10 @@
 /* The response through the tap (stdio/tap.c): from the moment a child process may print too, all of it goes that way. */
+#include "response/head.h"
 #include "response/outgoing.h"
+#include "response/response.h"
+#include "mailbox/mailbox.h"
+#include "request/record.h"
+#include "stdio/standard.h"
 
 /* Through the tap goes what is printed; a head that $r makes goes through the ring, before it. */
 void mehari_out_pour(void)

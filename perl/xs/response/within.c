@@ -1,5 +1,10 @@
 /* Answers within an answer: a sub-request's body is part of its main request's. */
+#include "response/head.h"
 #include "response/outgoing.h"
+#include "response/response.h"
+#include "api/api.h"
+#include "request/record.h"
+#include "stdio/standard.h"
 
 typedef struct outer {
   struct outer *next;

@@ -1,8 +1,8 @@
 /* The descriptors of a process that is rewound: those of its picture are known one by one, any other is closed after the
  * request. Two cheap numbers (how many there are, and which is the lowest that is free) tell whether there is any other.
  */
-#include "mehari.h"
-#include "rewind/rewind.h"
+#include "rewind/state.h"
+#include "process/process.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
  * changed it. Two numbers of /proc/self/statm tell whether that is so: the size of all mappings, and of those that are
  * private and writable. Only where one differs /proc/self/maps is read.
  */
-#include "rewind/rewind.h"
+#include "rewind/state.h"
 #include <sys/mman.h>
 #include <sys/syscall.h>
 

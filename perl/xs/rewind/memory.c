@@ -7,7 +7,7 @@
  *
  * Everything here runs on the stack aside.
  */
-#include "rewind/rewind.h"
+#include "rewind/state.h"
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -4,8 +4,8 @@
  *
  * The file is sealed: nobody writes to it any more, not even through a descriptor a script may find.
  */
-#include "mehari.h"
-#include "rewind/rewind.h"
+#include "rewind/state.h"
+#include "process/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* System calls and texts of /proc without libc: nothing here writes anywhere but where it is told to. */
-#include "rewind/rewind.h"
+#include "rewind/state.h"
 #include <sys/syscall.h>
 
 long mehari_kernel(long number, long a, long b, long c, long d, long e, long f)

@@ -1,7 +1,7 @@
 /* What the kernel keeps of a process beside its memory and its descriptors: put back after a request, or the reason why
  * the process ends. What is cheap to set is set and not asked for.
  */
-#include "rewind/rewind.h"
+#include "rewind/state.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

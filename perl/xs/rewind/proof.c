@@ -6,7 +6,8 @@
  * the list when they keep it.
  */
 #include "mehari.h"
-#include "rewind/rewind.h"
+#include "rewind/state.h"
+#include "mailbox/mailbox.h"
 
 static const char *const harmless[] = {"/DBI.pm", "/Exception/Class/Base.pm", "/Apache/Session/Generate/MD5.pm", "/Cache/FastMmap.pm", "/Bytes/Random/Secure.pm",
                                        "/Math/Random/Secure/RNG.pm", "/Crypt/URandom.pm"};

@@ -3,8 +3,10 @@
  * The order of a request's end: its answer and its DONE are out before anything is put back, so nobody waits for that.
  * What cannot be put back ends the process; the template forks the next one, which is as the first one was.
  */
-#include "mehari.h"
 #include "rewind/rewind.h"
+#include "rewind/state.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
 #include <gnu/libc-version.h>
 #include <signal.h>
 #include <sys/mman.h>

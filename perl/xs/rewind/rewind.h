@@ -1,154 +1,16 @@
-/* The rung `rewind`: what its files share.
- *
- * A template takes a picture of its writable memory into a memory file and maps that file over itself, privately
- * (picture.c). The child it forks serves one request after another; after each one every page that was written
- * is put back (memory.c), and so is what the kernel keeps of the process (process.c, files.c,
- * mappings.c). rewind.c is the way in.
- *
- * Putting back runs on a stack of its own and writes nowhere but into `mehari_rewind` and into what it puts back:
- * it makes its system calls itself (a failed call of libc's would write `errno`).
- */
+/* A template's child that serves one request after the other. */
 #ifndef MEHARI_REWIND_H
 #define MEHARI_REWIND_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "mehari.h"
 
-#define MEHARI_PAGE UINT64_C(4096)
-#define MEHARI_REWIND_PAGES (UINT32_C(1) << 20) /* 4 GiB */
-#define MEHARI_REWIND_RANGES 1024
-#define MEHARI_REWIND_MAPPINGS 4096
-#define MEHARI_REWIND_HOT 8192
-#define MEHARI_REWIND_OWN 2048
-#define MEHARI_REWIND_FILES 64
-#define MEHARI_REWIND_SIGNALS 64
-
-/* Writable private memory of the picture. */
-typedef struct {
-  uint64_t start, end;
-  uint32_t first; /* the number of its first page in the picture */
-  int protection;
-} mehari_range;
-
-/* Neighbouring hot pages, copied back in one go. */
-typedef struct {
-  uint64_t to, from, length; /* from 0: zeros */
-} mehari_run;
-
-enum {
-  MEHARI_PAGE_ZERO = 1, /* zeros in the picture */
-  MEHARI_PAGE_WARM = 2, /* was found written once */
-  MEHARI_PAGE_HOT = 4,  /* not tracked any more, copied back each time */
-  MEHARI_PAGE_OWN = 8   /* differs from the template's picture: its copy is in `own` */
-};
-
-typedef struct {
-  int number;
-  int spare; /* a copy, where a library may close it and open it anew; -1: none */
-  int flags; /* O_CLOEXEC or none */
-  uint64_t device, inode;
-  int64_t offset; /* of a file that can be read; -1: none */
-} mehari_known_file;
-
-/* As the kernel takes it. */
-typedef struct {
-  uint64_t handler, flags, restorer, mask;
-} mehari_disposition;
-
-/* What /proc/self/stat says of a process. */
-typedef struct {
-  uint64_t group, session, priority, threads, ignored, caught;
-  char name[16];
-} mehari_standing;
-
-typedef struct {
-  /* The template's. */
-  int picture;        /* the memory file */
-  const char *image;  /* its contents, read-only */
-  uint32_t range_count, mapping_count, pages, wiped_count;
-  uint64_t brk, stack_floor;
-  uint64_t arguments; /* the page of the command line: to the kernel that must be no file's */
-  bool compares;      /* all memory, after every rewind */
-  mehari_range ranges[MEHARI_REWIND_RANGES];
-  mehari_range wiped[MEHARI_REWIND_RANGES]; /* memory that a fork empties, and so does a rewind */
-  struct { uint64_t start, end; } mappings[MEHARI_REWIND_MAPPINGS];
-
-  /* The child's, before its first request. */
-  pid_t child;
-  int pagemap, statm, stat, maps, timers, files, home;
-  uint64_t rseq, rseq_length; /* written by the kernel when it likes */
-  void *back[5];
-  uint32_t mxcsr;
-  uint16_t control_word;
-  uint64_t signal_mask, vm_size, vm_data;
-  uint32_t mode_mask, users[6];
-  mehari_standing standing;
-  mehari_disposition dispositions[MEHARI_REWIND_SIGNALS];
-  uint64_t caught; /* all signals with a handler */
-  uint64_t doubtful_signals; /* the script had handlers of its own for these */
-  mehari_known_file known[MEHARI_REWIND_FILES];
-  uint32_t known_count, lowest_free, own_count;
-  uint64_t file_count; /* as the kernel counts; 0: it does not */
-
-  /* While requests are served. */
-  uint32_t hot_count, run_count;
-  uint64_t faults, rewinds, looks, cold, repairs;
-  uint32_t replaced;         /* processes that ended for one of their requests */
-  char replaced_for[160];    /* why the last of them did */
-  uint64_t wrong_pages, wrong_at;
-  bool refused;        /* it cannot be rewound, now or later */
-  bool doubtful_files; /* the script dealt with descriptors by number */
-  char spoiled[160];   /* why this process ends after its request; empty: it does not */
-
-  mehari_run runs[MEHARI_REWIND_HOT];
-  uint32_t own_page[MEHARI_REWIND_OWN];
-  uint8_t state[MEHARI_REWIND_PAGES], quiet[MEHARI_REWIND_PAGES];
-  uint64_t entries[8192]; /* of pagemap */
-  char text[1 << 20];     /* of /proc */
-  char stack[256 << 10] __attribute__((aligned(4096)));
-  char own[MEHARI_REWIND_OWN][4096] __attribute__((aligned(4096)));
-} mehari_rewind;
-
-/* stack.c: the stack aside, and the way back. */
-void mehari_rewind_aside(void (*work)(mehari_rewind *), mehari_rewind *rewind);
-bool mehari_rewind_mark(mehari_rewind *rewind, void (*work)(mehari_rewind *)); /* false once `work` is done; true after each return */
-void mehari_rewind_return(mehari_rewind *rewind) __attribute__((noreturn)); /* from the stack aside */
-
-/* picture.c: called in the template, and on the stack aside. */
-const char *mehari_rewind_lay_out(mehari_rewind *rewind); /* NULL, or why it cannot be */
-void mehari_rewind_take(mehari_rewind *rewind);
-
-#ifdef pTHX /* in the template */
-void mehari_rewind_watch_pid(pTHX_ mehari_rewind *rewind); /* proof.c */
-void mehari_rewind_tidy(pTHX);                             /* tidy.c */
-#endif
-
-/* memory.c: on the stack aside. */
-void mehari_rewind_see_difference(mehari_rewind *rewind);
-void mehari_rewind_put_back_memory(mehari_rewind *rewind);
-
-/* mappings.c: the memory map. */
-/* False: there is more than the arrays hold. */
-bool mehari_rewind_read_ranges(mehari_rewind *rewind);
-bool mehari_rewind_read_mappings(mehari_rewind *rewind);
-bool mehari_rewind_map_picture(mehari_rewind *rewind);
-void mehari_rewind_see_sizes(mehari_rewind *rewind);
-void mehari_rewind_put_back_mappings(mehari_rewind *rewind);
-
-/* files.c, process.c */
-const char *mehari_rewind_open_files(mehari_rewind *rewind); /* NULL, or why it cannot be */
-void mehari_rewind_put_back_files(mehari_rewind *rewind);
-void mehari_rewind_see_process(mehari_rewind *rewind);
-void mehari_rewind_put_back_process(mehari_rewind *rewind);
-
-/* proc.c: system calls and texts of /proc without libc. */
-long mehari_kernel(long number, long a, long b, long c, long d, long e, long f);
-#define KERNEL(number, ...) KERNEL_SIX(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define KERNEL_SIX(number, a, b, c, d, e, f, ...) mehari_kernel(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-size_t mehari_proc_read(int file, char *into, size_t size); /* from its start; ends it with a NUL */
-uint64_t mehari_proc_number(const char **at, unsigned base);
-const char *mehari_proc_skip(const char *at, int words);
-void mehari_rewind_spoil(mehari_rewind *rewind, const char *why); /* the first reason counts */
+const char *mehari_rewind_open(pTHX); /* in the template, with all compiled; NULL, or why it cannot be */
+void mehari_rewind_begin(pTHX);       /* in the child: comes back once, and then after each request */
+void mehari_rewind_end(pTHX) __attribute__((noreturn)); /* after a request's answer */
+void mehari_rewind_tell(mehari_text file); /* the front, now and then, before a request's DONE */
+void mehari_rewind_tell_refusal(mehari_text file, const char *why);
+const char *mehari_rewind_spoiled(void); /* why the child ended; NULL: it did not do so for a rewind's sake */
+bool mehari_rewind_was_of_use(void);     /* it has been rewound at least once */
+bool mehari_rewind_was_refused(void);    /* nor can the next one be */
 
 #endif

@@ -1,7 +1,7 @@
 /* The stack aside: the work that puts back a process's stack cannot stand on it. Here are the only lines of assembly, and
  * where they are not written for the processor `mehari_rewind_is_possible` is false.
  */
-#include "rewind/rewind.h"
+#include "rewind/state.h"
 
 #ifdef __x86_64__
 

@@ -2,7 +2,7 @@
  * older things are used up, in malloc and in perl's arenas, so that what is new comes from the top of the heap.
  */
 #include "mehari.h"
-#include "rewind/rewind.h"
+#include "rewind/state.h"
 #include <malloc.h>
 
 #define LARGEST ((size_t)512 << 10)

@@ -1,5 +1,5 @@
 /* File-scoped lexicals of a script that its named subs captured at the first run. */
-#include "mehari.h"
+#include "script/script.h"
 
 static bool is_inside(CV *inner, CV *outer)
 {

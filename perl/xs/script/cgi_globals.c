@@ -1,7 +1,7 @@
 /* CGI.pm keeps the request it parsed, and how a script wants its pages, in package variables, and has a sub that puts
  * them back. Running that sub costs more than a small page, so it runs only after a request that changed one of them.
  */
-#include "mehari.h"
+#include "script/script.h"
 
 /* Those that a request or an import leaves different; $QUERY_CHARSET is set whenever a request was parsed. */
 static const char *const names[] = {

@@ -3,7 +3,8 @@
  * Mehari::CGI puts it in CGI.pm's place when the two agree. Whatever is not plain (a class of its own that
  * adds parameters, characters, %u escapes, tainting) still goes to CGI.pm's own sub.
  */
-#include "mehari.h"
+#include "script/script.h"
+#include "interpreter/interpreter.h"
 
 enum { PARSE, ADD, UNESCAPE, OWN };
 static const char *const names[OWN] = {"CGI::parse_params", "CGI::add_parameter", "CGI::unescape"};

@@ -1,5 +1,6 @@
 /* Files that code is made from: whether they are still as they were. */
-#include "mehari.h"
+#include "script/script.h"
+#include "mailbox/mailbox.h"
 #include <sys/stat.h>
 
 uint64_t mehari_mark(const struct stat *seen)

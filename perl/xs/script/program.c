@@ -1,7 +1,13 @@
 /* A script run as perl itself would run it: at the top level of main, once, in a process of its own.
  * The fork rung's children come here; nothing of theirs outlives the request.
  */
-#include "mehari.h"
+#include "script/script.h"
+#include "environment/environment.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
+#include "response/response.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>

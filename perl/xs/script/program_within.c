@@ -1,8 +1,10 @@
 /* A program as a sub-request: a CGI program, or a script that runs as one, is a process whose output is put into the
  * response in progress. Its environment is the sub-request's; it reads an empty input.
  */
-#define _GNU_SOURCE
-#include "mehari.h"
+#include "script/script.h"
+#include "environment/environment.h"
+#include "mailbox/mailbox.h"
+#include "response/response.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

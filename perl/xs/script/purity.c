@@ -1,7 +1,7 @@
 /* Whether compiling a script does more than define things: then it is part of each request and must be
  * done anew for it. BEGIN blocks do; so does a `use` whose arguments have to be worked out.
  */
-#include "mehari.h"
+#include "script/script.h"
 #include <unistd.h>
 
 static bool pure; /* nothing of the script's own has run: no BEGIN block, no `use` with anything to work out */

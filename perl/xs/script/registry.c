@@ -1,5 +1,13 @@
 /* The rungs `registry` and `perlrun`: a script as a sub, compiled once or each time. */
-#include "mehari.h"
+#include "script/script.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "phases/phases.h"
+#include "phases/settings.h"
+#include "process/process.h"
+#include "request/record.h"
+#include "response/response.h"
+#include "stdio/standard.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -3,7 +3,10 @@
  * Registry and PerlRun wrap the text in a sub of a package of its own, as mod_perl does. A program
  * (the fork rung) is compiled to be run as perl would run it: in main, at the top level.
  */
-#include "mehari.h"
+#include "script/script.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "response/response.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

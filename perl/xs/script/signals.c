@@ -1,6 +1,6 @@
 /* $SIG{__DIE__} and $SIG{__WARN__} as a script's compilation set them (`use CGI::Carp qw(fatalsToBrowser)`): it is
  * compiled once and run often, and each run finds them as a program of its own would. */
-#include "mehari.h"
+#include "script/script.h"
 
 bool mehari_is_same_handler(SV *now, SV *before)
 {

@@ -3,7 +3,8 @@
  *
  * A script of mod_perl's world may keep one for its next requests: that one is flushed, and not waited for.
  */
-#include "mehari.h"
+#include "stdio/standard.h"
+#include "response/response.h"
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -2,7 +2,8 @@
  * whoever has that handle, C code too, reads and writes through us; and the way back from whatever a script made
  * of the glob, the handle and its layers.
  */
-#include "mehari.h"
+#include "stdio/standard.h"
+#include "script/script.h"
 #include <fcntl.h>
 #include <unistd.h>
 

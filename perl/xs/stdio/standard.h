@@ -1,6 +1,8 @@
-/* Perl's three standard handles: their common part (standard.c), and what each is here.
- * Included by mehari.h.
- */
+/* Perl's three standard handles: their common part (standard.c), what each is here, and the pipes beside them. */
+#ifndef MEHARI_STANDARD_H
+#define MEHARI_STANDARD_H
+
+#include "mehari.h"
 
 /* standard.c: a layer of ours on the handle, a descriptor of ours below, and both put back after a script. */
 typedef struct {
@@ -40,6 +42,8 @@ void mehari_stdout_flush(pTHX);
 bool mehari_stdout_has_more(void); /* children or C code wrote to descriptor 1 */
 ssize_t mehari_stdout_take(char *window, size_t size);
 
+PerlIO_funcs *mehari_output_layer(void);
+
 /* stdin.c: STDIN. */
 void mehari_input_open(pTHX);
 void mehari_input_begin(pTHX);
@@ -57,7 +61,7 @@ static inline Off_t mehari_sought(Off_t offset, int whence, Off_t position, Off_
     return -1;
   return target < 0 || target > length ? -1 : target;
 }
-extern PerlIO_funcs mehari_input_layer, mehari_psgi_input_layer;
+extern PerlIO_funcs mehari_input_layer;
 
 /* stderr.c: STDERR. */
 void mehari_errors_open(pTHX);
@@ -68,3 +72,14 @@ void mehari_errors_name_script(const char *file); /* it died: the log says which
 void mehari_errors_replaced(void);
 void mehari_errors_reopened(pTHX_ IO *io);
 void mehari_errors_quiet(bool quiet); /* a trial: nothing of it is for the log */
+
+/* tap.c: descriptor 1 as a pipe to the front. */
+bool mehari_tap_open(void); /* false: there is none to be had */
+bool mehari_tap_is_open(void);
+void mehari_tap_write(const char *bytes, size_t length);
+void mehari_tap_close(pTHX);
+
+/* pipes.c: pipes to processes that a script left open. */
+void mehari_pipes_conclude(pTHX_ bool may_keep);
+
+#endif

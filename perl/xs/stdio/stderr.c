@@ -1,7 +1,10 @@
 /* STDERR: lines for the error log, in the ring so that the front knows their request.
  * Descriptor 2 is a pipe to the front for everything that is not Perl's own printing.
  */
-#include "mehari.h"
+#include "stdio/standard.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
+#include "script/script.h"
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
 /* STDIN: the request's body, read in place. For child processes the unread rest is put on descriptor 0. */
-#include "mehari.h"
+#include "stdio/standard.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

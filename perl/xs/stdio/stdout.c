@@ -3,7 +3,12 @@
  * Descriptor 1 is a memory file: C libraries write there, and response/response.c takes their text into the response
  * in order. Before a child process starts the tap takes its place (tap.c).
  */
-#include "mehari.h"
+#include "stdio/standard.h"
+#include "interpreter/interpreter.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
+#include "response/response.h"
+#include "script/script.h"
 #include <fcntl.h>
 #include <stdio_ext.h>
 #include <sys/mman.h>

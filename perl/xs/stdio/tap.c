@@ -4,7 +4,8 @@
  *
  * Opened by the layer (stdout.c) before an operator starts a process; response/response.c writes to it.
  */
-#include "mehari.h"
+#include "stdio/standard.h"
+#include "mailbox/mailbox.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

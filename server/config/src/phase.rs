@@ -111,7 +111,7 @@ impl Phase {
     }
 }
 
-/// `PerlOptions` of a location, as bits; perl/xs/mehari.h has the same.
+/// `PerlOptions` of a location, as bits; perl/xs/phases/settings.h has the same.
 pub mod option {
     pub const PARSE_HEADERS: u8 = 1;
     pub const SETUP_ENV: u8 = 2;

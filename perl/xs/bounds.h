@@ -1,5 +1,5 @@
 /* Fixed room: a place in an array, and text in a buffer, are taken through these, so that nothing is written
- * outside of either. Included by mehari.h.
+ * outside of either. mehari.h includes it.
  */
 #ifndef MEHARI_BOUNDS_H
 #define MEHARI_BOUNDS_H

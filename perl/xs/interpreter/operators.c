@@ -1,7 +1,13 @@
 /* The operators replaced. An op copies its function when it is created, so the zygote installs
  * these before it compiles anything of the site's.
  */
-#include "mehari.h"
+#include "interpreter/interpreter.h"
+#include "environment/environment.h"
+#include "mailbox/mailbox.h"
+#include "process/process.h"
+#include "psgi/psgi.h"
+#include "response/response.h"
+#include "stdio/standard.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -227,7 +233,7 @@ static void replace(int op, OP *(*with)(pTHX), OP *(**original)(pTHX))
   PL_ppaddr[op] = with;
 }
 
-void mehari_hooks_install(pTHX)
+void mehari_operators_install(pTHX)
 {
   PERL_UNUSED_CONTEXT;
   replace(OP_OPEN, run_open, &perl_open);

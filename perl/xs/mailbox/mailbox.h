@@ -1,0 +1,67 @@
+/* The request being served, the ring its answer goes to, and the log. */
+#ifndef MEHARI_MAILBOX_H
+#define MEHARI_MAILBOX_H
+
+#include "mehari.h"
+#include "mailbox/wire.h"
+
+typedef struct {
+  const mehari_request *frame;
+  const char *base; /* of the frame's spans */
+  const mehari_pair *fields, *variables;
+  const char *body;
+  size_t body_length;
+  int body_file; /* -1: none */
+} mehari_job;
+extern mehari_job mehari_now;
+extern bool mehari_serving;  /* between taking a request and its DONE */
+extern bool mehari_in_child; /* a script forked and this is the child */
+
+void mehari_mailbox_attach(int mailbox, int descriptors, int bell, int bell_event);
+extern int mehari_front_socket; /* where the front hears of descriptors; of the worker, in its templates too */
+bool mehari_mailbox_take(void);  /* true: mehari_now is set */
+bool mehari_mailbox_wait(void);  /* until there may be work; false: the front is gone, or wants the worker to end */
+void mehari_mailbox_done(uint16_t detail); /* MEHARI_DONE_* */
+void mehari_mailbox_forget(void); /* the request's process has said it is done */
+void mehari_mailbox_state(uint32_t state);
+/* In a process forked by the worker: the request to serve, and its body once it is the one that serves. */
+void mehari_mailbox_adopt(const mehari_request *frame, int body_file);
+int mehari_mailbox_file(void);
+_Atomic uint32_t *mehari_mailbox_child(void); /* the process that serves on the rung `fork` */
+uint32_t mehari_mailbox_offset(const mehari_request *frame);
+const mehari_request *mehari_mailbox_frame(uint32_t offset);
+void mehari_mailbox_map_body(void);
+void mehari_mailbox_replace_body(mehari_text body); /* by what the input filters made of it */
+/* 0: nothing sent; 1: the head is, or the tap is open; 2: the response is complete. */
+_Atomic uint32_t *mehari_mailbox_progress(void);
+/* The text of a span; one that is not within the frame is empty. In every request's way, many times. */
+static inline mehari_text mehari_job_text(const mehari_job *job, mehari_span span)
+{
+  uint32_t length = job->frame->length;
+  if (span.offset > length || span.length > length - span.offset)
+    return (mehari_text){"", 0};
+  return (mehari_text){job->base + span.offset, span.length};
+}
+static inline mehari_text mehari_span_text(mehari_span span) { return mehari_job_text(&mehari_now, span); }
+static inline mehari_text mehari_request_text(int which) { return mehari_span_text(mehari_now.frame->text[which]); }
+/* What the front answered in place of this process, of which it was told to hear (MEHARI_PASS_LISTENS) when the front had
+ * given `before` answers; false: it does not know. The head lasts until the next question. */
+typedef struct {
+  int status;
+  uint64_t bytes;
+  mehari_text head;
+} mehari_told;
+uint32_t mehari_answers(void); /* that the front has ever given */
+bool mehari_hear(uint32_t before, mehari_told *told);
+/* Asks the front and waits; NULL: it has no answer. The frame lasts until the next question. */
+const mehari_request *mehari_ask(uint16_t server, const mehari_text *parts, int count);
+/* Blocks while the ring is full. `parts` are joined into one record. */
+void mehari_ring_put(uint16_t kind, uint16_t detail, const mehari_text *parts, int count);
+void mehari_ring_publish(void);
+void mehari_log(int level, const char *text, STRLEN length);
+void mehari_logf(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A script that gets a process for each request, or one that is as good. */
+static inline bool mehari_task_is_program(uint8_t task) { return task == MEHARI_TASK_FORK || task == MEHARI_TASK_REWIND; }
+
+#endif

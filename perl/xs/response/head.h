@@ -1,0 +1,22 @@
+/* Header blocks. */
+#ifndef MEHARI_HEAD_H
+#define MEHARI_HEAD_H
+
+#include "mehari.h"
+
+typedef struct {
+  int status; /* 0: not given */
+  char *lines; /* `Name: value\r\n` each */
+  STRLEN length, capacity;
+  bool refused; /* a line that must not be sent; already logged */
+} mehari_head;
+void mehari_head_clear(mehari_head *head);
+/* Drops the lines of that name. */
+void mehari_head_replace(mehari_head *head, const char *name, STRLEN length);
+bool mehari_head_add(mehari_head *head, const char *name, STRLEN name_length, const char *value, STRLEN value_length);
+/* Length of the header block with its blank line at the start of `text`, or 0 when it is not complete. */
+STRLEN mehari_head_measure(const char *text, STRLEN length);
+/* Reads a script's header block. False: it is none; a log line says why. */
+bool mehari_head_parse(mehari_head *head, const char *text, STRLEN length);
+
+#endif

@@ -1,0 +1,92 @@
+/* Scripts as compiled code, and what runs them. */
+#ifndef MEHARI_SCRIPT_H
+#define MEHARI_SCRIPT_H
+
+#include "interpreter/interpreter.h"
+
+/* script.c: compiled scripts. */
+typedef struct {
+  CV *inner;
+  PADOFFSET inner_slot;
+  CV *outer;
+  PADOFFSET outer_slot;
+} mehari_rebind;
+/* signals.c: $SIG{__DIE__} and $SIG{__WARN__}, copies; NULL: none. */
+typedef struct {
+  SV *die, *warn;
+} mehari_hooks;
+bool mehari_is_same_handler(SV *now, SV *before);
+void mehari_hooks_see(pTHX_ mehari_hooks *hooks); /* as they are now */
+void mehari_hooks_keep(pTHX_ mehari_hooks *hooks, mehari_hooks *before); /* those that changed since; frees `before` */
+void mehari_hooks_put(pTHX_ const mehari_hooks *hooks);
+void mehari_hooks_free(pTHX_ mehari_hooks *hooks);
+
+/* files.c: files that code is made from. */
+uint64_t mehari_mark(const struct stat *seen);
+/* The front has seen this file of the request as it was under this mark, and nothing has happened to it since. */
+bool mehari_front_saw(mehari_text file, uint64_t mark);
+
+typedef struct mehari_script {
+  char *file;
+  uint64_t made_from; /* the file's mark */
+  unsigned mark; /* bytes of a byte order mark before its text */
+  CV *code;
+  HV *stash;
+  AV *ends;
+  bool has_data;
+  Off_t data_offset;
+  SV *data;
+  GV *data_handle;
+  mehari_hooks hooks; /* that its compilation set */
+  bool warnings;  /* #! -w */
+  bool ends_lines; /* #! -l */
+  char *own_perl; /* the switches of a #! line that only a perl of its own can follow */
+  bool printed;  /* compiling it printed, or looked at the world */
+  mehari_rebind *rebinds;
+  int rebind_count;
+} mehari_script;
+typedef enum { MEHARI_AS_REGISTRY, MEHARI_AS_PERLRUN, MEHARI_AS_PROGRAM } mehari_manner;
+/* NULL: `status` says what to answer (403, 404, 500) and the log why; 0: what it printed, for it ended by itself. */
+mehari_script *mehari_script_compile(pTHX_ const char *file, mehari_manner manner, int *status);
+void mehari_script_free(pTHX_ mehari_script *script);
+bool mehari_script_unchanged(const mehari_script *script, mehari_text file, int *status);
+void mehari_script_open_data(pTHX_ mehari_script *script);
+void mehari_script_hooks(pTHX);
+void mehari_script_top_level(pTHX);
+
+/* captures.c */
+void mehari_script_find_captures(pTHX_ mehari_script *script);
+void mehari_script_rebind(pTHX_ mehari_script *script);
+
+/* cgi_globals.c, cgi_params.c: CGI.pm */
+void mehari_forget_cgi(pTHX);
+void mehari_cgi_loaded(pTHX); /* looks whether it is there, and new */
+void mehari_cgi_outside_mod_perl(pTHX);
+void mehari_cgi_params_boot(pTHX);
+
+/* purity.c: what a compilation did besides defining things. */
+void mehari_purity_begin(void);
+void mehari_purity_judge(pTHX_ const char *word, STRLEN length);
+bool mehari_purity_holds(void);
+bool mehari_purity_of_modules(pTHX); /* all that is loaded is perl's own, or was before */
+void mehari_purity_try(void); /* from here on what is impure ends this process before it happens */
+
+/* registry.c: the rungs `registry` and `perlrun`. Each serves mehari_now and leaves a response. */
+void mehari_registry_serve(pTHX);
+void mehari_registry_preload(pTHX_ const char *file);
+void mehari_perlrun_serve(pTHX);
+/* The folder of `file`; NULL: the one the server was started in. */
+void mehari_enter_directory(const char *file);
+void mehari_set_program_name(pTHX_ const char *file);
+
+/* program.c: a script run as perl itself would run it, once, in a process of its own. */
+void mehari_program_run(pTHX_ mehari_script *script, const char *file) __attribute__((noreturn));
+extern bool mehari_is_program; /* this process runs a script as perl itself would */
+void mehari_end_program(pTHX_ void *argument);
+/* The end of a program took its handles with it. */
+static inline bool mehari_perl_has_ended(pTHX) { return !PL_perlio; }
+
+/* program_within.c: 0, or a status. Of the current sub-request, whose environment is in %ENV. */
+int mehari_program_within(pTHX_ const char *file);
+
+#endif
