@@ -51,7 +51,7 @@ fn directive_json(group: &str, row: &Directive) -> Value {
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Directives\n\nWritten by `mehari directives --markdown` from the directive table; a test holds it equal.\n\
-         How files are read is told in [configuration.md](configuration.md). Names are the same in any case.\n\
+         [configuration.md](configuration.md) says how files are read. Names may be written in any case.\n\
          \"Sections\" says whether a directive may also stand in `<VirtualHost>`, or in any section.\n\n\
          ## Sections\n\n| Section | Meaning |\n|---|---|\n",
     );
@@ -61,7 +61,7 @@ pub fn markdown() -> String {
     for group in DIRECTIVES {
         page.push_str(&format!("\n## {}\n\n", group.title));
         let ignored = group.rows.iter().all(|row| row.ignored.is_some());
-        page.push_str(if ignored { "Accepted with any arguments, anywhere; nothing is done.\n\n| Directive | Reason |\n|---|---|\n" } else { "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n" });
+        page.push_str(if ignored { "These directives are accepted anywhere with any arguments and have no effect.\n\n| Directive | Reason |\n|---|---|\n" } else { "| Directive | Meaning | Default | Sections |\n|---|---|---|---|\n" });
         for directive in group.rows {
             page.push_str(&match directive.ignored {
                 Some(reason) => row(&[&code(directive.name), reason]),

@@ -34,7 +34,8 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "Files",
         "<Files NAME>",
-        "Files of this name, which may have wildcards. May stand in `<Directory>` and `<DirectoryMatch>`.",
+        "Files of this name, which may have wildcards. May stand in `<Directory>` and \
+         `<DirectoryMatch>`.",
     ),
     kind(
         "FilesMatch",
@@ -54,22 +55,50 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "If",
         "<If EXPRESSION>",
-        "What it holds is for requests the expression holds for. It is merged last.",
+        "For requests for which the expression is true. Merged last.",
     ),
-    kind("ElseIf", "<ElseIf EXPRESSION>", "The same, where no `<If>` before it held."),
-    kind("Else", "<Else>", "The same, where none held."),
-    kind("Limit", "<Limit METHOD...>", "What it says about access is for these methods only."),
-    kind("LimitExcept", "<LimitExcept METHOD...>", "The same, for all other methods."),
-    kind("RequireAny", "<RequireAny>", "One of these is enough."),
-    kind("RequireAll", "<RequireAll>", "All of these are needed."),
-    kind("RequireNone", "<RequireNone>", "None of these may hold."),
-    kind("IfFile", "<IfFile [!]FILE>", "Read when the file is there."),
-    kind("IfDirective", "<IfDirective [!]NAME>", "Read when Mehari knows the directive."),
-    kind("IfSection", "<IfSection [!]NAME>", "Read when Mehari knows the section."),
+    kind(
+        "ElseIf",
+        "<ElseIf EXPRESSION>",
+        "Like `<If>`, where no `<If>` before it was true.",
+    ),
+    kind(
+        "Else",
+        "<Else>",
+        "Like `<If>`, where none before it was true.",
+    ),
+    kind(
+        "Limit",
+        "<Limit METHOD...>",
+        "Access rules for these methods only.",
+    ),
+    kind(
+        "LimitExcept",
+        "<LimitExcept METHOD...>",
+        "Access rules for all other methods.",
+    ),
+    kind(
+        "RequireAny",
+        "<RequireAny>",
+        "At least one of these must be true.",
+    ),
+    kind("RequireAll", "<RequireAll>", "All of these must be true."),
+    kind("RequireNone", "<RequireNone>", "None of these may be true."),
+    kind("IfFile", "<IfFile [!]FILE>", "Read if the file exists."),
+    kind(
+        "IfDirective",
+        "<IfDirective [!]NAME>",
+        "Read if Mehari knows the directive.",
+    ),
+    kind(
+        "IfSection",
+        "<IfSection [!]NAME>",
+        "Read if Mehari knows the section.",
+    ),
     kind(
         "Proxy",
         "<Proxy balancer://NAME>",
-        "The members of a balancer and how it works.",
+        "The members and settings of a balancer.",
     ),
     kind(
         "ProxyMatch",
@@ -79,27 +108,30 @@ pub const SECTIONS: &[SectionKind] = &[
     kind(
         "VirtualHost",
         "<VirtualHost ADDRESS[:PORT]...>",
-        "A host of its own, by address and by ServerName and ServerAlias. What it does not say is the main server's.",
+        "A virtual host, chosen by address, ServerName and ServerAlias. It inherits the main \
+         server's settings.",
     ),
     kind(
         "Macro",
         "<Macro NAME [PARAMETER]...>",
-        "Lines for `Use`, which puts values in the place of the parameters.",
+        "Lines for `Use`, which replaces the parameters by values.",
     ),
     kind(
         "IfModule",
         "<IfModule [!]NAME>",
-        "Read when the module is there. In a configuration with `LoadModule` lines: when one of them named it, or Apache has it built in. Without such lines: when Mehari stands in for it, mod_ssl excepted.",
+        "Read if the module is present. In a configuration with `LoadModule` lines: if a line \
+         names the module or Apache has it built in. Without such lines: if Mehari replaces the \
+         module, except mod_ssl.",
     ),
     kind(
         "IfDefine",
         "<IfDefine [!]NAME>",
-        "Read when `-D NAME` or `Define NAME` was given.",
+        "Read if `-D NAME` or `Define NAME` defines the name.",
     ),
     kind(
         "IfVersion",
         "<IfVersion [OP] VERSION>",
-        "Read when the comparison with httpd 2.4.66 holds.",
+        "Read if the comparison with httpd 2.4.66 is true.",
     ),
 ];
 

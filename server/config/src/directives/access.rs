@@ -14,7 +14,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Require",
             words(USAGE, 1, ANY),
-            "Who may ask. Several in one section: one is enough; `<RequireAll>` and its like say otherwise. `host` is for clients whose address has a name that ends so and leads back to it; `forward-dns` for the addresses of a name.",
+            "The clients that may make requests. One of several lines in a section is enough; \
+             `<RequireAll>` and its like change this. `host` matches the end of the client's \
+             name, which must resolve to the client's address. `forward-dns` matches the \
+             addresses of a name.",
             require,
         )
         .htaccess(AUTH)
@@ -23,7 +26,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Order",
             words("Deny,Allow|Allow,Deny", 1, 2),
-            "Which of Allow and Deny has the last word.",
+            "Which of Allow and Deny is evaluated last and so decides.",
             order,
         )
         .htaccess(LIMIT)
@@ -32,7 +35,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Allow",
             words("from all|ADDRESS...|NAME...|env=[!]NAME", 2, ANY),
-            "Lets these in.",
+            "Clients to admit.",
             |target, arguments| {
                 for from in sources(arguments)? {
                     target.changes.push(Change::Allow(None, from));
@@ -45,7 +48,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Deny",
             words("from all|ADDRESS...|NAME...|env=[!]NAME", 2, ANY),
-            "Keeps these out.",
+            "Clients to refuse.",
             |target, arguments| {
                 for from in sources(arguments)? {
                     target.changes.push(Change::Deny(None, from));
@@ -58,7 +61,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Satisfy",
             Shape::Choice(&["All", "Any"]),
-            "Whether Require and Allow must both let a client in, or one of them.",
+            "Whether a client needs both Require and Allow, or one of them.",
             |target, arguments| {
                 let any = arguments.choice()? == "Any";
                 target.changes.push(Change::SatisfyAny(any));
@@ -70,7 +73,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "HostnameLookups",
             Shape::Choice(&["Off", "On", "Double"]),
-            "Whether the name of every client is looked up, for REMOTE_HOST and `%h` of logs; Double: only a name that leads back to the address counts. `Require host` looks names up by itself.",
+            "Whether every client's name is looked up for REMOTE_HOST and `%h` of logs. Double: \
+             the name must resolve to the client's address. `Require host` needs no \
+             HostnameLookups.",
             |target, arguments| {
                 let lookups = match arguments.choice()? {
                     "On" => NameLookups::On,
@@ -85,12 +90,18 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthType",
             words("Basic|Digest|None|NAME", 1, 1),
-            "How a user is known. Basic and Digest are the front's; other names are for Perl handlers.",
+            "How users authenticate. The front implements Basic and Digest; other names are for \
+             Perl handlers.",
             |target, arguments| {
                 let kind = arguments.filled(0)?;
                 let fits = |c: char| c.is_alphanumeric() || "-_:".contains(c);
                 if kind.eq_ignore_ascii_case("form") || !kind.chars().all(fits) {
-                    return Err(arguments.fault(0, format!("expected Basic, Digest, or a name for a Perl handler, not `{kind}`")));
+                    return Err(arguments.fault(
+                        0,
+                        format!(
+                            "expected Basic, Digest, or a name for a Perl handler, not `{kind}`"
+                        ),
+                    ));
                 }
                 auth(target, AuthWord::Kind(kind.to_string()))
             },
@@ -101,7 +112,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthName",
             words("REALM", 1, 1),
-            "What the browser tells the user that a password is for.",
+            "The realm that the browser shows when it asks for a password.",
             |target, arguments| {
                 let realm = arguments.filled(0)?.to_string();
                 auth(target, AuthWord::Realm(realm))
@@ -112,7 +123,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthUserFile",
             Shape::Path,
-            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt; with AuthType Digest, as `htdigest` does.",
+            "Users and their passwords, as `htpasswd` writes them: bcrypt, apr1, SHA-1 or crypt; \
+             with AuthType Digest, as `htdigest` does.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 auth(target, AuthWord::UserFile(file))
@@ -122,7 +134,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthGroupFile",
             Shape::Path,
-            "Groups: `name: user user ...` on a line each.",
+            "Groups, one per line: `name: user user ...`.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 auth(target, AuthWord::GroupFile(file))
@@ -132,7 +144,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthBasicProvider",
             words("file|NAME", 1, ANY),
-            "Where passwords are looked up: `file` is AuthUserFile, others are names of PerlAddAuthnProvider.",
+            "Where passwords are checked: `file` means AuthUserFile; other names are those of \
+             PerlAddAuthnProvider.",
             super::providers::of_passwords,
         )
         .htaccess(AUTH)
@@ -141,7 +154,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthBasicAuthoritative",
             Shape::Flag,
-            "Off leaves users that are not in the file to Perl's handlers, which are asked in any case.",
+            "Off leaves users that are not in the file to Perl handlers, which run in any case.",
             |_, _| Ok(()),
         )
         .htaccess(AUTH)
@@ -149,7 +162,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthMerging",
             Shape::Choice(&["Off"]),
-            "Off: the Require lines of a section replace those further out.",
+            "Off: the Require lines of a section replace those of outer sections.",
             |_, _| Ok(()),
         )
         .htaccess(AUTH)

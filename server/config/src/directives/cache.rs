@@ -10,17 +10,22 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheEnable",
             words("disk|mem|memory|socache [/URL-PATH] | /URL-PATH", 1, 2),
-            "Keeps responses to GET that may be kept (RFC 9111) and answers from them. Without a path: all of the section, or of the server. Kept in memory, and in CacheRoot if there is one, whichever word is written.",
+            "Caches responses to GET as RFC 9111 allows. Without a path the line applies to its \
+             whole section or server. Every keyword means memory, and CacheRoot if it is set.",
             enable,
         )
         .example("disk /", "disk news"),
         Directive::everywhere(
             "CacheDisable",
             words("/URL-PATH|on", 1, 1),
-            "Keeps nothing of what is below the path, or of the section.",
+            "Disables the cache below the path, or in the section.",
             |target, arguments| {
                 let word = arguments.filled(0)?;
-                let place = if word.eq_ignore_ascii_case("on") { "/".to_string() } else { path(arguments, 0)? };
+                let place = if word.eq_ignore_ascii_case("on") {
+                    "/".to_string()
+                } else {
+                    path(arguments, 0)?
+                };
                 push(target, CacheChange::Place(place, false))
             },
         )
@@ -28,7 +33,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheDefaultExpire",
             SECONDS,
-            "How long a response is fresh that says when it was changed, or has a tag, and nothing else.",
+            "The lifetime of a response that has only a Last-Modified or ETag.",
             |target, arguments| push(target, CacheChange::DefaultExpire(arguments.time()?)),
         )
         .default("3600")
@@ -36,7 +41,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheMaxExpire",
             SECONDS,
-            "No response is used for longer without asking again.",
+            "The longest lifetime of any response.",
             |target, arguments| push(target, CacheChange::MaxExpire(arguments.time()?)),
         )
         .default("86400")
@@ -44,7 +49,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheMinExpire",
             SECONDS,
-            "A response that does not say how long it is fresh is, for at least so long.",
+            "The shortest lifetime of a response without freshness information.",
             |target, arguments| push(target, CacheChange::MinExpire(arguments.time()?)),
         )
         .default("0")
@@ -52,7 +57,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheLastModifiedFactor",
             words("NUMBER (0 to 10)", 1, 1),
-            "A response that only says when it was changed is fresh for this part of the time since then.",
+            "A response with only a Last-Modified is fresh for this fraction of its age.",
             |target, arguments| {
                 let word = arguments.filled(0)?;
                 let factor = word.parse::<f64>().ok();
@@ -68,56 +73,65 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheIgnoreCacheControl",
             Shape::Flag,
-            "Clients that ask for a fresh response (reload) get a kept one.",
+            "Ignores a client's request for a fresh response (reload).",
             |target, arguments| push(target, CacheChange::IgnoreCacheControl(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheIgnoreNoLastMod",
             Shape::Flag,
-            "Keeps responses without Last-Modified, ETag and a time to expire too, for CacheDefaultExpire.",
+            "Also keeps responses without Last-Modified, ETag and expiry time, for \
+             CacheDefaultExpire.",
             |target, arguments| push(target, CacheChange::IgnoreNoLastMod(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheIgnoreQueryString",
             Shape::Flag,
-            "One response for a path, whatever the query.",
+            "One response per path, whatever the query.",
             |target, arguments| push(target, CacheChange::IgnoreQuery(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStorePrivate",
             Shape::Flag,
-            "Keeps responses that say `private`: another user gets them.",
+            "Keeps responses with `private`: other users then get them.",
             |target, arguments| push(target, CacheChange::StorePrivate(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStoreNoStore",
             Shape::Flag,
-            "Keeps responses that say `no-store`.",
+            "Keeps responses with `no-store`.",
             |target, arguments| push(target, CacheChange::StoreNoStore(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheStoreExpired",
             Shape::Flag,
-            "Keeps responses that are stale from the beginning, to ask whether they still hold.",
+            "Keeps responses that are already stale, and revalidates them.",
             |target, arguments| push(target, CacheChange::StoreExpired(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheIgnoreHeaders",
             words("NAME...|None", 1, ANY),
-            "Fields that are not kept. With Set-Cookie here, a response that sets a cookie is kept without it.",
+            "Fields that the cache does not store. With Set-Cookie, a response that sets a \
+             cookie is kept without the cookie.",
             |target, arguments| {
-                let names = arguments.words.iter().map(|word| word.text.to_ascii_lowercase());
+                let names = arguments
+                    .words
+                    .iter()
+                    .map(|word| word.text.to_ascii_lowercase());
                 let names: Vec<String> = names.filter(|name| name != "none").collect();
                 let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-                let wrong = names.iter().position(|name| name.is_empty() || !name.chars().all(is_token));
+                let wrong = names
+                    .iter()
+                    .position(|name| name.is_empty() || !name.chars().all(is_token));
                 match wrong {
-                    Some(at) => Err(arguments.fault(at, "expected the names of header fields, or None")),
+                    Some(at) => {
+                        Err(arguments.fault(at, "expected the names of header fields, or None"))
+                    }
                     None => push(target, CacheChange::IgnoreHeaders(names)),
                 }
             },
@@ -127,21 +141,22 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheHeader",
             Shape::Flag,
-            "Whether responses tell by X-Cache what the cache did: HIT, MISS, REVALIDATE, STALE.",
+            "Whether responses have an X-Cache field: HIT, MISS, REVALIDATE, STALE.",
             |target, arguments| push(target, CacheChange::Tell(arguments.flag()?)),
         )
         .default("Off"),
         Directive::everywhere(
             "CacheLock",
             Shape::Flag,
-            "Whether one request asks the program for what others want too, while they wait for it.",
+            "Whether only one of several requests for a page asks the program while the others \
+             wait.",
             |target, arguments| push(target, CacheChange::Lock(arguments.flag()?)),
         )
         .default("On"),
         Directive::everywhere(
             "CacheLockMaxAge",
             Shape::Time { least: 1, most: 60 },
-            "How long they wait before they ask themselves.",
+            "How long requests wait for another request's page before one of them asks too.",
             |target, arguments| push(target, CacheChange::LockMaxAge(arguments.time()?)),
         )
         .default("5")
@@ -149,38 +164,49 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CacheStaleOnError",
             Shape::Flag,
-            "Whether a stale response answers where the program fails with 5xx, unless the response forbids it.",
+            "Whether a stale response is used if the program fails with 5xx, unless the response \
+             forbids it.",
             |target, arguments| push(target, CacheChange::StaleOnError(arguments.flag()?)),
         )
         .default("On"),
         Directive::everywhere(
             "CacheStaleWhileRevalidate",
             SECONDS,
-            "How long a stale response may answer while a fresh one is made, where the response does not say it itself.",
+            "How long a stale response may be used while a fresh one is made, if the response \
+             does not say it.",
             |target, arguments| push(target, CacheChange::StaleWhileRevalidate(arguments.time()?)),
         )
         .default("0")
         .unit("s"),
         Directive::everywhere(
             "CacheMaxFileSize",
-            Shape::Number { least: 1, most: 1 << 30 },
-            "A longer body is not kept.",
+            Shape::Number {
+                least: 1,
+                most: 1 << 30,
+            },
+            "Longer bodies are not kept.",
             |target, arguments| push(target, CacheChange::MaxSize(arguments.number()?)),
         )
         .default("1000000")
         .unit("bytes"),
         Directive::everywhere(
             "CacheMinFileSize",
-            Shape::Number { least: 0, most: 1 << 30 },
-            "A shorter body is not kept.",
+            Shape::Number {
+                least: 0,
+                most: 1 << 30,
+            },
+            "Shorter bodies are not kept.",
             |target, arguments| push(target, CacheChange::MinSize(arguments.number()?)),
         )
         .default("1")
         .unit("bytes"),
         Directive::server(
             "CacheSize",
-            Shape::Number { least: 0, most: u64::MAX },
-            "Memory for responses; what was used longest ago gives way.",
+            Shape::Number {
+                least: 0,
+                most: u64::MAX,
+            },
+            "Memory for responses. The least recently used one leaves first.",
             |target, arguments| {
                 target.site.cache.memory = arguments.number()?;
                 Ok(())
@@ -191,7 +217,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "CacheRoot",
             Shape::Path,
-            "A folder where responses are kept too, through restarts; it is made if its parent is there.",
+            "A folder that also keeps responses and survives restarts. It is created if its \
+             parent exists.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 target.site.cache.folder = Some(folder);
@@ -201,8 +228,11 @@ pub const GROUP: Group = Group {
         .example("/var/cache/mehari/pages", "/one /two"),
         Directive::server(
             "CacheDiskSize",
-            Shape::Number { least: 1 << 20, most: u64::MAX },
-            "Bytes CacheRoot may hold; what was used longest ago gives way.",
+            Shape::Number {
+                least: 1 << 20,
+                most: u64::MAX,
+            },
+            "Bytes that CacheRoot may hold. The least recently used response leaves first.",
             |target, arguments| {
                 target.site.cache.disk = arguments.number()?;
                 Ok(())
@@ -212,8 +242,12 @@ pub const GROUP: Group = Group {
         .unit("bytes"),
         Directive::server(
             "CacheRedis",
-            words("redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER] | unix:///PATH[?db=NUMBER]", 1, 1),
-            "A Redis or Valkey server where responses are kept too, for several machines.",
+            words(
+                "redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER] | unix:///PATH[?db=NUMBER]",
+                1,
+                1,
+            ),
+            "A Redis or Valkey server that also keeps responses, for several machines.",
             |target, arguments| {
                 let server = RedisServer::parse(arguments.filled(0)?);
                 let server = server.ok_or_else(|| arguments.fault(0, RedisServer::EXPECTED))?;
@@ -224,13 +258,22 @@ pub const GROUP: Group = Group {
         .example("redis://127.0.0.1:6379/1", "127.0.0.1:6379"),
         Directive::ignored("CacheDirLevels", OWN_NAMES),
         Directive::ignored("CacheDirLength", OWN_NAMES),
-        Directive::ignored("CacheLockPath", "waiting needs no file"),
-        Directive::ignored("CacheReadSize", "a response is kept whole"),
-        Directive::ignored("CacheReadTime", "a response is kept whole"),
-        Directive::ignored("CacheDetailHeader", "`%{cache}Q` in a log format tells it"),
-        Directive::ignored("CacheQuickHandler", "rules of access are asked before the cache in any case"),
-        Directive::ignored("CacheIgnoreURLSessionIdentifiers", "each URL is kept by itself"),
-        Directive::ignored("CacheKeyBaseURL", "a host's responses are its own"),
+        Directive::ignored("CacheLockPath", "the lock needs no file"),
+        Directive::ignored("CacheReadSize", "responses are kept whole"),
+        Directive::ignored("CacheReadTime", "responses are kept whole"),
+        Directive::ignored(
+            "CacheDetailHeader",
+            "`%{cache}Q` in a log format shows the cache's result",
+        ),
+        Directive::ignored(
+            "CacheQuickHandler",
+            "access rules always apply before the cache",
+        ),
+        Directive::ignored(
+            "CacheIgnoreURLSessionIdentifiers",
+            "each URL has its own entry",
+        ),
+        Directive::ignored("CacheKeyBaseURL", "each host has its own entries"),
     ],
 };
 

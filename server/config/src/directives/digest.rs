@@ -13,7 +13,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestProvider",
             Shape::Choice(&["file"]),
-            "Where users are looked up: `file` is AuthUserFile, as `htdigest` writes it, `user:realm:hash` on a line each.",
+            "Where users are looked up: `file` means AuthUserFile, as `htdigest` writes it, with \
+             `user:realm:hash` on each line.",
             |_, arguments| arguments.choice().map(drop),
         )
         .htaccess(AUTH)
@@ -21,7 +22,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestAlgorithm",
             words("MD5|SHA-256 [MD5|SHA-256]", 1, 2),
-            "How proofs are made, the preferred first. A file's hashes of 64 digits are SHA-256's.",
+            "The hash algorithms, the preferred one first. Hashes of 64 digits in the file are \
+             SHA-256.",
             |target, arguments| {
                 let mut all = Vec::new();
                 for index in 0..arguments.words.len() {
@@ -30,7 +32,9 @@ pub const GROUP: Group = Group {
                     let named = DigestAlgorithm::named(name).filter(|one| !all.contains(one));
                     all.push(named.ok_or_else(|| {
                         let message = format!("expected MD5 or SHA-256, each once, not `{name}`");
-                        arguments.fault(index, message).or_nearest(name, names.into_iter())
+                        arguments
+                            .fault(index, message)
+                            .or_nearest(name, names.into_iter())
                     })?);
                 }
                 digest(target, DigestWord::Algorithms(all))
@@ -42,7 +46,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestQop",
             Shape::Choice(&["auth", "none"]),
-            "What a proof is about: `auth` is the request line. `none` asks for the older form without counts, of RFC 2069.",
+            "What a response proves: `auth` covers the request line. `none` means the older form \
+             of RFC 2069, without counts.",
             |target, arguments| {
                 let without = arguments.choice()? == "none";
                 digest(target, DigestWord::WithoutQuality(without))
@@ -53,7 +58,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestNonceLifetime",
             words("SECONDS", 1, 1),
-            "How long a nonce is taken; the client then gets the next one unasked. 0: for one request; -1: for ever.",
+            "How long a nonce is valid. The client then gets the next nonce. 0: for one request; \
+             -1: for ever.",
             |target, arguments| {
                 let text = arguments.filled(0)?;
                 let seconds = text.parse::<i64>().ok();
@@ -71,7 +77,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestNcCheck",
             Shape::Flag,
-            "Whether each count of a nonce is taken once, so that a proof that was overheard is of no use. 32 may come out of order.",
+            "Whether each count of a nonce is accepted only once, which prevents replays. Up to \
+             32 counts may arrive out of order.",
             |target, arguments| {
                 let uncounted = !arguments.flag()?;
                 digest(target, DigestWord::Uncounted(uncounted))
@@ -81,18 +88,23 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AuthDigestDomain",
             words("URI...", 1, ANY),
-            "What else the user and password are for: paths, or URLs of other servers with the same users.",
+            "Where else the user and password apply: paths, or URLs of other servers with the \
+             same users.",
             |target, arguments| {
                 let mut all = Vec::new();
                 for index in 0..arguments.words.len() {
                     let uri = arguments.filled(index)?;
-                    let strange = |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\\';
+                    let strange =
+                        |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\\';
                     if uri.contains(strange) {
-                        let message = format!("expected a path that begins with / or a URL, not `{uri}`");
+                        let message =
+                            format!("expected a path that begins with / or a URL, not `{uri}`");
                         return Err(arguments.fault(index, message));
                     }
                     if !(uri.starts_with('/') || uri.contains("://")) {
-                        target.environment.remark("clients follow paths that begin with / and URLs only");
+                        target
+                            .environment
+                            .remark("clients follow paths that begin with / and URLs only");
                     }
                     all.push(uri.to_string());
                 }
@@ -100,7 +112,10 @@ pub const GROUP: Group = Group {
             },
         )
         .htaccess(AUTH)
-        .example("/private/ https://mirror.example.org/private/", "\"two words\""),
+        .example(
+            "/private/ https://mirror.example.org/private/",
+            "\"two words\"",
+        ),
         Directive::ignored("AuthDigestShmemSize", "one process knows all nonces"),
     ],
 };

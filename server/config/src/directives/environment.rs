@@ -24,7 +24,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UnsetEnv",
             words("NAME...", 1, ANY),
-            "Takes variables out of %ENV that were set further out.",
+            "Removes variables of outer sections from %ENV.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     target
@@ -39,7 +39,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetEnvIf",
             words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
-            "Sets variables for requests whose field, Remote_Addr, Request_URI, Request_Method or the like matches; `$1` is put in.",
+            "Sets variables if a field, Remote_Addr, Request_URI, Request_Method or the like \
+             matches; `$1` is inserted.",
             |target, arguments| set_if(target, arguments, Pattern::new),
         )
         .htaccess(FILE_INFO)
@@ -47,7 +48,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetEnvIfNoCase",
             words("ATTRIBUTE REGEX [!]NAME[=VALUE]...", 3, ANY),
-            "The same, whatever the case.",
+            "The same, ignoring case.",
             |target, arguments| set_if(target, arguments, Pattern::caseless),
         )
         .htaccess(FILE_INFO)
@@ -55,7 +56,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetEnvIfExpr",
             words("EXPRESSION [!]NAME[=VALUE]...", 2, ANY),
-            "Sets variables for requests an expression holds for.",
+            "Sets variables if an expression is true.",
             set_if_expression,
         )
         .htaccess(FILE_INFO)
@@ -63,7 +64,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrowserMatch",
             words("REGEX [!]NAME[=VALUE]...", 2, ANY),
-            "`SetEnvIf User-Agent`. The quirks of old browsers need nothing any more: nokeepalive and the like change nothing.",
+            "`SetEnvIf User-Agent`. nokeepalive and the like change nothing.",
             |target, arguments| browser_match(target, arguments, Pattern::new),
         )
         .htaccess(FILE_INFO)
@@ -71,7 +72,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrowserMatchNoCase",
             words("REGEX [!]NAME[=VALUE]...", 2, ANY),
-            "The same, whatever the case.",
+            "The same, ignoring case.",
             |target, arguments| browser_match(target, arguments, Pattern::caseless),
         )
         .htaccess(FILE_INFO)
@@ -79,7 +80,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PassEnv",
             words("NAME...", 1, ANY),
-            "Hands variables of the server's own environment on.",
+            "Passes variables of the server's environment to programs.",
             pass_env,
         )
         .htaccess(FILE_INFO)
@@ -87,7 +88,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlSetEnv",
             words("NAME VALUE", 2, 2),
-            "Sets a variable in %ENV; outside of sections, already while modules load.",
+            "Sets a variable in %ENV; outside of sections, before modules load.",
             |target, arguments| {
                 let (name, value) = name_and_value(arguments)?;
                 if !target.in_section {
@@ -102,7 +103,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlPassEnv",
             words("NAME...", 1, ANY),
-            "Hands variables of the server's own environment on, already while modules load.",
+            "Passes variables of the server's environment to Perl, before modules load.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     let name = name(arguments, index)?;

@@ -13,7 +13,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "EnableSendfile",
             Shape::Flag,
-            "Whether large files go to clients straight from the page cache; `Off` reads and writes them, for file systems whose files others change while they are sent.",
+            "Whether large files are sent straight from the page cache. `Off` reads and writes \
+             them; use it where files change while they are sent.",
             |target, arguments| {
                 target.changes.push(Change::CopyFiles(!arguments.flag()?));
                 Ok(())
@@ -26,7 +27,11 @@ pub const GROUP: Group = Group {
             words("MEDIA/TYPE|None", 1, 1),
             "The Content-Type of every file here.",
             |target, arguments| {
-                let forced = if arguments.filled(0)?.eq_ignore_ascii_case("none") { None } else { Some(media_type(arguments, 0)?.to_string()) };
+                let forced = if arguments.filled(0)?.eq_ignore_ascii_case("none") {
+                    None
+                } else {
+                    Some(media_type(arguments, 0)?.to_string())
+                };
                 target.changes.push(Change::ForceType(forced));
                 Ok(())
             },
@@ -37,11 +42,13 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DefaultType",
             words("None|MEDIA/TYPE", 1, 1),
-            "As in Apache 2.4 only None can be meant: a file of no known suffix gets no type.",
+            "Only None is allowed, as in Apache 2.4: a file with an unknown suffix gets no type.",
             |target, arguments| {
                 if !arguments.filled(0)?.eq_ignore_ascii_case("none") {
                     media_type(arguments, 0)?;
-                    target.environment.ignore("Apache 2.4 does not follow it either");
+                    target
+                        .environment
+                        .ignore("Apache 2.4 does not follow it either");
                 }
                 Ok(())
             },
@@ -52,7 +59,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "TypesConfig",
             Shape::Path,
-            "The file of media types, one a line with its suffixes behind it. It takes the place of the built-in table; AddType adds to it.",
+            "The file of media types: on each line a type and its suffixes. It replaces the \
+             built-in table; AddType adds to it.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 let types = MediaTypes::read(&file).map_err(|why| {
@@ -71,7 +79,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RemoveType",
             words("SUFFIX...", 1, ANY),
-            "Forgets the type of these suffixes.",
+            "Removes the type of these suffixes.",
             |target, arguments| each_suffix(target, arguments, 0, Change::RemoveType),
         )
         .htaccess(FILE_INFO)
@@ -82,7 +90,9 @@ pub const GROUP: Group = Group {
             "The Content-Encoding of files with these suffixes.",
             |target, arguments| {
                 let coding = token(arguments, "a content coding such as gzip")?.to_string();
-                each_suffix(target, arguments, 1, |suffix| Change::AddEncoding(suffix, coding.clone()))
+                each_suffix(target, arguments, 1, |suffix| {
+                    Change::AddEncoding(suffix, coding.clone())
+                })
             },
         )
         .htaccess(FILE_INFO)
@@ -90,7 +100,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RemoveEncoding",
             words("SUFFIX...", 1, ANY),
-            "Forgets the coding of these suffixes.",
+            "Removes the coding of these suffixes.",
             |target, arguments| each_suffix(target, arguments, 0, Change::RemoveEncoding),
         )
         .htaccess(FILE_INFO)
@@ -101,7 +111,9 @@ pub const GROUP: Group = Group {
             "The character set of text files with these suffixes.",
             |target, arguments| {
                 let charset = token(arguments, "a character set such as utf-8")?.to_string();
-                each_suffix(target, arguments, 1, |suffix| Change::AddCharset(suffix, charset.clone()))
+                each_suffix(target, arguments, 1, |suffix| {
+                    Change::AddCharset(suffix, charset.clone())
+                })
             },
         )
         .htaccess(FILE_INFO)
@@ -109,7 +121,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RemoveCharset",
             words("SUFFIX...", 1, ANY),
-            "Forgets the character set of these suffixes.",
+            "Removes the character set of these suffixes.",
             |target, arguments| each_suffix(target, arguments, 0, Change::RemoveCharset),
         )
         .htaccess(FILE_INFO)
@@ -117,7 +129,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AddDefaultCharset",
             words("On|Off|CHARSET", 1, 1),
-            "The character set of text/plain and text/html that say none.",
+            "The character set of text/plain and text/html responses without one.",
             default_charset,
         )
         .htaccess(FILE_INFO)
@@ -126,7 +138,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Action",
             words("HANDLER|MEDIA/TYPE /URL-PATH", 2, 3),
-            "The program that is given files of a handler's name or a media type, as PATH_INFO.",
+            "The program for files of a handler's name or a media type. PATH_INFO names the file.",
             |target, arguments| {
                 let path = url_path(arguments, 1)?;
                 let name = arguments.filled(0)?.to_string();
@@ -136,14 +148,19 @@ pub const GROUP: Group = Group {
             },
         )
         .htaccess(FILE_INFO)
-        .example("text/x-template /cgi-bin/template.cgi", "text/x-template cgi"),
+        .example(
+            "text/x-template /cgi-bin/template.cgi",
+            "text/x-template cgi",
+        ),
         Directive::everywhere(
             "AddType",
             words("MEDIA/TYPE SUFFIX...", 2, ANY),
             "The Content-Type of files with these suffixes.",
             |target, arguments| {
                 let media_type = media_type(arguments, 0)?.to_string();
-                each_suffix(target, arguments, 1, |suffix| Change::AddType(suffix, media_type.clone()))
+                each_suffix(target, arguments, 1, |suffix| {
+                    Change::AddType(suffix, media_type.clone())
+                })
             },
         )
         .htaccess(FILE_INFO)

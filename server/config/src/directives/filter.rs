@@ -10,8 +10,13 @@ pub const GROUP: Group = Group {
     rows: &[
         Directive::everywhere(
             "AddOutputFilterByType",
-            words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] MEDIA/TYPE...", 2, ANY),
-            "Compresses responses of these types for clients that take it; `text/*` is all of a kind.",
+            words(
+                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] MEDIA/TYPE...",
+                2,
+                ANY,
+            ),
+            "Compresses responses of these types for clients that accept it; `text/*` means all \
+             types of text.",
             |target, arguments| {
                 let codings = codings(arguments)?;
                 for index in 1..arguments.words.len() {
@@ -29,10 +34,15 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetOutputFilter",
             words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...]|none", 1, 1),
-            "Compresses responses of any type but those that are compressed by nature (images but SVG, audio, video, archives).",
+            "Compresses responses of all types except compressed formats (images except SVG, \
+             audio, video, archives).",
             |target, arguments| {
                 let none = arguments.filled(0)?.eq_ignore_ascii_case("none");
-                let codings = if none { Vec::new() } else { codings(arguments)? };
+                let codings = if none {
+                    Vec::new()
+                } else {
+                    codings(arguments)?
+                };
                 includes::push(target, IncludesChange::Always(has_includes(arguments)?))?;
                 push(target, CompressionChange::Always(codings));
                 Ok(())
@@ -43,8 +53,13 @@ pub const GROUP: Group = Group {
         .example("BROTLI_COMPRESS;DEFLATE", "INFLATE"),
         Directive::everywhere(
             "AddOutputFilter",
-            words("DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] SUFFIX...", 2, ANY),
-            "Compresses what comes of files with these suffixes. INCLUDES parses them for server-side includes.",
+            words(
+                "DEFLATE|BROTLI_COMPRESS|ZSTD|INCLUDES[;...] SUFFIX...",
+                2,
+                ANY,
+            ),
+            "Compresses responses from files with these suffixes. INCLUDES processes their \
+             server-side includes.",
             |target, arguments| {
                 let codings = codings(arguments)?;
                 for suffix in suffixes(arguments, 1)? {
@@ -61,7 +76,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RemoveOutputFilter",
             words("SUFFIX...", 1, ANY),
-            "Forgets AddOutputFilter for these suffixes.",
+            "Removes AddOutputFilter for these suffixes.",
             |target, arguments| {
                 for suffix in suffixes(arguments, 0)? {
                     includes::push(target, IncludesChange::ForgetSuffix(suffix.clone()))?;
@@ -75,7 +90,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DeflateCompressionLevel",
             Shape::Number { least: 1, most: 9 },
-            "How hard gzip tries.",
+            "The effort of gzip.",
             |target, arguments| level(target, arguments, Coding::Gzip),
         )
         .default("6")
@@ -83,7 +98,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BrotliCompressionQuality",
             Shape::Number { least: 0, most: 11 },
-            "How hard brotli tries; from 10 on only what is kept is worth it.",
+            "The effort of brotli. 10 and 11 pay only for kept files.",
             |target, arguments| level(target, arguments, Coding::Brotli),
         )
         .default("5")
@@ -91,7 +106,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ZstdCompressionLevel",
             Shape::Number { least: 1, most: 19 },
-            "How hard zstd tries.",
+            "The effort of zstd.",
             |target, arguments| level(target, arguments, Coding::Zstandard),
         )
         .default("3")
@@ -99,21 +114,25 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DeflateAlterETag",
             Shape::Choice(TagRule::WORDS),
-            "What becomes of a program's ETag when gzip or zstd compresses what it says. Weak (`W/`) is what a program can still be asked about.",
+            "The change of a program's ETag when gzip or zstd compresses the response. With Weak \
+             (`W/`) conditional requests still reach the program.",
             |target, arguments| tag(target, arguments, Coding::Gzip),
         )
         .default("Weak"),
         Directive::everywhere(
             "BrotliAlterETag",
             Shape::Choice(TagRule::WORDS),
-            "The same, when brotli does.",
+            "The change of a program's ETag when brotli compresses the response.",
             |target, arguments| tag(target, arguments, Coding::Brotli),
         )
         .default("Weak"),
         Directive::everywhere(
             "CompressionMinLength",
-            Shape::Number { least: 0, most: 1 << 30 },
-            "A body known to be shorter is sent as it is.",
+            Shape::Number {
+                least: 0,
+                most: 1 << 30,
+            },
+            "A body that is known to be shorter is not compressed.",
             |target, arguments| {
                 push(target, CompressionChange::Least(arguments.number()?));
                 Ok(())
@@ -123,8 +142,11 @@ pub const GROUP: Group = Group {
         .unit("bytes"),
         Directive::server(
             "CompressionCacheSize",
-            Shape::Number { least: 0, most: u64::MAX },
-            "Memory for compressed files; 0 keeps none, and each request compresses.",
+            Shape::Number {
+                least: 0,
+                most: u64::MAX,
+            },
+            "Memory for compressed files. With 0 each request compresses the file again.",
             |target, arguments| {
                 target.site.variants.memory = arguments.number()?;
                 Ok(())
@@ -135,7 +157,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "CompressionCacheRoot",
             Shape::Path,
-            "A folder where compressed files are kept too, through restarts.",
+            "A folder that also keeps compressed files and survives restarts.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
                 target.site.variants.folder = Some(folder);
@@ -145,8 +167,11 @@ pub const GROUP: Group = Group {
         .example("/var/cache/mehari", "/one /two"),
         Directive::server(
             "CompressionCacheDiskSize",
-            Shape::Number { least: 1 << 20, most: u64::MAX },
-            "Bytes CompressionCacheRoot may hold; what was made longest ago gives way.",
+            Shape::Number {
+                least: 1 << 20,
+                most: u64::MAX,
+            },
+            "Bytes that CompressionCacheRoot may hold. The oldest file leaves first.",
             |target, arguments| {
                 target.site.variants.disk = arguments.number()?;
                 Ok(())
@@ -173,11 +198,11 @@ pub const GROUP: Group = Group {
     ],
 };
 
-const OWN_BUFFERS: &str = "the window is the coding's largest, buffers are the server's choice";
+const OWN_BUFFERS: &str = "the window is the coding's largest, and the server chooses its buffers";
 const NO_NATIVE: &str =
-    "no filter of the server's own reads bodies; PerlInputFilterHandler names Perl's";
+    "the server itself filters no request bodies; PerlInputFilterHandler names Perl filters";
 const CHAINS: &str = "filters are chosen by AddOutputFilterByType";
-const RATIO: &str = "`%O` in a log format is what was sent";
+const RATIO: &str = "`%O` in a log format is the number of sent bytes";
 
 fn push(target: &mut Target, change: CompressionChange) {
     target.changes.push(Change::Compression(change));

@@ -15,7 +15,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SetHandler",
             words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL|default-handler|None", 1, 1),
-            "What answers every request here. perl-script and modperl without a PerlResponseHandler run scripts on the rung `auto`.",
+            "The handler of every request here. perl-script and modperl without a \
+             PerlResponseHandler run scripts on the rung `auto`.",
             |target, arguments| {
                 let parsed = is_parsed(arguments)?;
                 let name = if parsed { HandlerName::File } else { handler_name(target, arguments, true)? };
@@ -32,7 +33,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AddHandler",
             words("cgi-script|fcgid-script|perl-script|modperl|psgi|lua|proxy:URL SUFFIX...", 2, ANY),
-            "What runs files with these suffixes.",
+            "The handler of files with these suffixes.",
             |target, arguments| {
                 if arguments.text(0)? == "type-map" {
                     target.environment.ignore("a URL path stands for one file, whatever its language");
@@ -58,7 +59,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RemoveHandler",
             words("SUFFIX...", 1, ANY),
-            "Forgets what runs files with these suffixes.",
+            "Removes the handler of these suffixes.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     let suffix = suffix(arguments, index)?;
@@ -72,7 +73,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlResponseHandler",
             words("HANDLER...", 1, ANY),
-            "The Perl that answers: the first that does not decline. ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork, Mehari::Rewind and Mehari::Auto run files on that rung.",
+            "The Perl handlers of the response phase; the first that does not decline answers. \
+             ModPerl::Registry, ModPerl::PerlRun, Mehari::Fork, Mehari::Rewind and Mehari::Auto \
+             run files on the rung of this name.",
             |target, arguments| super::phases::push(target, arguments, Phase::Response),
         )
         .htaccess(FILE_INFO)
@@ -82,7 +85,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CGIPassAuth",
             Shape::Flag,
-            "Programs see the client's Authorization field as HTTP_AUTHORIZATION; every process they start could read it.",
+            "Whether programs see the client's Authorization field as HTTP_AUTHORIZATION. Every \
+             process that they start can then read it.",
             |target, arguments| {
                 target.changes.push(Change::PassAuthorization(arguments.flag()?));
                 Ok(())
@@ -94,7 +98,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PSGIApp",
             Shape::Path,
-            "The application `SetHandler psgi` runs. It is loaded before the workers are forked.",
+            "The application of `SetHandler psgi`. It is loaded before the workers are forked.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 let preload = Preload::Psgi(file.clone());
@@ -106,7 +110,10 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Options",
             words("[+|-]OPTION...", 1, ANY),
-            "ExecCGI allows scripts, FollowSymLinks and SymLinksIfOwnerMatch symbolic links, Indexes the listing of folders without an index, MultiViews names without their suffix, Includes and IncludesNOEXEC the parsing of pages for server-side includes (the latter without commands).",
+            "ExecCGI allows scripts. FollowSymLinks and SymLinksIfOwnerMatch allow symbolic \
+             links. Indexes allows listings of folders without an index. MultiViews allows names \
+             without their suffix. Includes allows server-side includes; IncludesNOEXEC allows \
+             them without commands.",
             options,
         )
         .htaccess(OPTIONS)

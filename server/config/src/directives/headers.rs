@@ -12,7 +12,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Header",
             words("[always|onsuccess] set|setifempty|append|add|merge|unset|edit|edit*|echo NAME [VALUE [REPLACEMENT]] [env=[!]NAME|expr=EXPRESSION]", 2, ANY),
-            "Changes a field of the response. Values know `%{NAME}e`, `%{NAME}s`, `%t`, `%D`, `%%`.",
+            "Changes a field of the response. Values may contain `%{NAME}e`, `%{NAME}s`, `%t`, \
+             `%D`, `%%`.",
             |target, arguments| {
                 let rule = rule(arguments, false)?;
                 target.changes.push(Change::Header(Arc::new(rule)));
@@ -47,7 +48,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ExpiresDefault",
             words("A|M SECONDS, or \"access|modification plus N UNIT...\"", 1, ANY),
-            "How long, where no type says otherwise.",
+            "The lifetime of types without ExpiresByType.",
             |target, arguments| {
                 let expiry = expiry(arguments, 0)?;
                 target.changes.push(Change::ExpiresDefault(expiry));
@@ -59,7 +60,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ExpiresByType",
             words("MEDIA/TYPE A|M SECONDS, or \"access|modification plus N UNIT...\"", 2, ANY),
-            "How long for one media type; `text/*` is all of a kind.",
+            "The lifetime of a media type; `text/*` means all types of text.",
             |target, arguments| {
                 let media_type = super::files::media_type(arguments, 0)?.to_ascii_lowercase();
                 let expiry = expiry(arguments, 1)?;

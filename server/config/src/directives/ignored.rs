@@ -6,18 +6,17 @@ use super::row::*;
 const NO_THREADS: &str = "a worker is a process and runs one request at a time";
 const NO_INTERPRETER_POOL: &str = "a worker has one interpreter";
 const NO_LOCKS: &str = "one process accepts all connections, so nothing is locked";
-const DATA_FIRST: &str =
-    "connections are accepted with their first bytes, whichever protocol they speak";
-const KERNEL: &str = "buffers are the kernel's choice";
-const BY_ADDRESS: &str = "hosts of one address are told apart by name in any case";
+const DATA_FIRST: &str = "connections of every protocol are accepted with their first bytes";
+const KERNEL: &str = "the kernel sizes the buffers";
+const BY_ADDRESS: &str = "hosts of one address are always told apart by name";
 const OWN_FILES: &str = "Mehari places its runtime files itself";
 const NOT_NEGOTIATED: &str =
-    "of several files of a name MultiViews takes the first by name, whatever its language";
+    "MultiViews takes the first matching file by name, whatever its language";
 const LIMIT_REQUEST_BODY: &str = "LimitRequestBody says how long a body may be";
 const PROXY_TIMEOUT: &str = "ProxyTimeout says how long a program may be silent";
 const BY_PROCESSES: &str = "FcgidMaxProcessesPerClass says how many processes a script has";
 const WHILE_ASKED_FOR: &str = "a script's processes end five minutes after its last request";
-const NOT_LISTED: &str = "folders are listed plainly: names, dates and sizes, by name";
+const NOT_LISTED: &str = "listings are plain: names, dates and sizes, sorted by name";
 
 pub const GROUP: Group = Group {
     title: "Ignored by design",
@@ -30,7 +29,10 @@ pub const GROUP: Group = Group {
         Directive::ignored("MaxSpareThreads", NO_THREADS),
         Directive::ignored("AsyncRequestWorkerFactor", NO_THREADS),
         Directive::ignored("ListenCoresBucketsRatio", NO_LOCKS),
-        Directive::ignored("MaxMemFree", "memory goes back when a worker is replaced"),
+        Directive::ignored(
+            "MaxMemFree",
+            "a worker's memory is freed when the worker is replaced",
+        ),
         Directive::ignored("Mutex", NO_LOCKS),
         Directive::ignored("AcceptMutex", NO_LOCKS),
         Directive::ignored("AcceptFilter", DATA_FIRST),
@@ -39,12 +41,12 @@ pub const GROUP: Group = Group {
         Directive::ignored("ScriptSock", OWN_FILES),
         Directive::ignored("DefaultRuntimeDir", OWN_FILES),
         Directive::ignored("DefaultStateDir", OWN_FILES),
-        Directive::ignored("CoreDumpDirectory", "core dumps are the system's business"),
+        Directive::ignored("CoreDumpDirectory", "the system decides about core dumps"),
         Directive::ignored("SendBufferSize", KERNEL),
         Directive::ignored("ReceiveBufferSize", KERNEL),
         Directive::ignored("EnableMMAP", "the server chooses how a file is sent"),
         Directive::ignored("FcgidMaxRequestLen", LIMIT_REQUEST_BODY),
-        Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB are in a file"),
+        Directive::ignored("FcgidMaxRequestInMem", "bodies beyond 64 KiB go to a file"),
         Directive::ignored("FcgidIOTimeout", PROXY_TIMEOUT),
         Directive::ignored("FcgidBusyTimeout", PROXY_TIMEOUT),
         Directive::ignored(
@@ -58,15 +60,15 @@ pub const GROUP: Group = Group {
         Directive::ignored("FcgidProcessLifeTime", WHILE_ASKED_FOR),
         Directive::ignored(
             "FcgidZombieScanInterval",
-            "a process that ended is noticed at once",
+            "the server notices the end of a process at once",
         ),
         Directive::ignored(
             "FcgidOutputBufferSize",
-            "what a program says goes on as it comes",
+            "a program's output is forwarded as it arrives",
         ),
         Directive::ignored(
             "FcgidFixPathinfo",
-            "PATH_INFO is what lies behind the script",
+            "PATH_INFO is the rest of the path after the script",
         ),
         Directive::ignored("FcgidIPCDir", OWN_FILES),
         Directive::ignored("FcgidProcessTableFile", OWN_FILES),
@@ -78,9 +80,9 @@ pub const GROUP: Group = Group {
             "ErrorLogFormat",
             "every line of the error log has the form that docs/logs.md shows",
         ),
-        Directive::ignored("ProxyStatus", "`mehari status` always says all"),
-        Directive::ignored("ExtendedStatus", "`mehari status` always says all"),
-        Directive::ignored("MIMEMagicFile", "media types are told by suffix"),
+        Directive::ignored("ProxyStatus", "`mehari status` always shows everything"),
+        Directive::ignored("ExtendedStatus", "`mehari status` always shows everything"),
+        Directive::ignored("MIMEMagicFile", "suffixes decide the media type"),
         Directive::ignored("AddLanguage", NOT_NEGOTIATED),
         Directive::ignored("DefaultLanguage", NOT_NEGOTIATED),
         Directive::ignored("LanguagePriority", NOT_NEGOTIATED),
@@ -101,24 +103,12 @@ pub const GROUP: Group = Group {
             "a reload always begins with a fresh perl",
         ),
         Directive::ignored("PerlTrace", "mod_perl's own tracing"),
-        Directive::ignored("ReadBufferSize", "buffers are sized by the server itself"),
-        Directive::ignored(
-            "FlushMaxThreshold",
-            "buffers are sized by the server itself",
-        ),
-        Directive::ignored(
-            "FlushMaxPipelined",
-            "buffers are sized by the server itself",
-        ),
-        Directive::ignored(
-            "ProxyIOBufferSize",
-            "buffers are sized by the server itself",
-        ),
-        Directive::ignored(
-            "ProxyReceiveBufferSize",
-            "buffers are sized by the server itself",
-        ),
-        Directive::ignored("LimitXMLRequestBody", "nothing here parses XML bodies"),
+        Directive::ignored("ReadBufferSize", "the server sizes its buffers"),
+        Directive::ignored("FlushMaxThreshold", "the server sizes its buffers"),
+        Directive::ignored("FlushMaxPipelined", "the server sizes its buffers"),
+        Directive::ignored("ProxyIOBufferSize", "the server sizes its buffers"),
+        Directive::ignored("ProxyReceiveBufferSize", "the server sizes its buffers"),
+        Directive::ignored("LimitXMLRequestBody", "the server parses no XML bodies"),
         Directive::ignored("RegisterHttpMethod", "a method needs no registration"),
         Directive::ignored(
             "BufferedLogs",
@@ -126,83 +116,83 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored(
             "ScriptLog",
-            "the error log holds what programs say on standard error",
+            "the error log has the programs' standard error",
         ),
         Directive::ignored(
             "ScriptLogLength",
-            "the error log holds what programs say on standard error",
+            "the error log has the programs' standard error",
         ),
         Directive::ignored(
             "ScriptLogBuffer",
-            "the error log holds what programs say on standard error",
+            "the error log has the programs' standard error",
         ),
         Directive::ignored(
             "H2MaxSessionStreams",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2WindowSize",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2MinWorkers",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2MaxWorkers",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2MaxWorkerIdleSeconds",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2StreamMaxMemSize",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2SerializeHeaders",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2SessionExtraFiles",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2TLSWarmUpSize",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2TLSCoolDownSecs",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2CopyFiles",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2Padding",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2OutputBuffering",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2StreamTimeout",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2MaxDataFrameLen",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2MaxHeaderBlockLen",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2MaxStreamErrors",
-            "HTTP/2's windows, frames and workers are the server's own",
+            "the server chooses HTTP/2's windows and frames",
         ),
         Directive::ignored(
             "H2Push",
@@ -222,55 +212,55 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored(
             "CacheSocache",
-            "CacheSize and CacheMaxFileSize bound the one store",
+            "CacheSize and CacheMaxFileSize limit the only store",
         ),
         Directive::ignored(
             "CacheSocacheMaxTime",
-            "CacheSize and CacheMaxFileSize bound the one store",
+            "CacheSize and CacheMaxFileSize limit the only store",
         ),
         Directive::ignored(
             "CacheSocacheMinTime",
-            "CacheSize and CacheMaxFileSize bound the one store",
+            "CacheSize and CacheMaxFileSize limit the only store",
         ),
         Directive::ignored(
             "CacheSocacheMaxSize",
-            "CacheSize and CacheMaxFileSize bound the one store",
+            "CacheSize and CacheMaxFileSize limit the only store",
         ),
         Directive::ignored(
             "CacheSocacheReadSize",
-            "CacheSize and CacheMaxFileSize bound the one store",
+            "CacheSize and CacheMaxFileSize limit the only store",
         ),
         Directive::ignored(
             "CacheSocacheReadTime",
-            "CacheSize and CacheMaxFileSize bound the one store",
+            "CacheSize and CacheMaxFileSize limit the only store",
         ),
         Directive::ignored(
             "AddAlt",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "AddAltByType",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "AddAltByEncoding",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "IndexIgnoreReset",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "FancyIndexing",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "IndexStyleSheet",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "IndexHeadInsert",
-            "folders are listed plainly: names, dates and sizes, by name",
+            "listings are plain: names, dates and sizes, sorted by name",
         ),
         Directive::ignored(
             "SeeRequestTail",
@@ -278,15 +268,15 @@ pub const GROUP: Group = Group {
         ),
         Directive::ignored(
             "ListenTCPDeferAccept",
-            "connections are accepted with their first bytes anyway",
+            "connections are always accepted with their first bytes",
         ),
         Directive::ignored(
             "MacroIgnoreEmptyArgs",
-            "arguments of macros are checked in any case",
+            "arguments of macros are always checked",
         ),
         Directive::ignored(
             "MacroIgnoreBadNesting",
-            "arguments of macros are checked in any case",
+            "arguments of macros are always checked",
         ),
         Directive::ignored("WatchdogInterval", "no module needs a watchdog"),
         Directive::ignored(

@@ -12,7 +12,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "XBitHack",
             Shape::Choice(&["Off", "On", "Full"]),
-            "Whether HTML files that their owner may execute are parsed for includes, where `Options Includes` lets them; Full: with Last-Modified where their group may too.",
+            "Whether HTML files with the owner's execute permission have server-side includes, \
+             if `Options Includes` allows it. Full: with the group's execute permission too, the \
+             page has Last-Modified.",
             |target, arguments| {
                 let by_mode = match arguments.choice()? {
                     "On" => ByMode::On,
@@ -27,7 +29,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSIErrorMsg",
             words("TEXT", 1, 1),
-            "What stands in a page for an element that fails; the log says why.",
+            "The text in place of a failed element. The log has the reason.",
             |target, arguments| push_text(target, arguments, IncludesChange::ErrorMessage),
         )
         .htaccess(AUTH)
@@ -36,7 +38,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSITimeFormat",
             words("FORMAT", 1, 1),
-            "How dates are written, as strftime(3) has it.",
+            "The format of dates, for strftime(3).",
             |target, arguments| push_text(target, arguments, IncludesChange::TimeFormat),
         )
         .htaccess(AUTH)
@@ -45,7 +47,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSIUndefinedEcho",
             words("TEXT", 1, 1),
-            "What `echo` shows of a variable that is not set.",
+            "The text that `echo` shows for an undefined variable.",
             |target, arguments| push_text(target, arguments, IncludesChange::Undefined),
         )
         .htaccess(AUTH)
@@ -54,7 +56,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSILegacyExprParser",
             Shape::Flag,
-            "Whether `if` and `elif` read the older expressions, `\"$NAME\" = /regex/ && ...`, in place of Apache's common ones.",
+            "Whether `if` and `elif` use the older syntax, `\"$NAME\" = /regex/ && ...`, instead \
+             of Apache's common expressions.",
             |target, arguments| {
                 let legacy = arguments.flag()?;
                 push(target, IncludesChange::Legacy(legacy))

@@ -21,7 +21,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "Timeout",
             SECONDS,
-            "Longest a request may run, and longest a client may take nothing of its answer.",
+            "The longest time a request may run, and the longest time a client may read nothing \
+             of its response.",
             |target, arguments| {
                 let time = arguments.time()?;
                 if !target.in_host {
@@ -36,9 +37,11 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "CGIScriptTimeout",
             SECONDS,
-            "Longest a request may run here, whatever Timeout says.",
+            "The longest time a request may run here, in place of Timeout.",
             |target, arguments| {
-                target.changes.push(Change::RequestTimeout(arguments.time()?));
+                target
+                    .changes
+                    .push(Change::RequestTimeout(arguments.time()?));
                 Ok(())
             },
         )
@@ -46,18 +49,30 @@ pub const GROUP: Group = Group {
         .unit("seconds"),
         Directive::server(
             "RequestReadTimeout",
-            words("[handshake=SECONDS] [header=SECONDS[-SECONDS][,MinRate=BYTES]] [body=...]", 1, 3),
-            "How long a client may take for its TLS handshake and for its header block, and be silent within its body; later is 408. With MinRate each so many bytes buy it another second, up to the second time. A body is always held to a rate: 500 bytes a second unless it says another.",
+            words(
+                "[handshake=SECONDS] [header=SECONDS[-SECONDS][,MinRate=BYTES]] [body=...]",
+                1,
+                3,
+            ),
+            "How long a client may take for its TLS handshake and for its header block, and be \
+             silent within its body; later is 408. With MinRate each so many bytes buy it \
+             another second, up to the second time. A body is always held to a rate: 500 bytes a \
+             second unless it says another.",
             read_timeout,
         )
         .default("handshake=20 header=20 body=20")
         .shared()
         .unit("seconds")
         .example("header=20-40,MinRate=500 body=20", "header=0"),
-        Directive::server("KeepAlive", Shape::Flag, "Whether a connection serves several requests.", |target, arguments| {
-            target.environment.keep_alive_off = !arguments.flag()?;
-            Ok(())
-        })
+        Directive::server(
+            "KeepAlive",
+            Shape::Flag,
+            "Whether a connection serves several requests.",
+            |target, arguments| {
+                target.environment.keep_alive_off = !arguments.flag()?;
+                Ok(())
+            },
+        )
         .default("On")
         .shared(),
         Directive::server(
@@ -79,7 +94,8 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Requests a connection serves; 0 is no limit. An idle connection holds no worker, so there is none by default.",
+            "Requests per connection. 0, the default, means no limit: an idle connection \
+             occupies no worker.",
             |target, arguments| {
                 target.site.limits.keep_alive_requests = arguments.number()?;
                 Ok(())
@@ -94,7 +110,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 10_000_000,
             },
-            "Open client connections at most.",
+            "Maximum of open client connections.",
             |target, arguments| {
                 target.site.limits.connections = arguments.number_usize()?;
                 Ok(())
@@ -102,10 +118,15 @@ pub const GROUP: Group = Group {
         )
         .default("10000")
         .unit("connections"),
-        Directive::server("LimitRequestLine", BYTES, "Longest request line; longer is answered 414.", |target, arguments| {
-            target.site.limits.request_line = arguments.number_usize()?;
-            Ok(())
-        })
+        Directive::server(
+            "LimitRequestLine",
+            BYTES,
+            "Limit of the request line. A longer line gets 414.",
+            |target, arguments| {
+                target.site.limits.request_line = arguments.number_usize()?;
+                Ok(())
+            },
+        )
         .default("8190")
         .shared()
         .unit("bytes")
@@ -116,7 +137,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 32_767,
             },
-            "Header fields at most; more is answered 431.",
+            "Maximum of header fields. More fields get 431.",
             |target, arguments| {
                 target.site.limits.fields = arguments.number_usize()?;
                 Ok(())
@@ -125,10 +146,15 @@ pub const GROUP: Group = Group {
         .default("100")
         .shared()
         .unit("fields"),
-        Directive::server("LimitRequestFieldSize", BYTES, "Longest header field; longer is answered 431.", |target, arguments| {
-            target.site.limits.field_size = arguments.number_usize()?;
-            Ok(())
-        })
+        Directive::server(
+            "LimitRequestFieldSize",
+            BYTES,
+            "Limit of a header field. A longer field gets 431.",
+            |target, arguments| {
+                target.site.limits.field_size = arguments.number_usize()?;
+                Ok(())
+            },
+        )
         .default("8190")
         .shared()
         .unit("bytes")
@@ -136,7 +162,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LimitRequestHeader",
             BYTES,
-            "Longest header block, request line and all fields together; longer is answered 431.",
+            "Limit of the request line and all fields together. A longer head gets 431.",
             |target, arguments| {
                 target.site.limits.header_size = arguments.number_usize()?;
                 Ok(())
@@ -151,7 +177,9 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: u64::MAX,
             },
-            "Largest request body; larger is answered 413; 0 is no limit. The default is Apache's since 2.4.53: bodies over 64 KiB go to a temporary file, so a site that takes no uploads does well with less.",
+            "Limit of the request body. A larger body gets 413. 0 means no limit. The default is \
+             Apache's since 2.4.53. Bodies over 64 KiB go to a temporary file, so a site without \
+             uploads should choose less.",
             |target, arguments| {
                 target.changes.push(Change::BodyLimit(arguments.number()?));
                 Ok(())
@@ -185,7 +213,8 @@ fn read_timeout(target: &mut Target, arguments: &Arguments) -> Applied {
         });
         read.ok_or_else(|| {
             let message = format!(
-                "expected handshake=, header= or body=SECONDS[-SECONDS][,MinRate=BYTES], 1 to 86400 seconds, not `{}`",
+                "expected handshake=, header= or body=SECONDS[-SECONDS][,MinRate=BYTES], 1 to \
+                 86400 seconds, not `{}`",
                 word.text
             );
             arguments.fault(index, message)

@@ -9,10 +9,14 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ErrorLog",
             Shape::Path,
-            "The file, or `|PROGRAM`, that errors are written to; `stderr` and `off` are not files.",
+            "The file, or `|PROGRAM`, for errors. `stderr` and `off` are special.",
             |target, arguments| {
                 let log = log_target(target, arguments)?;
-                if target.in_host { target.host.own_logs.error = Some(log) } else { target.site.logs.error = log }
+                if target.in_host {
+                    target.host.own_logs.error = Some(log)
+                } else {
+                    target.site.logs.error = log
+                }
                 Ok(())
             },
         )
@@ -21,7 +25,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "LogLevel",
             words("emerg|alert|crit|error|warn|notice|info|debug", 1, ANY),
-            "The least serious message that is written.",
+            "The least severe level that is written.",
             log_level,
         )
         .default("notice")
@@ -29,7 +33,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "CustomLog",
             words("FILE|\"|PROGRAM\" [NICKNAME|FORMAT] [env=[!]NAME]", 1, 3),
-            "A file, or a program's input, that every request is written to, in a format of its own (combined, common, json, vhost_combined, or a LogFormat). Several each get every request. `stderr` and `off` are not files.",
+            "A file, or a program's input, for a line per request, with its format (combined, \
+             common, json, vhost_combined, or a LogFormat). Several lines each get every \
+             request. `stderr` and `off` are special.",
             custom_log,
         )
         .aliases(&["TransferLog"])
@@ -38,7 +44,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "LogFormat",
             words("FORMAT [NICKNAME]", 1, 2),
-            "A line of an access log by Apache's escapes; docs/logs.md has them all. Without a nickname it is TransferLog's.",
+            "The format of an access log, with Apache's escapes (docs/logs.md). Without a \
+             nickname it is TransferLog's format.",
             log_format,
         )
         .example("\"%h %l %u %t %>s %b %D\" timed", "\"%h %z\" broken"),
@@ -165,7 +172,8 @@ fn named_format(target: &Target, arguments: &Arguments) -> Result<AccessFormat, 
         "combinedio" => built_in(&format!("{COMBINED} %I %O"), arguments),
         _ => {
             let message = format!(
-                "there is no format `{0}`; expected combined, common, json or a `LogFormat ... {0}` before it",
+                "there is no format `{0}`; expected combined, common, json or a `LogFormat ... \
+                 {0}` before it",
                 word.text
             );
             let names = known.keys().map(String::as_str);

@@ -9,7 +9,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "LuaAttractRawURL",
             SCRIPTS,
-            "Scripts that are asked about a request before its URL is mapped (lighttpd's magnet.attract-raw-url-to).",
+            "Scripts that run before the URL is mapped (lighttpd's magnet.attract-raw-url-to).",
             |target, arguments| attract(target, arguments, LuaHook::RawUrl),
         )
         .otherwise("None")
@@ -17,7 +17,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "LuaAttractPhysicalPath",
             SCRIPTS,
-            "Scripts that are asked once it is known which file the URL stands for (lighttpd's magnet.attract-physical-path-to).",
+            "Scripts that run after the URL is mapped to a file (lighttpd's \
+             magnet.attract-physical-path-to).",
             |target, arguments| attract(target, arguments, LuaHook::PhysicalPath),
         )
         .otherwise("None")
@@ -25,25 +26,35 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "LuaAttractResponse",
             SCRIPTS,
-            "Scripts that are asked once there is a response, before its head is sent (lighttpd's magnet.attract-response-start-to).",
+            "Scripts that run before the head of the response is sent (lighttpd's \
+             magnet.attract-response-start-to).",
             |target, arguments| attract(target, arguments, LuaHook::ResponseStart),
         )
         .otherwise("None")
         .example("lua/headers.lua", "\"\""),
         Directive::everywhere(
             "LuaInstructionLimit",
-            Shape::Number { least: 1000, most: 1_000_000_000_000 },
-            "Instructions a script may take for one request; then the request is answered 503.",
+            Shape::Number {
+                least: 1000,
+                most: 1_000_000_000_000,
+            },
+            "Limit of instructions per script and request. Beyond it the request gets 503.",
             |target, arguments| {
-                target.changes.push(Change::LuaInstructions(arguments.number()?));
+                target
+                    .changes
+                    .push(Change::LuaInstructions(arguments.number()?));
                 Ok(())
             },
         )
         .default("10000000"),
         Directive::everywhere(
             "LuaMemoryLimit",
-            Shape::Number { least: 65_536, most: 1 << 40 },
-            "Memory a script may take for one request, with what it wants sent; then the request is answered 503.",
+            Shape::Number {
+                least: 65_536,
+                most: 1 << 40,
+            },
+            "Limit of memory per script and request, including the body that it makes. Beyond it \
+             the request gets 503.",
             |target, arguments| {
                 target.changes.push(Change::LuaMemory(arguments.number()?));
                 Ok(())
@@ -53,8 +64,11 @@ pub const GROUP: Group = Group {
         .unit("bytes"),
         Directive::server(
             "LuaPoolProcesses",
-            Shape::Number { least: 1, most: 1000 },
-            "Processes that run the scripts of `SetHandler lua`, one request each at a time.",
+            Shape::Number {
+                least: 1,
+                most: 1000,
+            },
+            "Processes for the scripts of `SetHandler lua`. Each runs one request at a time.",
             |target, arguments| {
                 let processes = arguments.number_usize()?;
                 super::proxy::programs::lua_pool(target.site, Some(processes));

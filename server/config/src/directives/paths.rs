@@ -12,7 +12,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "DocumentRoot",
             Shape::Path,
-            "The folder the URL path `/` stands for.",
+            "The folder of the URL path `/`.",
             |target, arguments| {
                 target.host.document_root = arguments.path(0, &target.site.server_root)?;
                 Ok(())
@@ -22,35 +22,36 @@ pub const GROUP: Group = Group {
         Directive::host(
             "Alias",
             words("URL-PATH PATH", 2, 2),
-            "The file or folder a URL path stands for. The first alias that matches wins.",
+            "The file or folder of a URL path. The first matching alias applies.",
             |target, arguments| alias(target, arguments, false),
         )
         .example("/icons /usr/share/icons", "icons /usr/share/icons"),
         Directive::host(
             "ScriptAlias",
             words("URL-PATH PATH", 2, 2),
-            "Like Alias, and everything there is a CGI program.",
+            "Like Alias; everything in the folder is a CGI program.",
             |target, arguments| alias(target, arguments, true),
         )
         .example("/cgi-bin /usr/lib/cgi-bin", "/cgi-bin"),
         Directive::host(
             "AliasMatch",
             words("REGEX PATH", 2, 2),
-            "The file for URL paths that match; `$1` and so on are put in.",
+            "The file for matching URL paths; `$1` and so on are inserted.",
             |target, arguments| alias_match(target, arguments, false),
         )
         .example("^/icons/(.*)$ /usr/share/icons/$1", "( /x"),
         Directive::host(
             "ScriptAliasMatch",
             words("REGEX PATH", 2, 2),
-            "Like AliasMatch, and what is found is a CGI program.",
+            "Like AliasMatch; the file is a CGI program.",
             |target, arguments| alias_match(target, arguments, true),
         )
         .example("^/cgi/([^/]+) /usr/lib/cgi-bin/$1", "( /x"),
         Directive::host(
             "UserDir",
             words("FOLDER...|URL|disabled [NAME]...|enabled NAME...", 1, ANY),
-            "Where the pages of the machine's users are, for `/~NAME/`: a folder of their homes, `/web` for /web/NAME, `/home/*/www`; the first that is there. A URL redirects.",
+            "The users' pages for `/~NAME/`: a folder in their homes, `/web` for /web/NAME, or \
+             `/home/*/www`. The first existing folder is used. A URL redirects.",
             user_dir,
         )
         .otherwise("disabled")
@@ -58,7 +59,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "AllowEncodedSlashes",
             Shape::Choice(&["Off", "On", "NoDecode"]),
-            "What a `%2F` in a path is: no file's (Off: 404), a slash (On), or left as it is (NoDecode).",
+            "The meaning of `%2F` in a path: refused with 404 (Off), a slash (On), or not \
+             decoded (NoDecode).",
             |target, arguments| {
                 target.host.encoded_slashes = match arguments.choice()? {
                     "On" => Some(EncodedSlashes::Decoded),
@@ -72,9 +74,12 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DirectorySlash",
             Shape::Flag,
-            "Whether a folder asked for without its slash is redirected to the path with it.",
+            "Whether a folder's path without its final slash is redirected to the path with the \
+             slash.",
             |target, arguments| {
-                target.changes.push(Change::DirectorySlash(arguments.flag()?));
+                target
+                    .changes
+                    .push(Change::DirectorySlash(arguments.flag()?));
                 Ok(())
             },
         )
@@ -83,9 +88,13 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "FallbackResource",
             words("/URL-PATH|disabled", 1, 1),
-            "What answers where no file does.",
+            "The URL path that answers if there is no file.",
             |target, arguments| {
-                let path = if arguments.filled(0)?.eq_ignore_ascii_case("disabled") { None } else { Some(url_path(arguments, 0)?) };
+                let path = if arguments.filled(0)?.eq_ignore_ascii_case("disabled") {
+                    None
+                } else {
+                    Some(url_path(arguments, 0)?)
+                };
                 target.changes.push(Change::FallbackResource(path));
                 Ok(())
             },
@@ -96,7 +105,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AcceptPathInfo",
             Shape::Choice(&["Default", "On", "Off"]),
-            "Whether a file answers for paths behind it: scripts do, other files do not, unless this says otherwise.",
+            "Whether a file also answers paths below it. By default scripts do and other files \
+             do not.",
             |target, arguments| {
                 let accept = match arguments.choice()? {
                     "On" => Some(true),
@@ -111,8 +121,13 @@ pub const GROUP: Group = Group {
         .otherwise("Default"),
         Directive::everywhere(
             "AllowOverride",
-            words("None|All|AuthConfig|FileInfo|Indexes|Limit|Options...", 1, ANY),
-            "What the .htaccess files of these folders may say. They are read once and watched.",
+            words(
+                "None|All|AuthConfig|FileInfo|Indexes|Limit|Options...",
+                1,
+                ANY,
+            ),
+            "The directives that .htaccess files of these folders may use. The files are read \
+             once and watched.",
             allow_override,
         )
         .otherwise("None")
@@ -120,7 +135,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "AllowOverrideList",
             words("None|DIRECTIVE...", 1, ANY),
-            "Directives a .htaccess may use whatever AllowOverride says.",
+            "Directives that a .htaccess may use in addition to AllowOverride.",
             allow_override_list,
         )
         .otherwise("None")
@@ -128,13 +143,16 @@ pub const GROUP: Group = Group {
         Directive::host(
             "AccessFileName",
             words("NAME...", 1, ANY),
-            "What .htaccess files are called.",
+            "The names of .htaccess files.",
             |target, arguments| {
                 let mut names = Vec::new();
                 for index in 0..arguments.words.len() {
                     let name = arguments.filled(index)?;
                     if name.contains('/') {
-                        return Err(arguments.fault(index, format!("expected a file name without `/`, not `{name}`")));
+                        return Err(arguments.fault(
+                            index,
+                            format!("expected a file name without `/`, not `{name}`"),
+                        ));
                     }
                     names.push(name.to_string());
                 }
@@ -147,7 +165,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "DirectoryIndex",
             words("NAME...|disabled", 1, ANY),
-            "The files looked for when a folder is asked for, the first that exists.",
+            "The index files of a folder. The first existing file is used.",
             directory_index,
         )
         .htaccess(INDEXES)
@@ -156,7 +174,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ErrorDocument",
             words("STATUS /URL-PATH|TEXT", 2, 2),
-            "What is answered in place of the built-in page for a 4xx or 5xx status.",
+            "The page or text in place of the built-in page of a 4xx or 5xx status.",
             error_document,
         )
         .htaccess(FILE_INFO)

@@ -26,14 +26,20 @@ pub const GROUP: Group = Group {
         )
         .example("-w -I/srv/lib", "w")
         .of_perl(),
-        Directive::server("PerlTaintCheck", Shape::Flag, "Off or On: `PerlSwitches -T`.", |target, arguments| {
-            add_switch(target, arguments, "-T")
-        })
+        Directive::server(
+            "PerlTaintCheck",
+            Shape::Flag,
+            "Off or On: `PerlSwitches -T`.",
+            |target, arguments| add_switch(target, arguments, "-T"),
+        )
         .otherwise("Off")
         .of_perl(),
-        Directive::server("PerlWarn", Shape::Flag, "Off or On: `PerlSwitches -w`.", |target, arguments| {
-            add_switch(target, arguments, "-w")
-        })
+        Directive::server(
+            "PerlWarn",
+            Shape::Flag,
+            "Off or On: `PerlSwitches -w`.",
+            |target, arguments| add_switch(target, arguments, "-w"),
+        )
         .otherwise("Off")
         .of_perl(),
         Directive::host(
@@ -46,7 +52,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlLoadModule",
             words("MODULE...", 1, ANY),
-            "Like PerlModule, at once: the module may define directives of its own (Apache2::Module::add), which may be written from here on.",
+            "Like PerlModule, but at once: the module may define directives \
+             (Apache2::Module::add) for the following lines.",
             modules,
         )
         .example("CGI", "not-a-module"),
@@ -88,7 +95,13 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "PerlOptions",
             words("[+|-]OPTION...", 1, ANY),
-            "ParseHeaders: what is printed begins with its headers. SetupEnv: %ENV is filled. GlobalRequest: `Apache2::RequestUtil->request` knows the request. MergeHandlers: handlers here follow those further out instead of taking their place. Outside of sections also -Enable or a phase such as -Authen: no Perl there. In a <VirtualHost> +Clone: workers of its own; +Parent: a Perl of its own as well, which loads what stands in this host and nothing else (+InheritSwitches: with the main server's PerlSwitches).",
+            "ParseHeaders: printed output begins with headers. SetupEnv: %ENV is filled. \
+             GlobalRequest: `Apache2::RequestUtil->request` returns the request. MergeHandlers: \
+             handlers follow those of outer sections instead of replacing them. Outside of \
+             sections also -Enable or a phase such as -Authen: no Perl there. In a \
+             <VirtualHost>, +Clone: its own workers; +Parent: also its own Perl, which loads \
+             only what stands in this host (+InheritSwitches: with the main server's \
+             PerlSwitches).",
             options,
         )
         .otherwise("None")
@@ -97,9 +110,7 @@ pub const GROUP: Group = Group {
             "PerlSendHeader",
             Shape::Flag,
             "On: `PerlOptions +ParseHeaders`.",
-            |target, arguments| {
-                switch(target, arguments, perl_option::PARSE_HEADERS)
-            },
+            |target, arguments| switch(target, arguments, perl_option::PARSE_HEADERS),
         )
         .otherwise("Off"),
         Directive::everywhere(

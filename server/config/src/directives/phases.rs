@@ -32,75 +32,81 @@ pub const GROUP: Group = Group {
     rows: &[
         phase(
             "PerlInitHandler",
-            "First of all: PerlPostReadRequestHandler outside of sections, PerlHeaderParserHandler in one.",
+            "Runs first: PerlPostReadRequestHandler outside of sections, PerlHeaderParserHandler \
+             inside a section.",
             |target, arguments| {
-                let phase = if target.in_section { Phase::HeaderParser } else { Phase::PostReadRequest };
+                let phase = if target.in_section {
+                    Phase::HeaderParser
+                } else {
+                    Phase::PostReadRequest
+                };
                 push(target, arguments, phase)
             },
         ),
         server_phase(
             "PerlPostReadRequestHandler",
-            "Runs as soon as the request is read.",
+            "Runs when the request has been read.",
             |target, arguments| push(target, arguments, Phase::PostReadRequest),
         ),
         server_phase(
             "PerlTransHandler",
-            "From the URI to a file name; the first that does not decline decides.",
+            "Maps the URI to a file name; the first that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Trans),
         ),
         server_phase(
             "PerlMapToStorageHandler",
-            "Takes the place of looking the file up; the first that does not decline decides.",
+            "Replaces the lookup of the file; the first that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::MapToStorage),
         ),
         phase(
             "PerlHeaderParserHandler",
-            "Runs first once the sections are known.",
+            "Runs first after the sections are known.",
             |target, arguments| push(target, arguments, Phase::HeaderParser),
         ),
         phase(
             "PerlAccessHandler",
-            "Who may ask, by address and the like; all must agree.",
+            "Decides about the client, by address and the like; all must agree.",
             |target, arguments| push(target, arguments, Phase::Access),
         ),
         phase(
             "PerlAuthenHandler",
-            "Who it is; the first that does not decline decides.",
+            "Authenticates the user; the first that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Authen),
         ),
         phase(
             "PerlAuthzHandler",
-            "What that user may; the first that does not decline decides.",
+            "Authorises the user; the first that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Authz),
         ),
         phase(
             "PerlTypeHandler",
-            "The content type and the handler; the first that does not decline decides.",
+            "Chooses the content type and the handler; the first that does not decline decides.",
             |target, arguments| push(target, arguments, Phase::Type),
         ),
         phase(
             "PerlFixupHandler",
-            "The last before the response.",
+            "Runs last before the response.",
             |target, arguments| push(target, arguments, Phase::Fixup),
         ),
         phase(
             "PerlLogHandler",
-            "Runs when the client has its answer.",
+            "Runs when the client has the response.",
             |target, arguments| push(target, arguments, Phase::Log),
         ),
         phase(
             "PerlInputFilterHandler",
-            "Reads and changes the body of a request that Perl answers, in Apache2::Filter's way; in the order written.",
+            "Filters the body of a request that Perl answers (Apache2::Filter), in the order \
+             written.",
             |target, arguments| push(target, arguments, Phase::InputFilter),
         ),
         phase(
             "PerlOutputFilterHandler",
-            "Reads and changes the body that Perl answers with, in Apache2::Filter's way; what is flushed passes at once.",
+            "Filters the body of Perl's response (Apache2::Filter). Flushed output passes at once.",
             |target, arguments| push(target, arguments, Phase::OutputFilter),
         ),
         phase(
             "PerlCleanupHandler",
-            "The last of all, behind the log.",
+            "Runs last, after the log phase.",
             |target, arguments| push(target, arguments, Phase::Cleanup),
         ),
         server_phase(
@@ -115,12 +121,12 @@ pub const GROUP: Group = Group {
         ),
         server_phase(
             "PerlOpenLogsHandler",
-            "Runs once all is preloaded, before PerlPostConfigHandler; must answer OK.",
+            "Runs after everything has loaded, before PerlPostConfigHandler; must return OK.",
             |target, arguments| push(target, arguments, Phase::OpenLogs),
         ),
         server_phase(
             "PerlPostConfigHandler",
-            "Runs once all is preloaded, before the workers are forked; must answer OK.",
+            "Runs after everything has loaded, before the workers are forked; must return OK.",
             |target, arguments| push(target, arguments, Phase::PostConfig),
         ),
     ],

@@ -14,7 +14,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlAddAuthzProvider",
             PROVIDER,
-            "`Require NAME WORDS` asks this handler: it is called with the request and the words and answers one of Apache2::Const's AUTHZ_GRANTED, AUTHZ_DENIED, AUTHZ_NEUTRAL, AUTHZ_DENIED_NO_USER.",
+            "The handler of `Require NAME WORDS`. It gets the request and the words, and returns \
+             one of Apache2::Const's AUTHZ_GRANTED, AUTHZ_DENIED, AUTHZ_NEUTRAL, \
+             AUTHZ_DENIED_NO_USER.",
             |target, arguments| {
                 let (name, handler) = provider(target, arguments)?;
                 target.environment.authorizers.insert(name, handler);
@@ -25,7 +27,9 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlAddAuthnProvider",
             PROVIDER,
-            "`AuthBasicProvider NAME` asks this handler: it is called with the request, the user and the password and answers one of Apache2::Const's AUTH_GRANTED, AUTH_DENIED, AUTH_USER_NOT_FOUND.",
+            "The handler of `AuthBasicProvider NAME`. It gets the request, the user and the \
+             password, and returns one of Apache2::Const's AUTH_GRANTED, AUTH_DENIED, \
+             AUTH_USER_NOT_FOUND.",
             |target, arguments| {
                 let (name, handler) = provider(target, arguments)?;
                 target.environment.authenticators.insert(name, handler);
@@ -36,14 +40,17 @@ pub const GROUP: Group = Group {
         Directive::host(
             "PerlPreConnectionHandler",
             words("HANDLER...", 1, ANY),
-            "Runs before the first request of a connection that a worker sees, with the connection: what is not OK refuses the request.",
+            "Runs with the connection, before the first request of the connection that a worker \
+             sees. Any result but OK or DECLINED refuses the request.",
             |target, arguments| push(target, arguments, Phase::PreConnection),
         )
         .example("My::Gate", "My:Gate"),
         Directive::host(
             "PerlProcessConnectionHandler",
             words("HANDLER...", 1, ANY),
-            "Speaks with the client instead of HTTP: a worker gets the accepted socket as `$c->client_socket`. For the host that an address and port belong to; not behind TLS or the PROXY protocol.",
+            "Serves the connection instead of HTTP: a worker gets the accepted socket as \
+             `$c->client_socket`. The host is chosen by address and port; TLS and the PROXY \
+             protocol are not available.",
             |target, arguments| push(target, arguments, Phase::ProcessConnection),
         )
         .example("My::Echo", "My:Echo"),
@@ -64,8 +71,9 @@ fn handler(arguments: &Arguments, index: usize) -> Result<String, Fault> {
         Ok(text.to_string())
     } else {
         let message = format!(
-                "expected a handler such as My::Module, My::Module::sub or My::Module->method, not `{text}`"
-            );
+            "expected a handler such as My::Module, My::Module::sub or My::Module->method, \
+                 not `{text}`"
+        );
         Err(arguments.fault(index, message))
     }
 }

@@ -14,28 +14,34 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPass",
             words("[URL-PATH] !|URL [NAME=VALUE|nocanon]...", 1, ANY),
-            "The back end or balancer that answers a URL path and what is below it; `!` excepts a path. The first that matches wins. In `<Location>` the path is the section's.",
+            "The back end or balancer for a URL path and everything below it; `!` excludes a \
+             path. The first matching line applies. In `<Location>` the path is the section's.",
             |target, arguments| passes::pass(target, arguments, false),
         )
         .example("/app http://127.0.0.1:8081/", "/app gopher://127.0.0.1/"),
         Directive::everywhere(
             "ProxyPassMatch",
             words("[REGEX] !|URL [NAME=VALUE|nocanon]...", 1, ANY),
-            "Like ProxyPass for the paths an expression matches; `$1` in the URL stands for its first group.",
+            "Like ProxyPass for paths that match an expression; `$1` in the URL is its first \
+             group.",
             |target, arguments| passes::pass(target, arguments, true),
         )
-        .example("^/old/(.*)$ http://127.0.0.1:8081/new/$1", "^/old/( http://127.0.0.1:8081/"),
+        .example(
+            "^/old/(.*)$ http://127.0.0.1:8081/new/$1",
+            "^/old/( http://127.0.0.1:8081/",
+        ),
         Directive::everywhere(
             "ProxyPassReverse",
             words("[URL-PATH] URL", 1, 2),
-            "Location, Content-Location and URI fields of a back end that begin with the URL begin with the path instead.",
+            "In Location, Content-Location and URI fields of a back end, replaces the URL at the \
+             beginning by the path.",
             passes::reverse,
         )
         .example("/app http://127.0.0.1:8081/", "app http://127.0.0.1:8081/"),
         Directive::everywhere(
             "ProxyPassReverseCookieDomain",
             words("INTERNAL PUBLIC", 2, 2),
-            "The domain of a back end's cookies is replaced.",
+            "Replaces the domain of a back end's cookies.",
             |target, arguments| {
                 let (from, to) = pair(arguments)?;
                 target.changes.push(Change::CookieDomain(from, to));
@@ -46,7 +52,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPassReverseCookiePath",
             words("INTERNAL PUBLIC", 2, 2),
-            "The path a back end's cookies begin with is replaced.",
+            "Replaces the beginning of the path of a back end's cookies.",
             |target, arguments| {
                 let (from, to) = pair(arguments)?;
                 target.changes.push(Change::CookiePath(from, to));
@@ -57,7 +63,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyPreserveHost",
             Shape::Flag,
-            "Back ends see the client's Host field, not their own name.",
+            "Whether back ends see the client's Host field instead of their own name.",
             |target, arguments| {
                 target.changes.push(Change::PreserveHost(arguments.flag()?));
                 Ok(())
@@ -67,9 +73,11 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyAddHeaders",
             Shape::Flag,
-            "Back ends are told of the client in X-Forwarded-For, -Host, -Proto and -Server.",
+            "Whether back ends get X-Forwarded-For, -Host, -Proto and -Server.",
             |target, arguments| {
-                target.changes.push(Change::ProxyAddHeaders(arguments.flag()?));
+                target
+                    .changes
+                    .push(Change::ProxyAddHeaders(arguments.flag()?));
                 Ok(())
             },
         )
@@ -77,9 +85,12 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyAddForwarded",
             Shape::Flag,
-            "Back ends are told of the client in Forwarded too (RFC 7239), as `for=192.0.2.1;host=example.org;proto=https`.",
+            "Whether back ends also get Forwarded (RFC 7239), as \
+             `for=192.0.2.1;host=example.org;proto=https`.",
             |target, arguments| {
-                target.changes.push(Change::ProxyAddForwarded(arguments.flag()?));
+                target
+                    .changes
+                    .push(Change::ProxyAddForwarded(arguments.flag()?));
                 Ok(())
             },
         )
@@ -87,7 +98,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyForwarded",
             Shape::Choice(&["append", "replace"]),
-            "Whether what a client says in Forwarded and X-Forwarded-* is kept and appended to, or replaced.",
+            "Whether the client's Forwarded and X-Forwarded-* are extended or replaced.",
             |target, arguments| {
                 let rule = match arguments.choice()? {
                     "replace" => Forwarded::Replace,
@@ -101,7 +112,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyErrorOverride",
             words("On|Off [STATUS...]", 1, ANY),
-            "A back end's answer from 400 on is replaced by this server's page for the status.",
+            "Whether this server's error page replaces a back end's response with status 400 or \
+             above.",
             error_override,
         )
         .default("Off")
@@ -109,7 +121,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyTimeout",
             SECONDS,
-            "How long a back end may be silent: before its answer 504, within it the answer is cut off.",
+            "How long a back end may be silent. Before its response the client gets 504; within \
+             it the response is cut off.",
             |target, arguments| {
                 target.changes.push(Change::ProxyTimeout(arguments.time()?));
                 Ok(())
@@ -120,9 +133,11 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "ProxyWebsocketIdleTimeout",
             SECONDS,
-            "How long a connection that was upgraded may be silent on both sides.",
+            "How long an upgraded connection may be silent on both sides.",
             |target, arguments| {
-                target.changes.push(Change::TunnelTimeout(arguments.time()?));
+                target
+                    .changes
+                    .push(Change::TunnelTimeout(arguments.time()?));
                 Ok(())
             },
         )
@@ -131,21 +146,30 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "BalancerMember",
             words("[balancer://NAME] URL [NAME=VALUE]...", 1, ANY),
-            "A member of a balancer; in `<Proxy balancer://NAME>` the name is the section's. Knows loadfactor, max, smax, ttl, timeout, connectiontimeout, retry, route, status, slowstart, failontimeout and disablereuse.",
+            "A member of a balancer; in `<Proxy balancer://NAME>` the name is the section's. \
+             Parameters: loadfactor, max, smax, ttl, timeout, connectiontimeout, retry, route, \
+             status, slowstart, failontimeout and disablereuse.",
             members::member,
         )
-        .example("balancer://pool http://127.0.0.1:8081 loadfactor=2 max=32", "balancer://pool http://127.0.0.1:8081 loadfactr=2"),
+        .example(
+            "balancer://pool http://127.0.0.1:8081 loadfactor=2 max=32",
+            "balancer://pool http://127.0.0.1:8081 loadfactr=2",
+        ),
         Directive::everywhere(
             "ProxySet",
             words("[balancer://NAME] NAME=VALUE...", 1, ANY),
-            "How a balancer works: lbmethod, stickysession, nofailover, backlog, timeout, maxattempts, hcinterval, hcuri, hcpasses, hcfails.",
+            "Settings of a balancer: lbmethod, stickysession, nofailover, backlog, timeout, \
+             maxattempts, hcinterval, hcuri, hcpasses, hcfails.",
             members::set,
         )
-        .example("balancer://pool lbmethod=sqf backlog=200", "balancer://pool lbmethod=fastest"),
+        .example(
+            "balancer://pool lbmethod=sqf backlog=200",
+            "balancer://pool lbmethod=fastest",
+        ),
         Directive::host(
             "ProxyRequests",
             Shape::Choice(&["Off"]),
-            "Mehari is no forward proxy: only Off is accepted.",
+            "Only Off is accepted, because Mehari is not a forward proxy.",
             |_, arguments| arguments.choice().map(drop),
         )
         .default("Off")
@@ -153,22 +177,30 @@ pub const GROUP: Group = Group {
         Directive::server(
             "FastCgiServer",
             words("PATH [-processes N] [-initial-env NAME=VALUE]...", 1, ANY),
-            "A FastCGI program that is started, watched and ended with this server. `SetHandler \"proxy:fcgi://PATH\"` and `ProxyPass ... fcgi://PATH` with the same path lead to it.",
+            "A FastCGI program that this server starts, restarts and ends. `SetHandler \
+             \"proxy:fcgi://PATH\"` and `ProxyPass ... fcgi://PATH` with the same path use it.",
             programs::program,
         )
         .aliases(&["FcgidServer"])
-        .example("/usr/bin/php-cgi -processes 4", "/usr/bin/php-cgi -processs 4"),
+        .example(
+            "/usr/bin/php-cgi -processes 4",
+            "/usr/bin/php-cgi -processs 4",
+        ),
         Directive::everywhere(
             "FcgidInitialEnv",
             words("NAME [VALUE]", 1, 2),
-            "A variable of the environment that scripts of `SetHandler fcgid-script` are started with; without a value the server's own.",
+            "An environment variable for scripts of `SetHandler fcgid-script`. Without a value \
+             it has the server's.",
             programs::initial_environment,
         )
         .example("RT_SITE_CONFIG /etc/rt/RT_SiteConfig.pm", "\"\" value"),
         Directive::everywhere(
             "FcgidMaxProcessesPerClass",
-            Shape::Number { least: 1, most: 1000 },
-            "Processes of each script of `SetHandler fcgid-script`; they are started with its first request.",
+            Shape::Number {
+                least: 1,
+                most: 1000,
+            },
+            "Processes of each script of `SetHandler fcgid-script`, started by its first request.",
             |target, arguments| {
                 let processes = arguments.number_usize()?;
                 programs::scripts(target.site, |program| program.processes = processes);
@@ -179,7 +211,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "XSendFile",
             Shape::Flag,
-            "A program's X-Sendfile, X-LIGHTTPD-send-file or X-Accel-Redirect is answered with the file or path it names.",
+            "Whether the server sends the file or path that a program names in X-Sendfile, \
+             X-LIGHTTPD-send-file or X-Accel-Redirect.",
             |target, arguments| {
                 target.changes.push(Change::SendFile(arguments.flag()?));
                 Ok(())
@@ -189,7 +222,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "XSendFilePath",
             Shape::Path,
-            "A folder that files named by X-Sendfile may be in; the document root without one.",
+            "A folder for files named by X-Sendfile.",
             |target, arguments| {
                 let root = arguments.path(0, &target.site.server_root)?;
                 target.changes.push(Change::SendFileRoot(root));

@@ -2,8 +2,8 @@
 
 use super::row::*;
 
-const SAID: &str = "`https://` in the back end's URL says it";
-const LIBRARY: &str = "TLS 1.2 and 1.3 with the library's own ciphers are spoken";
+const SAID: &str = "`https://` in the back end's URL enables TLS";
+const LIBRARY: &str = "back ends get TLS 1.2 or 1.3 with the library's own ciphers";
 
 pub const GROUP: Group = Group {
     title: "TLS to back ends",
@@ -11,7 +11,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyVerify",
             Shape::Choice(&["require", "optional", "none", "optional_no_ca"]),
-            "Whether a back end of `https://` has to prove who it is. `none` believes anybody who answers at its address. One value for the server: back ends are shared by all hosts.",
+            "Whether an `https://` back end must authenticate. `none` accepts any server at its \
+             address. There is one value for the server, because all hosts share the back ends.",
             |target, arguments| {
                 let verify = matches!(arguments.choice()?, "require" | "optional");
                 once(&mut target.site.proxy_tls.verify, verify, arguments)
@@ -21,7 +22,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyCheckPeerName",
             Shape::Flag,
-            "Whether a back end's certificate has to be for the name in its URL.",
+            "Whether a back end's certificate must be for the name in its URL.",
             |target, arguments| {
                 let check = arguments.flag()?;
                 once(&mut target.site.proxy_tls.check_name, check, arguments)
@@ -32,7 +33,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyCACertificateFile",
             Shape::Path,
-            "Whose signature a back end's certificate needs: authorities in PEM.",
+            "The authorities that may sign back ends' certificates, in PEM.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 once(&mut target.site.proxy_tls.authorities, file, arguments)
@@ -43,7 +44,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProxyMachineCertificateFile",
             Shape::Path,
-            "The certificate that the server shows to back ends that ask for one, and its key, in one PEM file.",
+            "The certificate and key, in one PEM file, for back ends that request a client \
+             certificate.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
                 once(&mut target.site.proxy_tls.identity, file, arguments)
@@ -55,7 +57,10 @@ pub const GROUP: Group = Group {
         Directive::ignored("SSLProxyProtocol", LIBRARY),
         Directive::ignored("SSLProxyCipherSuite", LIBRARY),
         Directive::ignored("SSLProxyVerifyDepth", LIBRARY),
-        Directive::ignored("SSLProxyCheckPeerExpire", "a certificate that has expired is never good"),
+        Directive::ignored(
+            "SSLProxyCheckPeerExpire",
+            "an expired certificate is never valid",
+        ),
     ],
 };
 
@@ -65,7 +70,8 @@ fn once<T: PartialEq>(field: &mut Option<T>, value: T, arguments: &Arguments) ->
         Some(known) if *known != value => Err(arguments.fault(
             0,
             format!(
-                "expected the value it was given before: back ends are shared by all hosts, so there is one {} for the server",
+                "expected the value it was given before: back ends are shared by all hosts, so \
+                 there is one {} for the server",
                 arguments.name
             ),
         )),

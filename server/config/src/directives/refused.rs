@@ -52,12 +52,12 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_authn_anon.c",
-        why: "a PerlAuthenHandler of three lines lets guests in",
+        why: "a PerlAuthenHandler of three lines admits guests",
         directives: &["Anonymous", "Anonymous_MustGiveEmail", "Anonymous_NoUserId", "Anonymous_VerifyEmail", "Anonymous_LogEmail"],
     },
     Refused {
         module: "mod_authn_core.c",
-        why: "name the provider at each place",
+        why: "name the provider in each section",
         directives: &["AuthnProviderAlias"],
     },
     Refused {
@@ -72,7 +72,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_authn_socache.c",
-        why: "right passwords are remembered for five minutes anyway",
+        why: "correct passwords are always remembered for five minutes",
         directives: &["AuthnCacheSOCache", "AuthnCacheEnable", "AuthnCacheProvideFor", "AuthnCacheTimeout", "AuthnCacheContext"],
     },
     Refused {
@@ -87,7 +87,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_authz_core.c",
-        why: "name the requirement at each place",
+        why: "name the requirement in each section",
         directives: &["AuthzProviderAlias", "AuthzSendForbiddenOnFailure"],
     },
     Refused {
@@ -182,7 +182,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_file_cache.c",
-        why: "files in use are kept in memory anyway",
+        why: "files in use are always kept in memory",
         directives: &["cachefile", "mmapfile"],
     },
     Refused {
@@ -217,7 +217,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_info.c",
-        why: "server-info shows the configuration alone",
+        why: "server-info shows only the configuration",
         directives: &["AddModuleInfo"],
     },
     Refused {
@@ -232,7 +232,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_log_forensic.c",
-        why: "each request has one line, also one that the end of the server cuts off",
+        why: "each request has one access log line, even when the server ends first",
         directives: &["ForensicLog"],
     },
     Refused {
@@ -267,12 +267,12 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_proxy_connect.c",
-        why: "this is no forward proxy",
+        why: "Mehari is not a forward proxy",
         directives: &["AllowCONNECT"],
     },
     Refused {
         module: "mod_proxy_express.c",
-        why: "RewriteMap and [P] send hosts to back ends",
+        why: "RewriteMap and [P] map hosts to back ends",
         directives: &["ProxyExpressEnable", "ProxyExpressDBMFile", "ProxyExpressDBMType"],
     },
     Refused {
@@ -302,7 +302,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_proxy_wstunnel.c",
-        why: "an upgrade that a back end accepts is passed on anyway",
+        why: "an accepted upgrade is always forwarded",
         directives: &["ProxyWebsocketFallbackToProxyHttp"],
     },
     Refused {
@@ -317,7 +317,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_request.c",
-        why: "bodies are kept for as long as their request anyway",
+        why: "bodies are always kept until their request ends",
         directives: &["KeptBodySize"],
     },
     Refused {
@@ -352,12 +352,12 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_socache_memcache.c",
-        why: "the cache of pages is in memory, on disk or in Redis",
+        why: "the response cache is in memory, on disk or in Redis",
         directives: &["MemcacheConnTTL"],
     },
     Refused {
         module: "mod_socache_redis.c",
-        why: "the cache's own line says how Redis is reached",
+        why: "CacheRedis gives the address of Redis",
         directives: &["RedisConnPoolTTL", "RedisTimeout"],
     },
     Refused {
@@ -377,7 +377,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_suexec.c",
-        why: "another user needs a server of its own: scripts run as the server's user",
+        why: "another user needs another server: scripts run as the server's user",
         directives: &["SuexecUserGroup"],
     },
     Refused {
@@ -392,7 +392,7 @@ pub const REFUSED: &[Refused] = &[
     },
     Refused {
         module: "mod_vhost_alias.c",
-        why: "a RewriteRule with %{HTTP_HOST} leads hosts to folders",
+        why: "a RewriteRule with %{HTTP_HOST} maps hosts to folders",
         directives: &["VirtualScriptAlias", "VirtualDocumentRoot", "VirtualScriptAliasIP", "VirtualDocumentRootIP"],
     },
     Refused {

@@ -9,7 +9,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "RemoteIPProxyProtocol",
             Shape::Flag,
-            "Every TCP connection begins with a PROXY header (version 1 or 2) that says who is behind it; one without is closed.",
+            "Every TCP connection must begin with a PROXY header (version 1 or 2), which names \
+             the client. Other connections are closed.",
             |target, arguments| {
                 target.site.limits.proxy_protocol = arguments.flag()?;
                 Ok(())
@@ -19,12 +20,15 @@ pub const GROUP: Group = Group {
         Directive::server(
             "RemoteIPHeader",
             words("FIELD", 1, 1),
-            "The request field in which believed proxies say whom they ask for; the last address that no believed proxy has counts.",
+            "The request field in which trusted proxies name the client. The client is the last \
+             address that is not a trusted proxy's.",
             |target, arguments| {
                 let name = arguments.filled(0)?;
                 let is_token = |c: char| c.is_ascii_alphanumeric() || c == '-';
                 if !name.chars().all(is_token) {
-                    return Err(arguments.fault(0, format!("expected the name of a field, not `{name}`")));
+                    return Err(
+                        arguments.fault(0, format!("expected the name of a field, not `{name}`"))
+                    );
                 }
                 rule(target).header = name.to_string();
                 Ok(())
@@ -34,12 +38,13 @@ pub const GROUP: Group = Group {
         Directive::server(
             "RemoteIPInternalProxy",
             words("ADDRESS[/BITS]...", 1, ANY),
-            "Proxies whose RemoteIPHeader is believed; without one nobody's is.",
+            "The trusted proxies, whose RemoteIPHeader counts. By default there are none.",
             |target, arguments| {
                 for index in 0..arguments.words.len() {
                     let text = arguments.filled(index)?;
                     let Some(network) = Network::parse(text) else {
-                        let message = format!("expected an address such as 10.0.0.0/8, not `{text}`");
+                        let message =
+                            format!("expected an address such as 10.0.0.0/8, not `{text}`");
                         return Err(arguments.fault(index, message));
                     };
                     rule(target).proxies.push(network);
@@ -49,7 +54,10 @@ pub const GROUP: Group = Group {
         )
         .aliases(&["RemoteIPTrustedProxy"])
         .example("10.0.0.0/8 127.0.0.1", "proxy.example.com"),
-        Directive::ignored("RemoteIPProxiesHeader", "the field is left as it came"),
+        Directive::ignored(
+            "RemoteIPProxiesHeader",
+            "the field stays as the client sent it",
+        ),
     ],
 };
 

@@ -17,7 +17,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "Redirect",
             words("[STATUS] [/URL-PATH] URL", 1, 3),
-            "Sends clients elsewhere, with what lies behind the path: permanent, temp (without a word), seeother, gone, or a number.",
+            "Redirects clients to the URL followed by the rest of the path. STATUS is permanent, \
+             temp (the default), seeother, gone, or a number.",
             |target, arguments| redirect(target, arguments, None, false),
         )
         .htaccess(FILE_INFO)
@@ -25,7 +26,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RedirectMatch",
             words("[STATUS] REGEX URL", 1, 3),
-            "The same for paths that match; `$1` and so on are put in.",
+            "Redirects matching paths; `$1` and so on are inserted.",
             |target, arguments| redirect(target, arguments, None, true),
         )
         .htaccess(FILE_INFO)
@@ -51,7 +52,9 @@ pub const GROUP: Group = Group {
             Shape::Flag,
             "Whether the rules of this scope run.",
             |target, arguments| {
-                target.changes.push(Change::RewriteEngine(arguments.flag()?));
+                target
+                    .changes
+                    .push(Change::RewriteEngine(arguments.flag()?));
                 Ok(())
             },
         )
@@ -60,7 +63,9 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteRule",
             words("[!]REGEX TARGET|- [FLAG,...]", 2, 3),
-            "Rewrites paths that match and meet the conditions before it. Flags: L END R F G P PT QSA QSD QSL NC NE NS C S N E CO T H B BNP BNE BCTLS DPI UnsafeAllow3F UnsafePrefixStat. With P the host of the target is written out.",
+            "Rewrites matching paths if the conditions before it are true. Flags: L END R F G P \
+             PT QSA QSD QSL NC NE NS C S N E CO T H B BNP BNE BCTLS DPI UnsafeAllow3F \
+             UnsafePrefixStat. With P the host of the target must be literal.",
             rule,
         )
         .htaccess(FILE_INFO)
@@ -68,7 +73,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteCond",
             words("TEXT [!]REGEX|TEST [FLAG,...]", 2, 3),
-            "What must hold for the next RewriteRule.",
+            "A condition of the next RewriteRule.",
             condition,
         )
         .htaccess(FILE_INFO)
@@ -76,11 +81,14 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteBase",
             words("/URL-PATH", 1, 1),
-            "The URL path that relative targets of a folder's rules are below.",
+            "The URL path to which relative targets of a folder's rules are appended.",
             |target, arguments| {
                 let path = arguments.filled(0)?;
                 if !path.starts_with('/') {
-                    return Err(arguments.fault(0, format!("expected a URL path that begins with `/`, not `{path}`")));
+                    return Err(arguments.fault(
+                        0,
+                        format!("expected a URL path that begins with `/`, not `{path}`"),
+                    ));
                 }
                 target.changes.push(Change::RewriteBase(path.to_string()));
                 Ok(())
@@ -92,7 +100,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "RewriteOptions",
             words("Inherit|InheritBefore|AllowAnyURI|...", 1, ANY),
-            "Inherit: the rules further out run after these.",
+            "Inherit: the rules of outer sections run after these.",
             options,
         )
         .htaccess(FILE_INFO)
@@ -100,8 +108,13 @@ pub const GROUP: Group = Group {
         .example("Inherit", "Inherits"),
         Directive::host(
             "RewriteMap",
-            words("NAME txt:FILE|rnd:FILE|int:FUNCTION|dbm=sdbm:FILE|prg:PROGRAM [ARGUMENT]...", 2, ANY),
-            "What `${NAME:key}` is looked up in. Files are read again when they change; a program gets a line with the key and answers with one, `NULL` for nothing, within five seconds.",
+            words(
+                "NAME txt:FILE|rnd:FILE|int:FUNCTION|dbm=sdbm:FILE|prg:PROGRAM [ARGUMENT]...",
+                2,
+                ANY,
+            ),
+            "The map of `${NAME:key}`. A changed file is read again. A program reads the key as \
+             a line and writes the value as a line within five seconds; `NULL` means no value.",
             map,
         )
         .example("lower int:tolower", "lower dbm:/etc/map"),

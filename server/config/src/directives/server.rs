@@ -10,7 +10,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "Listen",
             words("[ADDRESS:]PORT [https]", 1, 2),
-            "An address to take connections at; may be written several times. A port alone, or `*:PORT`, takes IPv4 and IPv6.",
+            "An address for connections; may be repeated. A port alone, or `*:PORT`, takes IPv4 \
+             and IPv6.",
             listen,
         )
         .aliases(&["Port"])
@@ -19,7 +20,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "ServerRoot",
             Shape::Path,
-            "The folder other relative paths start from.",
+            "The folder from which relative paths start.",
             |target, arguments| {
                 target.site.server_root = arguments.path(0, &target.site.server_root)?;
                 Ok(())
@@ -29,7 +30,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "ServerName",
             words("HOST[:PORT]", 1, 1),
-            "The server's own name, for links it writes and for SERVER_NAME.",
+            "The server's name, for its links and for SERVER_NAME.",
             server_name,
         )
         .otherwise("the request's Host")
@@ -37,7 +38,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UseCanonicalName",
             Shape::Choice(&["Off", "On", "DNS"]),
-            "What the server calls itself in SERVER_NAME, SERVER_PORT and links: what the client asked for (Off), or ServerName with its port (On). DNS is On: addresses are not looked up for it.",
+            "The source of SERVER_NAME, SERVER_PORT and links: the requested name (Off), or \
+             ServerName with its port (On). DNS means On: no address is looked up.",
             |target, arguments| {
                 let canonical = arguments.choice()? != "Off";
                 if of_the_host(target) {
@@ -50,7 +52,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UseCanonicalPhysicalPort",
             Shape::Flag,
-            "Whether the port of the connection stands in where the client named none, before ServerName's.",
+            "Whether the connection's port precedes ServerName's port if the client sent none.",
             |target, arguments| {
                 let physical = arguments.flag()?;
                 if of_the_host(target) {
@@ -90,7 +92,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "User",
             words("NAME|#NUMBER", 1, 1),
-            "The user the server becomes once its addresses are bound, when root starts it: the front, workers and CGI programs.",
+            "If root starts the server, the user that the front, workers and CGI programs become \
+             after the addresses are bound.",
             |target, arguments| {
                 target.site.user = Some(arguments.filled(0)?.to_string());
                 Ok(())
@@ -115,7 +118,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 86_400,
             },
-            "How long a stop or a reload waits for requests under way.",
+            "How long a stop or a reload waits for running requests.",
             |target, arguments| {
                 target.team.workers.stop_timeout = arguments.time()?;
                 Ok(())
@@ -133,18 +136,21 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "IncludeOptional",
             words("FILE|FOLDER|PATTERN", 1, 1),
-            "Reads other files here, if there are any.",
+            "Reads other files here, if they exist.",
             |target, arguments| include(target, arguments, true),
         )
         .example("conf.d/*.conf", "\"\""),
         Directive::everywhere(
             "Use",
             words("NAME [VALUE]...", 1, ANY),
-            "Reads the lines of a `<Macro>` here, its parameters replaced by the values.",
+            "Reads the lines of a `<Macro>` here, with the values in place of the parameters.",
             |target, arguments| {
                 target.environment.used = Some(UseRequest {
                     name: arguments.filled(0)?.to_string(),
-                    values: arguments.words[1..].iter().map(|word| word.text.clone()).collect(),
+                    values: arguments.words[1..]
+                        .iter()
+                        .map(|word| word.text.clone())
+                        .collect(),
                     at: arguments.word(0)?.at,
                 });
                 Ok(())
@@ -154,7 +160,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UndefMacro",
             words("NAME", 1, 1),
-            "Forgets a `<Macro>`, so that another one may have its name.",
+            "Removes a `<Macro>`, so another may have its name.",
             |target, arguments| {
                 target.environment.forgotten = Some(arguments.filled(0)?.to_string());
                 Ok(())
@@ -171,7 +177,7 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "UnDefine",
             words("NAME", 1, 1),
-            "Forgets a name defined before.",
+            "Removes a defined name.",
             |target, arguments| {
                 target.environment.defines.remove(arguments.filled(0)?);
                 Ok(())
@@ -181,7 +187,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "LoadModule",
             words("NAME_module FILE", 2, 2),
-            "Makes `<IfModule>` find the module; nothing is loaded.",
+            "Makes the module present for `<IfModule>`; loads nothing.",
             load_module,
         )
         .example("perl_module modules/mod_perl.so", "mod_perl.so x"),

@@ -6,9 +6,9 @@ use crate::{CertificateFiles, ClientCertificates, TlsVersion};
 mod ciphers;
 
 const RESUMPTION: &str = "sessions resume by tickets, which need no store";
-const STAPLE: &str = "Mehari asks no responder: give its answer by SSLStaplingFile";
+const STAPLE: &str = "Mehari asks no OCSP responder: SSLStaplingFile gives its response";
 const LIBRARY: &str = "the TLS library has no such choice";
-const LIBRARY_RANDOM: &str = "randomness is the operating system's";
+const LIBRARY_RANDOM: &str = "random numbers come from the operating system";
 
 pub const GROUP: Group = Group {
     title: "TLS",
@@ -16,7 +16,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLEngine",
             Shape::Choice(&["On", "Off", "Optional"]),
-            "Whether addresses speak TLS that do not say so themselves (`Listen 8443 https`).",
+            "Whether addresses speak TLS whose `Listen` line does not name a protocol (`Listen \
+             8443 https`).",
             |target, arguments| {
                 target.host.tls.engine = Some(match arguments.choice()? {
                     "On" => true,
@@ -30,7 +31,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCertificateFile",
             Shape::Path,
-            "A certificate in PEM, its chain behind it. Several give each its own key type. Read again by a reload, and when the file changes.",
+            "A certificate in PEM, followed by its chain. There may be one per key type. Read \
+             again by a reload, and when the file changes.",
             |target, arguments| {
                 let certificate = arguments.path(0, &target.site.server_root)?;
                 let key = target.environment.waiting_keys.pop();
@@ -60,7 +62,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLProtocol",
             words("[+|-]all|TLSv1.2|TLSv1.3...", 1, ANY),
-            "The versions that are spoken.",
+            "The allowed versions.",
             protocol,
         )
         .default("all")
@@ -68,7 +70,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCipherSuite",
             words("[TLSv1.3] CIPHER:...", 1, 2),
-            "The ciphers, best first, by OpenSSL's names. Groups (HIGH, ECDHE) and exclusions (!MD5) are taken as the library's own choice, which has nothing weak in it.",
+            "The ciphers, best first, by OpenSSL's names. Groups (HIGH, ECDHE) and exclusions \
+             (!MD5) mean the library's own choice, which contains no weak cipher.",
             ciphers::suite,
         )
         .otherwise("the library's own order")
@@ -76,7 +79,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLHonorCipherOrder",
             Shape::Flag,
-            "Whether the server's order of ciphers counts, not the client's.",
+            "Whether the server's order of ciphers applies instead of the client's.",
             |target, arguments| {
                 target.host.tls.own_order = Some(arguments.flag()?);
                 Ok(())
@@ -86,7 +89,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLSessionTickets",
             Shape::Flag,
-            "Whether a client may come back without a whole handshake.",
+            "Whether a client may resume a session without a whole handshake.",
             |target, arguments| {
                 target.host.tls.tickets = Some(arguments.flag()?);
                 Ok(())
@@ -96,7 +99,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLVerifyClient",
             Shape::Choice(&["none", "optional", "require", "optional_no_ca"]),
-            "Whether a client shows a certificate: it may (and then it must be good), or must.",
+            "Whether a client may or must send a certificate. A certificate that is sent must be \
+             valid.",
             |target, arguments| {
                 target.host.tls.clients = Some(match arguments.choice()? {
                     "none" => ClientCertificates::None,
@@ -121,7 +125,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLCARevocationFile",
             Shape::Path,
-            "Which clients' certificates are revoked: lists in PEM. With one, a certificate whose authority has no list is refused.",
+            "Revocation lists for clients' certificates, in PEM. If there is any list, \
+             certificates of authorities without a list are refused.",
             |target, arguments| {
                 target.host.tls.client_revocations = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
@@ -131,7 +136,7 @@ pub const GROUP: Group = Group {
         Directive::host(
             "SSLStaplingFile",
             Shape::Path,
-            "An OCSP answer in DER that goes out with the certificate. Read again when the file changes.",
+            "An OCSP response in DER, sent with the certificate. Read again when the file changes.",
             |target, arguments| {
                 target.host.tls.staple = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
@@ -141,14 +146,15 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "SSLOptions",
             words("[+|-]StdEnvVars [+|-]ExportCertData", 1, ANY),
-            "Which variables about the connection programs find in %ENV: all SSL_* (StdEnvVars), the certificates themselves (ExportCertData). HTTPS and SSL_TLS_SNI are always there.",
+            "The TLS variables in %ENV: all SSL_* (StdEnvVars), the certificates themselves \
+             (ExportCertData). HTTPS and SSL_TLS_SNI are always set.",
             options,
         )
         .example("+StdEnvVars", "+FakeBasicAuth"),
         Directive::everywhere(
             "SSLRequireSSL",
             words("", 0, 0),
-            "What comes without TLS is answered 403.",
+            "Requests without TLS get 403.",
             |target, _| {
                 target.changes.push(Change::RequireTls);
                 Ok(())
@@ -157,7 +163,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "StrictTransportSecurity",
             words("SECONDS [includeSubDomains] [preload] | off", 1, 3),
-            "Sends Strict-Transport-Security with every answer over TLS: browsers then never ask without it.",
+            "Sends Strict-Transport-Security with every response over TLS, so browsers always \
+             use TLS.",
             strict_transport,
         )
         .otherwise("not sent")
@@ -165,7 +172,8 @@ pub const GROUP: Group = Group {
         Directive::host(
             "Protocols",
             words("h2|h2c|http/1.1...", 1, 3),
-            "What is spoken: HTTP/2 over TLS (h2) and in clear text (h2c), HTTP/1.1 always.",
+            "The allowed protocols: HTTP/2 over TLS (h2) and in clear text (h2c). HTTP/1.1 is \
+             always allowed.",
             |target, arguments| {
                 let mut http2 = false;
                 for (index, word) in arguments.words.iter().enumerate() {
@@ -200,9 +208,9 @@ pub const GROUP: Group = Group {
         Directive::ignored("SSLOpenSSLConfCmd", LIBRARY),
         Directive::ignored("SSLVerifyDepth", LIBRARY),
         Directive::ignored("SSLPassPhraseDialog", "keys have no passphrase"),
-        Directive::ignored("SSLStrictSNIVHostCheck", "a name nobody knows gets the first certificate"),
+        Directive::ignored("SSLStrictSNIVHostCheck", "an unknown name gets the first certificate"),
         Directive::ignored("SSLCARevocationCheck", "SSLCARevocationFile is enough"),
-        Directive::ignored("SSLCADNRequestFile", "clients are told the authorities of SSLCACertificateFile"),
+        Directive::ignored("SSLCADNRequestFile", "clients get the names of SSLCACertificateFile's authorities"),
     ],
 };
 

@@ -11,21 +11,23 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "MaxConcurrentReqs",
             words("NUMBER|unlimited [METHOD...]", 1, ANY),
-            "Requests (of these methods) that may be under way here at once; one more is answered 503 with Retry-After.",
+            "Limit of running requests (of these methods). More requests get 503 with Retry-After.",
             concurrent,
         )
         .example("10 POST PUT", "none"),
         Directive::everywhere(
             "ClientRequestRate",
             words("NUMBER/SECONDS [burst=NUMBER] [delay=SECONDS] | off", 1, 3),
-            "Requests an address may make here: so many in so many seconds, `burst` of them at once. What comes faster is held back for `delay` at most, then answered 429 with Retry-After.",
+            "Limit of requests per address and time, with `burst` requests at once. Faster \
+             requests wait for at most `delay`, then get 429 with Retry-After.",
             rate,
         )
         .example("60/60 burst=20 delay=2", "fast"),
         Directive::everywhere(
             "CreateTraceParent",
             Shape::Flag,
-            "Whether a request without a well-formed `traceparent` (W3C Trace Context) is given one: programs and back ends get it as if the client had sent it.",
+            "Whether a request without a well-formed `traceparent` (W3C Trace Context) gets one. \
+             Programs and back ends see the field as if the client had sent it.",
             |target, arguments| {
                 target.changes.push(Change::TraceParents(arguments.flag()?));
                 Ok(())
@@ -35,7 +37,8 @@ pub const GROUP: Group = Group {
         Directive::everywhere(
             "TrackUploads",
             Shape::Flag,
-            "Whether the progress of requests with an X-Progress-ID (header or query) can be asked for, by `SetHandler upload-progress`.",
+            "Whether `SetHandler upload-progress` reports the progress of requests with an \
+             X-Progress-ID (header or query).",
             |target, arguments| {
                 target.changes.push(Change::TrackUploads(arguments.flag()?));
                 Ok(())
@@ -44,8 +47,12 @@ pub const GROUP: Group = Group {
         .default("Off"),
         Directive::server(
             "MaxConnectionsPerClient",
-            Shape::Number { least: 0, most: 1_000_000 },
-            "Connections one address may have open; one more is answered 429 and closed. 0 is no limit.",
+            Shape::Number {
+                least: 0,
+                most: 1_000_000,
+            },
+            "Limit of open connections per address. Further connections get 429 and are closed. \
+             0 means no limit.",
             |target, arguments| {
                 target.site.limits.connections_per_client = arguments.number_u32()?;
                 Ok(())
@@ -55,8 +62,13 @@ pub const GROUP: Group = Group {
         .unit("connections"),
         Directive::server(
             "ClientPrefixIPv6",
-            Shape::Number { least: 1, most: 128 },
-            "The leading bits of an IPv6 address that name one client for ClientRequestRate and MaxConnectionsPerClient: who has one address of a network has all of it.",
+            Shape::Number {
+                least: 1,
+                most: 128,
+            },
+            "The number of leading bits of an IPv6 address that identify a client for \
+             ClientRequestRate and MaxConnectionsPerClient, because a client usually owns a \
+             whole network.",
             |target, arguments| {
                 let bits = arguments.number_u32()?;
                 target.site.limits.client_prefix = u8::try_from(bits).unwrap_or(128);

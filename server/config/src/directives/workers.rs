@@ -16,34 +16,54 @@ const BY_POOL: &str = "decided at start from cores and memory";
 pub const GROUP: Group = Group {
     title: "Workers",
     rows: &[
-        Directive::server("StartServers", COUNT, "Workers forked at start.", |target, arguments| {
-            target.team.workers.start = Some(arguments.number_u32()?);
-            Ok(())
-        })
+        Directive::server(
+            "StartServers",
+            COUNT,
+            "Workers forked at start.",
+            |target, arguments| {
+                target.team.workers.start = Some(arguments.number_u32()?);
+                Ok(())
+            },
+        )
         .otherwise(BY_POOL)
         .unit("workers")
         .tune(1, 256)
         .of_team(),
-        Directive::server("MinSpareServers", COUNT, "Idle workers kept at least.", |target, arguments| {
-            target.team.workers.min_spare = Some(arguments.number_u32()?);
-            Ok(())
-        })
+        Directive::server(
+            "MinSpareServers",
+            COUNT,
+            "Minimum of idle workers.",
+            |target, arguments| {
+                target.team.workers.min_spare = Some(arguments.number_u32()?);
+                Ok(())
+            },
+        )
         .otherwise(BY_POOL)
         .unit("workers")
         .tune(1, 256)
         .of_team(),
-        Directive::server("MaxSpareServers", COUNT, "Idle workers kept at most.", |target, arguments| {
-            target.team.workers.max_spare = Some(arguments.number_u32()?);
-            Ok(())
-        })
+        Directive::server(
+            "MaxSpareServers",
+            COUNT,
+            "Maximum of idle workers.",
+            |target, arguments| {
+                target.team.workers.max_spare = Some(arguments.number_u32()?);
+                Ok(())
+            },
+        )
         .otherwise(BY_POOL)
         .unit("workers")
         .tune(1, 256)
         .of_team(),
-        Directive::server("MaxRequestWorkers", COUNT, "Workers at most.", |target, arguments| {
-            target.team.workers.max = Some(arguments.number_u32()?);
-            Ok(())
-        })
+        Directive::server(
+            "MaxRequestWorkers",
+            COUNT,
+            "Maximum of workers.",
+            |target, arguments| {
+                target.team.workers.max = Some(arguments.number_u32()?);
+                Ok(())
+            },
+        )
         .aliases(&["MaxClients"])
         .otherwise(BY_POOL)
         .unit("workers")
@@ -52,7 +72,7 @@ pub const GROUP: Group = Group {
         Directive::server(
             "MaxConnectionsPerChild",
             REQUESTS,
-            "Requests a worker serves before it is replaced, give or take 20 %; 0 is no limit.",
+            "Requests of a worker before it is replaced, plus or minus 20 %. 0 means no limit.",
             |target, arguments| {
                 target.team.workers.max_requests = Some(arguments.number_u32()?);
                 Ok(())
@@ -69,7 +89,7 @@ pub const GROUP: Group = Group {
                 least: 0,
                 most: 1_000_000,
             },
-            "Requests that may wait for a worker; more are answered 503.",
+            "Requests that may wait for a worker. Further requests get 503.",
             |target, arguments| {
                 target.team.workers.queue = arguments.number_u32()?;
                 Ok(())
@@ -84,7 +104,7 @@ pub const GROUP: Group = Group {
                 least: 1,
                 most: 3600,
             },
-            "How long a request may wait for a worker before it is answered 503.",
+            "How long a request may wait for a worker before it gets 503.",
             |target, arguments| {
                 target.team.workers.queue_timeout = arguments.time()?;
                 Ok(())
@@ -96,7 +116,8 @@ pub const GROUP: Group = Group {
         Directive::server(
             "WorkerDepth",
             Shape::Number { least: 1, most: 4 },
-            "Requests a worker may hold that it has not begun; they are taken back when another is idle.",
+            "Requests that a worker may hold without having started them. They are taken back \
+             when another worker is idle.",
             |target, arguments| {
                 target.team.workers.depth = arguments.number_u32()?;
                 Ok(())
@@ -105,48 +126,73 @@ pub const GROUP: Group = Group {
         .default("4")
         .unit("requests")
         .tune(1, 4),
-        interpreters("PerlInterpStart", COUNT, "`StartServers` of a host with `PerlOptions +Clone`: an interpreter is a worker here.", |target, arguments| {
-            let number = arguments.number_u32()?;
-            if let Some(workers) = of_a_host(target) {
-                workers.start = Some(number);
-            }
-            Ok(())
-        }),
-        interpreters("PerlInterpMax", COUNT, "`MaxRequestWorkers` of such a host.", |target, arguments| {
-            let number = arguments.number_u32()?;
-            if let Some(workers) = of_a_host(target) {
-                workers.max = Some(number);
-            }
-            Ok(())
-        }),
-        interpreters("PerlInterpMinSpare", COUNT, "`MinSpareServers` of such a host.", |target, arguments| {
-            let number = arguments.number_u32()?;
-            if let Some(workers) = of_a_host(target) {
-                workers.min_spare = Some(number);
-            }
-            Ok(())
-        }),
-        interpreters("PerlInterpMaxSpare", COUNT, "`MaxSpareServers` of such a host.", |target, arguments| {
-            let number = arguments.number_u32()?;
-            if let Some(workers) = of_a_host(target) {
-                workers.max_spare = Some(number);
-            }
-            Ok(())
-        }),
-        interpreters("PerlInterpMaxRequests", REQUESTS, "`MaxConnectionsPerChild` of such a host.", |target, arguments| {
-            let number = arguments.number_u32()?;
-            if let Some(workers) = of_a_host(target) {
-                workers.max_requests = Some(number);
-            }
-            Ok(())
-        }),
+        interpreters(
+            "PerlInterpStart",
+            COUNT,
+            "`StartServers` of a host with `PerlOptions +Clone`: an interpreter is a worker here.",
+            |target, arguments| {
+                let number = arguments.number_u32()?;
+                if let Some(workers) = of_a_host(target) {
+                    workers.start = Some(number);
+                }
+                Ok(())
+            },
+        ),
+        interpreters(
+            "PerlInterpMax",
+            COUNT,
+            "`MaxRequestWorkers` of such a host.",
+            |target, arguments| {
+                let number = arguments.number_u32()?;
+                if let Some(workers) = of_a_host(target) {
+                    workers.max = Some(number);
+                }
+                Ok(())
+            },
+        ),
+        interpreters(
+            "PerlInterpMinSpare",
+            COUNT,
+            "`MinSpareServers` of such a host.",
+            |target, arguments| {
+                let number = arguments.number_u32()?;
+                if let Some(workers) = of_a_host(target) {
+                    workers.min_spare = Some(number);
+                }
+                Ok(())
+            },
+        ),
+        interpreters(
+            "PerlInterpMaxSpare",
+            COUNT,
+            "`MaxSpareServers` of such a host.",
+            |target, arguments| {
+                let number = arguments.number_u32()?;
+                if let Some(workers) = of_a_host(target) {
+                    workers.max_spare = Some(number);
+                }
+                Ok(())
+            },
+        ),
+        interpreters(
+            "PerlInterpMaxRequests",
+            REQUESTS,
+            "`MaxConnectionsPerChild` of such a host.",
+            |target, arguments| {
+                let number = arguments.number_u32()?;
+                if let Some(workers) = of_a_host(target) {
+                    workers.max_requests = Some(number);
+                }
+                Ok(())
+            },
+        ),
         Directive::server(
             "ListenBacklog",
             Shape::Number {
                 least: 1,
                 most: 1_000_000,
             },
-            "Connections the kernel may hold before they are accepted.",
+            "Connections that the kernel may hold before the server accepts them.",
             |target, arguments| {
                 target.site.limits.backlog = arguments.number_u32()?;
                 Ok(())
