@@ -99,7 +99,7 @@ fn look_around(site: Site) -> Result<Site, Refused> {
         problems if problems.is_empty() => Ok(site),
         problems => Err(Refused::Problems(Problems {
             problems,
-            notes: site.notes,
+            notes: site.source.notes,
         })),
     }
 }

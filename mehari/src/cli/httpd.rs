@@ -290,7 +290,10 @@ fn detach(arguments: Vec<OsString>) -> Result<(), String> {
 /// Signals the process that the PidFile names.
 fn tell(face: &Face, signals: &[&str]) -> Result<(), String> {
     let site = face.site()?;
-    let file = site.pid_file.ok_or("the configuration has no PidFile")?;
+    let file = site
+        .process
+        .pid_file
+        .ok_or("the configuration has no PidFile")?;
     let text = std::fs::read_to_string(&file).map_err(|error| {
         format!(
             "{}: {error}; expected the file of a server that runs",

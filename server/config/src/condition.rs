@@ -40,7 +40,7 @@ pub(crate) fn holds(
                 Fault::new(first.at, message)
             })?
         }
-        "ifdefine" if !subject.is_empty() => environment.defines.contains_key(subject),
+        "ifdefine" if !subject.is_empty() => environment.definitions.names.contains_key(subject),
         "iffile" if !subject.is_empty() => root.join(subject).exists(),
         "ifdirective" if !subject.is_empty() => crate::Directive::named(subject).is_some(),
         "ifsection" if !subject.is_empty() => {
@@ -48,7 +48,7 @@ pub(crate) fn holds(
             let mut known = crate::SECTIONS.iter();
             known.any(|kind| kind.name.eq_ignore_ascii_case(name))
         }
-        "ifmodule" if !subject.is_empty() => environment.has_module(subject),
+        "ifmodule" if !subject.is_empty() => environment.definitions.has_module(subject),
         _ => return Err(missing()),
     };
     Ok(answer != negated)

@@ -104,8 +104,8 @@ pub(crate) fn expand(
         match variable(rest) {
             Some(name) => {
                 let width = name.chars().count() + 3;
-                let Some(value) = environment.variable(&name) else {
-                    let known = environment.defines.keys().map(String::as_str);
+                let Some(value) = environment.definitions.variable(&name) else {
+                    let known = environment.definitions.names.keys().map(String::as_str);
                     let message = format!(
                         "`${{{name}}}` is not defined; expected `Define {name} VALUE` before it"
                     );
@@ -239,7 +239,10 @@ mod tests {
     #[test]
     fn a_definition_that_doubles_itself_stops_at_the_longest_line() {
         let mut environment = Environment::default();
-        environment.defines.insert("A".into(), "x".repeat(LONGEST));
+        environment
+            .definitions
+            .names
+            .insert("A".into(), "x".repeat(LONGEST));
         let line = Lines::of("Define A ${A}${A}").next().expect("a line");
         assert!(expand(&line, &environment).is_err());
     }

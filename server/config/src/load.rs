@@ -123,7 +123,10 @@ impl<'a> Reader<'a> {
         let mut environment = Environment::default();
         for define in defines {
             let (name, value) = define.split_once('=').unwrap_or((define, ""));
-            environment.defines.insert(name.into(), value.into());
+            environment
+                .definitions
+                .names
+                .insert(name.into(), value.into());
         }
         let mut site = Site::defaults();
         let empty = Host::virtual_host(Vec::new(), site.main.base.clone());
@@ -181,7 +184,7 @@ impl<'a> Reader<'a> {
         if bytes.len() as u64 > LONGEST_FILE {
             return self.refuse_file(format!("is longer than {LONGEST_FILE} bytes"));
         }
-        self.site.files.push(path.to_path_buf());
+        self.site.source.files.push(path.to_path_buf());
         self.read_text(&String::from_utf8_lossy(&bytes));
     }
 
@@ -320,7 +323,7 @@ impl<'a> Reader<'a> {
                 let message = format!("`{}` includes itself here", file.display());
                 return Err(Fault::new(at, message));
             }
-            if self.site.files.len() >= MOST_FILES {
+            if self.site.source.files.len() >= MOST_FILES {
                 let message = format!("more than {MOST_FILES} files are read here");
                 return Err(Fault::new(at, message));
             }

@@ -4,7 +4,6 @@
 //! Nothing here knows httpd.conf's syntax, HTTP or Perl.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
@@ -246,55 +245,78 @@ pub struct Alias {
 pub struct Site {
     /// In order. Empty: the command line's default.
     pub listen: Vec<crate::Listen>,
+    /// `--listen` chose the addresses: the ports of `<VirtualHost>` are not compared.
+    pub any_port: bool,
     pub server_root: PathBuf,
     /// `AccessFileName`.
     pub access_files: Vec<String>,
-    /// `User` and `Group`, as written.
-    pub user: Option<String>,
-    pub group: Option<String>,
-    /// Names of `-D` and `Define`, for .htaccess files.
+    #[serde(flatten)]
+    pub process: ProcessSettings,
+    #[serde(flatten)]
+    pub source: Source,
+    #[serde(flatten)]
+    pub back_ends: BackEnds,
+    #[serde(flatten)]
+    pub stores: Stores,
+    /// For .htaccess files.
     #[serde(skip)]
-    pub defines: std::collections::BTreeMap<String, String>,
-    /// What `LoadModule` and `Action` named, for .htaccess files.
-    #[serde(skip)]
-    pub(crate) modules: crate::environment::LoadedModules,
-    #[serde(skip)]
-    pub(crate) actions: std::collections::BTreeSet<String>,
-    /// Directives of Perl modules, for .htaccess files.
-    #[serde(skip)]
-    pub(crate) custom: Vec<Arc<crate::CustomDirective>>,
-    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
-    #[serde(skip)]
-    pub tree: String,
-    /// `PidFile`.
-    pub pid_file: Option<PathBuf>,
-    /// What answers when no virtual host does, and what they go on from.
+    pub definitions: crate::Definitions,
+    /// What answers when no virtual host does; virtual hosts inherit from it.
     #[serde(flatten)]
     pub main: crate::Host,
     /// `<VirtualHost>`, in order. Host number N of a site is `hosts[N - 1]`; 0 is `main`.
     pub hosts: Vec<crate::Host>,
-    /// `--listen` chose the addresses: the ports of `<VirtualHost>` are not compared.
-    pub any_port: bool,
-    /// Back ends of all hosts, by name.
-    pub upstreams: Vec<Upstream>,
-    /// How those of `https://` are met.
-    pub proxy_tls: crate::ProxyTls,
-    /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on this rung.
+    /// Zero-configuration mode: `*.pl`, `*.cgi` and executable files with a perl shebang run on
+    /// this rung.
     pub by_name: Option<Rung>,
-    /// The Perls there are: the main server's, then those of the hosts with `PerlOptions +Parent`.
+    /// The main server's Perl, then those of the hosts with `PerlOptions +Parent`.
     pub perls: Vec<PerlSettings>,
-    /// Whose workers serve: the main server's, then those of the hosts with `+Clone` or `+Parent`.
+    /// The main server's workers, then those of the hosts with `+Clone` or `+Parent`.
     pub teams: Vec<Team>,
     pub limits: ConnectionLimits,
-    /// Who is believed about clients behind them.
+    /// The proxies whose word about their clients is believed.
     pub remote_address: Option<crate::RemoteAddress>,
-    /// Where compressed files are kept.
-    pub variants: crate::VariantStore,
-    /// Where responses are kept.
-    pub cache: crate::CacheStore,
     pub logs: LogSettings,
+}
+
+/// The server's process; the command line reads it at start and at reload.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct ProcessSettings {
+    /// `User`, as written.
+    pub user: Option<String>,
+    /// `Group`, as written.
+    pub group: Option<String>,
+    /// `PidFile`.
+    pub pid_file: Option<PathBuf>,
+}
+
+/// Where the site was read from.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Source {
     /// The configuration files read, for `--watch` and for reload.
     pub files: Vec<PathBuf>,
     /// What became of each directive read; remarks and ignored ones are worth a log line at start.
     pub notes: Vec<crate::Note>,
+    /// The lines as they were read, with the file and number of each, for Apache2::Directive.
+    #[serde(skip)]
+    pub tree: String,
+}
+
+/// The back ends of all hosts.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct BackEnds {
+    /// By name.
+    pub upstreams: Vec<Upstream>,
+    /// The TLS of `https://` back ends.
+    #[serde(rename = "proxy_tls")]
+    pub tls: crate::ProxyTls,
+}
+
+/// Where the front keeps what it may send again.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Stores {
+    /// Compressed files.
+    pub variants: crate::VariantStore,
+    /// Responses.
+    pub cache: crate::CacheStore,
 }

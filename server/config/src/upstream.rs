@@ -252,7 +252,10 @@ pub const FCGID: &str = "fcgid:";
 impl crate::Site {
     /// The upstream of this name.
     pub fn upstream(&self, name: &str) -> Option<&Upstream> {
-        self.upstreams.iter().find(|upstream| upstream.name == name)
+        self.back_ends
+            .upstreams
+            .iter()
+            .find(|upstream| upstream.name == name)
     }
 }
 

@@ -134,7 +134,7 @@ fn every_row_keeps_to_its_place_in_a_virtual_host() {
                 );
             }
             (Place::Shared, Ok(site)) => {
-                let note = site.notes.last().expect("a note");
+                let note = site.source.notes.last().expect("a note");
                 assert_eq!(note.kind, mehari_config::NoteKind::Ignored, "{note}");
             }
             (_, Ok(_)) => {}
@@ -168,8 +168,10 @@ fn every_ignored_directive_is_noted_with_its_reason() {
     for row in Directive::all() {
         if let Some(reason) = row.ignored {
             let site = load(&format!("{} some thing", row.name)).expect(row.name);
-            assert_eq!(site.notes[0].message, reason);
-            assert!(site.notes[0].to_string().contains("ignored by design: "));
+            assert_eq!(site.source.notes[0].message, reason);
+            assert!(site.source.notes[0]
+                .to_string()
+                .contains("ignored by design: "));
         }
     }
 }

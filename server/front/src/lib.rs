@@ -64,8 +64,8 @@ pub use tls::{remarks as remarks_on_certificates, Hosts, Trouble};
 
 /// Why back ends of `https://` cannot be met as they are configured.
 pub fn look_at_back_ends(site: &mehari_config::Site) -> Result<(), String> {
-    if mehari_upstream::is_secure(&site.upstreams) {
-        mehari_upstream::Trust::load(&site.proxy_tls).map(drop)
+    if mehari_upstream::is_secure(&site.back_ends.upstreams) {
+        mehari_upstream::Trust::load(&site.back_ends.tls).map(drop)
     } else {
         Ok(())
     }

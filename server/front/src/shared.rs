@@ -114,16 +114,16 @@ impl Shared {
             Rc::new(move |level, text: &str| told.error(0, level, Origin::default(), text));
         let log_needs = site.log_needs();
         let variants = Variants::default();
-        variants.configure(&site.variants);
+        variants.configure(&site.stores.variants);
         let cache = Rc::<Cache>::default();
-        cache.configure(&site.cache);
+        cache.configure(&site.stores.cache);
         cache.tell(journal.clone());
         let files = Files::default();
         let watcher = Rc::new(FileWatcher::new(journal.clone()));
         let meters = site.is_metered().then(Meters::default);
         let gives_connections = Cell::new(site.gives_connections());
         Shared {
-            upstreams: Upstreams::new(&site.upstreams, &site.proxy_tls, report),
+            upstreams: Upstreams::new(&site.back_ends.upstreams, &site.back_ends.tls, report),
             lua: Lua::new(&site, &watcher, &files),
             site: RefCell::new(Rc::new(site)),
             pool,
@@ -176,11 +176,12 @@ impl Shared {
     }
 
     pub fn replace_site(&self, site: Arc<Site>) {
-        self.upstreams.renew(&site.upstreams, &site.proxy_tls);
+        self.upstreams
+            .renew(&site.back_ends.upstreams, &site.back_ends.tls);
         self.upstreams.watch();
         self.log_needs.set(site.log_needs());
-        self.variants.configure(&site.variants);
-        self.cache.configure(&site.cache);
+        self.variants.configure(&site.stores.variants);
+        self.cache.configure(&site.stores.cache);
         let mut meters = self.meters.borrow_mut();
         match (site.is_metered(), meters.is_some()) {
             (true, false) => *meters = Some(Meters::default()),

@@ -157,8 +157,8 @@ fn compressed_files_outlive_the_server_in_their_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_path_buf();
     let arrange = |site: &mut Site| {
-        site.variants.folder = Some(path.clone());
-        site.variants.memory = 0;
+        site.stores.variants.folder = Some(path.clone());
+        site.stores.variants.memory = 0;
     };
     let stand = furnished(arrange);
     let response = ask(&stand, "GET", "/large.txt", "Accept-Encoding: gzip");

@@ -201,7 +201,7 @@ mod tests {
             host: 0,
             perl: site.perl(),
             server_root: &site.server_root,
-            defines: &site.defines,
+            defines: &site.definitions.names,
         };
         let mut lines = |code| {
             configurator

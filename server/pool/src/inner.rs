@@ -157,7 +157,14 @@ impl Pool {
             .filter(|generation| generation.number == inner.current)
             .flat_map(|generation| generation.zygotes.iter())
             .flat_map(|loaded| loaded.files.iter().cloned());
-        inner.site.files.iter().cloned().chain(loaded).collect()
+        inner
+            .site
+            .source
+            .files
+            .iter()
+            .cloned()
+            .chain(loaded)
+            .collect()
     }
 
     /// From now on requests are refused; those under way go on.

@@ -40,9 +40,9 @@ impl Zygote {
             .args(switches(settings, perl))
             .args(["-MMehari::Zygote", "-e", "Mehari::Zygote::run(@ARGV)"])
             .args(inherited.iter().map(|file| file.as_raw_fd().to_string()))
-            .args(facts(&site.server_root, &site.defines))
+            .args(facts(&site.server_root, &site.definitions.names))
             .args(
-                (!site.files.is_empty())
+                (!site.source.files.is_empty())
                     .then_some(["configured", "1"])
                     .into_iter()
                     .flatten(),
@@ -105,7 +105,7 @@ impl Zygote {
 
     /// What the Perl of this number has to know of the configuration and of each host, before anything is loaded.
     pub async fn send_servers(&self, site: &Site, perl: usize) -> io::Result<()> {
-        let tree = site.tree.as_bytes();
+        let tree = site.source.tree.as_bytes();
         self.send_long(control::TREE, 0, tree).await?;
         for host in site.all_hosts() {
             let told = site.told_of(host, perl);

@@ -40,13 +40,13 @@ fn own_sections<'s>(site: &Site, host: &'s Host) -> &'s [Section] {
 /// The site as a page of text. `what` is the file or folder that was checked.
 pub fn text(site: &Site, what: &Path) -> String {
     let mut page = Page(String::new());
-    page.heading(&if site.files.is_empty() {
+    page.heading(&if site.source.files.is_empty() {
         format!("{}: served without a configuration", what.display())
     } else {
         format!(
             "{}: no problem; {}",
             what.display(),
-            super::tally(&site.notes)
+            super::tally(&site.source.notes)
         )
     });
     server(&mut page, site);
@@ -167,7 +167,11 @@ fn server(page: &mut Page, site: &Site) {
     page.list("alias", aliases(&site.main));
     page.list("proxied", passes(&site.main));
     // What FastCGI scripts are run like is no back end until there is one.
-    let back_ends = site.upstreams.iter().filter(|one| one.name != FCGID);
+    let back_ends = site
+        .back_ends
+        .upstreams
+        .iter()
+        .filter(|one| one.name != FCGID);
     page.list("back ends", back_ends.map(upstream));
     perl(page, site.perl());
     workers(page, site.workers());
@@ -290,6 +294,7 @@ fn notes(page: &mut Page, site: &Site) {
         (NoteKind::Ignored, "\nIgnored by design"),
     ] {
         let mut of_kind = site
+            .source
             .notes
             .iter()
             .filter(|note| note.kind == kind)

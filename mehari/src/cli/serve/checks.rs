@@ -83,7 +83,7 @@ impl Findings {
                 ));
             }
         }
-        if let Some(path) = &site.pid_file {
+        if let Some(path) = &site.process.pid_file {
             if let Err(error) = writable(path) {
                 self.add(format!("PidFile {}: {error}", path.display()));
             }

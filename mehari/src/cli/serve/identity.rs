@@ -25,14 +25,14 @@ impl Identity {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
         }
-        let Some(user) = &site.user else {
-            return match site.group {
+        let Some(user) = &site.process.user else {
+            return match site.process.group {
                 Some(_) => Err("Group stands without User; expected `User NAME` beside it".into()),
                 None => Ok(None),
             };
         };
         let account = account(user)?;
-        let group = match (&site.group, &account) {
+        let group = match (&site.process.group, &account) {
             (Some(group), _) => group_number(group)?,
             (None, Account { group: Some(group), .. }) => *group,
             (None, _) => {

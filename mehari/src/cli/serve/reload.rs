@@ -117,7 +117,9 @@ impl Reloader {
         };
         mehari_front::look_at_back_ends(&site)?;
         let before = self.front.site();
-        if (&site.user, &site.group) != (&before.user, &before.group) {
+        if (&site.process.user, &site.process.group)
+            != (&before.process.user, &before.process.group)
+        {
             self.logs
                 .error
                 .warn("a changed User or Group takes effect with a restart");

@@ -20,7 +20,7 @@ pub struct PidFile {
 impl PidFile {
     /// Empty until the server serves: whoever sends a signal to its number has to find it listening.
     pub fn open(site: &Site) -> Result<Option<PidFile>, String> {
-        let Some(path) = site.pid_file.clone() else {
+        let Some(path) = site.process.pid_file.clone() else {
             return Ok(None);
         };
         let file =

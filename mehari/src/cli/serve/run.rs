@@ -37,7 +37,7 @@ pub fn serve(options: Options, site: Site) -> Result<(), String> {
     }
     let logs =
         Rc::new(Logs::open(&site).map_err(|error| format!("the logs cannot be opened: {error}"))?);
-    for note in &site.notes {
+    for note in &site.source.notes {
         logs.error.info(note);
     }
     if secure {
@@ -207,7 +207,7 @@ fn settle(
     if rustix::process::geteuid().is_root() {
         logs.error
             .warn("started as root without `User`: scripts run as root too; expected `User NAME`");
-    } else if site.user.is_some() || site.group.is_some() {
+    } else if site.process.user.is_some() || site.process.group.is_some() {
         logs.error
             .warn("User and Group are for a server that root starts: it stays who started it");
     }

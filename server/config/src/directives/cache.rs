@@ -208,7 +208,7 @@ pub const GROUP: Group = Group {
             },
             "Memory for responses. The least recently used one leaves first.",
             |target, arguments| {
-                target.site.cache.memory = arguments.number()?;
+                target.site.stores.cache.memory = arguments.number()?;
                 Ok(())
             },
         )
@@ -221,7 +221,7 @@ pub const GROUP: Group = Group {
              parent exists.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
-                target.site.cache.folder = Some(folder);
+                target.site.stores.cache.folder = Some(folder);
                 Ok(())
             },
         )
@@ -234,7 +234,7 @@ pub const GROUP: Group = Group {
             },
             "Bytes that CacheRoot may hold. The least recently used response leaves first.",
             |target, arguments| {
-                target.site.cache.disk = arguments.number()?;
+                target.site.stores.cache.disk = arguments.number()?;
                 Ok(())
             },
         )
@@ -251,7 +251,7 @@ pub const GROUP: Group = Group {
             |target, arguments| {
                 let server = RedisServer::parse(arguments.filled(0)?);
                 let server = server.ok_or_else(|| arguments.fault(0, RedisServer::EXPECTED))?;
-                target.site.cache.redis = Some(server);
+                target.site.stores.cache.redis = Some(server);
                 Ok(())
             },
         )

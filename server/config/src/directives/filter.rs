@@ -148,7 +148,7 @@ pub const GROUP: Group = Group {
             },
             "Memory for compressed files. With 0 each request compresses the file again.",
             |target, arguments| {
-                target.site.variants.memory = arguments.number()?;
+                target.site.stores.variants.memory = arguments.number()?;
                 Ok(())
             },
         )
@@ -160,7 +160,7 @@ pub const GROUP: Group = Group {
             "A folder that also keeps compressed files and survives restarts.",
             |target, arguments| {
                 let folder = arguments.path(0, &target.site.server_root)?;
-                target.site.variants.folder = Some(folder);
+                target.site.stores.variants.folder = Some(folder);
                 Ok(())
             },
         )
@@ -173,7 +173,7 @@ pub const GROUP: Group = Group {
             },
             "Bytes that CompressionCacheRoot may hold. The oldest file leaves first.",
             |target, arguments| {
-                target.site.variants.disk = arguments.number()?;
+                target.site.stores.variants.disk = arguments.number()?;
                 Ok(())
             },
         )

@@ -15,7 +15,7 @@ pub const GROUP: Group = Group {
              address. There is one value for the server, because all hosts share the back ends.",
             |target, arguments| {
                 let verify = matches!(arguments.choice()?, "require" | "optional");
-                once(&mut target.site.proxy_tls.verify, verify, arguments)
+                once(&mut target.site.back_ends.tls.verify, verify, arguments)
             },
         )
         .otherwise("require"),
@@ -25,7 +25,7 @@ pub const GROUP: Group = Group {
             "Whether a back end's certificate must be for the name in its URL.",
             |target, arguments| {
                 let check = arguments.flag()?;
-                once(&mut target.site.proxy_tls.check_name, check, arguments)
+                once(&mut target.site.back_ends.tls.check_name, check, arguments)
             },
         )
         .otherwise("On")
@@ -36,7 +36,7 @@ pub const GROUP: Group = Group {
             "The authorities that may sign back ends' certificates, in PEM.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
-                once(&mut target.site.proxy_tls.authorities, file, arguments)
+                once(&mut target.site.back_ends.tls.authorities, file, arguments)
             },
         )
         .otherwise("those the system trusts")
@@ -48,7 +48,7 @@ pub const GROUP: Group = Group {
              certificate.",
             |target, arguments| {
                 let file = arguments.path(0, &target.site.server_root)?;
-                once(&mut target.site.proxy_tls.identity, file, arguments)
+                once(&mut target.site.back_ends.tls.identity, file, arguments)
             },
         )
         .otherwise("it shows none")

@@ -84,7 +84,7 @@ pub const GROUP: Group = Group {
             Shape::Path,
             "The file that holds the server's process number while it runs.",
             |target, arguments| {
-                target.site.pid_file = Some(arguments.path(0, &target.site.server_root)?);
+                target.site.process.pid_file = Some(arguments.path(0, &target.site.server_root)?);
                 Ok(())
             },
         )
@@ -95,7 +95,7 @@ pub const GROUP: Group = Group {
             "If root starts the server, the user that the front, workers and CGI programs become \
              after the addresses are bound.",
             |target, arguments| {
-                target.site.user = Some(arguments.filled(0)?.to_string());
+                target.site.process.user = Some(arguments.filled(0)?.to_string());
                 Ok(())
             },
         )
@@ -106,7 +106,7 @@ pub const GROUP: Group = Group {
             words("NAME|#NUMBER", 1, 1),
             "The group the server becomes; the user's other groups are kept.",
             |target, arguments| {
-                target.site.group = Some(arguments.filled(0)?.to_string());
+                target.site.process.group = Some(arguments.filled(0)?.to_string());
                 Ok(())
             },
         )
@@ -179,7 +179,7 @@ pub const GROUP: Group = Group {
             words("NAME", 1, 1),
             "Removes a defined name.",
             |target, arguments| {
-                target.environment.defines.remove(arguments.filled(0)?);
+                target.environment.definitions.names.remove(arguments.filled(0)?);
                 Ok(())
             },
         )
@@ -291,7 +291,8 @@ fn define(target: &mut Target, arguments: &Arguments) -> Applied {
     let value = arguments.words.get(1).map_or("", |word| &word.text);
     target
         .environment
-        .defines
+        .definitions
+        .names
         .insert(name.to_string(), value.to_string());
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) struct CustomSection {
 
 impl Reader<'_> {
     pub(super) fn custom(&self, name: &str) -> Option<Arc<CustomDirective>> {
-        let known = self.environment.custom.iter();
+        let known = self.environment.definitions.custom.iter();
         let mut known = known.filter(|directive| !directive.is_section);
         known.find(|directive| directive.is_called(name)).cloned()
     }
@@ -143,7 +143,7 @@ impl Reader<'_> {
         words: &[Word],
         content: &[Character],
     ) -> Option<Result<(), Fault>> {
-        let known = self.environment.custom.iter();
+        let known = self.environment.definitions.custom.iter();
         let mut known = known.filter(|directive| directive.is_section);
         let directive = known
             .find(|directive| directive.is_called(&name.text))?
@@ -244,7 +244,7 @@ impl Reader<'_> {
         use std::fmt::Write;
         let file = self.file.display();
         // Writing to a string cannot fail.
-        let _ = writeln!(self.site.tree, "{file}\t{}\t{text}", at.line);
+        let _ = writeln!(self.site.source.tree, "{file}\t{}\t{text}", at.line);
     }
 }
 

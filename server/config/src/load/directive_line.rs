@@ -16,7 +16,13 @@ impl Reader<'_> {
                 Some(directive) => return self.custom_line(directive, &name, content),
                 // What was not run may have made it.
                 None if self.environment.is_partly_unknown => return Ok(()),
-                None => return Err(unknown::fault(&name, content, &self.environment.custom)),
+                None => {
+                    return Err(unknown::fault(
+                        &name,
+                        content,
+                        &self.environment.definitions.custom,
+                    ))
+                }
             },
         };
         if let Some(may) = self.htaccess.as_ref().filter(|may| !may.allow(row)) {

@@ -39,7 +39,7 @@ impl Reader<'_> {
             ..
         } = self;
         if !problems.is_empty() {
-            let place = |file: &PathBuf| site.files.iter().position(|known| known == file);
+            let place = |file: &PathBuf| site.source.files.iter().position(|known| known == file);
             problems.sort_by_key(|problem| (place(&problem.file), problem.line, problem.column));
             // A file that is included twice has its problems once.
             problems.dedup();
@@ -63,17 +63,15 @@ impl Reader<'_> {
         }
         let timeout = site.main.base.limits.timeout.as_secs() + 1;
         for program in site
+            .back_ends
             .upstreams
             .iter_mut()
             .filter_map(|one| one.program.as_mut())
         {
             program.limit(timeout);
         }
-        site.notes = notes;
-        site.defines = environment.defines;
-        site.modules = environment.modules;
-        site.actions = environment.actions;
-        site.custom = environment.custom;
+        site.source.notes = notes;
+        site.definitions = environment.definitions;
         Ok(site)
     }
 
@@ -93,6 +91,7 @@ impl Reader<'_> {
             self.refuse(Fault::new(at, message));
         }
         self.site
+            .back_ends
             .upstreams
             .retain(|upstream| !upstream.members.is_empty());
     }
@@ -102,6 +101,7 @@ impl Reader<'_> {
         for (name, file, fault) in std::mem::take(&mut self.wants_action) {
             if !self
                 .environment
+                .definitions
                 .actions
                 .contains(&name.to_ascii_lowercase())
             {

@@ -14,12 +14,13 @@ pub(crate) fn read_htaccess(
     may: Overrides,
 ) -> Result<Vec<Section>, Problems> {
     let mut reader = Reader::new(&[], None);
-    reader.environment.defines = site.defines.clone();
-    reader.environment.modules = site.modules.clone();
-    reader.environment.actions = site.actions.clone();
-    reader.environment.custom.clone_from(&site.custom);
+    reader.environment.definitions.clone_from(&site.definitions);
     reader.site.server_root.clone_from(&site.server_root);
-    reader.site.upstreams.clone_from(&site.upstreams);
+    reader
+        .site
+        .back_ends
+        .upstreams
+        .clone_from(&site.back_ends.upstreams);
     reader.htaccess = Some(may);
     reader.open.push(Open {
         name: "Directory".to_string(),

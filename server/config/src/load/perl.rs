@@ -134,7 +134,7 @@ impl Reader<'_> {
             host,
             perl: &perl,
             server_root: &self.site.server_root,
-            defines: &self.environment.defines,
+            defines: &self.environment.definitions.names,
         };
         let made = interpreter.run(&ground, errand);
         let made = made
@@ -145,7 +145,7 @@ impl Reader<'_> {
             self.add_note("Perl", at, NoteKind::Remark, message);
         }
         let directives = made.directives.into_iter().map(Arc::new);
-        self.environment.custom.extend(directives);
+        self.environment.definitions.custom.extend(directives);
         Ok(made.lines)
     }
 

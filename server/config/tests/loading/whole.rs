@@ -65,14 +65,14 @@ fn a_stock_debian_configuration_loads() {
     ]);
     let site = files.load(&["RUN_DIR=/run/site"]).expect("a site");
     assert_eq!(
-        site.pid_file.as_deref(),
+        site.process.pid_file.as_deref(),
         Some(Path::new("/run/site/site.pid"))
     );
     let host = &site.hosts[0];
     assert_eq!(host.document_root, Path::new("/var/www/html"));
     assert_eq!(site.workers().max_spare, Some(10));
     assert_eq!(site.limits.write_timeout, Duration::from_secs(300));
-    assert_eq!(site.files.len(), 5);
+    assert_eq!(site.source.files.len(), 5);
     assert!(
         matches!(&host.own_logs.access[..], [AccessLogSettings { target: LogTarget::File(file), .. }] if file.ends_with("logs/access.log"))
     );
@@ -133,6 +133,7 @@ fn logs_go_to_files_or_to_stderr_in_known_formats() {
     );
     assert_eq!(site.logs.access[0].format, AccessFormat::Json);
     let remarks = site
+        .source
         .notes
         .iter()
         .filter(|note| note.kind == NoteKind::Remark);

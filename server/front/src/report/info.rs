@@ -22,7 +22,7 @@ pub fn answer(site: &Site) -> Answer {
     }
     page.push_str("</dl>\n<h2>Configuration</h2>\n<pre>");
     let mut last = "";
-    for line in site.tree.lines() {
+    for line in site.source.tree.lines() {
         let mut parts = line.splitn(3, '\t');
         let (Some(file), Some(number), Some(text)) = (parts.next(), parts.next(), parts.next())
         else {

@@ -96,9 +96,13 @@ fn balancer(target: &Target, arguments: &Arguments) -> Result<(String, usize), F
 
 /// The upstream of this name, made if there is none.
 pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
-    let known = site.upstreams.iter().position(|known| known.name == name);
+    let known = site
+        .back_ends
+        .upstreams
+        .iter()
+        .position(|known| known.name == name);
     let place = known.unwrap_or_else(|| {
-        site.upstreams.push(Upstream {
+        site.back_ends.upstreams.push(Upstream {
             name: name.to_string(),
             members: Vec::new(),
             method: Method::Random,
@@ -110,9 +114,9 @@ pub fn upstream<'s>(site: &'s mut Site, name: &str) -> &'s mut Upstream {
             health: None,
             program: None,
         });
-        site.upstreams.len() - 1
+        site.back_ends.upstreams.len() - 1
     });
-    &mut site.upstreams[place]
+    &mut site.back_ends.upstreams[place]
 }
 
 pub fn back_end(url: Url) -> BackEnd {

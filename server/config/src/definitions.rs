@@ -1,0 +1,173 @@
+//! What the lines of a configuration have defined for the lines below them: names of `Define`,
+//! modules, handler names, directives of Perl modules. A .htaccess file goes on from the
+//! definitions of its site.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::CustomDirective;
+
+/// Modules Mehari stands in for: `<IfModule>` finds them by file name and by identifier.
+const STOOD_IN_FOR: &[(&str, &str)] = &[
+    ("mod_perl.c", "perl_module"),
+    ("core.c", "core_module"),
+    ("http_core.c", "http_module"),
+    ("mod_so.c", "so_module"),
+    ("mod_version.c", "version_module"),
+    ("mod_status.c", "status_module"),
+    ("mod_info.c", "info_module"),
+    ("mod_alias.c", "alias_module"),
+    ("mod_mime.c", "mime_module"),
+    ("mod_dir.c", "dir_module"),
+    ("mod_cgi.c", "cgi_module"),
+    ("mod_cgid.c", "cgid_module"),
+    ("mod_env.c", "env_module"),
+    ("mod_log_config.c", "log_config_module"),
+    ("mod_authz_core.c", "authz_core_module"),
+    ("mod_authz_host.c", "authz_host_module"),
+    ("mod_authz_user.c", "authz_user_module"),
+    ("mod_authz_groupfile.c", "authz_groupfile_module"),
+    ("mod_authn_core.c", "authn_core_module"),
+    ("mod_authn_file.c", "authn_file_module"),
+    ("mod_auth_basic.c", "auth_basic_module"),
+    ("mod_auth_digest.c", "auth_digest_module"),
+    ("mod_userdir.c", "userdir_module"),
+    ("mod_include.c", "include_module"),
+    ("mod_remoteip.c", "remoteip_module"),
+    ("mod_rewrite.c", "rewrite_module"),
+    ("mod_headers.c", "headers_module"),
+    ("mod_deflate.c", "deflate_module"),
+    ("mod_brotli.c", "brotli_module"),
+    ("mod_filter.c", "filter_module"),
+    ("mod_cache.c", "cache_module"),
+    ("mod_cache_disk.c", "cache_disk_module"),
+    ("mod_cache_socache.c", "cache_socache_module"),
+    ("mod_expires.c", "expires_module"),
+    ("mod_setenvif.c", "setenvif_module"),
+    ("mod_actions.c", "actions_module"),
+    ("mod_autoindex.c", "autoindex_module"),
+    ("mod_negotiation.c", "negotiation_module"),
+    ("mod_access_compat.c", "access_compat_module"),
+    ("mod_version.c", "version_module"),
+    ("mod_reqtimeout.c", "reqtimeout_module"),
+    ("mod_fcgid.c", "fcgid_module"),
+    ("mod_macro.c", "macro_module"),
+    ("mod_unixd.c", "unixd_module"),
+    ("mod_logio.c", "logio_module"),
+    ("mod_proxy.c", "proxy_module"),
+    ("mod_proxy_http.c", "proxy_http_module"),
+    ("mod_proxy_fcgi.c", "proxy_fcgi_module"),
+    ("mod_proxy_balancer.c", "proxy_balancer_module"),
+    ("mod_proxy_wstunnel.c", "proxy_wstunnel_module"),
+    ("mod_proxy_hcheck.c", "proxy_hcheck_module"),
+    ("mod_lbmethod_byrequests.c", "lbmethod_byrequests_module"),
+    ("mod_lbmethod_bybusyness.c", "lbmethod_bybusyness_module"),
+    ("mod_slotmem_shm.c", "slotmem_shm_module"),
+    ("mod_ssl.c", "ssl_module"),
+    ("mod_http2.c", "http2_module"),
+    ("mod_socache_shmcb.c", "socache_shmcb_module"),
+    ("prefork.c", "mpm_prefork_module"),
+    ("mod_mpm_prefork.c", "mpm_prefork_module"),
+];
+
+/// Modules that Apache has without `LoadModule` as Debian builds it, and Perl's.
+const BUILT_IN: &[&str] = &[
+    "core_module",
+    "so_module",
+    "http_module",
+    "log_config_module",
+    "logio_module",
+    "unixd_module",
+    "version_module",
+    "perl_module",
+];
+
+/// The files of the modules whose work is done here.
+pub fn stood_in_for() -> impl Iterator<Item = &'static str> {
+    STOOD_IN_FOR.iter().map(|(file, _)| *file)
+}
+
+/// Modules a site can do without: they add convenience and never decide who may ask. `<IfModule>`
+/// does not find them, loaded or not. Any other loaded module is found, so that what it was told
+/// to do is a problem and not passed over.
+const DONE_WITHOUT: &[&str] = &["mime_magic_module"];
+
+/// What became of a `LoadModule` line.
+pub(crate) enum Loading {
+    /// Mehari does the module's work itself.
+    StoodInFor,
+    /// The site works without the module.
+    DoneWithout,
+    /// Nobody does the module's work.
+    Nothing,
+}
+
+/// What `LoadModule` lines named.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LoadedModules {
+    /// Whether there was any line: from then on `<IfModule>` answers as Apache does.
+    any: bool,
+    loaded: BTreeSet<String>,
+}
+
+/// What is defined so far.
+#[derive(Debug, Clone, Default)]
+pub struct Definitions {
+    /// `-D NAME` and `Define NAME`; the value is what `${NAME}` stands for.
+    pub names: BTreeMap<String, String>,
+    pub(crate) modules: LoadedModules,
+    /// The names that `Action` lines gave programs to, in lower case.
+    pub(crate) actions: BTreeSet<String>,
+    /// Directives of Perl modules.
+    pub(crate) custom: Vec<Arc<CustomDirective>>,
+}
+
+impl Definitions {
+    /// Makes `<IfModule>` find the module, unless a site can do without it.
+    pub(crate) fn load_module(&mut self, identifier: &str) -> Loading {
+        self.modules.any = true;
+        if DONE_WITHOUT.contains(&identifier) {
+            return Loading::DoneWithout;
+        }
+        self.modules.loaded.insert(identifier.to_string());
+        if STOOD_IN_FOR.iter().any(|(_, known)| *known == identifier) {
+            Loading::StoodInFor
+        } else {
+            Loading::Nothing
+        }
+    }
+
+    /// Whether a module is there, by file name (`mod_perl.c`) or identifier (`perl_module`).
+    ///
+    /// A configuration with `LoadModule` lines is Apache's: a module that Mehari stands in for is
+    /// there once it is loaded, as Debian's own files expect. Without such lines it is always
+    /// there, except mod_ssl: TLS is spoken where somebody asks for it.
+    pub(crate) fn has_module(&self, name: &str) -> bool {
+        let stood_in_for = STOOD_IN_FOR
+            .iter()
+            .find(|(file, identifier)| name == *file || name == *identifier);
+        if let Some((_, identifier)) = stood_in_for {
+            let by_itself = !self.modules.any && *identifier != "ssl_module";
+            return by_itself
+                || BUILT_IN.contains(identifier)
+                || self.modules.loaded.contains(*identifier);
+        }
+        self.modules.loaded.contains(name)
+            || self
+                .custom
+                .iter()
+                .any(|known| known.module == name.trim_end_matches(".c"))
+            || name
+                .strip_prefix("mod_")
+                .and_then(|name| name.strip_suffix(".c"))
+                .is_some_and(|name| self.modules.loaded.contains(&format!("{name}_module")))
+    }
+
+    /// What `${NAME}` stands for: a definition, else the server's own environment.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.names
+            .get(name)
+            .cloned()
+            .or_else(|| std::env::var(name).ok())
+    }
+}
